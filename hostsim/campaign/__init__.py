@@ -1,0 +1,1 @@
+"""FROM a plan to records: simulate, drive, executors, store."""

@@ -1,0 +1,1 @@
+"""The little that SimPy lacks: clock, rings, timers, arrivals, streams, probes."""

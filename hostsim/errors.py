@@ -1,0 +1,104 @@
+"""The error family: everything hostsim raises on purpose, each with its data as attributes.
+
+::
+
+    HostsimError
+    ├── InputError         what a user wrote cannot be used; carries every fault of the file (exit status 2)
+    ├── WiringError        a part without its other end; raised before time starts
+    ├── InvariantError     a law of the simulated host was broken; fails the point with what, where and when
+    └── StoreError         a results folder that cannot be read or written
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+__all__ = ["Fault", "HostsimError", "InputError", "InvariantError", "StoreError", "WiringError", "nearest_name"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong in what a user wrote."""
+
+    message: str
+    """What is wrong, in words that speak to the reader of the YAML."""
+    path: str = ""
+    """Dotted path of the key inside the file (``vms.receiver.count``), empty for the file itself."""
+    given: str = ""
+    """The value as it was written."""
+    allowed: str = ""
+    """What may stand there."""
+    nearest: str = ""
+    """The nearest known name, when a name is unknown."""
+    file: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = self.file + (f":{self.line}" if self.line is not None else "")
+        text = ": ".join(part for part in (place, self.path, self.message) if part)
+        if self.given:
+            text += f"; given {self.given}"
+        if self.allowed:
+            text += f"; allowed: {self.allowed}"
+        if self.nearest:
+            text += f"; did you mean {self.nearest!r}?"
+        return text
+
+
+class HostsimError(Exception):
+    """Base of all errors that hostsim raises on purpose."""
+
+
+class InputError(HostsimError):
+    """Something a user wrote cannot be used.
+
+    Attributes:
+        faults: every fault found, in the order of the file.
+    """
+
+    def __init__(self, faults: Fault | Iterable[Fault]) -> None:
+        self.faults: tuple[Fault, ...] = (faults,) if isinstance(faults, Fault) else tuple(faults)
+        super().__init__("\n".join(str(fault) for fault in self.faults))
+
+    def at(self, file: str, line: int | None = None) -> InputError:
+        """The same faults with the place filled in where it was not known."""
+        return InputError(
+            replace(f, file=f.file or file, line=f.line if f.line is not None else line) for f in self.faults
+        )
+
+
+class WiringError(HostsimError):
+    """A part of the host lacks its other end: a ring without a consumer, a world without a home."""
+
+
+class InvariantError(HostsimError):
+    """A law of the simulated host was broken.
+
+    Attributes:
+        what: the law, in words.
+        where: the part it was broken at.
+        when_ps: simulated time in picoseconds.
+    """
+
+    def __init__(self, what: str, where: str, when_ps: int) -> None:
+        self.what, self.where, self.when_ps = what, where, when_ps
+        super().__init__(f"{what} at {where}, {when_ps / 1e12:.9f} s simulated")
+
+    def __reduce__(self) -> tuple[type[InvariantError], tuple[str, str, int]]:
+        return type(self), (self.what, self.where, self.when_ps)
+
+
+class StoreError(HostsimError):
+    """A results folder or a file in it cannot be read or written."""
+
+
+def nearest_name(given: str, known: Sequence[str]) -> str:
+    """The known name nearest to the given one, or an empty string when none is near."""
+    matches = difflib.get_close_matches(given, known, n=1, cutoff=0.6)
+    if matches:
+        return matches[0]
+    folded = {name.casefold(): name for name in known}
+    matches = difflib.get_close_matches(given.casefold(), list(folded), n=1, cutoff=0.6)
+    return folded[matches[0]] if matches else ""

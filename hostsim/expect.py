@@ -1,0 +1,185 @@
+"""Claims, expectations, figures and verdicts: what is held against a table, as plain types.
+
+Text becomes these on floor 2 (`hostsim.scenario.load`); floor 5 (`hostsim.results.judge`) answers them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from hostsim.record import Scalar
+
+__all__ = [
+    "Always",
+    "At",
+    "Band",
+    "Claim",
+    "Expectation",
+    "FigureSpec",
+    "Find",
+    "Form",
+    "Fit",
+    "Ratio",
+    "Verdict",
+    "VerdictState",
+    "Worst",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Accepted values, ends included; None where the band is open."""
+
+    low: float | None
+    high: float | None
+
+    def holds(self, value: float) -> bool:
+        """True when the value lies in the band."""
+        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One row of ``claims.csv``, as published."""
+
+    id: str
+    experiment: str
+    condition: str
+    metric: str
+    published: str
+    unit: str
+    band: Band
+    basis: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """The metric at one point: its mean over the replications."""
+
+    metric: str
+    at: Mapping[str, Scalar]
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The metric at every point of a line; the point that counts is the one farthest outside its band, or nearest an end of it."""
+
+    metric: str
+    at: Mapping[str, Scalar]
+    over: str
+    """Axis along which the points lie."""
+    values: tuple[Scalar, ...]
+    best: bool = False
+    """True takes the point deepest inside instead (``best:``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Find:
+    """A threshold on an integer axis, found by bisection in steps of 1, each replication by itself."""
+
+    largest: bool
+    """True: the largest value at which the condition holds; False: the smallest."""
+    axis: str
+    start: int
+    stop: int
+    metric: str
+    below: float
+    """The condition: the metric is below this (in the metric's unit)."""
+    at: Mapping[str, Scalar]
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """One value over another, paired by replication: a metric at two points, or two other expectations of the scenario."""
+
+    metric: str | None = None
+    of: Mapping[str, Scalar] | str = field(default_factory=dict)
+    """Point of the numerator, merged over ``at``; or the name of another expectation."""
+    to: Mapping[str, Scalar] | str = field(default_factory=dict)
+    at: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """R squared of the straight line of a metric against an axis, for each replication."""
+
+    metric: str
+    against: str
+    values: tuple[Scalar, ...]
+    at: Mapping[str, Scalar]
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """1 when the metric's mean is strictly monotone along an axis at every step, else 0."""
+
+    metric: str
+    along: str
+    values: tuple[Scalar, ...]
+    rising: bool
+    at: Mapping[str, Scalar]
+
+
+Form = At | Worst | Find | Ratio | Fit | Always
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One thing a scenario expects: a published claim, or a measurement of one's own."""
+
+    name: str
+    """Claim id, or the name the user gave."""
+    form: Form
+    band: Band
+    unit: str
+    published: str
+    """The published number as text; for an expectation of one's own the band in words."""
+    is_claim: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FigureSpec:
+    """One figure of a scenario: a metric against an axis, one line for each combination of the series axes."""
+
+    name: str
+    x: str
+    y: str
+    series: tuple[str, ...] = ()
+    at: Mapping[str, Scalar] = field(default_factory=dict)
+    """Values of the axes that are neither x nor series; the first value of the sweep where nothing is said."""
+
+
+class VerdictState(StrEnum):
+    """How an expectation came out."""
+
+    PASS = "pass"
+    """The interval lies in the band."""
+    FAIL = "fail"
+    """The interval lies outside the band."""
+    OPEN = "open"
+    """It straddles an end, or is wider than half the band, at the cap of replications."""
+    MISSING = "missing"
+    """No finished runs to judge by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An expectation with its answer."""
+
+    expectation: Expectation
+    scenario: str
+    value: float | None
+    ci_low: float | None
+    ci_high: float | None
+    state: VerdictState
+    known: bool = False
+    """True when ``known_red.yaml`` lists the claim."""
+    reason: str = ""
+    """Of a known one: the mechanism-level reason. Of a missing one: what is missing."""
+    points: tuple[Mapping[str, Scalar], ...] = ()
+    """The cases behind the value: axis values, and under ``value`` (and ``low``, ``high`` where there is an interval) what came out at each."""
+    notes: tuple[str, ...] = ()
+    """What to know before trusting it: a bracket that was not monotone, flagged runs."""

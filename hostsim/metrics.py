@@ -1,0 +1,230 @@
+"""The catalogue of measures: name, unit, what exactly each includes, and how it is read from a record.
+
+Counters that the model keeps (names are ``kind.counter``; one column an entity; durations in picoseconds):
+
+=================================  =====================================================================================
+``pcpu.busy_ps``                   time a PCPU was not idle: worlds, switches, refills and halt exits
+``pcpu.dispatches``                hand-overs of the PCPU to a world
+``pcpu.switches``                  of these, with another world than the last one on this PCPU
+``pcpu.preemptions``               running worlds cut short
+``KIND.used_ps``                   time charged to worlds; KIND is ``vcpu``, ``netpoll``, ``splitrx``
+``KIND.ready_ps``                  time worlds waited for a PCPU
+``KIND.dispatches``                times a world of the kind got a PCPU
+``vcpu.interrupts``                virtual interrupts taken by the guest
+``queue.arrived``                  frames that came off the wire to a receive queue of a physical NIC
+``queue.dropped``                  of these, dropped because no descriptor was free
+``queue.taken``                    of these, taken by the NetPoll world
+``queue.interrupts``               physical interrupts of the queue
+``port.copies``                    packets meant for a virtual port after replication
+``port.split_dropped``             of these, dropped at the full queue of the port's own receive context
+``port.split_taken``               of these, taken by that context (0 without one)
+``port.ring_dropped``              dropped at the full receive ring of the vNIC
+``port.received``                  taken off the vNIC's ring by the guest's stack
+``port.socket_dropped``            dropped at the full socket buffer
+``port.read``                      taken by the application
+``flow.sent``                      packets a sender put on the wire
+``flow.intended``                  packets times their receivers
+``flow.delivered``                 of these, taken by the application
+=================================  =====================================================================================
+
+Histograms: ``flow.latency`` from the end of the frame on the wire to the application's read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hostsim.estimate import histogram_quantile
+from hostsim.record import RunRecord
+from hostsim.units import SECOND
+
+__all__ = ["CATALOGUE", "Metric"]
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A measure: what it is called, its unit, what it includes."""
+
+    name: str
+    unit: str
+    meaning: str
+    kind: str
+    """``instant`` ratio or level over the window, ``rate`` per second, or ``percentile``."""
+    evaluate: Callable[[RunRecord], float]
+    """Value over the measured window; NaN where the run has nothing to measure it on."""
+
+
+def _share(part: float, whole: float) -> float:
+    return 100.0 * part / whole if whole else NAN
+
+
+def _busy(kind: str) -> Callable[[RunRecord], float]:
+    """Mean over the entities of a kind of their share of the window, in percent."""
+
+    def evaluate(record: RunRecord) -> float:
+        values = record.series.get(kind)
+        return (
+            _share(record.total(kind), record.window_ps * len(values.entities)) if values and values.entities else NAN
+        )
+
+    return evaluate
+
+
+def _sum_busy(kind: str) -> Callable[[RunRecord], float]:
+    return lambda record: _share(record.total(kind), record.window_ps)
+
+
+def _rate(*counters: str) -> Callable[[RunRecord], float]:
+    return lambda record: sum(record.total(counter) for counter in counters) * SECOND / record.window_ps
+
+
+def _loss(record: RunRecord) -> float:
+    dropped = record.total("flow.dropped_nic") + sum(
+        record.total(c) for c in ("port.split_dropped", "port.ring_dropped", "port.socket_dropped")
+    )
+    return _share(dropped, record.total("flow.intended"))
+
+
+def _drop_share(counter: str) -> Callable[[RunRecord], float]:
+    return lambda record: _share(record.total(counter), record.total("flow.intended"))
+
+
+def _per_10kpps(record: RunRecord) -> float:
+    """Guest CPU in percent of a vCPU for each 10,000 packets a second that a guest takes off its ring."""
+    packets = record.total("port.received")
+    return _share(record.total("vcpu.used_ps"), packets * SECOND / 1e4) if packets else NAN
+
+
+def _quantile(share: float) -> Callable[[RunRecord], float]:
+    def evaluate(record: RunRecord) -> float:
+        histogram = record.histograms.get("flow.latency")
+        if histogram is None:
+            return NAN
+        counts = (histogram.counts[-1] - histogram.counts[record.cut]).sum(axis=0)
+        return histogram_quantile(counts, histogram.edges_ps, share) / 1e6
+
+    return evaluate
+
+
+def _latency_mean(record: RunRecord) -> float:
+    histogram = record.histograms.get("flow.latency")
+    if histogram is None:
+        return NAN
+    count = int((histogram.counts[-1] - histogram.counts[record.cut]).sum())
+    return float((histogram.sums_ps[-1] - histogram.sums_ps[record.cut]).sum()) / count / 1e6 if count else NAN
+
+
+_ENTRIES = (
+    Metric("host_cpu", "%", "Mean %UTIL of all PCPUs: share of time not idle.", "instant", _busy("pcpu.busy_ps")),
+    Metric(
+        "guest_cpu",
+        "% of a vCPU",
+        "Mean time charged to a vCPU: guest code, exits, interrupts, and the switches and refills paid to start it.",
+        "instant",
+        _busy("vcpu.used_ps"),
+    ),
+    Metric(
+        "guest_cpu_per_10kpps",
+        "% of a vCPU",
+        "guest_cpu for each 10,000 packets a second that a guest takes off its ring; its idle cost is included.",
+        "instant",
+        _per_10kpps,
+    ),
+    Metric(
+        "guest_ready",
+        "% of a vCPU",
+        "Mean %RDY of the vCPUs: time runnable and without a PCPU.",
+        "instant",
+        _busy("vcpu.ready_ps"),
+    ),
+    Metric(
+        "netpoll_cpu",
+        "% of a PCPU",
+        "Sum over the NetPoll worlds of their charged time.",
+        "instant",
+        _sum_busy("netpoll.used_ps"),
+    ),
+    Metric(
+        "splitrx_cpu",
+        "% of a PCPU",
+        "Sum over the split-receive worlds of their charged time.",
+        "instant",
+        _sum_busy("splitrx.used_ps"),
+    ),
+    Metric(
+        "loss",
+        "%",
+        "Packets dropped at any place, of the packets meant for the receivers; a frame dropped at the physical NIC counts once for each receiver.",
+        "instant",
+        _loss,
+    ),
+    Metric(
+        "loss_nic",
+        "%",
+        "Of the packets meant for the receivers: dropped at the physical NIC's ring.",
+        "instant",
+        _drop_share("flow.dropped_nic"),
+    ),
+    Metric(
+        "loss_split",
+        "%",
+        "Of the packets meant for the receivers: dropped at the queue of a split-receive context.",
+        "instant",
+        _drop_share("port.split_dropped"),
+    ),
+    Metric(
+        "loss_ring",
+        "%",
+        "Of the packets meant for the receivers: dropped at a vNIC's receive ring.",
+        "instant",
+        _drop_share("port.ring_dropped"),
+    ),
+    Metric(
+        "loss_socket",
+        "%",
+        "Of the packets meant for the receivers: dropped at a full socket buffer.",
+        "instant",
+        _drop_share("port.socket_dropped"),
+    ),
+    Metric("delivered", "pps", "Packets taken by applications, all VMs together.", "rate", _rate("port.read")),
+    Metric(
+        "latency_mean",
+        "us",
+        "Mean time from the end of the frame on the wire to the application's read.",
+        "instant",
+        _latency_mean,
+    ),
+    Metric(
+        "latency_p50",
+        "us",
+        "Median time from the end of the frame on the wire to the application's read.",
+        "percentile",
+        _quantile(0.50),
+    ),
+    Metric(
+        "latency_p95",
+        "us",
+        "95th percentile of the time from the end of the frame on the wire to the application's read.",
+        "percentile",
+        _quantile(0.95),
+    ),
+    Metric(
+        "latency_p99",
+        "us",
+        "99th percentile of the time from the end of the frame on the wire to the application's read.",
+        "percentile",
+        _quantile(0.99),
+    ),
+    Metric("nic_interrupts", "/s", "Interrupts of the physical NICs.", "rate", _rate("queue.interrupts")),
+    Metric("guest_interrupts", "/s", "Virtual interrupts taken, all VMs together.", "rate", _rate("vcpu.interrupts")),
+    Metric(
+        "dispatches", "/s", "Hand-overs of a PCPU to a world, all PCPUs together.", "rate", _rate("pcpu.dispatches")
+    ),
+    Metric("preemptions", "/s", "Running worlds cut short, all PCPUs together.", "rate", _rate("pcpu.preemptions")),
+)
+
+CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in _ENTRIES}
+"""Every measure by name, in the order of tables."""

@@ -1,0 +1,1 @@
+"""MECHANISMS: the mutable parts of the simulated host."""

@@ -1,0 +1,1 @@
+"""PCPUs, worlds and the CPU scheduler at work."""

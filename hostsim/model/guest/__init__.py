@@ -1,0 +1,1 @@
+"""What runs inside a VM: stack, sockets, applications."""

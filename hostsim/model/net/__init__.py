@@ -1,0 +1,1 @@
+"""Physical NICs, virtual switches and virtual NICs."""

@@ -1,0 +1,1 @@
+"""What comes at the host from outside."""

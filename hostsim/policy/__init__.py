@@ -1,0 +1,1 @@
+"""DECISIONS: pure functions, told the time and what they need."""

@@ -1,0 +1,1 @@
+"""FROM TEXT to a plan: load, points, search."""

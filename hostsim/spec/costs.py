@@ -1,0 +1,135 @@
+"""The cost model: what each step takes, in cycles or in time, each with where the number comes from."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from hostsim.spec.base import Spec
+from hostsim.spec.quantity import Cycles, Duration
+from hostsim.units import cycles_to_ps
+
+__all__ = ["Cost", "CostModel", "Factor", "Provenance"]
+
+
+class Provenance(Spec):
+    """Where a number comes from: exactly one of a source, the claims it was fitted to, or an assumption with its range."""
+
+    source: str | None = None
+    """A row of the facts, a paper or a data sheet."""
+    fitted_to: tuple[str, ...] | None = None
+    """Ids of the claims whose values fixed it."""
+    assumed: str | None = None
+    """Why this value is assumed; needs ``range``."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Provenance:
+        named = [name for name in ("source", "fitted_to", "assumed") if getattr(self, name) is not None]
+        if len(named) != 1:
+            raise ValueError(
+                f"needs exactly one origin|one of source, fitted_to, assumed; has {' and '.join(named) or 'none'}"
+            )
+        if (self.assumed is not None) != (getattr(self, "range", None) is not None):
+            raise ValueError(
+                "an assumed value needs its range, and only an assumed one has one|assumed: reason, range: [low, high]"
+            )
+        return self
+
+
+class Cost(Provenance):
+    """Work of a processor: cycles (scaled by generation and clock) or a time that no clock changes."""
+
+    cycles: Cycles | None = None
+    """Westmere-equivalent cycles."""
+    time: Duration | None = None
+    """A fixed time."""
+    range: tuple[Cycles, Cycles] | tuple[Duration, Duration] | None = None
+    """Low and high end of an assumed value, in the unit of the value."""
+
+    @model_validator(mode="after")
+    def _one_value(self) -> Cost:
+        if (self.cycles is None) == (self.time is None):
+            raise ValueError("needs exactly one value|one of cycles, time")
+        return self
+
+    def ps(self, hertz: float) -> int:
+        """The cost in picoseconds on a processor that does ``hertz`` Westmere-equivalent cycles in a second."""
+        return self.time if self.time is not None else cycles_to_ps(self.cycles or 0.0, hertz)
+
+
+class Factor(Provenance):
+    """A number without unit, with where it comes from."""
+
+    value: Annotated[float, Field(gt=0)]
+    range: tuple[float, float] | None = None
+
+
+class CostModel(Spec):
+    """Every cost of the modelled host. One value each, for all experiments."""
+
+    # --- PCPU and scheduler
+    context_switch: Cost
+    """A PCPU turns from one world to another."""
+    cache_refill_same: Cost
+    """A world resumes on the PCPU where it last ran, after others ran there."""
+    cache_refill_migrated: Cost
+    """A world resumes on another PCPU than it last ran on."""
+    halt_exit: Cost
+    """A halted PCPU starts to execute again."""
+    preemption: Cost
+    """Cutting a running world short, on the bill of the world that preempts."""
+    # --- physical NIC and receive path
+    interrupt: Cost
+    """A physical interrupt, from the vector to the poll world made ready."""
+    poll_entry: Cost
+    """A NetPoll world enters its poll loop after an interrupt."""
+    driver_rx: Cost
+    """The NIC driver takes one frame off its ring."""
+    vmklinux_conversion: Cost
+    """Conversion of one frame between the structures of a Linux driver and the VMkernel's."""
+    switch_forward: Cost
+    """Port look-up and forwarding of one packet in the virtual switch."""
+    replicate_clone: Cost
+    """One further copy of a multicast packet: clone of its descriptor and of its bookkeeping."""
+    vnic_deliver: Cost
+    """One packet put on a vNIC's receive ring: descriptor, mapping of guest memory, completion."""
+    copy_per_byte: Cost
+    """One byte copied into guest memory, the source in the last-level cache."""
+    copy_uncached: Factor
+    """Factor on ``copy_per_byte`` on processors without DDIO."""
+    split_enqueue: Cost
+    """One packet queued to a vNIC's own receive context."""
+    # --- vCPU and guest
+    vcpu_wake: Cost
+    """A halted vCPU resumes: return from the halt, exit and entry, guest's own wake-up."""
+    virtual_interrupt: Cost
+    """An interrupt taken by a running guest: exit, injection, entry, handler."""
+    guest_rx_packet: Cost
+    """Guest network stack, one packet received, socket look-up included."""
+    guest_copy_per_byte: Cost
+    """One byte copied from the stack to the application."""
+    guest_timer_tick: Cost
+    """Timer tick and housekeeping of an idle guest, each ``timer_period`` of the guest; never merged with another."""
+    # --- processor generations
+    generations: dict[str, Factor]
+    """Cycles that the same work takes on a processor family, Westmere-EX being 1."""
+
+    def cycle_rate(self, family: str, clock_hz: float) -> float:
+        """Westmere-equivalent cycles in a second of a processor.
+
+        Raises:
+            KeyError: the family is not in ``generations``.
+        """
+        return clock_hz / self.generations[family].value
+
+    def entries(self) -> dict[str, Cost | Factor]:
+        """Every constant by dotted name, in the order of the reference."""
+        flat: dict[str, Cost | Factor] = {}
+        for name in type(self).model_fields:
+            value: Any = getattr(self, name)
+            if isinstance(value, dict):
+                flat.update({f"{name}.{key}": item for key, item in value.items()})
+            else:
+                flat[name] = value
+        return flat

@@ -1,0 +1,34 @@
+"""Processors of a host: sockets, cores, NUMA nodes, clock."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hostsim.spec.base import Spec
+from hostsim.spec.quantity import Frequency
+
+__all__ = ["CpuSpec"]
+
+
+class CpuSpec(Spec):
+    """The processors of a server; one NUMA node a socket."""
+
+    model: str
+    """Name on the data sheet; nothing depends on it."""
+    family: str
+    """Processor generation, a key of the platform's ``generations``: how many cycles the same work takes on it."""
+    sockets: Annotated[int, Field(ge=1, le=64)]
+    """Number of sockets; each is a NUMA node."""
+    cores: Annotated[int, Field(ge=1, le=256)]
+    """Cores in each socket; one PCPU each."""
+    clock: Frequency
+    """Nominal clock."""
+    ddio: bool = False
+    """True where the NIC writes packets into the last-level cache (Intel Data Direct I/O)."""
+
+    @property
+    def pcpus(self) -> int:
+        """Number of PCPUs of the host."""
+        return self.sockets * self.cores

@@ -1,0 +1,38 @@
+"""Guests: documented behaviour of an operating system, and one cost a transaction for each application it runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hostsim.spec.base import Spec
+from hostsim.spec.costs import Cost
+from hostsim.spec.quantity import Duration, Size
+
+__all__ = ["ApplicationCosts", "GuestSpec"]
+
+
+class ApplicationCosts(Spec):
+    """What one transaction of each application costs inside the guest, stack excluded."""
+
+    udp_sink: Cost
+    """One datagram taken by a process that waits in ``recv``: its wake-up, the system call and what it does with it."""
+
+
+class GuestSpec(Spec):
+    """A guest operating system."""
+
+    guest: str
+    """Name of the guest; nothing depends on it."""
+    napi_budget: Annotated[int, Field(ge=1, le=1024)]
+    """Packets one poll of the receive ring may take before others get their turn."""
+    rx_ring: Annotated[int, Field(ge=32, le=4096)]
+    """Receive descriptors that the vNIC driver asks for by default."""
+    socket_buffer: Size
+    """Receive buffer of a datagram socket (``rmem_default``)."""
+    socket_overhead: Size
+    """Bytes charged to the buffer for each packet on top of its data (buffer head and rounding)."""
+    timer_period: Duration
+    """Period of the guest's timer tick and housekeeping; each costs the platform's ``guest_timer_tick``."""
+    applications: ApplicationCosts

@@ -1,0 +1,62 @@
+"""A whole point: one host, its VMs and what comes at it, resolved and ready to be built.
+
+`PointSpec` is all that the simulated side ever sees: no names of scenarios, no axes, no expectations.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated
+
+from pydantic import Field
+
+from hostsim.spec.base import Spec
+from hostsim.spec.costs import CostModel
+from hostsim.spec.cpu import CpuSpec
+from hostsim.spec.guest import GuestSpec
+from hostsim.spec.network import VSwitchSpec
+from hostsim.spec.nic import NicSpec
+from hostsim.spec.quantity import Duration
+from hostsim.spec.settings import HostSettings, VmSettings
+from hostsim.spec.workload import MulticastSpec
+
+__all__ = ["HardwareSpec", "PointSpec", "VmGroupSpec"]
+
+
+class HardwareSpec(Spec):
+    """A server as its data sheet says."""
+
+    hardware: str
+    """Name of the server; nothing depends on it."""
+    cpu: CpuSpec
+    nics: Annotated[dict[str, NicSpec], Field(min_length=1)]
+    """Physical NIC ports by the names that administrators see: ``vmnic0``, ``vmnic1``."""
+
+
+class VmGroupSpec(Spec):
+    """A number of equal VMs, settings resolved."""
+
+    name: str
+    count: Annotated[int, Field(ge=0, le=4096)]
+    guest: GuestSpec
+    settings: VmSettings
+    network: str
+    """Name of the virtual switch that its vNIC is connected to."""
+
+
+class PointSpec(Spec):
+    """Everything a run depends on, but its seed and replication."""
+
+    hardware: HardwareSpec
+    costs: CostModel
+    settings: HostSettings
+    vswitches: dict[str, VSwitchSpec]
+    vms: tuple[VmGroupSpec, ...]
+    """In the order of the scenario: the first VM of the first group is VM 0."""
+    traffic: dict[str, MulticastSpec]
+    length: Duration
+    """Simulated time of a run, warm-up included."""
+
+    def digest(self) -> str:
+        """Hash of the resolved point: 32 hexadecimal digits, equal on every machine."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:32]

@@ -1,0 +1,99 @@
+"""Quantities as users write them (``40 kpps``, ``800 B``, ``2 s``), turned into plain numbers by pydantic.
+
+Each type below is an annotated ``int`` or ``float``; its prose says the unit it becomes. Text is read with pint, but only
+as *number, space, unit*: no expressions. A bare number is refused wherever a unit is needed, so that no file depends on a
+default unit. pint is imported at the first quantity read.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from hostsim.units import SECOND
+
+__all__ = ["Bandwidth", "Cycles", "Duration", "Frequency", "Percent", "Rate", "Size", "UNITS", "read_quantity"]
+
+UNITS: dict[str, tuple[str, ...]] = {
+    "duration": ("ps", "ns", "us", "ms", "s", "min", "h"),
+    "rate": ("pps", "kpps", "Mpps", "/s"),
+    "size": ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB"),
+    "bandwidth": ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"),
+    "frequency": ("Hz", "kHz", "MHz", "GHz"),
+    "percent": ("%",),
+}
+"""Units accepted for each kind of quantity."""
+
+_TEXT = re.compile(r"\s*(?P<number>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(?P<unit>\D.*?)?\s*\Z")
+_BASE = {"duration": "s", "rate": "1/s", "size": "byte", "bandwidth": "bit/s", "frequency": "Hz", "percent": "percent"}
+_SPELLED = {"pps": "1/s", "kpps": "1e3/s", "Mpps": "1e6/s", "/s": "1/s", "us": "microsecond", "%": "percent"}
+
+
+@functools.cache
+def _registry() -> Any:
+    import pint
+
+    return pint.UnitRegistry(cache_folder=None)
+
+
+@functools.cache
+def _factor(kind: str, unit: str) -> float:
+    registry = _registry()
+    return float(registry.Quantity(_SPELLED.get(unit, unit)).to(_BASE[kind]).magnitude)
+
+
+def read_quantity(text: Any, kind: str) -> float:
+    """The value of a quantity in the base unit of its kind: s, 1/s, B, bit/s, Hz or %.
+
+    Args:
+        text: what stands in the file, for example ``"40 kpps"``.
+        kind: a key of `UNITS`.
+
+    Raises:
+        ValueError: no number, no unit, a unit of another kind, or not finite; the text says what is allowed.
+    """
+    allowed = f"a number and a unit of {kind}, one of {', '.join(UNITS[kind])}"
+    match = _TEXT.match(text) if isinstance(text, str) else None
+    if match is None:
+        raise ValueError(f"is not a {kind}|{allowed}")
+    unit = match["unit"]
+    if unit is None:
+        raise ValueError(f"has no unit|{allowed}")
+    if unit not in UNITS[kind]:
+        raise ValueError(f"has the unit {unit!r}, which is not one of {kind}|{allowed}")
+    value = float(match["number"]) * _factor(kind, unit)
+    if not math.isfinite(value):
+        raise ValueError(f"is not finite|{allowed}")
+    return value
+
+
+def _reader(kind: str, convert: Callable[[float], int | float]) -> BeforeValidator:
+    def read(text: Any) -> int | float:
+        return convert(read_quantity(text, kind))
+
+    return BeforeValidator(read)
+
+
+def _schema(kind: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "description": f"a {kind}: a number and one of {', '.join(UNITS[kind])}"})
+
+
+Duration = Annotated[int, _reader("duration", lambda s: round(s * SECOND)), Field(ge=0), _schema("duration")]
+"""A length of time; becomes integer picoseconds."""
+Rate = Annotated[float, _reader("rate", float), Field(gt=0), _schema("rate")]
+"""Packets or events in a second; becomes 1/s."""
+Size = Annotated[int, _reader("size", round), Field(ge=0), _schema("size")]
+"""A number of bytes; becomes B."""
+Bandwidth = Annotated[float, _reader("bandwidth", float), Field(gt=0), _schema("bandwidth")]
+"""Bits in a second; becomes bit/s."""
+Frequency = Annotated[float, _reader("frequency", float), Field(gt=0), _schema("frequency")]
+"""A clock; becomes Hz."""
+Percent = Annotated[float, _reader("percent", float), _schema("percent")]
+"""Percent; stays in percent."""
+Cycles = Annotated[float, Field(ge=0)]
+"""Processor cycles, Westmere-equivalent; a bare number."""

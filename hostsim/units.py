@@ -1,0 +1,37 @@
+"""Integer picoseconds: the one unit of simulated time, and the only place where other units become it.
+
+Text with units ("40 kpps") is read on floor 1 (`hostsim.spec.quantity`); this module knows numbers only.
+"""
+
+from __future__ import annotations
+
+__all__ = ["MS", "NS", "SECOND", "US", "cycles_to_ps", "ps_to_seconds", "seconds_to_ps", "transmission_ps"]
+
+NS = 1_000
+"""Picoseconds in a nanosecond."""
+US = 1_000_000
+"""Picoseconds in a microsecond."""
+MS = 1_000_000_000
+"""Picoseconds in a millisecond."""
+SECOND = 1_000_000_000_000
+"""Picoseconds in a second."""
+
+
+def seconds_to_ps(seconds: float) -> int:
+    """Seconds as picoseconds, rounded to the nearest."""
+    return round(seconds * SECOND)
+
+
+def ps_to_seconds(ps: int) -> float:
+    """Picoseconds as seconds."""
+    return ps / SECOND
+
+
+def cycles_to_ps(cycles: float, hertz: float) -> int:
+    """Time that ``cycles`` of a processor running at ``hertz`` take, in picoseconds."""
+    return round(cycles * SECOND / hertz)
+
+
+def transmission_ps(octets: int, bits_per_second: float) -> int:
+    """Time on the wire of ``octets`` bytes, in picoseconds."""
+    return round(octets * 8 * SECOND / bits_per_second)
