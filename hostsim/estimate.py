@@ -1,0 +1,156 @@
+"""From samples to numbers with intervals: warm-up cut, quantiles, Student and order-statistic intervals, straight lines.
+
+Plain functions of numbers. What is sampled, and what an interval is held against, is settled by the callers.
+Sources: `mser5` White, Cobb and Spratt (WSC 2000); `order_statistic` the binomial ranks of any text on nonparametric
+statistics.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "MSER_BATCH",
+    "Interval",
+    "histogram_quantile",
+    "mser5",
+    "order_statistic",
+    "paired_difference",
+    "r_squared",
+    "student",
+]
+
+MSER_BATCH = 5
+"""Observations that `mser5` averages into one, and batches that it always keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean with its confidence interval, in the unit of the values."""
+
+    mean: float
+    low: float
+    high: float
+    count: int
+    """Number of values behind it."""
+
+    @property
+    def half(self) -> float:
+        """Half the width; infinite when one value alone was given."""
+        return (self.high - self.low) / 2
+
+
+def histogram_quantile(counts: NDArray[np.int64], edges_ps: NDArray[np.int64], share: float) -> float:
+    """The quantile of a histogram, linear inside a bucket.
+
+    Args:
+        counts: observations in each bucket, shape (buckets,).
+        edges_ps: lower edges of the buckets and the upper edge of the last, in picoseconds, shape (buckets + 1,).
+        share: 0 to 1; 0.95 is the 95th percentile.
+
+    Returns:
+        Picoseconds; NaN when the histogram is empty.
+    """
+    filled = np.flatnonzero(counts)
+    if not filled.size:
+        return math.nan
+    cumulative = np.cumsum(counts[filled])
+    target = share * float(cumulative[-1])
+    at = int(np.searchsorted(cumulative, target))
+    bucket = int(filled[at])
+    inside = 1.0 - (float(cumulative[at]) - target) / float(counts[bucket])
+    return float(edges_ps[bucket]) + inside * float(edges_ps[bucket + 1] - edges_ps[bucket])
+
+
+def mser5(values: NDArray[np.float64]) -> int:
+    """Where warm-up ends: the index of the first observation to keep, a multiple of 5.
+
+    Observations are averaged in batches of five, Z_1 to Z_n; the cut d minimises the squared standard error of what is
+    left, ``sum over i > d of (Z_i - mean)^2 / (n - d)^2``, the smallest such d on ties. At least five batches are always
+    kept: the error of one is zero by definition and means nothing. Observations that fill no batch do not vote.
+
+    The cut is not trustworthy when it takes more than half of the observations; the caller decides what then.
+
+    Args:
+        values: observations in order of time, shape (observations,); fewer than 30 are all kept.
+    """
+    batches = len(values) // MSER_BATCH
+    means = np.asarray(values[: batches * MSER_BATCH], dtype=np.float64).reshape(batches, MSER_BATCH).mean(axis=1)
+    if batches <= MSER_BATCH:
+        return 0
+    means -= means[0]  # a constant series becomes exact zeros, so that rounding cannot choose the cut
+    errors = [float(means[cut:].var()) / (batches - cut) for cut in range(batches - MSER_BATCH + 1)]
+    return int(np.argmin(errors)) * MSER_BATCH
+
+
+def student(values: Sequence[float], level: float = 0.95) -> Interval:
+    """Mean and Student interval of independent values, one a replication.
+
+    One value alone has an unbounded interval; identical values have one of zero width.
+
+    Raises:
+        ValueError: no values.
+    """
+    count = len(values)
+    if not count:
+        raise ValueError("an interval needs at least one value")
+    # equal values are their own mean: a rounded one would give a deterministic measure a width
+    mean = values[0] if all(value == values[0] for value in values) else math.fsum(values) / count
+    if count == 1:
+        return Interval(mean, -math.inf, math.inf, count)
+    # imported here because scipy takes a tenth of a second that `--help` need not wait for
+    from scipy.special import stdtrit
+
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
+    half = float(stdtrit(count - 1, (1 + level) / 2)) * deviation / math.sqrt(count)
+    return Interval(mean, mean - half, mean + half, count)
+
+
+def paired_difference(first: Sequence[float], second: Sequence[float], level: float = 0.95) -> Interval:
+    """Mean and Student interval of ``first - second``, paired by position (common random numbers).
+
+    Raises:
+        ValueError: no values, or not equally many.
+    """
+    return student([a - b for a, b in zip(first, second, strict=True)], level)
+
+
+def order_statistic(
+    sorted_values: Sequence[float] | NDArray[np.float64], share: float, level: float = 0.95
+) -> tuple[float, float, float] | None:
+    """A quantile of independent values with its equal-tailed, distribution-free interval.
+
+    The ends are order statistics: the number of values below the true quantile is binomial, whatever the distribution.
+
+    Args:
+        sorted_values: ascending, shape (values,).
+        share: between 0 and 1, ends excluded.
+        level: least probability that the interval covers the quantile.
+
+    Returns:
+        Estimate, low end, high end; None when there are too few values for both ends, that is "not estimable".
+    """
+    from scipy.special import bdtr
+
+    count = len(sorted_values)
+    tail = (1 - level) / 2
+    below = bdtr(np.arange(count + 1, dtype=np.float64), count, share)
+    low = int(np.searchsorted(below, tail, side="right"))
+    high = int(np.searchsorted(below, 1 - tail)) + 1
+    if low < 1 or high > count:
+        return None
+    middle = math.ceil(count * share)
+    return float(sorted_values[middle - 1]), float(sorted_values[low - 1]), float(sorted_values[high - 1])
+
+
+def r_squared(x: Sequence[float], y: Sequence[float]) -> float:
+    """R squared of the least-squares straight line of y against x; NaN when either of them does not vary."""
+    dx, dy = (np.asarray(values, dtype=np.float64) - values[0] for values in (x, y))  # a constant becomes exact zeros
+    dx, dy = dx - dx.mean(), dy - dy.mean()
+    spread = float(dx @ dx) * float(dy @ dy)
+    return float(dx @ dy) ** 2 / spread if spread else math.nan

@@ -1,0 +1,168 @@
+"""Estimates against hand-computed cases and published tables."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from hostsim.estimate import (
+    histogram_quantile,
+    mser5,
+    order_statistic,
+    paired_difference,
+    r_squared,
+    student,
+)
+
+EDGES = np.array([0, 10, 20, 40])
+
+
+@pytest.mark.parametrize(
+    ("counts", "share", "expected"),
+    [
+        ([4, 4, 2], 0.50, 12.5),  # the fifth of ten: a quarter of the way through the second bucket
+        ([4, 4, 2], 0.40, 10.0),
+        ([4, 4, 2], 0.95, 35.0),
+        ([4, 4, 2], 1.00, 40.0),
+        ([0, 8, 0], 0.00, 10.0),
+        ([0, 8, 0], 1.00, 20.0),
+    ],
+)
+def test_quantile_is_linear_inside_a_bucket(counts: list[int], share: float, expected: float) -> None:
+    """A quantile interpolates inside its bucket and never reaches into an empty one."""
+    assert histogram_quantile(np.array(counts), EDGES, share) == pytest.approx(expected)
+
+
+def test_quantile_of_nothing_is_nan() -> None:
+    """An empty histogram has no quantile."""
+    assert math.isnan(histogram_quantile(np.zeros(3, dtype=np.int64), EDGES, 0.5))
+
+
+# Nine batches with these means. Squared deviations from their mean, summed over batches d+1 to 9:
+# d = 0: 2.72, d = 1: 2, d = 2: 12/7, d = 3: 3/2, d = 4: 6/5.
+HAND_CASE = np.repeat([1.4, 0, 1, 0, 1, 0, 1, 0, 1], 5)
+
+
+def test_mser5_hand_case() -> None:
+    """2.72/81 > 2/64 < (12/7)/49 < 1.5/36 < 1.2/25: one batch is cut, that is five observations."""
+    assert mser5(HAND_CASE) == 5
+
+
+def test_mser5_is_not_the_published_misimplementation() -> None:
+    """Dividing by (n - d) cubed, as one public implementation does, would cut nothing in the hand case."""
+    sums = np.array([2.72, 2, 12 / 7, 3 / 2, 6 / 5])
+    left = np.array([9, 8, 7, 6, 5])
+    assert int(np.argmin(sums / left**3)) == 0
+    assert int(np.argmin(sums / left**2)) * 5 == mser5(HAND_CASE)
+
+
+def test_mser5_uses_batch_means() -> None:
+    """What happens inside a batch does not move the cut, nor does an incomplete last batch."""
+    rocking = HAND_CASE + np.tile([-2.0, 2.0, 0.0, 1.0, -1.0], 9)
+    assert mser5(rocking) == 5
+    assert mser5(np.append(HAND_CASE, [1e9] * 4)) == 5
+
+
+@pytest.mark.parametrize("level", [0.0, 0.1, 1e12 / 7])
+def test_mser5_keeps_a_constant_series(level: float) -> None:
+    """A series that never moves has no warm-up, whatever its value rounds to."""
+    assert mser5(np.full(256, level)) == 0
+
+
+def test_mser5_cuts_a_ramp_where_it_ends() -> None:
+    """A ramp of 40 observations before 160 level ones is cut whole."""
+    level = np.tile(np.repeat([0.9, 1.1], 5), 16)
+    assert mser5(np.concatenate([np.linspace(0, 0.7, 40), level])) == 40
+
+
+def test_mser5_of_few_observations_keeps_all() -> None:
+    """Five batches are the least that has a standard error worth comparing."""
+    assert mser5(np.arange(29.0)) == 0
+    assert mser5(np.array([])) == 0
+
+
+@pytest.mark.parametrize(("count", "quantile"), [(5, 2.7764), (10, 2.2622), (20, 2.0930), (30, 2.0452), (100, 1.9842)])
+def test_student_uses_the_published_quantiles(count: int, quantile: float) -> None:
+    """The half-width is t times the standard error."""
+    values = [float(v) for v in range(count)]
+    expected = quantile * float(np.std(values, ddof=1)) / math.sqrt(count)
+    assert student(values).half == pytest.approx(expected, rel=3e-5)
+
+
+def test_student_by_hand() -> None:
+    """Mean 3, deviation sqrt(2.5), t of 4 degrees of freedom 2.7764."""
+    interval = student([1, 2, 3, 4, 5])
+    assert (interval.mean, interval.count) == (3, 5)
+    assert interval.low == pytest.approx(3 - 2.7764 * math.sqrt(0.5), abs=1e-4)
+    assert interval.high == pytest.approx(3 + 2.7764 * math.sqrt(0.5), abs=1e-4)
+
+
+def test_student_of_one_value_is_unbounded() -> None:
+    """One replication says nothing about the spread."""
+    assert (student([0.3]).low, student([0.3]).high) == (-math.inf, math.inf)
+
+
+def test_student_of_equal_values_has_no_width() -> None:
+    """Ten times 0.1 is exactly 0.1, not what their rounded sum makes of it."""
+    interval = student([0.1] * 10)
+    assert (interval.low, interval.mean, interval.high) == (0.1, 0.1, 0.1)
+
+
+def test_student_passes_nan_on() -> None:
+    """A measure that one replication could not take is not an interval of the others."""
+    assert math.isnan(student([1.0, math.nan]).mean)
+
+
+def test_student_needs_values() -> None:
+    """No values are an error of the caller."""
+    with pytest.raises(ValueError, match="at least one value"):
+        student([])
+
+
+def test_paired_difference_sees_through_common_noise() -> None:
+    """With common random numbers the interval of the difference is far narrower than either mean's."""
+    noise = np.random.default_rng(2).normal(0, 5, 20)
+    own = np.random.default_rng(3).normal(0, 0.1, 20)
+    first, second = list(10 + noise + own), list(9 + noise)
+    difference = paired_difference(first, second)
+    assert difference.low < 1 < difference.high
+    assert difference.half < student(first).half / 10
+
+
+def test_paired_difference_needs_pairs() -> None:
+    """Values without a partner are an error of the caller."""
+    with pytest.raises(ValueError, match="shorter"):
+        paired_difference([1.0, 2.0], [1.0])
+
+
+@pytest.mark.parametrize(
+    ("share", "count", "low", "high"),
+    [
+        (0.5, 100, 40, 61),
+        (0.9, 1_000, 881, 919),
+        (0.99, 1_000, 983, 997),
+        (0.99, 10_000, 9_880, 9_920),
+        (0.999, 10_000, 9_983, 9_997),
+        (0.999, 100_000, 99_880, 99_920),
+    ],
+)
+def test_order_statistic_has_the_published_ranks(share: float, count: int, low: int, high: int) -> None:
+    """Values 1 to n are their own ranks."""
+    assert order_statistic(np.arange(1.0, count + 1), share) == (share * count, low, high)
+
+
+@pytest.mark.parametrize(("share", "least"), [(0.9, 36), (0.95, 72), (0.99, 368), (0.999, 3_688), (0.9999, 36_887)])
+def test_order_statistic_refuses_too_few_values(share: float, least: int) -> None:
+    """Below the published least number of values the quantile is not estimable."""
+    assert order_statistic(np.arange(float(least)), share) is not None
+    assert order_statistic(np.arange(float(least - 1)), share) is None
+
+
+def test_r_squared() -> None:
+    """A line fits wholly, one half-explained case by hand, and a constant has nothing to explain."""
+    assert r_squared([1, 2, 3, 4], [10, 20, 30, 40]) == pytest.approx(1)
+    assert r_squared([1, 2, 3], [0, 1, 0]) == 0
+    assert r_squared([0, 1, 2], [0, 0, 3]) == pytest.approx(0.75)
+    assert math.isnan(r_squared([1, 2, 3], [0.1, 0.1, 0.1]))
