@@ -19,9 +19,10 @@ __all__ = [
     "Expectation",
     "FigureSpec",
     "Find",
-    "Form",
     "Fit",
+    "Form",
     "Ratio",
+    "SearchAnswer",
     "Verdict",
     "VerdictState",
     "Worst",
@@ -155,7 +156,7 @@ class FigureSpec:
 class VerdictState(StrEnum):
     """How an expectation came out."""
 
-    PASS = "pass"
+    PASS = "pass"  # noqa: S105  not a password
     """The interval lies in the band."""
     FAIL = "fail"
     """The interval lies outside the band."""
@@ -183,3 +184,17 @@ class Verdict:
     """The cases behind the value: axis values, and under ``value`` (and ``low``, ``high`` where there is an interval) what came out at each."""
     notes: tuple[str, ...] = ()
     """What to know before trusting it: a bracket that was not monotone, flagged runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """What a search found, when it needs no more runs."""
+
+    name: str
+    """Name of the expectation that asked."""
+    values: tuple[float, ...]
+    """What was found, one value for each replication; empty when a run failed."""
+    points: tuple[Mapping[str, Scalar], ...] = ()
+    """The cases on both sides of each threshold: axis values, ``replication``, and the metric under ``value``."""
+    notes: tuple[str, ...] = ()
+    """What to know before trusting it: a condition that was not monotone, a threshold outside the bracket, a failed run."""
