@@ -1,0 +1,52 @@
+"""One task on its own: what it ends in, whatever happens to it."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from hostsim.record import RunRecord, Scalar
+
+if TYPE_CHECKING:
+    from hostsim.scenario.points import Task
+    from hostsim.spec.host import PointSpec
+
+__all__ = ["Simulate", "attempt", "failed"]
+
+
+class Simulate(Protocol):
+    """One run, as `hostsim.campaign.simulate.simulate` does it."""
+
+    def __call__(
+        self, spec: PointSpec, *, point_id: str, axes: Mapping[str, Scalar], seed: int, replication: int
+    ) -> RunRecord:
+        """The finished run; raises where the simulated host broke a law."""
+
+
+def attempt(simulate: Simulate, task: Task) -> RunRecord:
+    """One run; what it raises becomes the error of its record. Interrupts pass."""
+    point = task.point
+    try:
+        return simulate(
+            point.spec, point_id=point.id, axes=dict(point.axes), seed=task.seed, replication=task.replication
+        )
+    except Exception:
+        return failed(task, traceback.format_exc())
+
+
+def failed(task: Task, error: str) -> RunRecord:
+    """The record of a run that came to nothing: no slices, no counters, the error in words."""
+    return RunRecord(
+        point_id=task.point.id,
+        replication=task.replication,
+        seed=task.seed,
+        axes=dict(task.point.axes),
+        instants_ps=np.zeros(1, dtype=np.int64),
+        series={},
+        histograms={},
+        cut=0,
+        error=error,
+    )

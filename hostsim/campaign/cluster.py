@@ -1,0 +1,87 @@
+"""Workers of a Dask cluster (the extra ``cluster``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from hostsim.campaign.attempt import Simulate, attempt, failed
+from hostsim.campaign.store import code_digest
+from hostsim.errors import Fault, InputError
+from hostsim.record import RunRecord
+
+if TYPE_CHECKING:
+    from hostsim.scenario.points import Task
+
+__all__ = ["Cluster"]
+
+_CONNECT_S = 10
+
+
+class Cluster:
+    """Runs tasks on the workers of a Dask cluster, which must have the same code of hostsim as this process.
+
+    Raises:
+        InputError: Dask is not installed, nobody answers at the address, or a worker has other code.
+    """
+
+    def __init__(self, simulate: Simulate, address: str) -> None:
+        self._simulate = simulate
+        self._tasks: dict[Any, Task] = {}
+        self._client, self._wait = _connect(address)
+
+    @property
+    def workers(self) -> int:
+        """Threads of all workers that are there now."""
+        return max(1, int(sum(self._client.nthreads().values())))
+
+    @property
+    def capacity(self) -> int:
+        """Two tasks for each thread, so that none waits for the next to cross the network."""
+        return 2 * self.workers
+
+    def submit(self, task: Task) -> None:
+        """Hands a task to the scheduler."""
+        self._tasks[self._client.submit(attempt, self._simulate, task, pure=False)] = task
+
+    def wait(self) -> list[tuple[Task, RunRecord]]:
+        """Blocks until a task has ended."""
+        ended = self._wait(list(self._tasks), return_when="FIRST_COMPLETED").done
+        return [self._receive(future) for future in list(self._tasks) if future in ended]
+
+    def _receive(self, future: Any) -> tuple[Task, RunRecord]:
+        task = self._tasks.pop(future)
+        error = future.exception()  # a run raises nothing: this is the cluster's own trouble, a worker that died
+        return task, future.result() if error is None else failed(task, f"{type(error).__name__}: {error}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._client.cancel(list(self._tasks))
+        self._tasks.clear()
+        self._client.close()
+
+
+def _connect(address: str) -> tuple[Any, Any]:
+    """A client of the scheduler and Dask's own ``wait``, both untyped."""
+    try:
+        import distributed
+    except ImportError:
+        fault = Fault("needs the package distributed", "--cluster", address, "after pip install 'hostsim[cluster]'")
+        raise InputError(fault) from None
+    connect: Any = distributed.Client
+    try:
+        client = connect(address, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, ValueError) as error:
+        fault = Fault(f"finds no scheduler ({error})", "--cluster", address, "an address such as tcp://host:8786")
+        raise InputError(fault) from error
+    try:
+        codes = client.run(code_digest)
+    except ImportError as error:
+        codes = {str(error): ""}
+    strangers = sorted(worker for worker, code in codes.items() if code != code_digest())
+    if strangers:
+        client.close()
+        fault = Fault("has workers with other code of hostsim", "--cluster", ", ".join(strangers), "the code used here")
+        raise InputError(fault)
+    return client, distributed.wait

@@ -1,0 +1,233 @@
+"""Takes a plan to its records: reuses what the store holds, runs what is missing, keeps each run as soon as it has ended.
+
+What is run and how it is ordered depends on the plan alone, not on the number of workers or who finishes first.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hostsim.campaign.attempt import Simulate
+from hostsim.campaign.executors import Executor, open_executor
+from hostsim.campaign.store import Store
+from hostsim.expect import SearchAnswer
+from hostsim.record import RunRecord
+
+if TYPE_CHECKING:
+    from hostsim.scenario.points import Plan, Search, Task
+
+__all__ = ["Outcome", "Progress", "RecordKey", "preview", "run_all"]
+
+RecordKey = tuple[str, int]
+"""What a record of a plan is found by: hash of the point, replication."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a plan is. A search adds to the total as it goes."""
+
+    done: int
+    """Runs that need no more work, reused and failed ones included."""
+    total: int
+    """Runs known of so far."""
+    running: int
+    reused: int
+    failed: int
+    seconds_left: float | None
+    """Wall-clock seconds that the runs known of so far still take; None while nothing is known to estimate it by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a plan."""
+
+    records: Mapping[RecordKey, RunRecord]
+    """Fixed points in the order of the plan, then what the searches asked for, in the order they asked."""
+    answers: Mapping[str, SearchAnswer]
+    """Of the searches that came to an end, by name."""
+    interrupted: bool
+    """True when Ctrl-C ended it early; all that had finished is here and in the store."""
+    ran: int
+    reused: int
+
+
+def run_all(
+    plan: Plan,
+    store: Store,
+    *,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    simulate: Simulate | None = None,
+) -> Outcome:
+    """Runs whatever of a plan the store does not hold; runs that failed before are tried again.
+
+    Args:
+        plan: fixed points and searches.
+        store: where runs are kept, each as soon as it has ended.
+        jobs: worker processes; None for one each processor, 1 for none but this process.
+        cluster: address of a Dask scheduler to run on instead.
+        progress: told where things stand, once at the start and after each run.
+        simulate: what a run is, `hostsim.campaign.simulate.simulate` by default.
+
+    Raises:
+        InputError: ``jobs`` or ``cluster`` cannot be met.
+        StoreError: the store cannot be written.
+    """
+    sweep = _Sweep(plan, store)
+    tell = progress or _say_nothing
+    tell(sweep.progress(workers=1))
+    interrupted = False
+    if sweep.waiting:
+        with open_executor(simulate or _simulate(), jobs, cluster) as executor:
+            try:
+                _work_off(sweep, executor, tell)
+            except KeyboardInterrupt:
+                interrupted = True
+    return Outcome(sweep.records(), sweep.answers(), interrupted, sweep.ran, sweep.reused)
+
+
+def preview(plan: Plan, store: Store) -> Progress:
+    """Where a plan stands before anything is run: what the store holds and what is missing, seconds on one worker."""
+    return _Sweep(plan, store).progress(workers=1)
+
+
+def _work_off(sweep: _Sweep, executor: Executor, tell: Callable[[Progress], None]) -> None:
+    while sweep.waiting or sweep.running:
+        while sweep.waiting and len(sweep.running) < executor.capacity:
+            executor.submit(sweep.start())
+        for task, record in executor.wait():
+            sweep.finish(task, record)
+        tell(sweep.progress(executor.workers))
+
+
+def _simulate() -> Simulate:
+    # imported here: a sweep whose runs are all in the store needs no simulator
+    from hostsim.campaign.simulate import simulate
+
+    return simulate
+
+
+def _say_nothing(progress: Progress) -> None:
+    pass
+
+
+def _key(task: Task) -> RecordKey:
+    return task.point.id, task.replication
+
+
+class _Sweep:
+    """A plan while it is worked off: its tasks as they become known, and what became of them."""
+
+    def __init__(self, plan: Plan, store: Store) -> None:
+        self.waiting: deque[Task] = deque()
+        self.running: dict[RecordKey, Task] = {}
+        self.reused = self.ran = self.failed = 0
+        self._plan = plan
+        self._store = store
+        self._known: set[RecordKey] = set()
+        self._done: dict[RecordKey, RunRecord] = {}
+        self._open: list[Search] = list(plan.searches)
+        self._costs = _Costs()
+        self._admit(plan.tasks)
+        self._ask()
+
+    def start(self) -> Task:
+        """The next task to hand out."""
+        task = self.waiting.popleft()
+        self.running[_key(task)] = task
+        return task
+
+    def finish(self, task: Task, record: RunRecord) -> None:
+        """Keeps a run that has ended, and asks the searches what they want to know next."""
+        self._store.put(record)
+        del self.running[_key(task)]
+        self.ran += 1
+        self.failed += record.error is not None
+        self._accept(task, record)
+        self._ask()
+
+    def _ask(self) -> None:
+        """Lets the searches ask until they have to wait for a run."""
+        news = True
+        while news:
+            news = False
+            for search in list(self._open):
+                wanted = search.wants(self._done)
+                if not wanted:
+                    self._open.remove(search)
+                news |= self._admit(wanted)
+
+    def _admit(self, tasks: Iterable[Task]) -> bool:
+        """Takes tasks in, the stored ones as done; True when there were such."""
+        reused = self.reused
+        for task in tasks:
+            if _key(task) in self._known:
+                continue
+            self._known.add(_key(task))
+            record = self._store.get((task.point.id, task.replication, task.seed))
+            if record is None or record.error is not None:
+                self.waiting.append(task)
+            else:
+                self.reused += 1
+                self._accept(task, record)
+        return self.reused > reused
+
+    def _accept(self, task: Task, record: RunRecord) -> None:
+        self._costs.add(record)
+        # another plan may have run the same point under other axes and with other warnings
+        self._done[_key(task)] = replace(
+            record, axes=dict(task.point.axes), flags=(*task.point.warnings, *record.flags)
+        )
+
+    def progress(self, workers: int) -> Progress:
+        """Where the sweep stands, with that many workers to share what is left."""
+        left = self._costs.total([*self.waiting, *self.running.values()])
+        return Progress(
+            done=len(self._done),
+            total=len(self._known),
+            running=len(self.running),
+            reused=self.reused,
+            failed=self.failed,
+            seconds_left=None if left is None else left / workers,
+        )
+
+    def answers(self) -> dict[str, SearchAnswer]:
+        """What the searches that came to an end found, in the order of the plan."""
+        return {search.name: search.answer(self._done) for search in self._plan.searches if search not in self._open}
+
+    def records(self) -> dict[RecordKey, RunRecord]:
+        """All finished runs in an order that no worker had a say in: the searches are asked anew, one after another."""
+        order = [_key(task) for task in self._plan.tasks]
+        for search in self._plan.searches:
+            told: dict[RecordKey, RunRecord] = {}
+            while wanted := [_key(task) for task in search.wants(told)]:
+                order += wanted
+                told |= {key: self._done[key] for key in wanted if key in self._done}
+                if not told.keys() >= set(wanted):
+                    break
+        rest = sorted(self._done.keys() - set(order))
+        return {key: self._done[key] for key in dict.fromkeys([*order, *rest]) if key in self._done}
+
+
+class _Costs:
+    """Wall-clock seconds of runs, as far as they are known."""
+
+    def __init__(self) -> None:
+        self._of_point: dict[str, list[float]] = {}
+
+    def add(self, record: RunRecord) -> None:
+        """Learns from a run that says how long it took."""
+        if "wall_s" in record.facts:
+            self._of_point.setdefault(record.point_id, []).append(float(record.facts["wall_s"]))
+
+    def total(self, tasks: Iterable[Task]) -> float | None:
+        """Seconds that tasks take: as long as their points took before, else as long as points took on average."""
+        if not self._of_point:
+            return None
+        means = {point: sum(values) / len(values) for point, values in self._of_point.items()}
+        usual = sum(means.values()) / len(means)
+        return sum(means.get(task.point.id, usual) for task in tasks)

@@ -1,0 +1,213 @@
+"""The results store: one Parquet file a run, shared by all commands, so that only what is missing is run.
+
+A run is kept under the digest of the code that simulated it, the hash of its point, the root seed and the replication.
+Files appear whole or not at all. What cannot be read (torn, of another format) counts as missing and is said on stderr.
+
+A file holds one row for each counter and each histogram; everything else of the record is JSON in the schema's metadata,
+wall-clock facts under a key of their own. All other bytes depend on the record alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import json
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from hostsim.errors import StoreError
+from hostsim.record import Histogram, RunRecord, Scalar, Series
+
+__all__ = ["FORMAT", "RunKey", "Store", "code_digest"]
+
+_log = logging.getLogger(__name__)
+
+RunKey = tuple[str, int, int]
+"""What a run is found by: hash of the point, replication, root seed."""
+
+FORMAT = 1
+"""Version of the file layout; files of another one are not read."""
+
+_INTEGERS = pa.list_(pa.field("element", pa.int64(), nullable=False))
+_SCHEMA = pa.schema(
+    [
+        pa.field("name", pa.string(), nullable=False),
+        pa.field("entities", pa.list_(pa.field("element", pa.string(), nullable=False)), nullable=False),
+        pa.field("edges_ps", _INTEGERS),  # of a histogram; null of a counter
+        pa.field("cells", _INTEGERS),  # entity * buckets + bucket of each cell that ever counted; null of a counter
+        pa.field("sums_ps", _INTEGERS),  # the boundaries of one entity after another; null of a counter
+        pa.field("values", _INTEGERS, nullable=False),  # the boundaries of one entity, or cell, after another
+    ]
+)
+# cumulative values: their differences take far less space
+_ENCODING = {"sums_ps.list.element": "DELTA_BINARY_PACKED", "values.list.element": "DELTA_BINARY_PACKED"}
+
+# paths inside the package: floors 0 to 3, and what runs them
+_FLOOR_0 = ("errors.py", "units.py", "record.py", "metrics.py", "estimate.py", "expect.py")
+_SIMULATED_BY = (*_FLOOR_0, "spec/", "scenario/", "policy/", "engine/", "model/", "campaign/simulate.py")
+
+
+@functools.cache
+def code_digest() -> str:
+    """Hash of all but a point that a run depends on: sources of floors 0 to 3 and of `simulate`; numpy and simpy."""
+    digest = hashlib.sha256()
+    package = Path(__file__).parents[1]
+    sources = {source.relative_to(package).as_posix(): source for source in package.rglob("*.py")}
+    for name in sorted(name for name in sources if name.startswith(_SIMULATED_BY)):
+        text = sources[name].read_bytes()
+        digest.update(f"{name}\0{len(text)}\0".encode() + text)
+    for library in ("numpy", "simpy"):
+        digest.update(f"{library}\0{importlib.metadata.version(library)}\0".encode())
+    return digest.hexdigest()[:16]
+
+
+class Store:
+    """Runs kept in a folder.
+
+    Attributes:
+        folder: the results folder; runs lie below ``runs/`` and the digest of the code.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(folder)
+        self._runs = self.folder / "runs" / code_digest()
+
+    def path(self, key: RunKey) -> Path:
+        """Where a run is, or would be, kept."""
+        point_id, replication, seed = key
+        return self._runs / point_id[:2] / f"{point_id}.seed{seed}.r{replication}.parquet"
+
+    def get(self, key: RunKey) -> RunRecord | None:
+        """The run, finished or failed; None when there is none that can be read."""
+        path = self.path(key)
+        try:
+            with pq.ParquetFile(path) as file:
+                facts = file.schema_arrow.metadata or {}
+                version = int(facts.get(b"hostsim.format", b"0"))
+                if version == FORMAT:
+                    return _from_table(file.read(use_threads=False))
+            problem = f"is of format {version}, not {FORMAT}"
+        except FileNotFoundError:
+            return None
+        except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+            problem = f"cannot be read ({str(error).splitlines()[0]})"
+        _log.warning("%s %s: the run counts as missing", path, problem)
+        return None
+
+    def put(self, record: RunRecord) -> None:
+        """Keeps a run, in place of an earlier one of the same key.
+
+        Raises:
+            StoreError: the folder cannot be written.
+        """
+        path = self.path((record.point_id, record.replication, record.seed))
+        unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                pq.write_table(
+                    _to_table(record),
+                    unfinished,
+                    compression="zstd",
+                    use_dictionary=False,
+                    write_statistics=False,
+                    column_encoding=_ENCODING,
+                )
+                unfinished.replace(path)
+            finally:
+                unfinished.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path}: a run cannot be written: {error}") from error
+
+
+def _is_wall_clock(fact: str) -> bool:
+    return fact.startswith("wall_")
+
+
+def _to_table(record: RunRecord) -> pa.Table:
+    head = {
+        "point_id": record.point_id,
+        "replication": record.replication,
+        "seed": record.seed,
+        "axes": dict(record.axes),
+        "instants_ps": record.instants_ps.tolist(),
+        "cut": record.cut,
+        "flags": record.flags,
+        "facts": {name: value for name, value in record.facts.items() if not _is_wall_clock(name)},
+        "error": record.error,
+    }
+    wall_clock = {name: value for name, value in record.facts.items() if _is_wall_clock(name)}
+    rows = [
+        {"name": name, "entities": series.entities, "values": _columns(series.values)}
+        for name, series in record.series.items()
+    ]
+    rows += [_histogram_row(name, histogram) for name, histogram in record.histograms.items()]
+    metadata = {
+        "hostsim.format": str(FORMAT),
+        "hostsim.run": json.dumps(head),
+        "hostsim.wall_clock": json.dumps(wall_clock),
+    }
+    return pa.Table.from_pylist(rows, schema=_SCHEMA.with_metadata(metadata))
+
+
+def _histogram_row(name: str, histogram: Histogram) -> dict[str, Any]:
+    boundaries, entities, buckets = histogram.counts.shape
+    counts = histogram.counts.reshape(boundaries, entities * buckets)
+    cells = np.flatnonzero(counts.any(axis=0))
+    return {
+        "name": name,
+        "entities": histogram.entities,
+        "edges_ps": histogram.edges_ps,
+        "cells": cells,
+        "sums_ps": _columns(histogram.sums_ps),
+        "values": _columns(counts[:, cells]),
+    }
+
+
+def _columns(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The columns of a matrix one after another."""
+    return values.T.ravel()
+
+
+def _from_table(table: pa.Table) -> RunRecord:
+    head: dict[str, Any] = json.loads(table.schema.metadata[b"hostsim.run"])
+    wall_clock: dict[str, Scalar] = json.loads(table.schema.metadata[b"hostsim.wall_clock"])
+    head["instants_ps"] = np.array(head["instants_ps"], dtype=np.int64)
+    head["flags"] = tuple(head["flags"])
+    head["facts"] |= wall_clock
+    boundaries = len(head["instants_ps"])
+    series: dict[str, Series] = {}
+    histograms: dict[str, Histogram] = {}
+    columns = {name: table.column(name).combine_chunks() for name in table.column_names}
+    for row, name in enumerate(columns["name"].to_pylist()):
+        entities = tuple(columns["entities"][row].as_py())
+        values = _matrix(columns["values"][row], boundaries)
+        if columns["edges_ps"][row].is_valid:
+            histograms[name] = _histogram(entities, {key: column[row] for key, column in columns.items()}, values)
+        else:
+            series[name] = Series(entities, values)
+    return RunRecord(series=series, histograms=histograms, **head)
+
+
+def _histogram(entities: tuple[str, ...], row: Mapping[str, Any], values: NDArray[np.int64]) -> Histogram:
+    edges = row["edges_ps"].values.to_numpy()
+    buckets = len(edges) - 1
+    counts = np.zeros((len(values), len(entities) * buckets), dtype=np.int64)
+    counts[:, row["cells"].values.to_numpy()] = values
+    return Histogram(
+        entities, edges, counts.reshape(len(values), len(entities), buckets), _matrix(row["sums_ps"], len(values))
+    )
+
+
+def _matrix(columns: Any, rows: int) -> NDArray[np.int64]:
+    flat: NDArray[np.int64] = columns.values.to_numpy()
+    return flat.reshape(-1, rows).T
