@@ -1,0 +1,1 @@
+"""FROM records to numbers: tables and verdicts (pandas)."""

@@ -1,0 +1,106 @@
+"""Two tables of the same points, before and after: which curves have moved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from hostsim.errors import Fault, InputError
+from hostsim.estimate import Interval, paired_difference
+from hostsim.metrics import CATALOGUE
+
+__all__ = ["Move", "compare"]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A metric that is no longer what it was at a point."""
+
+    metric: str
+    unit: str
+    at: Mapping[str, Any]
+    """Value of each axis: the curve, and where on it."""
+    before: float
+    """Mean over the replications; NaN where there was nothing to measure it on."""
+    after: float
+    difference: Interval
+    """After minus before, paired by replication."""
+
+    @property
+    def relative(self) -> float:
+        """The difference as a share of what was before; infinite when that was 0."""
+        return self.difference.mean / abs(self.before) if self.before else math.copysign(math.inf, self.difference.mean)
+
+    def __str__(self) -> str:
+        place = ", ".join(f"{axis}={value}" for axis, value in self.at.items())
+        return (
+            f"{self.metric}{f' at {place}' if place else ''}: {self.before:.6g} -> {self.after:.6g} {self.unit}"
+            f" ({self.relative:+.2%}; difference {self.difference.low:.4g} to {self.difference.high:.4g})"
+        )
+
+
+def compare(
+    after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str], tolerance: float, level: float = 0.95
+) -> list[Move]:
+    """What has moved between two tables of `hostsim.results.table.to_table`.
+
+    Runs are paired by axes and replication, so that common random numbers cancel; points and replications that only one
+    table has, and failed runs, take no part. A metric has moved when the interval of its paired difference excludes 0 and
+    the mean difference exceeds the tolerance, or when only one side could measure it. One replication shows nothing.
+
+    Args:
+        after: the table in question.
+        before: the table it is held against.
+        axes: columns that make a point.
+        tolerance: share of the mean before; 0.02 is 2 %.
+        level: of the interval.
+
+    Returns:
+        The moves, in the order of ``after`` and of the catalogue.
+
+    Raises:
+        InputError: the tables have no run in common.
+    """
+    keys = [*axes, "replication"]
+    absent = [axis for axis in keys if axis not in before.columns]
+    if absent:
+        raise InputError(Fault("is no column of the earlier table", given=", ".join(absent)))
+    # the same axis may hold numbers in one table and, among texts, texts in the other
+    texts = dict.fromkeys((axis for axis in axes if after[axis].dtype != before[axis].dtype), str)
+    now, then = (table[table["error"] == ""].astype(texts) for table in (after, before))
+    pairs = now.merge(then, on=keys, suffixes=(" after", " before"))
+    if pairs.empty:
+        raise InputError(Fault("the two tables have no finished run in common"))
+    metrics = [name for name in CATALOGUE if name in after.columns and name in before.columns]
+    moves = []
+    for at, runs in _points(pairs, axes):
+        for metric in metrics:
+            values = runs[[f"{metric} before", f"{metric} after"]].dropna(how="all")
+            if values.empty:
+                continue
+            old, new = (values[column] for column in values)
+            difference = paired_difference(new.tolist(), old.tolist(), level)
+            move = Move(metric, CATALOGUE[metric].unit, at, float(old.mean()), float(new.mean()), difference)
+            if _has_moved(move, tolerance):
+                moves.append(move)
+    return moves
+
+
+def _points(pairs: pd.DataFrame, axes: Sequence[str]) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    if not axes:
+        yield {}, pairs
+        return
+    for values, runs in pairs.groupby(list(axes), sort=False, dropna=False):
+        yield dict(zip(axes, values, strict=True)), runs
+
+
+def _has_moved(move: Move, tolerance: float) -> bool:
+    difference = move.difference
+    if math.isnan(difference.mean):
+        return True
+    certain = difference.low > 0 or difference.high < 0
+    return certain and abs(difference.mean) > tolerance * abs(move.before)

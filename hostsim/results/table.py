@@ -1,0 +1,184 @@
+"""Tables: one row a run, and what is inside a run, as tidy pandas frames."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import math
+import os
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hostsim.errors import Fault, InputError, StoreError
+from hostsim.metrics import CATALOGUE
+from hostsim.record import RunRecord
+from hostsim.units import SECOND
+
+__all__ = ["WALL_CLOCK", "entities", "read_table", "series_frame", "to_table", "write_table"]
+
+WALL_CLOCK = ("wall_s",)
+"""Columns that differ from one run of the same point to the next; all others do not."""
+
+_KEYS = ("point", "replication", "seed")
+_FACTS = {"cut_s": "s", "length_s": "s", "events": "", "run_dispatches": "", "wall_s": "s"}
+_TEXTS = ("flags", "error")
+_TAKEN = {*_KEYS, *CATALOGUE, *_FACTS, *_TEXTS}
+
+
+def to_table(records: Iterable[RunRecord], *, provenance: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """One row for each run, in the order given.
+
+    Columns: ``point``, ``replication``, ``seed``; the axes; every metric of the catalogue; ``cut_s`` and ``length_s``, start
+    and end of the measured window; ``events`` and ``run_dispatches`` of the whole run; ``wall_s``; ``flags``, joined by
+    semicolons; ``error``, empty unless the run failed. A failed run has NaN in all its metrics. An axis with values of
+    several kinds becomes text.
+
+    ``attrs["units"]`` maps a column to its unit, ``attrs["provenance"]`` says what the table was made with.
+
+    Args:
+        records: finished and failed runs.
+        provenance: what to say of the table besides versions and seeds.
+
+    Raises:
+        InputError: an axis has the name of another column.
+    """
+    records = list(records)
+    axes = list(dict.fromkeys(name for record in records for name in record.axes))
+    taken = [name for name in axes if name in _TAKEN]
+    if taken:
+        raise InputError(Fault("is the name of a column of every table", f"sweep.{name}") for name in taken)
+    columns: dict[str, Sequence[Any]] = {
+        "point": [record.point_id for record in records],
+        "replication": [record.replication for record in records],
+        "seed": [record.seed for record in records],
+    }
+    columns |= {axis: _axis([record.axes.get(axis) for record in records]) for axis in axes}
+    columns |= {
+        metric.name: [math.nan if record.error else metric.evaluate(record) for record in records]
+        for metric in CATALOGUE.values()
+    }
+    facts = [_facts(record) for record in records]
+    columns |= {name: [fact[name] for fact in facts] for name in _FACTS}
+    columns["flags"] = ["; ".join(record.flags) for record in records]
+    columns["error"] = [record.error or "" for record in records]
+    table = pd.DataFrame(columns)
+    table.attrs["units"] = {metric.name: metric.unit for metric in CATALOGUE.values()} | {
+        name: unit for name, unit in _FACTS.items() if unit
+    }
+    seeds = ", ".join(str(seed) for seed in sorted({record.seed for record in records}))
+    table.attrs["provenance"] = {**_versions(), "seed": seeds, **(provenance or {})}
+    return table
+
+
+def _axis(values: list[Any]) -> list[Any]:
+    kinds = {bool if isinstance(v, bool) else float if isinstance(v, int | float) else type(v) for v in values}
+    return values if len(kinds) == 1 else [None if value is None else str(value) for value in values]
+
+
+def _facts(record: RunRecord) -> dict[str, Any]:
+    return {
+        "cut_s": math.nan if record.error else int(record.instants_ps[record.cut]) / SECOND,
+        "length_s": math.nan if record.error else int(record.instants_ps[-1]) / SECOND,
+        "events": record.facts.get("events", math.nan),
+        "run_dispatches": record.facts.get("dispatches", math.nan),
+        "wall_s": record.facts.get("wall_s", math.nan),
+    }
+
+
+def _versions() -> dict[str, str]:
+    libraries = {name: importlib.metadata.version(name) for name in ("hostsim", "numpy", "simpy")}
+    return {**libraries, "python": platform.python_version()}
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Writes a table of `to_table` as Parquet, whole or not at all; units and provenance go into the schema's metadata.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    arrow = pa.Table.from_pandas(table, preserve_index=False)
+    for name in ("units", "provenance"):
+        text = json.dumps(table.attrs.get(name, {}))
+        arrow = arrow.replace_schema_metadata({**arrow.schema.metadata, f"hostsim.{name}": text})
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            pq.write_table(arrow, unfinished, compression="zstd")
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"{path}: the table cannot be written: {error}") from error
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """A table that `write_table` wrote, units and provenance included.
+
+    Raises:
+        StoreError: there is none, or it cannot be read.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            arrow = file.read()
+        metadata = arrow.schema.metadata or {}
+        attributes = {name: json.loads(metadata[f"hostsim.{name}".encode()]) for name in ("units", "provenance")}
+    except KeyError as error:
+        raise StoreError(f"{path}: is not a table of hostsim") from error
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path}: the table cannot be read: {str(error).splitlines()[0]}") from error
+    table: pd.DataFrame = arrow.to_pandas()
+    table.attrs.update(attributes)
+    return table
+
+
+def entities(record: RunRecord, kind: str) -> pd.DataFrame:
+    """Counters of every entity of a kind over the measured window of a run.
+
+    Args:
+        record: a finished run.
+        kind: what stands before the dot of a counter: ``pcpu``, ``vcpu``, ``port``.
+
+    Returns:
+        Columns ``entity``, ``counter`` (full name), ``value`` (growth over the window, in the counter's unit).
+    """
+    frames = [
+        pd.DataFrame({"entity": list(series.entities), "counter": name, "value": record.window(name)})
+        for name, series in record.series.items()
+        if name.split(".", 1)[0] == kind
+    ]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["entity", "counter", "value"])
+
+
+def series_frame(record: RunRecord) -> pd.DataFrame:
+    """All counters of a run, time slice by time slice.
+
+    Returns:
+        Columns ``start_s``, ``end_s`` (of the slice, simulated seconds), ``entity``, ``counter`` (full name), ``value``
+        (growth within the slice, in the counter's unit). Warm-up is included; the measured window starts at slice
+        ``record.cut``.
+    """
+    instants = record.instants_ps / SECOND
+    slices = len(instants) - 1
+    frames = [
+        pd.DataFrame(
+            {
+                "start_s": np.repeat(instants[:-1], len(series.entities)),
+                "end_s": np.repeat(instants[1:], len(series.entities)),
+                "entity": np.tile(np.array(series.entities, dtype=object), slices),
+                "counter": name,
+                "value": np.diff(series.values, axis=0).ravel(),
+            }
+        )
+        for name, series in record.series.items()
+        if series.entities
+    ]
+    columns = ["start_s", "end_s", "entity", "counter", "value"]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
