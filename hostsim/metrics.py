@@ -219,7 +219,7 @@ _ENTRIES = (
         _quantile(0.99),
     ),
     Metric("nic_interrupts", "/s", "Interrupts of the physical NICs.", "rate", _rate("queue.interrupts")),
-    Metric("guest_interrupts", "/s", "Virtual interrupts taken, all VMs together.", "rate", _rate("vcpu.interrupts")),
+    Metric("guest_interrupts", "/s", "Virtual interrupts taken, all VMs together.", "rate", _rate("guest.interrupts")),
     Metric(
         "dispatches", "/s", "Hand-overs of a PCPU to a world, all PCPUs together.", "rate", _rate("pcpu.dispatches")
     ),

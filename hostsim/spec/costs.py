@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from hostsim.spec.base import Spec
 from hostsim.spec.quantity import Cycles, Duration
-from hostsim.units import cycles_to_ps
+from hostsim.units import SECOND, cycles_to_ps
 
 __all__ = ["Cost", "CostModel", "Factor", "Provenance"]
 
@@ -57,6 +57,10 @@ class Cost(Provenance):
         """The cost in picoseconds on a processor that does ``hertz`` Westmere-equivalent cycles in a second."""
         return self.time if self.time is not None else cycles_to_ps(self.cycles or 0.0, hertz)
 
+    def per_byte(self, hertz: float) -> float:
+        """The cost of one byte in picoseconds, not rounded: it is multiplied by a number of bytes first."""
+        return float(self.time) if self.time is not None else (self.cycles or 0.0) * SECOND / hertz
+
 
 class Factor(Provenance):
     """A number without unit, with where it comes from."""
@@ -79,6 +83,8 @@ class CostModel(Spec):
     """A halted PCPU starts to execute again."""
     preemption: Cost
     """Cutting a running world short, on the bill of the world that preempts."""
+    vcpu_preemption_lead: Cost
+    """Virtual time by which a waking vCPU must lag behind a running one to cut it short. A threshold, never charged."""
     # --- physical NIC and receive path
     interrupt: Cost
     """A physical interrupt, from the vector to the poll world made ready."""

@@ -1,0 +1,126 @@
+"""Bounded rings of stamped packets.
+
+A producer pushes a train whose instants may still lie ahead; the ring holds only what is here by now. Whether a packet
+finds room is settled when somebody looks, in closed form, so that a push costs the same for one packet and for many.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from hostsim.engine.train import Train
+
+__all__ = ["Ring"]
+
+
+class Ring:
+    """A drop-tail ring between producers and one consumer.
+
+    ``pushed = taken + dropped + held + coming`` at every instant. A slot is free again as soon as its packet is taken: the
+    consumer refills descriptors as it goes. Packets of several producers are settled train by train in the order of their
+    pushes.
+
+    Attributes:
+        capacity: packets that fit.
+        held: packets that are here and wait.
+        pushed: packets ever pushed, those still on their way included.
+        taken: packets ever taken.
+        dropped: packets that found no room.
+    """
+
+    __slots__ = ("_coming", "_here", "capacity", "dropped", "held", "pushed", "taken")
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.held = self.pushed = self.taken = self.dropped = 0
+        self._here: deque[Train] = deque()
+        self._coming: deque[Train] = deque()
+
+    def push(self, train: Train) -> None:
+        """Put a train on its way into the ring; the ring owns it from now on."""
+        self.pushed += train.count
+        self._coming.append(train)
+
+    def settle(self, now: int) -> None:
+        """Let in what has come by ``now``; drop what finds no room."""
+        coming = self._coming
+        for _ in range(len(coming)):
+            train = coming.popleft()
+            count = train.here(now)
+            if count < train.count:
+                coming.append(train)  # in turn: every train passes once, so the order of the rest is kept
+                if count == 0:
+                    continue
+                train = train.split(count)
+            room = self.capacity - self.held
+            if count > room:
+                self.dropped += count - room
+                if room == 0:
+                    continue
+                train, count = train.split(room), room
+            self._here.append(train)
+            self.held += count
+
+    def take(self, limit: int, now: int) -> list[Train]:
+        """Take at most ``limit`` packets that are here at ``now``, oldest first; an empty list when there are none."""
+        coming, here = self._coming, self._here
+        if not here:
+            if not coming:
+                return []
+            train = coming[0]
+            count = train.count
+            if (
+                len(coming) == 1
+                and count <= limit
+                and count <= self.capacity
+                and train.ready + (count - 1) * train.step <= now
+            ):
+                coming.popleft()  # the common case in one step: one batch, all of it here, taken whole
+                self.taken += count
+                return [train]
+        if coming:
+            self.settle(now)
+        taken: list[Train] = []
+        count = 0
+        while here:
+            train = here[0]
+            if count + train.count <= limit:
+                here.popleft()
+                count += train.count
+                taken.append(train)
+                if count == limit:
+                    break
+            else:
+                taken.append(train.split(limit - count))
+                count = limit
+                break
+        self.held -= count
+        self.taken += count
+        return taken
+
+    def first(self) -> int | None:
+        """Instant at which the oldest packet not yet taken is here (possibly ahead, or past); None when there is none."""
+        if self._here:
+            return self._here[0].ready
+        if self._coming:
+            return min(train.ready for train in self._coming)
+        return None
+
+    def nth(self, count: int) -> int | None:
+        """Instant at which ``count`` packets are (or were) here if none is taken; None when fewer are known."""
+        missing = count - self.held
+        if missing <= 0:
+            return self._here[0].ready
+        instants: list[int] = []
+        for train in self._coming:
+            instants.extend(train.ready + i * train.step for i in range(min(train.count, missing)))
+        return sorted(instants)[missing - 1] if len(instants) >= missing else None
+
+    def count_inside(self) -> int:
+        """Packets held or on their way in, counted one train after another: the independent half of the ring's balance."""
+        return sum(train.count for train in self._here) + sum(train.count for train in self._coming)
+
+    @property
+    def inside(self) -> int:
+        """Packets held or on their way in."""
+        return self.pushed - self.taken - self.dropped

@@ -1,0 +1,28 @@
+"""Named random streams: one a component, so that adding a device never shifts another's draws.
+
+A stream is found by its scope, a path of fixed words and positions such as ``("vm", 0, 17)``; never by a name that a user
+gave, because no result may depend on a name.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+
+__all__ = ["Streams"]
+
+
+class Streams:
+    """The random streams of one replication."""
+
+    __slots__ = ("_replication", "_seed")
+
+    def __init__(self, seed: int, replication: int) -> None:
+        self._seed, self._replication = seed, replication
+
+    def stream(self, *scope: str | int) -> np.random.Generator:
+        """The generator of a scope, always started afresh: ask once and keep it."""
+        key = [zlib.crc32(part.encode()) if isinstance(part, str) else part for part in scope]
+        sequence = np.random.SeedSequence(self._seed, spawn_key=(self._replication, *key))
+        return np.random.Generator(np.random.PCG64(sequence))

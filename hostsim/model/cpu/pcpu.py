@@ -1,0 +1,218 @@
+"""A PCPU: runs one world at a time and charges what it costs to turn to it.
+
+A dispatch is started by whoever wakes the world and costs one event: the end of its batch. A world that finds more to do
+stays on, with one further event a batch. A batch that is cut short leaves an event behind that no longer acts, because the
+PCPU has turned to another alarm.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from hostsim.engine.clock import Alarm, Clock
+from hostsim.model.cpu.world import World, WorldState
+from hostsim.model.timing import Timing
+
+if TYPE_CHECKING:
+    from hostsim.model.cpu.scheduler import Node
+
+__all__ = ["Pcpu"]
+
+_RUNNING, _READY, _SLEEPING = WorldState.RUNNING, WorldState.READY, WorldState.SLEEPING
+_by_vtime = attrgetter("vtime")
+
+
+class Pcpu:
+    """A physical processor with its run queue.
+
+    Attributes:
+        index: number on the host.
+        node: NUMA node it belongs to.
+        running: world that has it, None when idle.
+        turning: True while a batch has just ended and the next is not decided: nobody may preempt now.
+        systems: VMkernel worlds that wait here, in order.
+        vcpus: vCPUs that wait here; the one with the least virtual time goes first.
+        dispatches, switches, preemptions: counts of what happened here.
+    """
+
+    __slots__ = (
+        "_alarm", "_charged", "_clock", "_ends", "_halt_exit", "_halted", "_idle_since", "_idle_total", "_last", "_preemption", "_quantum", "_since",
+        "_spare", "_switch_migrated", "_switch_same",
+        "dispatches", "index", "node", "preemptions", "running", "switches", "systems", "turning", "vcpus",
+    )  # fmt: skip
+
+    def __init__(self, clock: Clock, index: int, node: Node, timing: Timing, quantum: int) -> None:
+        self._clock, self._quantum = clock, quantum
+        self._halt_exit, self._preemption = timing.halt_exit, timing.preemption
+        self._switch_same = timing.context_switch + timing.cache_refill_same
+        self._switch_migrated = timing.context_switch + timing.cache_refill_migrated
+        self.index, self.node = index, node
+        self.running: World | None = None
+        self.turning = False
+        self.systems: deque[World] = deque()
+        self.vcpus: list[World] = []
+        self.dispatches = self.switches = self.preemptions = 0
+        self._last: World | None = None
+        self._alarm = Alarm(clock, self._end)
+        self._spare: list[Alarm] = []
+        self._ends = self._since = self._charged = 0
+        self._halted = True
+        self._idle_total = self._idle_since = 0
+
+    # --- what others see
+
+    def busy(self, now: int) -> int:
+        """Time not idle so far, in picoseconds."""
+        return now - self._idle_total - (now - self._idle_since if self._halted else 0)
+
+    def queued(self) -> int:
+        """Number of worlds that wait here."""
+        return len(self.systems) + len(self.vcpus)
+
+    def charge(self, now: int) -> None:
+        """Charge the running world for its time so far; changes no decision."""
+        world = self.running
+        if world is not None:
+            spent = now - self._charged
+            world.used += spent
+            world.vtime += spent * 1000 // world.shares
+            self._charged = now
+
+    def vtime(self, now: int) -> int:
+        """Virtual time of the running world, its time since the last charge included."""
+        world = self.running
+        assert world is not None
+        return world.vtime + (now - self._charged) * 1000 // world.shares
+
+    # --- running worlds
+
+    def start(self, world: World, now: int, surcharge: int = 0) -> None:
+        """Give this PCPU, which runs nothing, to a world that has left every queue."""
+        cost = surcharge
+        if self._halted:
+            cost += self._halt_exit
+            self._idle_total += now - self._idle_since
+            self._halted = False
+        if world.last is not self:
+            cost += self._switch_migrated
+            self.switches += 1
+            world.last = self
+            self._last = world
+        elif self._last is not world:
+            cost += self._switch_same
+            self.switches += 1
+            self._last = world
+        if world.state is _READY:
+            world.waited += now - world.ready_since
+        world.state = _RUNNING
+        self.running = world
+        self.dispatches += 1
+        world.dispatches += 1
+        self._since = self._charged = now
+        if not world.system and world.vtime > self.node.vclock:
+            self.node.vclock = world.vtime
+        left = world.left
+        if left:
+            world.left = 0
+        else:
+            left = world.begin(now + cost)
+        self._run(world, now, cost + left)
+
+    def _run(self, world: World, now: int, length: int) -> None:
+        if length > self._quantum:
+            world.left = length - self._quantum
+            length = self._quantum
+        self._ends = ends = now + length
+        self._clock.at(self._alarm, ends)
+
+    def preempt(self, world: World, now: int) -> None:
+        """Cut the running vCPU short and run ``world`` instead; the vCPU waits here for the rest of its batch."""
+        victim = self.running
+        assert victim is not None
+        self.charge(now)
+        self.preemptions += 1
+        # The old end stays in the clock's queue and finds, when due, that it is nobody's alarm any more.
+        self._alarm = self._spare.pop() if self._spare else Alarm(self._clock, self._end)
+        self.running = None
+        victim.left += self._ends - now
+        if victim.left:
+            victim.cut(now, victim.left)
+            self.node.enqueue(self, victim, now)
+        else:  # its end is due at this very instant and counts as reached
+            self.turning = True
+            victim.end(now)
+            self.turning = False
+            self._retire(victim, now)
+        self.start(world, now, self._preemption)
+
+    def _retire(self, world: World, now: int) -> None:
+        """A world gives the PCPU up between two batches: it waits here if there is more to do, else it sleeps."""
+        if world.left or world.has_work(now):
+            self.node.enqueue(self, world, now)
+        else:
+            world.state = _SLEEPING
+            world.rest(now)
+
+    def _end(self, alarm: Alarm) -> None:
+        if alarm is not self._alarm:
+            self._spare.append(alarm)
+            return
+        now = self._ends
+        world = self.running
+        assert world is not None
+        spent = now - self._charged
+        world.used += spent
+        world.vtime += spent * 1000 // world.shares
+        self._charged = now
+        if not world.left:
+            self.turning = True
+            world.end(now)
+            self.turning = False
+        if not ((self.systems or self.vcpus) and self._must_yield(world, now)):
+            length = world.left
+            if length:
+                world.left = 0
+            else:
+                length = world.begin(now)
+            if length:
+                self._run(world, now, length)
+                return
+            world.state = _SLEEPING
+            world.rest(now)
+            following = self.take_first(now) or self.node.steal(now) if self.node.waiting.value else None
+        else:
+            following = self.take_first(now)
+            self._retire(world, now)
+        self.running = None
+        if following is not None:
+            self.start(following, now)
+        else:
+            self._halted = True
+            self._idle_since = now
+            self.node.idle[self] = None
+
+    def _must_yield(self, world: World, now: int) -> bool:
+        """True when a world that waits here goes before the running one, whose batch has just ended."""
+        if self.systems and not world.system:
+            return True
+        if now - self._since < self._quantum:
+            return False
+        if not world.system and min(waiting.vtime for waiting in self.vcpus) >= world.vtime:
+            self._since = now  # its share is not used up: another quantum
+            return False
+        return True
+
+    def take_first(self, now: int) -> World | None:
+        """Take the world that goes first out of this PCPU's queue."""
+        if self.systems:
+            world = self.systems.popleft()
+        elif self.vcpus:
+            vcpus = self.vcpus
+            world = vcpus[0] if len(vcpus) == 1 else min(vcpus, key=_by_vtime)
+            vcpus.remove(world)
+        else:
+            return None
+        self.node.waiting.add(-1, now)
+        return world

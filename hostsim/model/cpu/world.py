@@ -1,0 +1,88 @@
+"""Worlds: what a PCPU runs. A vCPU, a NetPoll, a split-receive context: each is a world with its own kind of work."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hostsim.model.cpu.pcpu import Pcpu
+    from hostsim.model.cpu.scheduler import Node
+
+__all__ = ["World", "WorldState"]
+
+
+class WorldState(Enum):
+    """Where a world is in its life."""
+
+    SLEEPING = "sleeping"
+    """Has nothing to do; only a wake-up brings it back."""
+    READY = "ready"
+    """Waits in the run queue of a PCPU."""
+    RUNNING = "running"
+    """Has a PCPU."""
+
+
+class World:
+    """A schedulable context.
+
+    A subclass says what the world does: `begin` takes the next batch and says how long it lasts, `end` hands on what
+    must wait for the end of the batch. Between the two the PCPU is busy; the scheduler may cut a vCPU short in between.
+
+    Attributes:
+        kind: ``vcpu``, ``netpoll``, ...: entities of a kind share their counters.
+        system: True for VMkernel worlds, which go before vCPUs and are never cut short.
+        shares: weight in proportional share.
+        node: home node. The world runs there only.
+        last: PCPU where it last ran, or starts.
+        used: time charged, in picoseconds.
+        waited: time spent READY up to the last dispatch, in picoseconds.
+        vtime: used time over shares.
+        left: rest of a batch that was cut short, in picoseconds.
+    """
+
+    __slots__ = (
+        "dispatches",
+        "kind",
+        "last",
+        "left",
+        "name",
+        "node",
+        "ready_since",
+        "shares",
+        "state",
+        "system",
+        "used",
+        "vtime",
+        "waited",
+    )
+
+    def __init__(self, kind: str, name: str, *, system: bool, node: Node, last: Pcpu, shares: int = 1000) -> None:
+        self.kind, self.name, self.system, self.shares = kind, name, system, shares
+        self.node, self.last = node, last
+        self.state = WorldState.SLEEPING
+        self.used = self.waited = self.vtime = self.left = self.dispatches = self.ready_since = 0
+
+    def begin(self, start: int) -> int:
+        """Take the next batch, to be worked on from ``start``; its length in picoseconds, 0 when there is nothing to do.
+
+        Called by the PCPU only, when the world has no batch in hand.
+        """
+        raise NotImplementedError
+
+    def end(self, now: int) -> None:
+        """The batch is done. May wake other worlds."""
+
+    def cut(self, now: int, left: int) -> None:
+        """The batch is cut short with ``left`` picoseconds of it to do; they will be done later, then `end` is called."""
+
+    def has_work(self, now: int) -> bool:
+        """True when `begin` would find something to do now."""
+        raise NotImplementedError
+
+    def rest(self, now: int) -> None:
+        """The world has just gone to sleep: arrange for its next wake-up."""
+
+    def waiting(self, now: int) -> int:
+        """Time spent READY so far, in picoseconds."""
+        return self.waited + (now - self.ready_since if self.state is WorldState.READY else 0)

@@ -1,0 +1,128 @@
+"""A vmxnet3 virtual NIC, receive side: its ring, and when it interrupts its guest."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Protocol
+
+from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.ring import Ring
+from hostsim.engine.train import Train
+from hostsim.policy.coalescing import paced
+from hostsim.spec.settings import Coalescing
+from hostsim.units import SECOND
+
+__all__ = ["Vnic"]
+
+
+class Interruptible(Protocol):
+    """The vCPU that takes the vNIC's interrupts."""
+
+    halted: bool
+
+    def interrupt(self, now: int) -> None:
+        """Take an interrupt, at once or when you run."""
+        ...
+
+
+class _Line(Enum):
+    """The vNIC's interrupt."""
+
+    QUIET = "quiet"
+    """Nothing to announce."""
+    HELD = "held"
+    """Held back by coalescing; the timer is armed."""
+    RAISED = "raised"
+    """Raised and not yet taken by the guest."""
+    MASKED = "masked"
+    """The guest polls."""
+
+
+_QUIET, _HELD, _RAISED, _MASKED = _Line
+
+
+class Vnic:
+    """The receive ring of a vNIC with its coalescing.
+
+    Attributes:
+        name: for tables.
+        ring: packets in guest memory that the guest has not yet taken.
+    """
+
+    __slots__ = (
+        "_depth",
+        "_depth_timer",
+        "_interval",
+        "_last",
+        "_line",
+        "_static",
+        "_timeout",
+        "_timer",
+        "_vcpu",
+        "name",
+        "ring",
+    )
+
+    def __init__(self, clock: Clock, name: str, capacity: int, coalescing: Coalescing, vcpu: Interruptible) -> None:
+        self.name = name
+        self.ring = Ring(capacity)
+        self._vcpu = vcpu
+        self._line = _QUIET
+        self._last: int | None = None
+        self._interval = SECOND // coalescing.rate if coalescing.scheme == "rbc" else 0
+        self._static = coalescing.scheme == "static"
+        self._timeout, self._depth = coalescing.timeout, coalescing.depth
+        self._timer = Timer(clock, self._raise)
+        self._depth_timer = Timer(clock, self._raise)
+
+    def receive(self, train: Train) -> None:
+        """Packets on their way into the ring, at instants that lie ahead or are now."""
+        self.ring.push(train)
+        if self._line is _QUIET:
+            self._line = _HELD
+            self._timer.arm(self._due(train.ready))
+        if self._static and self._line is _HELD:
+            full = self.ring.nth(self._depth)
+            if full is not None:
+                self._depth_timer.arm(max(full, train.ready))
+
+    def _due(self, first: int) -> int:
+        if self._static and not self._vcpu.halted:
+            return first + self._timeout
+        return paced(first, self._last, self._interval)
+
+    def _raise(self, now: int) -> None:
+        if self._line is not _HELD:
+            return
+        self._timer.disarm()
+        self._depth_timer.disarm()
+        self._line = _RAISED
+        self._last = now
+        self._vcpu.interrupt(now)
+
+    def take(self, limit: int, now: int) -> list[Train]:
+        """The guest polls the ring, its interrupt masked."""
+        self._line = _MASKED
+        return self.ring.take(limit, now)
+
+    def unmask(self, now: int) -> None:
+        """The guest has polled the ring empty and wants an interrupt for the next packet."""
+        if self._line is not _MASKED:
+            return
+        first = self.ring.first()
+        if first is None:
+            self._line = _QUIET
+            return
+        self._line = _HELD
+        due = self._due(first)
+        if due <= now:
+            self._raise(now)
+        else:
+            self._timer.arm(due)
+
+    def guest_halts(self, now: int) -> None:
+        """The guest has nothing left to do: static coalescing does not make it wait."""
+        if self._static and self._line is _HELD:
+            first = self.ring.first()
+            assert first is not None
+            self._timer.arm(max(now, first))
