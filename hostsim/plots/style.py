@@ -1,0 +1,110 @@
+"""How figures look and how they are written: for paper, for colour-blind readers, and the same bytes every time.
+
+Series differ by colour, marker and dash together, so that they stay apart in grey. Text stays text in SVG.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hostsim.plots.atomic import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["GRID", "INK", "LOOKS", "PAPER", "RC", "Look", "as_svg", "save"]
+
+INK = "#1c2128"
+"""Colour of text and axes; a page may replace it by its own."""
+GRID = "#dfe3e9"
+"""Colour of grid lines; a page may replace it by its own."""
+PAPER = "#fffffe"
+"""Colour of the inside of open markers; a page may replace it by its own."""
+
+RC: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": INK,
+    "axes.grid": True,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.7,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 9.5,
+    "axes.unicode_minus": True,
+    "figure.constrained_layout.use": True,
+    "figure.figsize": (5.6, 3.4),
+    "font.family": "sans-serif",
+    "font.size": 8.5,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+    "lines.linewidth": 1.5,
+    "lines.markersize": 4.5,
+    "savefig.transparent": True,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "hostsim",
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+"""Settings of matplotlib that hold while a figure is drawn and written; nothing outside is changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What tells one series from another."""
+
+    colour: str
+    marker: str
+    dash: str | tuple[int, tuple[float, ...]]
+    is_open: bool
+    """The marker is hollow."""
+
+
+LOOKS: tuple[Look, ...] = (
+    Look("#0072b2", "o", "-", False),
+    Look("#d55e00", "s", (0, (5.0, 1.6)), False),
+    Look("#009e73", "^", (0, (1.2, 1.4)), True),
+    Look("#b35a8f", "D", (0, (6.0, 1.6, 1.2, 1.6)), True),
+    Look("#c98a00", "v", (0, (8.0, 2.0)), False),
+    Look("#3f95c4", "P", (0, (3.0, 1.2, 1.2, 1.2, 1.2, 1.2)), False),
+    Look("#6a737d", "X", (0, (2.0, 2.0)), True),
+)
+"""Looks in the order in which series get them; with more series than looks they start again. Colours after Okabe and Ito."""
+
+
+def as_svg(figure: Figure) -> str:
+    """The figure as SVG text: no date, no program name, ids that depend on the content only."""
+    return _bytes(figure, "svg").decode()
+
+
+def save(figure: Figure, stem: Path) -> tuple[Path, Path]:
+    """Write the figure as ``stem.svg`` and as ``stem.png`` with 200 dots an inch, on white.
+
+    Returns:
+        Both paths.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    svg, png = (
+        write_whole(stem.with_name(f"{stem.name}.{kind}"), _bytes(figure, kind, opaque=True)) for kind in ("svg", "png")
+    )
+    return svg, png
+
+
+def _bytes(figure: Figure, kind: str, *, opaque: bool = False) -> bytes:
+    import matplotlib as mpl
+
+    buffer = io.BytesIO()
+    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    face = "white" if opaque else "none"
+    with mpl.rc_context(RC):
+        figure.savefig(buffer, format=kind, dpi=200, metadata=metadata, transparent=not opaque, facecolor=face)
+    return buffer.getvalue()

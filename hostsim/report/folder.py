@@ -1,0 +1,206 @@
+"""Results of one scenario, and the folder that holds them: table, verdicts, figures, and what they rest on.
+
+A folder is written whole by a sweep and read by everything that draws or reports without running anything::
+
+    table.parquet  table.csv     one row a point and replication
+    results.json                 question, figures, verdicts, settings, assumptions, provenance, cost
+    figures/NAME.svg  .png
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from hostsim.errors import Fault, InputError, StoreError, nearest_name
+from hostsim.expect import Band, Expectation, FigureSpec, Form, Verdict, VerdictState
+from hostsim.plots.atomic import write_whole
+from hostsim.record import RunRecord
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["Assumption", "Cost", "Results", "Setting", "read", "write"]
+
+_FORMAT = 1
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting in force and who says so."""
+
+    name: str
+    value: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """An input that nobody published."""
+
+    path: str
+    value: str
+    reason: str
+    range: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What the runs behind the results took, those of searches included."""
+
+    runs: int = 0
+    simulated_s: float = 0.0
+    dispatches: int = 0
+    wall_s: float = 0.0
+    """Wall-clock seconds of all runs added up, whenever they were made and however many ran side by side."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything that came out of one scenario."""
+
+    scenario: str
+    question: str
+    table: pd.DataFrame
+    """One row a point of the sweep and replication; units in ``table.attrs["units"]``."""
+    figures: tuple[FigureSpec, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    warnings: tuple[str, ...] = ()
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    quick: bool = False
+    cost: Cost = field(default_factory=Cost)
+    records: tuple[RunRecord, ...] = ()
+    """The runs themselves, those of searches included; empty when read from a folder."""
+
+    @property
+    def failed(self) -> pd.DataFrame:
+        """Rows of the runs that came to nothing, their traceback under ``error``."""
+        return self.table[self.table["error"].notna() & (self.table["error"] != "")]
+
+    def plot(self, name: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw one of the scenario's figures, the first where no name is given.
+
+        Raises:
+            InputError: the scenario has no such figure.
+        """
+        from hostsim.plots.figure import draw
+
+        names = [figure.name for figure in self.figures]
+        for figure in self.figures:
+            if name in (None, figure.name):
+                return draw(self.table, figure, published=self.verdicts, ax=ax)
+        raise InputError(
+            Fault("no such figure", given=name or "", allowed=", ".join(names), nearest=nearest_name(name or "", names))
+        )
+
+
+def write(results: Results, folder: Path) -> list[Path]:
+    """Write results as a folder; what stood there under the same names is replaced.
+
+    Returns:
+        The files, in the order of writing.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    from hostsim.plots.style import save
+    from hostsim.results.table import write_table
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_table(results.table, folder / "table.parquet")
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be written: {error.strerror or error}") from error
+    files = [folder / "table.parquet", write_whole(folder / "table.csv", as_csv(results.table).encode())]
+    kept = {
+        entry.name: _plain(getattr(results, entry.name))
+        for entry in dataclasses.fields(Results)
+        if entry.name not in ("table", "records")
+    }
+    text = json.dumps({"format": _FORMAT} | kept, indent=1, allow_nan=False)
+    files.append(write_whole(folder / "results.json", text.encode()))
+    for figure in results.figures:
+        axes = results.plot(figure.name)
+        files += save(axes.get_figure(root=True), folder / "figures" / re.sub(r"[^\w.-]+", "-", figure.name))  # type: ignore[arg-type]
+    return files
+
+
+def read(folder: Path) -> Results:
+    """Results as `write` left them; without the records.
+
+    Raises:
+        StoreError: there are none, or they cannot be read.
+    """
+    from hostsim.results.table import read_table
+
+    try:
+        kept = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        if kept.pop("format") != _FORMAT:
+            raise StoreError(f"{folder}: written by another version of hostsim; run the scenario again")
+        return Results(
+            table=read_table(folder / "table.parquet"),
+            figures=tuple(FigureSpec(**_tuples(figure)) for figure in kept.pop("figures")),
+            verdicts=tuple(_verdict(verdict) for verdict in kept.pop("verdicts")),
+            settings=tuple(Setting(**setting) for setting in kept.pop("settings")),
+            assumptions=tuple(Assumption(**assumption) for assumption in kept.pop("assumptions")),
+            warnings=tuple(kept.pop("warnings")),
+            cost=Cost(**kept.pop("cost")),
+            **kept,
+        )
+    except FileNotFoundError:
+        raise StoreError(f"{folder}: holds no results; `hostsim run` writes them") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{folder}: results cannot be read: {error}") from error
+
+
+def as_csv(table: pd.DataFrame) -> str:
+    """The table as CSV; text that a spreadsheet would take for a formula gets an apostrophe in front."""
+
+    def harmless(cell: object) -> object:
+        return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+
+    texts = table.select_dtypes(exclude=["number", "bool"]).columns
+    return table.assign(**{name: table[name].map(harmless) for name in texts}).to_csv(index=False, lineterminator="\n")
+
+
+def _plain(value: Any) -> Any:
+    """The value as strict JSON takes it; what is not finite becomes null."""
+    if isinstance(value, Enum):
+        return value.value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        named = {entry.name: _plain(getattr(value, entry.name)) for entry in dataclasses.fields(value)}
+        return {"form": type(value).__name__} | named if isinstance(value, get_args(Form)) else named
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item"):  # a number of numpy
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _tuples(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+
+
+def _verdict(kept: dict[str, Any]) -> Verdict:
+    expectation = kept.pop("expectation")
+    form = expectation.pop("form")
+    kinds = {kind.__name__: kind for kind in get_args(Form)}
+    band = Band(**expectation.pop("band"))
+    return Verdict(
+        expectation=Expectation(form=kinds[form.pop("form")](**_tuples(form)), band=band, **expectation),
+        state=VerdictState(kept.pop("state")),
+        **_tuples(kept),
+    )

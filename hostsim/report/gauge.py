@@ -1,0 +1,58 @@
+"""A verdict drawn in one line: the accepted band, the value and its interval, as a small inline SVG."""
+
+from __future__ import annotations
+
+import math
+
+from hostsim.expect import Band, Verdict
+
+__all__ = ["gauge"]
+
+WIDTH, HEIGHT = 220.0, 22.0
+_MARGIN = 8.0
+
+
+def gauge(verdict: Verdict, *, state: str) -> str:
+    """The verdict as SVG text; colours are CSS classes, so that page and printer choose them.
+
+    Args:
+        verdict: what to draw; without a value only the band is drawn.
+        state: class of the marks: ``pass``, ``fail``, ``open`` or ``missing``.
+    """
+    band = verdict.expectation.band
+    marks = [verdict.value, verdict.ci_low, verdict.ci_high]
+    drawn = [mark for mark in marks if mark is not None and math.isfinite(mark)]
+    start, end = _scale(band, drawn)
+
+    def x(value: float | None, absent: float) -> float:
+        if value is None or not math.isfinite(value):
+            return absent
+        share = min(max((value - start) / (end - start), 0.0), 1.0)
+        return _MARGIN + share * (WIDTH - 2 * _MARGIN)
+
+    left, right = x(band.low, 0.0), x(band.high, WIDTH)
+    middle = HEIGHT / 2
+    parts = [
+        f'<line class="axis" x1="0" x2="{WIDTH:g}" y1="{middle:g}" y2="{middle:g}"/>',
+        f'<rect class="band" x="{left:.1f}" y="4" width="{max(right - left, 2.0):.1f}" height="{HEIGHT - 8:g}" rx="2"/>',
+    ]
+    if verdict.value is not None and math.isfinite(verdict.value):
+        low, high = x(verdict.ci_low, 0.0), x(verdict.ci_high, WIDTH)
+        if verdict.ci_low is not None and verdict.ci_high is not None and verdict.ci_low != verdict.ci_high:
+            parts.append(f'<line class="{state}" x1="{low:.1f}" x2="{high:.1f}" y1="{middle:g}" y2="{middle:g}"/>')
+        parts.append(f'<circle class="{state}" cx="{x(verdict.value, 0.0):.1f}" cy="{middle:g}" r="4"/>')
+    return (
+        f'<svg class="gauge" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" width="{WIDTH:g}" height="{HEIGHT:g}" '
+        f'role="img" aria-label="value and interval against the accepted band">{"".join(parts)}</svg>'
+    )
+
+
+def _scale(band: Band, drawn: list[float]) -> tuple[float, float]:
+    """Ends of the axis: the band and all marks with a margin; a far outlier moves to the edge rather than hiding the band."""
+    ends = [end for end in (band.low, band.high) if end is not None] or drawn or [0.0]
+    width = max(ends) - min(ends)
+    if width == 0:
+        width = max([abs(mark - ends[0]) for mark in drawn], default=0.0) or abs(ends[0]) or 1.0
+    reach = [min(max(mark, min(ends) - 3 * width), max(ends) + 3 * width) for mark in drawn]
+    low, high = min([*ends, *reach]), max([*ends, *reach])
+    return low - 0.25 * width, high + 0.25 * width

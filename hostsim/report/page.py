@@ -1,0 +1,121 @@
+"""The report: one HTML file that needs no network, reads well in light, in dark and on paper.
+
+Draws what it is given and runs nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hostsim.expect import Verdict
+from hostsim.plots.atomic import write_whole
+from hostsim.plots.style import GRID, INK, PAPER, as_svg
+from hostsim.report.folder import Results
+from hostsim.report.gauge import gauge
+from hostsim.report.scoreboard import band_text, interval_text, is_accepted, label, number
+
+__all__ = ["inline", "write_report"]
+
+
+def write_report(path: Path, sections: Sequence[Results], *, title: str = "hostsim report") -> Path:
+    """Write the report of one or more scenarios as one self-contained HTML file.
+
+    Args:
+        path: the file; its folder is made.
+        sections: results, in the order of the report.
+        title: heading of the page.
+
+    Returns:
+        The path.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    from jinja2 import Environment, StrictUndefined
+    from jinja2.loaders import FileSystemLoader
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = number
+    views = [_view(results, f"s{place}") for place, results in enumerate(sections)]
+    claims = [claim for view in views for claim in view["claims"]]
+    page = environment.get_template("page.html.j2").render(
+        title=title,
+        views=views,
+        claims=claims,
+        accepted=sum(claim["accepted"] for claim in claims),
+        quick=any(results.quick for results in sections),
+    )
+    return write_whole(path, page.encode())
+
+
+def inline(svg: str, prefix: str) -> str:
+    """A figure's SVG as part of a page: ids of its own, the page's ink and font in place of the printed ones."""
+    text = svg[svg.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", text)
+    text = re.sub(r"font-family: [^;\"]*", "font-family: inherit", text)
+    # styles of one figure must not reach the rest of the page
+    text = text.replace("*{stroke-linejoin: round; stroke-linecap: butt}", "")
+    for printed, variable in ((INK, "--ink"), (GRID, "--line"), (PAPER, "--paper")):
+        text = text.replace(printed, f"var({variable})")
+    return re.sub(r'<svg ([^>]*?)width="[^"]*" height="[^"]*"', r'<svg class="figure" \1', text, count=1)
+
+
+def _view(results: Results, prefix: str) -> dict[str, Any]:
+    """One scenario as the template takes it: words, numbers and safe markup."""
+    flags = results.table.loc[results.table["flags"].fillna("") != "", "flags"]
+    return {
+        "id": prefix,
+        "results": results,
+        "claims": [_claim(verdict, quick=results.quick) for verdict in results.verdicts],
+        "figures": [
+            (figure, _markup(inline(as_svg(results.plot(figure.name).get_figure(root=True)), f"{prefix}f{place}")))  # type: ignore[arg-type]
+            for place, figure in enumerate(results.figures)
+        ],
+        "flags": {str(flag): int(count) for flag, count in flags.value_counts(sort=False).items()},
+        "failed": results.failed.to_dict("records"),
+        "runs": len(results.table),
+    }
+
+
+def _claim(verdict: Verdict, *, quick: bool) -> dict[str, Any]:
+    expectation = verdict.expectation
+    columns = list(dict.fromkeys(name for point in verdict.points for name in point))
+    return {
+        "name": expectation.name,
+        "scenario": verdict.scenario,
+        "published": f"{expectation.published} {expectation.unit}" if expectation.is_claim else "",
+        "value": number(verdict.value),
+        "unit": expectation.unit,
+        "interval": interval_text(verdict),
+        "band": band_text(expectation.band, expectation.unit),
+        "gauge": _markup(gauge(verdict, state=verdict.state.value)),
+        "label": label(verdict, quick=quick),
+        "state": verdict.state.value,
+        "known": verdict.known,
+        "accepted": is_accepted(verdict, quick=quick),
+        "reason": verdict.reason,
+        "notes": verdict.notes,
+        "columns": columns,
+        "points": [[_cell(point, name) for name in columns] for point in verdict.points],
+    }
+
+
+def _cell(point: Mapping[str, Any], name: str) -> str:
+    value = point.get(name, "")
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def _markup(text: str) -> Any:
+    from markupsafe import Markup
+
+    return Markup(text)  # noqa: S704  our own drawing; matplotlib escapes the texts in it
