@@ -1,0 +1,90 @@
+"""What has moved between two tables."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from sample_runs import failed, line, run
+
+from hostsim.errors import InputError
+from hostsim.results.compare import compare
+from hostsim.results.table import to_table
+
+NOISE = (0.0, 3.0, -2.0, 5.0, -6.0)
+
+
+def curve(shift: float, jitter: float = 0.0) -> pd.DataFrame:
+    """Host CPU at two points; the same noise in each table, a shift at the second point."""
+    wobble = [jitter * sign for sign in (1, -1, 1, -1, 1)]
+    levels = [
+        (1, [20 + n for n in NOISE]),
+        (2, [40 + n + shift + w for n, w in zip(NOISE, wobble, strict=True)]),
+    ]
+    return to_table(line("host_cpu", "receivers", levels, split="0"))
+
+
+def test_equal_tables_have_not_moved() -> None:
+    """Common random numbers leave differences of exactly 0."""
+    assert compare(curve(0), curve(0), ["receivers", "split"], 0.02) == []
+
+
+def test_a_move_names_the_metric_and_the_point() -> None:
+    """A shift far below the noise of the replications is seen, because it is paired."""
+    (move,) = compare(curve(2), curve(0), ["receivers", "split"], 0.02)
+    assert (move.metric, move.at) == ("host_cpu", {"receivers": 2, "split": "0"})
+    assert (move.before, move.after) == pytest.approx((40, 42))
+    assert move.relative == pytest.approx(0.05)
+    assert str(move).startswith("host_cpu at receivers=2, split=0: 40 -> 42 % (+5.00%;")
+
+
+def test_a_move_within_tolerance_is_none() -> None:
+    """2 of 40 is 5 %."""
+    assert compare(curve(2), curve(0), ["receivers", "split"], 0.06) == []
+
+
+def test_a_move_that_chance_explains_is_none() -> None:
+    """The mean difference exceeds the tolerance, its interval contains 0."""
+    assert compare(curve(2, jitter=8), curve(0), ["receivers", "split"], 0.02) == []
+
+
+def test_from_nothing_to_something_has_moved() -> None:
+    """No tolerance is a share of 0."""
+    before, after = (to_table(line("loss", "receivers", [(1, [loss] * 2)])) for loss in (0.0, 0.001))
+    assert {move.metric for move in compare(after, before, ["receivers"], 0.5)} == {"loss", "loss_ring"}
+
+
+def test_a_metric_that_is_gone_has_moved() -> None:
+    """One side with nothing to measure it on is a move."""
+    before, after = (to_table(line("host_cpu", "receivers", [(1, [10.0, 10.0])])) for _ in range(2))
+    after["host_cpu"] = float("nan")
+    assert [move.metric for move in compare(after, before, ["receivers"], 0.02)] == ["host_cpu"]
+
+
+def test_one_replication_shows_nothing() -> None:
+    """Its interval has no end."""
+    before, after = (to_table([run(host_cpu=cpu)]) for cpu in (10.0, 90.0))
+    assert compare(after, before, [], 0.02) == []
+
+
+def test_failed_and_unmatched_runs_take_no_part() -> None:
+    """Pairs are of finished runs at the same point."""
+    records = line("host_cpu", "receivers", [(1, [10.0, 10.0, 70.0]), (2, [30.0, 30.0])])
+    earlier = line("host_cpu", "receivers", [(1, [10.0, 10.0]), (3, [50.0, 50.0])])
+    records[2] = failed(records[2], "boom")
+    assert compare(to_table(records), to_table(earlier), ["receivers"], 0.02) == []
+
+
+def test_nothing_in_common_is_an_error() -> None:
+    """A check against the wrong folder must not pass."""
+    ours, theirs = (to_table(line("host_cpu", "receivers", [(value, [10.0])])) for value in (1, 2))
+    with pytest.raises(InputError, match="no finished run in common"):
+        compare(ours, theirs, ["receivers"], 0.02)
+    with pytest.raises(InputError, match=r"no column of the earlier table; given split"):
+        compare(curve(0), theirs, ["receivers", "split"], 0.02)
+
+
+def test_an_axis_of_numbers_meets_the_same_axis_as_text() -> None:
+    """Another value of the sweep may have made the axis text in one of the tables."""
+    ours = to_table(line("host_cpu", "receivers", [(1, [10.0, 10.0])]))
+    theirs = to_table(line("host_cpu", "receivers", [(1, [20.0, 20.0]), ("all", [20.0])]))
+    assert [move.at for move in compare(ours, theirs, ["receivers"], 0.02)] == [{"receivers": "1"}]

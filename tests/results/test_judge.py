@@ -1,0 +1,264 @@
+"""Verdicts: every form of expectation, every state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import pytest
+from sample_runs import failed, line, run, runs
+
+from hostsim.estimate import Interval, student
+from hostsim.expect import (
+    Always,
+    At,
+    Band,
+    Expectation,
+    Find,
+    Fit,
+    Form,
+    Ratio,
+    SearchAnswer,
+    Verdict,
+    VerdictState,
+    Worst,
+)
+from hostsim.record import RunRecord
+from hostsim.results.judge import judge, state_of
+
+PASS, FAIL, OPEN, MISSING = VerdictState
+
+
+def expect(form: Form, low: float | None = None, high: float | None = None, name: str = "it") -> Expectation:
+    return Expectation(name, form, Band(low, high), "%", "", is_claim=True)
+
+
+def verdict_on(
+    expectation: Expectation, records: Sequence[RunRecord], answers: Mapping[str, SearchAnswer] | None = None
+) -> Verdict:
+    (verdict,) = judge([expectation], "mine", records, answers or {})
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "band", "state"),
+    [
+        (4, 6, Band(0, 10), PASS),
+        (0, 5, Band(0, 10), PASS),  # ends belong to the band, and half its width is not too wide
+        (0, 5.1, Band(0, 10), OPEN),  # inside, but too wide to tell
+        (-1, 1, Band(0, 10), OPEN),
+        (9, 11, Band(0, 10), OPEN),
+        (-5, 15, Band(0, 10), OPEN),
+        (11, 12, Band(0, 10), FAIL),
+        (-3, -1, Band(0, 10), FAIL),
+        (3, 3, Band(3, 3), PASS),  # without width
+        (3.1, 3.1, Band(3, 3), FAIL),
+        (1, 1000, Band(1, None), PASS),  # an open end sets no width
+        (0.5, 1000, Band(1, None), OPEN),
+        (0.5, 0.6, Band(1, None), FAIL),
+        (-math.inf, math.inf, Band(0, 10), OPEN),
+    ],
+)
+def test_the_interval_and_the_band_alone_make_the_state(
+    low: float, high: float, band: Band, state: VerdictState
+) -> None:
+    """Inside and narrow passes, outside fails, else it is open."""
+    assert state_of(Interval((low + high) / 2, low, high, 5), band) is state
+
+
+def test_at_is_the_mean_over_the_replications_with_students_interval() -> None:
+    """Other points take no part, though they share axis values."""
+    values = [29.0, 30.0, 31.0, 30.0]
+    records = [*runs("host_cpu", values, receivers=20, split="0"), *runs("host_cpu", [90.0], receivers=20, split="1")]
+    verdict = verdict_on(expect(At("host_cpu", {"split": "0", "receivers": 20}), 20, 40), records)
+    interval = student(values)
+    assert (verdict.value, verdict.ci_low, verdict.ci_high) == pytest.approx(
+        (interval.mean, interval.low, interval.high)
+    )
+    assert verdict.state is PASS
+    (case,) = verdict.points
+    assert (case["receivers"], case["value"], case["low"]) == (20, verdict.value, verdict.ci_low)
+
+
+def test_a_measure_is_not_negative_and_neither_is_its_interval() -> None:
+    """Loss of almost nothing is inside a band that starts at 0, though Student's interval alone would reach below."""
+    records = runs("loss", [0, 0, 0.001, 0, 0.001], n=1)
+    assert student([0, 0, 0.001, 0, 0.001]).low < 0
+    verdict = verdict_on(expect(At("loss", {"n": 1}), 0, 0.01), records)
+    assert (verdict.state, verdict.ci_low) == (PASS, 0)
+
+
+@pytest.mark.parametrize(("spread", "state"), [(0.0, PASS), (0.001, PASS), (0.015, OPEN)])
+def test_a_condition_below_is_held_against_the_upper_end(spread: float, state: VerdictState) -> None:
+    """The mean of 0.004 is below 0.01; it counts only when the interval's upper end is too."""
+    records = runs("loss", [0.004 - spread / 4, 0.004 + spread / 4] * 2, n=1)
+    assert verdict_on(expect(At("loss", {"n": 1}), None, 0.01), records).state is state
+
+
+def test_one_replication_is_open() -> None:
+    """Its interval has no ends, which JSON would have no word for."""
+    verdict = verdict_on(expect(At("host_cpu", {"n": 1}), 0, 100), runs("host_cpu", [30.0], n=1))
+    assert (verdict.state, verdict.ci_low, verdict.ci_high) == (OPEN, None, None)
+    assert verdict.value == pytest.approx(30)
+
+
+def test_no_run_is_missing() -> None:
+    """What is missing is said."""
+    verdict = verdict_on(expect(At("host_cpu", {"n": 2}), 0, 100), runs("host_cpu", [30.0], n=1))
+    assert (verdict.state, verdict.value, verdict.reason) == (MISSING, None, "no run at n=2")
+
+
+def test_a_failed_run_is_missing() -> None:
+    """No verdict stands on the replications that happened to survive."""
+    records = runs("host_cpu", [30.0, 30.0, 30.0], n=1)
+    records[1] = failed(records[1], "Traceback\n  somewhere\nInvariantError: a packet was lost")
+    verdict = verdict_on(expect(At("host_cpu", {"n": 1}), 0, 100), records)
+    assert verdict.state is MISSING
+    assert verdict.reason == "replication 1 failed at n=1: InvariantError: a packet was lost"
+
+
+def test_what_cannot_be_measured_is_missing() -> None:
+    """The runs have no latencies."""
+    verdict = verdict_on(expect(At("latency_p95", {"n": 1}), 0, 100), runs("host_cpu", [30.0], n=1))
+    assert verdict.reason == "latency_p95 has nothing to be measured on at n=1"
+
+
+@pytest.mark.parametrize(
+    ("levels", "best", "value"),
+    [
+        ([20, 30, 38], False, 38),  # nearest to an end of 10..40
+        ([20, 30, 11], False, 11),
+        ([20, 45, 1], False, 1),  # farthest outside
+        ([22, 30, 38], True, 22),  # 12 from the nearest end
+        ([24, 45, 1], True, 24),
+    ],
+)
+def test_worst_takes_the_point_that_says_most_against_it(levels: list[float], best: bool, value: float) -> None:
+    """And `best` the one that says most for it; all points are listed."""
+    records = line("host_cpu", "n", [(n, [level, level]) for n, level in enumerate(levels)], split="1")
+    form = Worst("host_cpu", {"split": "1"}, "n", tuple(range(len(levels))), best=best)
+    verdict = verdict_on(expect(form, 10, 40), records)
+    assert verdict.value == pytest.approx(value)
+    assert [case["value"] for case in verdict.points] == pytest.approx(levels)
+
+
+def test_find_judges_the_answer_of_the_search() -> None:
+    """Mean over the replications, Student's interval, the search's own cases and notes."""
+    answer = SearchAnswer("it", (20.0, 20.0, 20.0), ({"receivers": 20, "value": 0.0},), ("not monotone",))
+    form = Find(True, "receivers", 1, 48, "loss", 0.01, {})
+    verdict = verdict_on(expect(form, 19, 21), [], {"it": answer})
+    assert (verdict.value, verdict.ci_low, verdict.ci_high, verdict.state) == (20, 20, 20, PASS)
+    assert (verdict.points, verdict.notes) == (answer.points, ("not monotone",))
+
+
+def test_find_without_an_answer_is_missing() -> None:
+    """Interrupted, or ended by a failed run."""
+    form = Find(True, "receivers", 1, 48, "loss", 0.01, {})
+    assert verdict_on(expect(form, 19, 21), []).reason == "the search has not ended"
+    answer = SearchAnswer("it", (), notes=("replication 3 failed",))
+    assert verdict_on(expect(form, 19, 21), [], {"it": answer}).reason == "replication 3 failed"
+
+
+def test_ratio_of_a_metric_pairs_replications() -> None:
+    """Common noise cancels: both points wander, their ratio does not."""
+    noise = [20.0, 40.0, 30.0]
+    records = [*runs("host_cpu", [1.5 * n for n in noise], split="1", n=1), *runs("host_cpu", noise, split="0", n=1)]
+    form = Ratio("host_cpu", {"split": "1"}, {"split": "0"}, {"n": 1})
+    verdict = verdict_on(expect(form, 1.4, 1.6), records)
+    assert (verdict.value, verdict.ci_low, verdict.ci_high) == pytest.approx((1.5, 1.5, 1.5))
+    assert [case["split"] for case in verdict.points] == ["1", "0"]
+
+
+def test_ratio_of_two_searches() -> None:
+    """Gains are ratios of thresholds, replication by replication."""
+    finds = [expect(Find(True, "receivers", 1, 48, "loss", 0.01, {}), name=name) for name in ("split", "default")]
+    answers = {
+        "split": SearchAnswer("split", (28.0, 30.0)),
+        "default": SearchAnswer("default", (20.0, 24.0)),
+    }
+    gain = expect(Ratio(of="split", to="default"), 1.33, 1.47, name="gain")
+    verdict = judge([gain, *finds], "mine", [], answers)[0]
+    assert verdict.value == pytest.approx((28 / 20 + 30 / 24) / 2)
+    assert [case["expectation"] for case in verdict.points] == ["split", "default"]
+    del answers["default"]
+    assert judge([gain, *finds], "mine", [], answers)[0].state is MISSING
+
+
+def test_ratio_to_nothing_is_missing() -> None:
+    """There is no number to show."""
+    records = [*runs("loss", [0.1, 0.2], n=1), *runs("loss", [0.1, 0.0], n=2)]
+    verdict = verdict_on(expect(Ratio("loss", {"n": 1}, {"n": 2}), 0, 1), records)
+    assert verdict.reason == "the denominator of the ratio is 0"
+
+
+def test_fit_is_r_squared_of_each_replication() -> None:
+    """Quantities of one unit are positions; R squared is at most 1, and so is its interval."""
+    levels = [("10 kpps", [10, 11]), ("20 kpps", [20, 22]), ("30 kpps", [30, 33])]
+    form = Fit("guest_cpu", "rate", ("10 kpps", "20 kpps", "30 kpps"), {"n": 1})
+    verdict = verdict_on(expect(form, 0.98, 1), line("guest_cpu", "rate", levels, n=1))
+    assert verdict.state is PASS
+    assert verdict.value == pytest.approx(1)
+    assert verdict.ci_high is not None
+    assert verdict.ci_high <= 1
+    bent = [("10 kpps", [10, 10]), ("20 kpps", [20, 20]), ("30 kpps", [10, 10])]
+    assert verdict_on(expect(form, 0.98, 1), line("guest_cpu", "rate", bent, n=1)).value == pytest.approx(0)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        (("1 kpps", "2 Mpps"), "a line needs values of one unit, not 1 kpps, 2 Mpps"),
+        (("few", "many"), "a line needs numbers, not few, many"),
+    ],
+)
+def test_fit_needs_positions(values: tuple[str, ...], reason: str) -> None:
+    """Names and mixed units have no line through them."""
+    records = line("guest_cpu", "rate", [(value, [10, 10]) for value in values])
+    verdict = verdict_on(expect(Fit("guest_cpu", "rate", values, {}), 0.98, 1), records)
+    assert (verdict.state, verdict.reason) == (MISSING, reason)
+
+
+def test_fit_of_a_constant_is_missing() -> None:
+    """A metric that does not move fits any line and none."""
+    records = line("guest_cpu", "n", [(1, [10, 10]), (2, [10, 10])])
+    assert verdict_on(expect(Fit("guest_cpu", "n", (1, 2), {}), 0.98, 1), records).state is MISSING
+
+
+@pytest.mark.parametrize(
+    ("levels", "rising", "value"),
+    [([1, 2, 3], True, 1), ([1, 2, 2], True, 0), ([3, 2, 1], True, 0), ([3, 2, 1], False, 1)],
+)
+def test_always_is_strictly_monotone_in_the_means(levels: list[float], rising: bool, value: float) -> None:
+    """Each step counts; a boolean has no interval; every step is listed."""
+    records = line("loss", "n", [(n, [level, level + 0.5]) for n, level in enumerate(levels)])
+    verdict = verdict_on(expect(Always("loss", "n", tuple(range(3)), rising, {}), 1, 1), records)
+    assert (verdict.value, verdict.ci_low, verdict.ci_high) == (value, value, value)
+    assert verdict.state is (PASS if value else FAIL)
+    assert len(verdict.points) == 3
+
+
+def test_flags_of_the_runs_are_notes() -> None:
+    """A verdict carries what its runs warn of, once."""
+    records = [
+        RunRecord(r.point_id, r.replication, 1, r.axes, r.instants_ps, r.series, {}, r.cut, ("warm-up",))
+        for r in runs("host_cpu", [30.0, 30.0], n=1)
+    ]
+    assert verdict_on(expect(At("host_cpu", {"n": 1}), 0, 100), records).notes == ("warm-up",)
+
+
+def test_known_claims_carry_their_reason() -> None:
+    """Known or not is no matter of how it came out."""
+    bad, good, unknown = (
+        expect(At("host_cpu", {"n": 1}), low, 100, name=name)
+        for low, name in ((50, "bad"), (0, "good"), (0, "unknown"))
+    )
+    known = {"bad": "no such mechanism", "good": "was fixed since"}
+    verdicts = judge(
+        [bad, good, unknown], "mine", [run(host_cpu=30, n=1), run(host_cpu=30, replication=1, n=1)], {}, known
+    )
+    assert [(v.state, v.known, v.reason) for v in verdicts] == [
+        (FAIL, True, "no such mechanism"),
+        (PASS, True, "was fixed since"),
+        (PASS, False, ""),
+    ]
+    assert {v.scenario for v in verdicts} == {"mine"}

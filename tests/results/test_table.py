@@ -1,0 +1,139 @@
+"""Tables of runs, their files, and frames of what is inside a run."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sample_runs import failed, run
+
+from hostsim.errors import InputError, StoreError
+from hostsim.metrics import CATALOGUE
+from hostsim.record import RunRecord, Series
+from hostsim.results.table import WALL_CLOCK, entities, read_table, series_frame, to_table, write_table
+
+
+@pytest.fixture
+def records() -> list[RunRecord]:
+    good = run(host_cpu=30, loss=0.5, receivers=20, split="0")
+    return [good, failed(run(replication=1, receivers=20, split="0"), "Traceback\nInvariantError: a packet was lost")]
+
+
+def test_a_row_a_run_with_metrics_over_the_measured_window(records: list[RunRecord]) -> None:
+    """Axes, metrics and facts of a run stand in its row; what happened before the cut is not in them."""
+    row = to_table(records).iloc[0]
+    assert (row["receivers"], row["split"], row["replication"], row["seed"]) == (20, "0", 0, 1)
+    assert row["host_cpu"] == pytest.approx(30)
+    assert row["loss"] == pytest.approx(0.5)
+    assert (row["cut_s"], row["length_s"], row["events"], row["run_dispatches"]) == (1, 4, 40, 30)
+    assert row["error"] == ""
+
+
+def test_columns_stand_in_the_order_of_the_catalogue(records: list[RunRecord]) -> None:
+    """Keys, axes, metrics, facts, texts: no run decides where a column stands."""
+    columns = ["point", "replication", "seed", "receivers", "split", *CATALOGUE]
+    columns += ["cut_s", "length_s", "events", "run_dispatches", "wall_s", "flags", "error"]
+    assert list(to_table(records).columns) == columns
+    assert set(WALL_CLOCK) <= set(columns)
+
+
+def test_a_failed_run_is_a_row_of_nan_with_its_error(records: list[RunRecord]) -> None:
+    """It stays visible, and no mean can take it for a number."""
+    row = to_table(records).iloc[1]
+    assert all(math.isnan(row[metric]) for metric in CATALOGUE)
+    assert row["error"].endswith("a packet was lost")
+
+
+def test_units_come_from_the_catalogue(records: list[RunRecord]) -> None:
+    """Every metric has its unit at hand."""
+    units = to_table(records).attrs["units"]
+    assert units["latency_p95"] == "us"
+    assert units.keys() >= CATALOGUE.keys()
+
+
+def test_an_axis_of_several_kinds_becomes_text() -> None:
+    """Parquet and pandas know one kind a column; whole and broken numbers are one."""
+    table = to_table([run(receivers=1, depth=1), run(receivers="all", depth=1.5)])
+    assert table["receivers"].tolist() == ["1", "all"]
+    assert table["depth"].tolist() == [1.0, 1.5]
+
+
+def test_an_axis_must_not_hide_a_column() -> None:
+    """An axis called like a metric is refused, not overwritten."""
+    with pytest.raises(InputError, match=r"sweep\.loss"):
+        to_table([run(loss=0.1), RunRecord("a", 0, 1, {"loss": 1}, np.zeros(1, np.int64), {}, {}, 0, error="x")])
+
+
+def test_a_table_survives_its_file(tmp_path: Path, records: list[RunRecord]) -> None:
+    """Values, units and provenance come back as they went."""
+    table = to_table(records, provenance={"scenario": "mine"})
+    write_table(table, tmp_path / "deep" / "table.parquet")
+    again = read_table(tmp_path / "deep" / "table.parquet")
+    pd.testing.assert_frame_equal(again, table)
+    assert again.attrs == table.attrs
+    assert again.attrs["provenance"]["scenario"] == "mine"
+    assert again.attrs["provenance"].keys() >= {"hostsim", "numpy", "simpy", "python", "seed"}
+
+
+def test_equal_tables_have_equal_bytes(tmp_path: Path, records: list[RunRecord]) -> None:
+    """Nothing in the file but the table, and no other file beside it."""
+    for name in ("one", "two"):
+        write_table(to_table(records), tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]
+
+
+def test_what_is_no_table_is_said_so(tmp_path: Path) -> None:
+    """Missing, torn and foreign files are errors in words."""
+    with pytest.raises(StoreError, match="cannot be read"):
+        read_table(tmp_path / "nothing.parquet")
+    (tmp_path / "torn.parquet").write_bytes(b"PAR1 and then nothing")
+    with pytest.raises(StoreError, match="cannot be read"):
+        read_table(tmp_path / "torn.parquet")
+    pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "foreign.parquet")
+    with pytest.raises(StoreError, match="not a table of hostsim"):
+        read_table(tmp_path / "foreign.parquet")
+
+
+@pytest.fixture
+def small_run() -> RunRecord:
+    instants = np.array([0, 1, 3], np.int64) * 10**12
+    series = {
+        "pcpu.busy_ps": Series(("pcpu0", "pcpu1"), np.array([[0, 0], [1, 10], [3, 40]], np.int64)),
+        "pcpu.dispatches": Series(("pcpu0", "pcpu1"), np.array([[0, 0], [5, 6], [7, 9]], np.int64)),
+        "splitrx.used_ps": Series((), np.zeros((3, 0), np.int64)),
+    }
+    return RunRecord("a", 0, 1, {}, instants, series, {}, cut=1)
+
+
+def test_entities_over_the_window(small_run: RunRecord) -> None:
+    """One row an entity and counter, what it grew by since the cut."""
+    frame = entities(small_run, "pcpu")
+    assert list(frame.itertuples(index=False, name=None)) == [
+        ("pcpu0", "pcpu.busy_ps", 2),
+        ("pcpu1", "pcpu.busy_ps", 30),
+        ("pcpu0", "pcpu.dispatches", 2),
+        ("pcpu1", "pcpu.dispatches", 3),
+    ]
+
+
+def test_entities_of_an_unknown_kind_are_none(small_run: RunRecord) -> None:
+    """An empty frame keeps its columns."""
+    assert list(entities(small_run, "port").columns) == ["entity", "counter", "value"]
+    assert entities(small_run, "port").empty
+
+
+def test_series_slice_by_slice(small_run: RunRecord) -> None:
+    """Growth in every slice from the start of the run; it sums up to the counter's last value."""
+    frame = series_frame(small_run)
+    rows = frame[(frame["entity"] == "pcpu1") & (frame["counter"] == "pcpu.busy_ps")]
+    assert rows[["start_s", "end_s", "value"]].to_numpy().tolist() == [[0, 1, 10], [1, 3, 30]]
+    assert len(frame) == 2 * 2 * 2
+
+
+def test_series_of_a_failed_run_are_empty(small_run: RunRecord) -> None:
+    """No slices, but the columns are there."""
+    assert list(series_frame(failed(small_run, "x")).columns) == ["start_s", "end_s", "entity", "counter", "value"]
