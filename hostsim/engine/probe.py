@@ -144,7 +144,7 @@ class Probe:
         entities: Sequence[str],
         read: Callable[[int], Sequence[Sequence[int]]],
     ) -> None:
-        """Sample the counters ``kind.counter`` of the entities: ``read(now)`` gives a row of values for each entity."""
+        """Sample the counters ``kind.counter`` of the entities: ``read(now)`` gives, for each counter, a value for each entity."""
         self._groups.append(_Group(tuple(f"{kind}.{counter}" for counter in counters), tuple(entities), read))
 
     def watch_latency(self, name: str, entity: str, log: LatencyLog) -> None:
@@ -164,12 +164,7 @@ class Probe:
         for bring_up_to_date in self.on_sample:
             bring_up_to_date(now)
         self._instants.append(now)
-        self._rows.append(
-            [
-                np.array(group.read(now), dtype=np.int64).reshape(len(group.entities), len(group.counters))
-                for group in self._groups
-            ]
-        )
+        self._rows.append([np.array(group.read(now), dtype=np.int64) for group in self._groups])
         sampled = {}
         for name, logs in self._logs.items():
             for _, log in logs:
@@ -195,7 +190,7 @@ class Probe:
         for position, group in enumerate(self._groups):
             values = np.array([row[position] for row in self._rows])
             for column, counter in enumerate(group.counters):
-                series[counter] = Series(group.entities, np.ascontiguousarray(values[:, :, column]))
+                series[counter] = Series(group.entities, np.ascontiguousarray(values[:, column]))
         histograms = {}
         for name, logs in self._logs.items():
             counts = np.array([sampled[name][0] for sampled in self._counts])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from hostsim.units import SECOND
 
 __all__ = ["Host", "build_host"]
 
-SLICES_AT_FIRST = 200
+SLICES_AT_FIRST = 128
 
 
 class Host:
@@ -188,50 +188,76 @@ def _watch(host: Host) -> None:
             queue.settle(now)
 
     probe.on_sample.append(bring_up_to_date)
-    probe.watch(
+
+    def watch(kind: str, counters: str, names: Iterable[str], read: Callable[[int], Sequence[Sequence[int]]]) -> None:
+        probe.watch(kind, counters.split(), tuple(names), read)
+
+    ports, vcpus, queues, flows, nodes = host.ports, host.vcpus, host.queues, host.flows, scheduler.nodes
+    watch(
         "pcpu",
-        ("busy_ps", "dispatches", "switches", "preemptions"),
-        [f"pcpu{pcpu.index}" for pcpu in pcpus],
-        lambda now: [(p.busy(now), p.dispatches, p.switches, p.preemptions) for p in pcpus],
+        "busy_ps dispatches switches preemptions",
+        (f"pcpu{pcpu.index}" for pcpu in pcpus),
+        lambda now: (
+            [p.busy(now) for p in pcpus],
+            [p.dispatches for p in pcpus],
+            [p.switches for p in pcpus],
+            [p.preemptions for p in pcpus],
+        ),
     )
-    probe.watch(
+    watch(
         "node",
-        ("waiting_ps",),
-        [f"node{node.index}" for node in scheduler.nodes],
-        lambda now: [(n.waiting.integral(now),) for n in scheduler.nodes],
+        "waiting_ps",
+        (f"node{node.index}" for node in nodes),
+        lambda now: ([n.waiting.integral(now) for n in nodes],),
     )
     for kind in ("vcpu", "netpoll", "splitrx"):
         worlds = [world for world in host.worlds() if world.kind == kind]
-        probe.watch(
+        watch(
             kind,
-            ("used_ps", "ready_ps", "dispatches"),
-            [world.name for world in worlds],
-            lambda now, worlds=worlds: [(w.used, w.waiting(now), w.dispatches) for w in worlds],  # type: ignore[misc]
+            "used_ps ready_ps dispatches",
+            (world.name for world in worlds),
+            lambda now, worlds=worlds: (
+                [w.used for w in worlds],
+                [w.waiting(now) for w in worlds],
+                [w.dispatches for w in worlds],
+            ),  # type: ignore[misc]
         )
-    probe.watch("guest", ("interrupts",), [v.name for v in host.vcpus], lambda _: [(v.interrupts,) for v in host.vcpus])
-    probe.watch(
+    watch("guest", "interrupts", (vcpu.name for vcpu in vcpus), lambda _: ([v.interrupts for v in vcpus],))
+    watch(
         "queue",
-        ("arrived", "dropped", "taken", "interrupts"),
-        [queue.name for queue in host.queues],
-        lambda _: [(q.ring.pushed, q.ring.dropped, q.ring.taken, q.interrupts) for q in host.queues],
+        "arrived dropped taken interrupts",
+        (queue.name for queue in queues),
+        lambda _: (
+            [q.ring.pushed for q in queues],
+            [q.ring.dropped for q in queues],
+            [q.ring.taken for q in queues],
+            [q.interrupts for q in queues],
+        ),
     )
-    probe.watch(
+    watch(
         "port",
-        ("copies", "split_dropped", "split_taken", "ring_dropped", "received", "socket_dropped", "read"),
-        [port.vnic.name for port in host.ports],
-        lambda _: [_port_counters(p, v) for p, v in zip(host.ports, host.vcpus, strict=True)],
+        "copies split_dropped split_taken ring_dropped received socket_dropped read",
+        (port.vnic.name for port in ports),
+        lambda _: (
+            [(p.split or p.vnic).ring.pushed for p in ports],
+            [p.split.ring.dropped if p.split else 0 for p in ports],
+            [p.split.ring.taken if p.split else 0 for p in ports],
+            [p.vnic.ring.dropped for p in ports],
+            [v.received for v in vcpus],
+            [v.socket_dropped for v in vcpus],
+            [v.read for v in vcpus],
+        ),
     )
-    probe.watch(
+    watch(
         "flow",
-        ("sent", "intended", "dropped_nic", "delivered"),
-        [flow.name for flow in host.flows],
-        lambda _: [(f.sent, f.sent * f.receivers, f.lost_nic * f.receivers, f.delivered) for f in host.flows],
+        "sent intended dropped_nic delivered",
+        (flow.name for flow in flows),
+        lambda _: (
+            [f.sent for f in flows],
+            [f.sent * f.receivers for f in flows],
+            [f.lost_nic * f.receivers for f in flows],
+            [f.delivered for f in flows],
+        ),
     )
     for flow in host.flows:
         probe.watch_latency("flow.latency", flow.name, flow.latency)
-
-
-def _port_counters(port: Port, vcpu: Vcpu) -> tuple[int, ...]:
-    ring, split = port.vnic.ring, port.split.ring if port.split else None
-    copies, dropped, taken = (split.pushed, split.dropped, split.taken) if split else (ring.pushed, 0, 0)
-    return copies, dropped, taken, ring.dropped, vcpu.received, vcpu.socket_dropped, vcpu.read

@@ -33,23 +33,25 @@ class Pcpu:
         running: world that has it, None when idle.
         turning: True while a batch has just ended and the next is not decided: nobody may preempt now.
         systems: VMkernel worlds that wait here, in order.
+        queued: number of worlds that wait here.
         vcpus: vCPUs that wait here; the one with the least virtual time goes first.
         dispatches, switches, preemptions: counts of what happened here.
     """
 
     __slots__ = (
-        "_alarm", "_charged", "_clock", "_ends", "_halt_exit", "_halted", "_idle_since", "_idle_total", "_last", "_preemption", "_quantum", "_since",
+        "_alarm", "_at", "_charged", "_clock", "_ends", "_halt_exit", "_halted", "_idle_since", "_idle_total", "_last", "_preemption", "_quantum", "_since",
         "_spare", "_switch_migrated", "_switch_same",
-        "dispatches", "index", "node", "preemptions", "running", "switches", "systems", "turning", "vcpus",
+        "dispatches", "index", "node", "preemptions", "queued", "running", "switches", "systems", "turning", "vcpus",
     )  # fmt: skip
 
     def __init__(self, clock: Clock, index: int, node: Node, timing: Timing, quantum: int) -> None:
-        self._clock, self._quantum = clock, quantum
+        self._clock, self._at, self._quantum = clock, clock.at, quantum
         self._halt_exit, self._preemption = timing.halt_exit, timing.preemption
         self._switch_same = timing.context_switch + timing.cache_refill_same
         self._switch_migrated = timing.context_switch + timing.cache_refill_migrated
         self.index, self.node = index, node
         self.running: World | None = None
+        self.queued = 0
         self.turning = False
         self.systems: deque[World] = deque()
         self.vcpus: list[World] = []
@@ -66,10 +68,6 @@ class Pcpu:
     def busy(self, now: int) -> int:
         """Time not idle so far, in picoseconds."""
         return now - self._idle_total - (now - self._idle_since if self._halted else 0)
-
-    def queued(self) -> int:
-        """Number of worlds that wait here."""
-        return len(self.systems) + len(self.vcpus)
 
     def charge(self, now: int) -> None:
         """Charge the running world for its time so far; changes no decision."""
@@ -113,19 +111,20 @@ class Pcpu:
         self._since = self._charged = now
         if not world.system and world.vtime > self.node.vclock:
             self.node.vclock = world.vtime
-        left = world.left
-        if left:
+        length = world.left
+        if length:
             world.left = 0
         else:
-            left = world.begin(now + cost)
-        self._run(world, now, cost + left)
-
-    def _run(self, world: World, now: int, length: int) -> None:
+            length = world.begin(now + cost)
+        length += cost
         if length > self._quantum:
-            world.left = length - self._quantum
-            length = self._quantum
+            length = self._within_quantum(world, length)
         self._ends = ends = now + length
-        self._clock.at(self._alarm, ends)
+        self._at(self._alarm, ends)
+
+    def _within_quantum(self, world: World, length: int) -> int:
+        world.left = length - self._quantum
+        return self._quantum
 
     def preempt(self, world: World, now: int) -> None:
         """Cut the running vCPU short and run ``world`` instead; the vCPU waits here for the rest of its batch."""
@@ -170,18 +169,21 @@ class Pcpu:
             self.turning = True
             world.end(now)
             self.turning = False
-        if not ((self.systems or self.vcpus) and self._must_yield(world, now)):
+        if not (self.queued and self._must_yield(world, now)):
             length = world.left
             if length:
                 world.left = 0
             else:
                 length = world.begin(now)
             if length:
-                self._run(world, now, length)
+                if length > self._quantum:
+                    length = self._within_quantum(world, length)
+                self._ends = ends = now + length
+                self._at(alarm, ends)
                 return
             world.state = _SLEEPING
             world.rest(now)
-            following = self.take_first(now) or self.node.steal(now) if self.node.waiting.value else None
+            following = self.take_first(now) if self.queued else self.node.steal(now)
         else:
             following = self.take_first(now)
             self._retire(world, now)
@@ -214,5 +216,6 @@ class Pcpu:
             vcpus.remove(world)
         else:
             return None
+        self.queued -= 1
         self.node.waiting.add(-1, now)
         return world

@@ -6,6 +6,7 @@ The rules are those of `docs/scheduler.md`; decisions that need no state are `ho
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.probe import Level
@@ -18,6 +19,7 @@ from hostsim.spec.settings import HostSettings
 __all__ = ["Node", "Scheduler"]
 
 _SLEEPING, _READY = WorldState.SLEEPING, WorldState.READY
+_by_queued = attrgetter("queued")
 
 
 class Node:
@@ -48,18 +50,20 @@ class Node:
             pcpu.systems.append(world)
         else:
             pcpu.vcpus.append(world)
+        pcpu.queued += 1
         self.waiting.add(1, now)
 
     def steal(self, now: int) -> World | None:
-        """Take the world that goes first from the longest queue of the node; None when nobody waits there."""
-        return max(self.pcpus, key=Pcpu.queued).take_first(now)
+        """Take the world that goes first from the longest queue of the node; None when nobody waits."""
+        if not self.waiting.value:
+            return None
+        return max(self.pcpus, key=_by_queued).take_first(now)
 
 
 class Scheduler:
     """All nodes of a host."""
 
     __slots__ = (
-        "_clock",
         "_last_busy",
         "_last_used",
         "_most_lag",
@@ -67,12 +71,13 @@ class Scheduler:
         "_timer",
         "_timing",
         "_units",
+        "clock",
         "moves",
         "nodes",
     )
 
     def __init__(self, clock: Clock, sockets: int, cores: int, timing: Timing, settings: HostSettings) -> None:
-        self._clock, self._timing, self._settings = clock, timing, settings
+        self.clock, self._timing, self._settings = clock, timing, settings
         self._most_lag = settings.lag_quanta * settings.quantum
         self.nodes = [Node(index) for index in range(sockets)]
         for node in self.nodes:
@@ -95,7 +100,7 @@ class Scheduler:
         self._units.append(worlds)
         self._last_used.append(0)
         if self._timer.due is None and len(self.nodes) > 1:
-            self._timer.arm(self._clock.now + self._settings.numa_rebalance_period)
+            self._timer.arm(self.clock.now + self._settings.numa_rebalance_period)
 
     def wake(self, world: World, now: int) -> None:
         """A world has something to do. Waking one that runs or waits does nothing: it will find the work itself."""
@@ -106,7 +111,7 @@ class Scheduler:
             world.vtime = virtual_time_on_wake(world.vtime, node.vclock, self._most_lag)
         pcpu = world.last
         if pcpu.node is not node:  # re-homed while it slept
-            pcpu = min(node.pcpus, key=Pcpu.queued)
+            pcpu = min(node.pcpus, key=_by_queued)
         idle = node.idle
         if pcpu in idle:
             del idle[pcpu]

@@ -1,0 +1,1 @@
+"""Benchmarks: wall time is recorded here and asserted nowhere. ``make bench`` writes ``build/bench.json``."""

@@ -1,0 +1,207 @@
+"""Chains of worlds on a bare scheduler, twice: as SimPy alone can do it, and as a hostsim host with all accounting on.
+
+Forty PCPUs, 470 chains of forty stages, Poisson arrivals at each head: a stage holds its PCPU for 3 us and 60 us a packet,
+then hands its batch to the next.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import deque
+
+import simpy
+
+from hostsim.engine.clock import Alarm, Clock
+from hostsim.engine.probe import LatencyLog, Probe
+from hostsim.engine.ring import Ring
+from hostsim.engine.train import Train
+from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.cpu.scheduler import Node, Scheduler
+from hostsim.model.cpu.world import World
+from hostsim.model.host import SLICES_AT_FIRST
+from hostsim.model.timing import Timing
+from hostsim.model.traffic.flow import Flow
+from hostsim.scenario.load import load
+from hostsim.scenario.points import point_at
+from hostsim.units import SECOND, US
+
+PCPUS, CHAINS, STAGES, RATE = 40, 470, 40, 25.0
+ENTRY_PS, PACKET_PS = 3 * US, 60 * US
+
+
+class _Stage:
+    """The least that can be scheduled."""
+
+    __slots__ = ("batch", "following", "queue", "runnable")
+
+    def __init__(self, following: _Stage | None) -> None:
+        self.queue: deque[float] = deque()
+        self.batch: list[float] = []
+        self.runnable = False
+        self.following = following
+
+
+def floor_us(seconds: float = 2.0) -> float:
+    """Microseconds of wall time a dispatch with SimPy alone: whoever wakes a stage starts its burst as one Timeout."""
+    env = simpy.Environment()
+    ready: deque[_Stage] = deque()
+    idle = PCPUS
+    dispatches = 0
+
+    def start(stage: _Stage) -> None:
+        nonlocal dispatches
+        dispatches += 1
+        stage.batch = list(stage.queue)
+        stage.queue.clear()
+        burst = simpy.Timeout(env, 3e-6 + 60e-6 * len(stage.batch), stage)
+        assert burst.callbacks is not None
+        burst.callbacks.append(end)
+
+    def end(burst: simpy.Event) -> None:
+        nonlocal idle
+        stage = burst.value
+        following = stage.following
+        if following is not None:
+            following.queue.extend(stage.batch)
+            if not following.runnable:
+                following.runnable = True
+                ready.append(following)
+        if stage.queue:
+            ready.append(stage)
+        else:
+            stage.runnable = False
+        if ready:
+            start(ready.popleft())
+        else:
+            idle += 1
+
+    def source(stage: _Stage, draw: random.Random):
+        nonlocal idle
+        while True:
+            yield env.timeout(draw.expovariate(RATE))
+            stage.queue.append(env.now)
+            if not stage.runnable:
+                stage.runnable = True
+                if idle:
+                    idle -= 1
+                    start(stage)
+                else:
+                    ready.append(stage)
+
+    draw = random.Random(1)
+    for _ in range(CHAINS):
+        head: _Stage | None = None
+        for _ in range(STAGES):
+            head = _Stage(head)
+        assert head is not None
+        env.process(source(head, draw))
+    started = time.perf_counter()
+    env.run(seconds)
+    return (time.perf_counter() - started) / dispatches * 1e6
+
+
+class ChainWorld(World):
+    """A stage as a world: takes what its ring holds, hands each packet on at the instant its own work is done."""
+
+    __slots__ = ("_flow", "_following", "_hand_over", "_scheduler", "_taken", "ring")
+
+    def __init__(self, scheduler: Scheduler, node: Node, last: Pcpu, flow: Flow, following: ChainWorld | None) -> None:
+        super().__init__("chain", "stage", system=False, node=node, last=last)
+        self.ring = Ring(1 << 20)
+        self._scheduler, self._flow, self._following = scheduler, flow, following
+        self._taken: list[tuple[Train, int]] = []
+        self._hand_over = Alarm(scheduler.clock, self._first_done)
+
+    def offer(self, train: Train, now: int) -> None:
+        self.ring.push(train)
+        self._scheduler.wake(self, now)
+
+    def _first_done(self, _alarm: Alarm) -> None:
+        assert self._following is not None
+        self._scheduler.wake(self._following, self._scheduler.clock.now)
+
+    def begin(self, start: int) -> int:
+        taken = self.ring.take(1 << 20, start)
+        if not taken:
+            return 0
+        end = start + ENTRY_PS
+        following = self._following
+        first = end + PACKET_PS
+        count = 0
+        for train in taken:
+            count += train.count
+            if following is None:
+                self._taken.append((train, end))
+            else:
+                following.ring.push(train.again(end + PACKET_PS, PACKET_PS))
+            end += train.count * PACKET_PS
+        if count > 1 and following is not None:
+            self._scheduler.clock.at(self._hand_over, first)
+        return end - start
+
+    def end(self, now: int) -> None:
+        if self._following is not None:
+            self._scheduler.wake(self._following, now)
+        for train, start in self._taken:
+            self._flow.delivered += train.count
+            self._flow.latency.add(start + PACKET_PS - train.born, PACKET_PS - train.gap, train.count)
+        self._taken.clear()
+
+    def has_work(self, now: int) -> bool:
+        self.ring.settle(now)
+        return self.ring.held > 0
+
+
+def hostsim_us(seconds: float = 2.0) -> tuple[float, float]:
+    """Microseconds of wall time, and events, a dispatch: the same chains on hostsim's scheduler, PCPUs, rings and probe.
+
+    Costs of switches are nil, as in the floor; what is counted and charged is everything.
+    """
+    spec = point_at(load("splitrx"), {}, quick=True).spec
+    clock = Clock()
+    timing = Timing(spec.costs, spec.hardware.cpu)
+    for name in ("context_switch", "cache_refill_same", "cache_refill_migrated", "halt_exit", "preemption"):
+        setattr(timing, name, 0)
+    timing.vcpu_lead = SECOND
+    scheduler = Scheduler(clock, 1, PCPUS, timing, spec.settings)
+    node = scheduler.nodes[0]
+    flow = Flow("chains", 64, arrivals=None, receivers=CHAINS)  # type: ignore[arg-type]  # the heads are fed below
+    draw = random.Random(1)
+    worlds: list[ChainWorld] = []
+    for chain in range(CHAINS):
+        head: ChainWorld | None = None
+        for _ in range(STAGES):
+            head = ChainWorld(scheduler, node, node.pcpus[chain % PCPUS], flow, head)
+            worlds.append(head)
+        assert head is not None
+        _feed(clock, head, flow, draw)
+    probe = Probe(clock, round(seconds * SECOND) // SLICES_AT_FIRST)
+    probe.watch(
+        "pcpu",
+        ("busy_ps", "dispatches"),
+        [str(p.index) for p in node.pcpus],
+        lambda now: ([p.busy(now) for p in node.pcpus], [p.dispatches for p in node.pcpus]),
+    )
+    probe.watch(
+        "chain",
+        ("used_ps", "ready_ps"),
+        [str(i) for i in range(len(worlds))],
+        lambda now: ([w.used for w in worlds], [w.waiting(now) for w in worlds]),
+    )
+    probe.watch_latency("flow.latency", flow.name, flow.latency)
+    probe.start()
+    started = time.perf_counter()
+    clock.advance(round(seconds * SECOND))
+    wall = time.perf_counter() - started
+    dispatches = sum(pcpu.dispatches for pcpu in node.pcpus)
+    return wall / dispatches * 1e6, clock.scheduled() / dispatches
+
+
+def _feed(clock: Clock, head: ChainWorld, flow: Flow, draw: random.Random) -> None:
+    def arrive(alarm: Alarm) -> None:
+        now = clock.now
+        head.offer(Train(flow, 1, now, 0, now, 0), now)
+        clock.at(alarm, now + round(draw.expovariate(RATE) * SECOND))
+
+    clock.at(Alarm(clock, arrive), round(draw.expovariate(RATE) * SECOND))
