@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
 
 from hostsim.campaign.attempt import Simulate, attempt, failed
@@ -27,7 +28,8 @@ class Cluster:
     def __init__(self, simulate: Simulate, address: str) -> None:
         self._simulate = simulate
         self._tasks: dict[Any, Task] = {}
-        self._client, self._wait = _connect(address)
+        self._ended: SimpleQueue[Any] = SimpleQueue()
+        self._client = _connect(address)
 
     @property
     def workers(self) -> int:
@@ -41,12 +43,16 @@ class Cluster:
 
     def submit(self, task: Task) -> None:
         """Hands a task to the scheduler."""
-        self._tasks[self._client.submit(attempt, self._simulate, task, pure=False)] = task
+        future = self._client.submit(attempt, self._simulate, task, pure=False)
+        self._tasks[future] = task
+        future.add_done_callback(self._ended.put)
 
     def wait(self) -> list[tuple[Task, RunRecord]]:
         """Blocks until a task has ended."""
-        ended = self._wait(list(self._tasks), return_when="FIRST_COMPLETED").done
-        return [self._receive(future) for future in list(self._tasks) if future in ended]
+        futures = [self._ended.get()]
+        while not self._ended.empty():
+            futures.append(self._ended.get())
+        return [self._receive(future) for future in futures]
 
     def _receive(self, future: Any) -> tuple[Task, RunRecord]:
         task = self._tasks.pop(future)
@@ -62,8 +68,8 @@ class Cluster:
         self._client.close()
 
 
-def _connect(address: str) -> tuple[Any, Any]:
-    """A client of the scheduler and Dask's own ``wait``, both untyped."""
+def _connect(address: str) -> Any:
+    """A client of the scheduler, none of whose methods is typed."""
     try:
         import distributed
     except ImportError:
@@ -84,4 +90,4 @@ def _connect(address: str) -> tuple[Any, Any]:
         client.close()
         fault = Fault("has workers with other code of hostsim", "--cluster", ", ".join(strangers), "the code used here")
         raise InputError(fault)
-    return client, distributed.wait
+    return client

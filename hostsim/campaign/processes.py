@@ -12,6 +12,7 @@ import signal
 import sys
 import types
 from collections.abc import Iterator
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Self
@@ -69,7 +70,7 @@ class Processes:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs, self._simulate), daemon=True)
-        with _anonymous_main():
+        with _own_life():
             process.start()
         theirs.close()
         self._processes[ours] = process
@@ -97,14 +98,23 @@ def _last_words(process: BaseProcess) -> str:
 
 
 @contextlib.contextmanager
-def _anonymous_main() -> Iterator[None]:
-    """Keeps a new worker from importing the caller's script, which would start its sweep anew in there."""
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = types.ModuleType("__main__")
+def _own_life() -> Iterator[None]:
+    """Around the start of a worker: what it must not take over from this process.
+
+    It must not import the caller's script, which would start its sweep anew in there; and it must not hear Ctrl-C before
+    it has come far enough to ignore it.
+    """
+    main, sys.modules["__main__"] = sys.modules["__main__"], types.ModuleType("__main__")
+    blocked = None
+    if sys.platform != "win32":
+        resource_tracker.ensure_running()  # the start of a first worker would, and would lift the block
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         sys.modules["__main__"] = main
+        if blocked is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def _work(pipe: Connection, simulate: Simulate) -> None:
