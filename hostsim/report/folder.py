@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["Assumption", "Cost", "Results", "Setting", "read", "write"]
+__all__ = ["Assumption", "Cost", "Results", "Setting", "draw_figures", "read", "write"]
 
 _FORMAT = 1
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -114,7 +114,6 @@ def write(results: Results, folder: Path) -> list[Path]:
     Raises:
         StoreError: the folder cannot be written.
     """
-    from hostsim.plots.style import save
     from hostsim.results.table import write_table
 
     try:
@@ -130,6 +129,21 @@ def write(results: Results, folder: Path) -> list[Path]:
     }
     text = json.dumps({"format": _FORMAT} | kept, indent=1, allow_nan=False)
     files.append(write_whole(folder / "results.json", text.encode()))
+    return files + draw_figures(results, folder)
+
+
+def draw_figures(results: Results, folder: Path) -> list[Path]:
+    """Draw every figure of the results into ``figures/`` below a folder, as SVG and PNG.
+
+    Returns:
+        The files.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    from hostsim.plots.style import save
+
+    files: list[Path] = []
     for figure in results.figures:
         axes = results.plot(figure.name)
         files += save(axes.get_figure(root=True), folder / "figures" / re.sub(r"[^\w.-]+", "-", figure.name))  # type: ignore[arg-type]

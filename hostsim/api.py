@@ -1,0 +1,404 @@
+"""The public verbs: load a scenario, run its sweep, check what it expects, open what an earlier run left.
+
+Each is a composition of the steps of the straight path and holds no logic of its own; the command line is thin over it.
+Every verb shares one results folder, so that only what is missing is ever run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.expect import Expectation, Ratio, SearchAnswer, Verdict
+from hostsim.record import RunRecord
+from hostsim.report.folder import Assumption, Cost, Results, Setting, read
+from hostsim.scenario.load import load, shipped
+from hostsim.units import ps_to_seconds
+
+if TYPE_CHECKING:
+    from hostsim.campaign.drive import Outcome, Progress, RecordKey
+    from hostsim.campaign.store import Store
+    from hostsim.results.compare import Move
+    from hostsim.scenario.load import Scenario
+    from hostsim.scenario.points import Fidelity, Plan
+
+__all__ = [
+    "Results",
+    "Tell",
+    "check",
+    "compare",
+    "fidelity",
+    "load",
+    "open_results",
+    "plan",
+    "reproduce",
+    "run",
+    "select",
+]
+
+Tell = Callable[[str, "Progress"], None]
+"""Told the scenario's name and where it stands, at its start and after each run."""
+
+RESULTS = Path("results")
+"""Results folder where none is given: below the working directory."""
+
+
+def run(
+    scenario: str | Path | Scenario,
+    *,
+    overrides: Mapping[str, str] | None = None,
+    axes: Mapping[str, str] | None = None,
+    quick: bool = False,
+    seed: int = 1,
+    replications: int | None = None,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    results: str | Path = RESULTS,
+    expectations: bool = False,
+    progress: Tell | None = None,
+) -> Results:
+    """Run the sweep of a scenario, as far as the results folder does not hold it yet.
+
+    Args:
+        scenario: name of a shipped one, path of a file, or one that `load` returned.
+        overrides: values by dotted path, as after ``--set``; not with a loaded scenario.
+        axes: values of axes by name, as after ``--axis``; not with a loaded scenario.
+        quick: short runs and few replications.
+        seed: root seed; replication r of every point draws from (seed, r).
+        replications: runs of each point; what the scenario says where None.
+        jobs: worker processes, one each processor where None; 1 runs in this process.
+        cluster: address of a Dask scheduler to run on instead.
+        results: folder that keeps every run.
+        expectations: run what the expectations need as well; without it only those are judged whose runs are there.
+        progress: told where things stand.
+
+    Raises:
+        InputError: what was asked for cannot be; carries every fault.
+        StoreError: the results folder cannot be used.
+        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+    """
+    chosen = _chosen(scenario, overrides, axes)
+    runs = fidelity(quick=quick, seed=seed, replications=replications)
+    store = _store(results)
+    wanted = plan(chosen, runs, expectations=expectations)
+    outcome = _run_all(wanted, store, jobs, cluster, progress)
+    records, answers = dict(outcome.records), dict(outcome.answers)
+    if not expectations:
+        for extra in _stored(chosen, runs, store):
+            records |= extra.records
+            answers |= extra.answers
+    return _results(chosen, runs, plan(chosen, runs), records, answers)
+
+
+def check(
+    *subjects: str | Path | Scenario,
+    quick: bool = False,
+    seed: int = 1,
+    replications: int | None = None,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    results: str | Path = RESULTS,
+    progress: Tell | None = None,
+) -> list[Verdict]:
+    """Judge expectations, running only what they need and the results folder does not hold.
+
+    Args:
+        subjects: names of shipped scenarios, paths of files, loaded scenarios, or patterns of claim ids (``split*.40k``);
+            all shipped scenarios where there is none.
+        quick: short runs and few replications.
+        seed: root seed.
+        replications: runs of each point; what the scenario says where None.
+        jobs: worker processes, one each processor where None; 1 runs in this process.
+        cluster: address of a Dask scheduler to run on instead.
+        results: folder that keeps every run.
+        progress: told where things stand.
+
+    Returns:
+        The verdicts, in the order of the scenarios and of their expectations.
+
+    Raises:
+        InputError: a subject is none of these, or a file is wrong; carries every fault.
+        StoreError: the results folder cannot be used.
+        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+    """
+    runs = fidelity(quick=quick, seed=seed, replications=replications)
+    store = _store(results)
+    verdicts: list[Verdict] = []
+    for scenario, names in select(*subjects):
+        outcome = _run_all(plan(scenario, runs, sweep=False, expectations=True), store, jobs, cluster, progress)
+        judged = _judge(scenario, outcome.records, outcome.answers)
+        verdicts += [verdict for verdict in judged if verdict.expectation.name in names]
+    return verdicts
+
+
+def compare(after: Results, before: str | Path, tolerance: float) -> list[Move]:
+    """What has moved against an earlier run of the same scenario.
+
+    Args:
+        after: the run in question.
+        before: a folder that `hostsim run` wrote, or one with such folders by scenario.
+        tolerance: share of the earlier mean that a certain difference may reach; 0.02 is 2 %.
+
+    Raises:
+        InputError: the earlier run is of another scenario, seed or fidelity, or they share no point.
+        StoreError: there is no earlier run.
+    """
+    from hostsim.plots.figure import axes_of
+    from hostsim.results.compare import compare as compare_tables
+
+    folder = Path(before) / after.scenario
+    earlier = read(folder if folder.is_dir() else Path(before))
+    faults = [
+        Fault(f"the earlier run has another {name}", "--against", str(then), str(now), file=str(before))
+        for name, then, now in (
+            ("scenario", earlier.scenario, after.scenario),
+            ("fidelity", "quick" if earlier.quick else "full", "quick" if after.quick else "full"),
+            ("seed", earlier.provenance["seed"], after.provenance["seed"]),
+        )
+        if then != now
+    ]
+    if faults:
+        raise InputError(faults)
+    return compare_tables(after.table, earlier.table, axes_of(after.table), tolerance)
+
+
+def reproduce(
+    *,
+    quick: bool = False,
+    seed: int = 1,
+    replications: int | None = None,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    results: str | Path = RESULTS,
+    progress: Tell | None = None,
+) -> list[Results]:
+    """Run every shipped scenario, sweep and expectations, and write each one's folder and one report of all.
+
+    The arguments are those of `run`. The report is ``report.html`` in the results folder.
+    """
+    from hostsim.report.folder import write
+    from hostsim.report.page import write_report
+
+    found = []
+    for scenario in [load(name) for name in shipped()]:
+        found.append(
+            run(
+                scenario,
+                quick=quick,
+                seed=seed,
+                replications=replications,
+                jobs=jobs,
+                cluster=cluster,
+                results=results,
+                expectations=True,
+                progress=progress,
+            )
+        )
+        write(found[-1], Path(results) / scenario.name)
+    write_report(Path(results) / "report.html", found, title="Reproduction of the published experiments")
+    return found
+
+
+def open_results(folder: str | Path) -> Results:
+    """What an earlier run wrote, without running anything.
+
+    Raises:
+        StoreError: the folder holds no results, or they cannot be read.
+    """
+    return read(Path(folder))
+
+
+def select(*subjects: str | Path | Scenario) -> list[tuple[Scenario, frozenset[str]]]:
+    """What `check` means by its arguments: scenarios cut down to what is asked, and the names of the expectations asked for.
+
+    A scenario keeps, beside these, the expectations that they are computed from.
+
+    Raises:
+        InputError: a subject is no scenario, no file and no pattern that matches a claim.
+    """
+    if not subjects:
+        return [(scenario, frozenset(_names(scenario))) for scenario in map(load, shipped())]
+    loaded: dict[str, Scenario] = {}
+    asked: dict[str, set[str]] = {}
+    faults: list[Fault] = []
+    for subject in subjects:
+        if isinstance(subject, str) and _is_pattern(subject):
+            matches = [
+                (scenario, [name for name in _names(scenario) if fnmatch.fnmatchcase(name, subject)])
+                for scenario in map(load, shipped())
+            ]
+            if not any(names for _, names in matches):
+                known = [*shipped(), *(name for scenario, _ in matches for name in _names(scenario))]
+                faults.append(
+                    Fault(
+                        "no scenario and no claim of a shipped scenario has this name",
+                        given=repr(subject),
+                        allowed="a scenario, a file, or a pattern of claim ids",
+                        nearest=nearest_name(subject, known),
+                    )
+                )
+        else:
+            scenario = load(subject) if isinstance(subject, str | Path) else subject
+            matches = [(scenario, _names(scenario))]
+        for scenario, names in matches:
+            if names:
+                key = str(scenario.file)
+                loaded.setdefault(key, scenario)
+                asked.setdefault(key, set()).update(names)
+    if faults:
+        raise InputError(faults)
+    return [(_cut(loaded[key], asked[key]), frozenset(asked[key])) for key in loaded]
+
+
+def plan(scenario: Scenario, runs: Fidelity, *, sweep: bool = True, expectations: bool = False) -> Plan:
+    """The runs of a sweep, of the expectations, or of both."""
+    from hostsim.scenario.points import points
+
+    return points(scenario, runs, sweep=sweep, expectations=expectations)
+
+
+def _chosen(
+    scenario: str | Path | Scenario, overrides: Mapping[str, str] | None, axes: Mapping[str, str] | None
+) -> Scenario:
+    if isinstance(scenario, str | Path):
+        return load(scenario, overrides or {}, axes or {})
+    if overrides or axes:
+        raise InputError(Fault("overrides and axes go with a scenario by name or file, not with a loaded one"))
+    return scenario
+
+
+def _is_pattern(subject: str) -> bool:
+    return subject not in shipped() and not Path(subject).exists() and not subject.endswith((".yaml", ".yml"))
+
+
+def _names(scenario: Scenario) -> list[str]:
+    return [expectation.name for expectation in scenario.expectations]
+
+
+def _cut(scenario: Scenario, names: Iterable[str]) -> Scenario:
+    """The scenario with the named expectations and those that they are ratios of."""
+    known = {expectation.name: expectation for expectation in scenario.expectations}
+    needed: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            waiting += _parts(known[name])
+    return dataclasses.replace(
+        scenario, expectations=tuple(entry for entry in scenario.expectations if entry.name in needed)
+    )
+
+
+def _parts(expectation: Expectation) -> list[str]:
+    form = expectation.form
+    return [part for part in (form.of, form.to) if isinstance(part, str)] if isinstance(form, Ratio) else []
+
+
+def fidelity(*, quick: bool, seed: int, replications: int | None) -> Fidelity:
+    """How long and how often points are run.
+
+    Raises:
+        InputError: a number that cannot be.
+    """
+    from hostsim.scenario.points import Fidelity
+
+    faults = [
+        Fault("is out of range", name, str(value), f"an integer from {least}")
+        for name, value, least in (("seed", seed, 0), ("replications", replications, 1))
+        if value is not None and value < least
+    ]
+    if faults:
+        raise InputError(faults)
+    return Fidelity(quick=quick, seed=seed, replications=replications)
+
+
+def _store(results: str | Path) -> Store:
+    from hostsim.campaign.store import Store
+
+    return Store(Path(results))
+
+
+def _run_all(wanted: Plan, store: Store, jobs: int | None, cluster: str | None, progress: Tell | None) -> Outcome:
+    from hostsim.campaign.drive import run_all
+
+    def tell(standing: Progress) -> None:
+        if progress is not None:
+            progress(wanted.scenario.name, standing)
+
+    outcome = run_all(wanted, store, jobs=jobs, cluster=cluster, progress=tell)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    return outcome
+
+
+def _stored(scenario: Scenario, runs: Fidelity, store: Store) -> Iterable[Outcome]:
+    """What the store holds for the expectations, those whose runs are all there."""
+    from hostsim.campaign.drive import preview, run_all
+
+    for expectation in scenario.expectations:
+        wanted = plan(_cut(scenario, [expectation.name]), runs, sweep=False, expectations=True)
+        standing = preview(wanted, store)
+        if standing.done == standing.total:
+            yield run_all(wanted, store, jobs=1)
+
+
+def _judge(
+    scenario: Scenario, records: Mapping[RecordKey, RunRecord], answers: Mapping[str, SearchAnswer]
+) -> list[Verdict]:
+    from hostsim.results.judge import judge
+    from hostsim.scenario.published import known_red
+
+    return judge(scenario.expectations, scenario.name, records.values(), answers, known_red())
+
+
+def _results(
+    scenario: Scenario,
+    runs: Fidelity,
+    sweep: Plan,
+    records: Mapping[RecordKey, RunRecord],
+    answers: Mapping[str, SearchAnswer],
+) -> Results:
+    from hostsim.campaign.store import code_digest
+    from hostsim.results.table import to_table
+
+    keys = [(task.point.id, task.replication) for task in sweep.tasks]
+    table = to_table(
+        [records[key] for key in keys],
+        provenance={
+            "scenario": scenario.name,
+            "fidelity": "quick" if runs.quick else "full",
+            "code": code_digest(),
+            "seed": str(runs.seed),
+        },
+    )
+    return Results(
+        scenario=scenario.name,
+        question=scenario.question,
+        table=table,
+        figures=tuple(scenario.figures),
+        verdicts=tuple(_judge(scenario, records, answers)),
+        settings=tuple(Setting(row.name, str(row.value), row.origin) for row in scenario.settings),
+        assumptions=tuple(
+            Assumption(row.path, str(row.value), row.reason, str(row.range)) for row in scenario.assumptions
+        ),
+        warnings=tuple(scenario.warnings),
+        provenance=table.attrs["provenance"],
+        quick=runs.quick,
+        cost=_cost(records.values()),
+        records=tuple(records.values()),
+    )
+
+
+def _cost(records: Iterable[RunRecord]) -> Cost:
+    finished = [record for record in records if record.error is None]
+    return Cost(
+        runs=len(finished),
+        simulated_s=sum(ps_to_seconds(int(record.instants_ps[-1])) for record in finished),
+        dispatches=sum(int(record.facts.get("dispatches", 0)) for record in finished),
+        wall_s=sum(float(record.facts.get("wall_s", 0.0)) for record in finished),
+    )

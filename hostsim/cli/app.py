@@ -1,0 +1,87 @@
+"""The command line: which commands there are, and how errors and Ctrl-C end them.
+
+Nothing heavy is imported before a command needs it: ``hostsim --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from hostsim.cli import browse, claim, sweep
+from hostsim.cli.status import Status
+
+__all__ = ["app"]
+
+_ABOUT = """
+What will an ESXi-style host's network do with this setting? Simulates the host, runs sweeps written in YAML, and holds the
+results against published measurements.
+
+Every run is kept below the results folder and is never run twice. Data goes to stdout, everything else to stderr.
+
+Exit status: 0 done, and every checked claim is as it should be; 1 a claim is not; 2 bad input; 3 a sweep ended with failed
+runs; 130 interrupted, with everything finished kept.
+"""
+
+
+class _Commands(TyperGroup):
+    """The commands, with every error of the family told in lines and without a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        from hostsim.errors import HostsimError
+
+        try:
+            return super().invoke(ctx)
+        except HostsimError as error:
+            for line in str(error).splitlines():
+                typer.echo(line, err=True)
+            raise typer.Exit(Status.INPUT) from None
+        except KeyboardInterrupt:
+            typer.echo("interrupted: every finished run is kept, the same command goes on from there", err=True)
+            raise typer.Exit(Status.INTERRUPTED) from None
+        except BrokenPipeError:
+            # whoever read our output has had enough; nothing more can be said
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help=_ABOUT,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("hostsim"))
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    logging.basicConfig(format="%(message)s", stream=sys.stderr, level=logging.WARNING)
+
+
+app.command("list")(browse.list_)
+app.command("show")(browse.show)
+app.command("run")(sweep.run)
+app.command("check")(claim.check)
+app.command("reproduce")(sweep.reproduce)
+app.command("plot")(sweep.plot)
+app.command("report")(sweep.report)
+app.command("metrics")(browse.metrics)
+app.command("schema")(browse.schema)

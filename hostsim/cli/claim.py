@@ -1,0 +1,151 @@
+"""``check``: what scenarios expect, held against what comes out."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hostsim.cli.option import Cluster, DryRun, Jobs, Options, Quick, Replications, ResultsFolder, Seed, percent
+from hostsim.cli.status import Status
+from hostsim.cli.text import verdict_table
+from hostsim.errors import Fault, InputError
+from hostsim.expect import Verdict
+
+if TYPE_CHECKING:
+    from hostsim.results.compare import Move
+    from hostsim.scenario.load import Scenario
+
+__all__ = ["check", "print_verdicts"]
+
+
+def check(
+    subjects: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SCENARIO|FILE|CLAIM-GLOB]...",
+            help="What to check; all shipped scenarios by default. A pattern such as '*.40k' picks claims by id.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print strict JSON instead of a table.")] = False,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write the verdicts as JUnit XML as well.")
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            "--against",
+            metavar="DIR",
+            help="Instead of claims: compare every point of the sweep with the results in DIR.",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        str,
+        typer.Option("--tolerance", metavar="PERCENT", help="With --against: relative difference that is let pass."),
+    ] = "2 %",
+    quick: Quick = False,
+    seed: Seed = 1,
+    replications: Replications = None,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
+    results: ResultsFolder = Path("results"),
+    dry_run: DryRun = False,
+) -> None:
+    """Expectations: value, interval, band, verdict.
+
+    Runs only what they need and the results folder does not hold yet.
+    """
+    options: Options = {
+        "quick": quick,
+        "seed": seed,
+        "replications": replications,
+        "jobs": jobs,
+        "cluster": cluster,
+        "results": results,
+    }
+    from hostsim import api
+    from hostsim.cli.forecast import dry_run_table
+    from hostsim.cli.progress import Reporter
+    from hostsim.plots.atomic import write_whole
+    from hostsim.report import scoreboard
+
+    share = percent(tolerance, "--tolerance")
+    if against is not None and junit is not None:
+        raise InputError(Fault("goes with claims, not with --against", "--junit", str(junit)))
+    asked = api.select(*(subjects or ()))
+    if dry_run:
+        scenarios = (scenario for scenario, _ in asked)
+        typer.echo(dry_run_table(scenarios, options, sweep=against is not None, expectations=against is None))
+        return
+    if against is not None:
+        _compare([scenario for scenario, _ in asked], against, share, options, as_json=as_json)
+        return
+    with Reporter() as reporter:
+        verdicts = api.check(*(subjects or ()), **options, progress=reporter)
+    if junit is not None:
+        write_whole(junit, scoreboard.as_junit(verdicts, quick=quick).encode())
+    if as_json:
+        rows = scoreboard.as_json(verdicts, quick=quick)
+        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        print_verdicts(verdicts, quick=quick)
+    if not all(scoreboard.is_accepted(verdict, quick=quick) for verdict in verdicts):
+        raise typer.Exit(Status.CLAIM)
+
+
+def print_verdicts(verdicts: Sequence[Verdict], *, quick: bool) -> None:
+    """The table of claims on stdout; what to know before trusting it on stderr."""
+    from hostsim.report.scoreboard import HEADINGS, as_rows
+
+    typer.echo(verdict_table(HEADINGS, as_rows(verdicts, quick=quick)))
+    for verdict in verdicts:
+        for text in [*([verdict.reason] if verdict.reason else []), *verdict.notes]:
+            typer.echo(f"{verdict.expectation.name}: {text}", err=True)
+
+
+def _compare(
+    scenarios: Sequence[Scenario], against: Path, tolerance: float, options: Options, *, as_json: bool
+) -> None:
+    """Sweep each scenario and print the curves that have moved since an earlier run."""
+    from hostsim import api
+    from hostsim.cli.progress import Reporter
+
+    moves: list[tuple[str, Move]] = []
+    failed = 0
+    for scenario in scenarios:
+        with Reporter() as reporter:
+            found = api.run(scenario, **options, progress=reporter)
+        failed += len(found.failed)
+        moves += [(scenario.name, move) for move in api.compare(found, against, tolerance)]
+    if as_json:
+        rows = [
+            {
+                "scenario": scenario,
+                "metric": move.metric,
+                "unit": move.unit,
+                "at": dict(move.at),
+                "before": _finite(move.before),
+                "after": _finite(move.after),
+                "low": _finite(move.difference.low),
+                "high": _finite(move.difference.high),
+            }
+            for scenario, move in moves
+        ]
+        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False, default=str))
+    elif moves:
+        for scenario, move in moves:
+            typer.echo(f"{scenario}: {move}")
+    else:
+        typer.echo(f"no curve moved by more than {100 * tolerance:g} %")
+    if failed:
+        raise typer.Exit(Status.FAILED_RUNS)
+    if moves:
+        raise typer.Exit(Status.CLAIM)
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,110 @@
+"""What a command would run and how long that would take, without running it."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hostsim.cli.text import columns, duration
+from hostsim.expect import Find
+
+if TYPE_CHECKING:
+    from hostsim.campaign.store import Store
+    from hostsim.cli.option import Options
+    from hostsim.scenario.load import Scenario
+    from hostsim.scenario.points import Plan
+
+__all__ = ["Forecast", "dry_run_table", "forecast"]
+
+PROBES = 3
+"""Runs that are tried, cut short, when the store has none of the plan to go by."""
+CUT = 20
+"""Part of its length that such a run lasts is one in this many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What is known of a plan before it is run."""
+
+    scenario: str
+    points: int
+    runs: int
+    stored: int
+    searched: int
+    """Runs that the searches may ask for later, at most."""
+    seconds: float
+    """Wall-clock seconds that everything missing takes, at most, on all workers together."""
+
+
+def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
+    """Look at what the store holds; where it holds nothing of the plan, try a few runs for a fraction of their length."""
+    from hostsim.campaign.drive import preview
+
+    standing = preview(plan, store)
+    missing = standing.total - standing.done
+    searched = _searched(plan) if missing else 0
+    if standing.seconds_left is not None:
+        each = standing.seconds_left / max(missing, 1)
+    else:
+        each = _tried(plan) if missing else 0.0
+    return Forecast(
+        scenario=plan.scenario.name,
+        points=len({task.point.id for task in plan.tasks}),
+        runs=standing.total,
+        stored=standing.done,
+        searched=searched,
+        seconds=each * (missing + searched) / (jobs or len(os.sched_getaffinity(0))),
+    )
+
+
+def dry_run_table(scenarios: Iterable[Scenario], options: Options, *, sweep: bool, expectations: bool) -> str:
+    """The table that ``--dry-run`` prints: one row a scenario."""
+    from hostsim import api
+    from hostsim.campaign.store import Store
+
+    store = Store(options["results"])
+    fidelity = api.fidelity(quick=options["quick"], seed=options["seed"], replications=options["replications"])
+    rows = []
+    for scenario in scenarios:
+        plan = api.plan(scenario, fidelity, sweep=sweep, expectations=expectations)
+        known = forecast(plan, store, options["jobs"])
+        missing = known.runs - known.stored
+        more = f"up to {known.searched}" if known.searched else "none"
+        took = f"about {duration(known.seconds)}" if missing else "nothing"
+        rows.append((known.scenario, known.points, known.runs, known.stored, missing, more, took))
+    return columns(("scenario", "points", "runs", "stored", "missing", "added by searches", "takes"), rows)
+
+
+def _searched(plan: Plan) -> int:
+    """Runs that bisections may need beyond those they ask for at first."""
+    forms = {expectation.name: expectation.form for expectation in plan.scenario.expectations}
+    more = 0
+    for search in plan.searches:
+        first = search.wants({})
+        form = forms[search.name]
+        if isinstance(form, Find):
+            steps = math.ceil(math.log2(form.stop - form.start + 2))
+            more += max(steps * len({task.replication for task in first}) - len(first), 0)
+    return more
+
+
+def _tried(plan: Plan) -> float:
+    """Wall-clock seconds of a run of the plan, from the first, the middle and the last of it, each cut short."""
+    from hostsim.campaign.simulate import simulate
+
+    tasks = list(plan.tasks) or [task for search in plan.searches for task in search.wants({})]
+    tried = [tasks[place * (len(tasks) - 1) // max(PROBES - 1, 1)] for place in range(PROBES)]
+    spent = 0.0
+    for task in tried:
+        spec = task.point.spec.model_copy(update={"length": max(task.point.spec.length // CUT, 1)})
+        started = time.perf_counter()
+        record = simulate(
+            spec, point_id=task.point.id, axes=task.point.axes, seed=task.seed, replication=task.replication
+        )
+        # a short run may go on because it is all warm-up: what counts is how far it came
+        spent += (time.perf_counter() - started) * task.point.spec.length / int(record.instants_ps[-1])
+    return spent / len(tried)

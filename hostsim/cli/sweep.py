@@ -1,0 +1,187 @@
+"""Commands about whole sweeps: ``run`` and ``reproduce`` make results, ``plot`` and ``report`` read them."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hostsim.cli.option import Cluster, DryRun, Jobs, Options, Quick, Replications, ResultsFolder, Seed, pairs
+from hostsim.cli.status import Status
+from hostsim.cli.text import columns, duration
+
+if TYPE_CHECKING:
+    from hostsim.report.folder import Results
+
+__all__ = ["plot", "report", "reproduce", "run"]
+
+_DEFAULT = Path("results")
+
+
+def run(
+    scenario: Annotated[str, typer.Argument(help="Name of a shipped scenario, or path of a file.")],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Set a value: vms.receiver.count=8. May be given often."),
+    ] = None,
+    axes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--axis",
+            metavar="NAME=VALUES",
+            help="Give an axis other values: receivers=1..40:4, or a,b,c. May be given often.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Folder for tables and figures, instead of DIR/SCENARIO below the results folder.",
+        ),
+    ] = None,
+    quick: Quick = False,
+    seed: Seed = 1,
+    replications: Replications = None,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
+    results: ResultsFolder = _DEFAULT,
+    dry_run: DryRun = False,
+) -> None:
+    """Sweep a scenario: a table and figures.
+
+    Runs what the results folder does not hold yet, so the same command goes on where it was stopped. Writes the table as
+    Parquet and CSV and the figures as SVG and PNG, and prints the names of the files.
+    """
+    options: Options = {
+        "quick": quick,
+        "seed": seed,
+        "replications": replications,
+        "jobs": jobs,
+        "cluster": cluster,
+        "results": results,
+    }
+    from hostsim import api
+    from hostsim.cli.forecast import dry_run_table
+    from hostsim.cli.progress import Reporter
+    from hostsim.report.folder import write
+
+    loaded = api.load(scenario, pairs(overrides or (), "--set"), pairs(axes or (), "--axis"))
+    if dry_run:
+        typer.echo(dry_run_table([loaded], options, sweep=True, expectations=False))
+        return
+    with Reporter() as reporter:
+        found = api.run(loaded, **options, progress=reporter)
+    for file in write(found, output or results / loaded.name):
+        typer.echo(file)
+    _warn(found)
+    if len(found.failed):
+        raise typer.Exit(Status.FAILED_RUNS)
+
+
+def reproduce(
+    quick: Quick = False,
+    seed: Seed = 1,
+    replications: Replications = None,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
+    results: ResultsFolder = _DEFAULT,
+    dry_run: DryRun = False,
+) -> None:
+    """All shipped scenarios, all claims, one HTML report."""
+    options: Options = {
+        "quick": quick,
+        "seed": seed,
+        "replications": replications,
+        "jobs": jobs,
+        "cluster": cluster,
+        "results": results,
+    }
+    from hostsim import api
+    from hostsim.cli.claim import print_verdicts
+    from hostsim.cli.forecast import dry_run_table
+    from hostsim.cli.progress import Reporter
+    from hostsim.report.scoreboard import is_accepted
+
+    if dry_run:
+        typer.echo(dry_run_table((scenario for scenario, _ in api.select()), options, sweep=True, expectations=True))
+        return
+    started = time.monotonic()
+    with Reporter() as reporter:
+        found = api.reproduce(**options, progress=reporter)
+    verdicts = [verdict for entry in found for verdict in entry.verdicts]
+    print_verdicts(verdicts, quick=quick)
+    rows = [
+        (
+            entry.scenario,
+            entry.cost.runs,
+            f"{entry.cost.simulated_s:.1f} s",
+            entry.cost.dispatches,
+            f"{entry.cost.wall_s:.1f} s",
+        )
+        for entry in found
+    ]
+    typer.echo("\n" + columns(("scenario", "runs", "simulated", "dispatches", "wall time of its runs"), rows))
+    typer.echo(f"\n{results / 'report.html'}")
+    typer.echo(f"took {duration(time.monotonic() - started)}", err=True)
+    for entry in found:
+        _warn(entry)
+    if any(len(entry.failed) for entry in found):
+        raise typer.Exit(Status.FAILED_RUNS)
+    if not all(is_accepted(verdict, quick=quick) for verdict in verdicts):
+        raise typer.Exit(Status.CLAIM)
+
+
+def plot(
+    subject: Annotated[
+        str,
+        typer.Argument(metavar="DIR|SCENARIO", help="Folder that `run` wrote, or a scenario below the results folder."),
+    ],
+    results: ResultsFolder = _DEFAULT,
+) -> None:
+    """Draw the figures of an earlier run; runs nothing."""
+    from hostsim.report.folder import draw_figures, read
+
+    folder = _folder(subject, results)
+    for file in draw_figures(read(folder), folder):
+        typer.echo(file)
+
+
+def report(
+    subjects: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DIR|SCENARIO...", help="Folders that `run` wrote, or scenarios below the results folder."
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="The page; report.html in the first folder by default."),
+    ] = None,
+    results: ResultsFolder = _DEFAULT,
+) -> None:
+    """Write a self-contained HTML page; runs nothing."""
+    from hostsim.report.folder import read
+    from hostsim.report.page import write_report
+
+    folders = [_folder(subject, results) for subject in subjects]
+    found = [read(folder) for folder in folders]
+    title = found[0].scenario if len(found) == 1 else "hostsim report"
+    typer.echo(write_report(output or folders[0] / "report.html", found, title=title))
+
+
+def _folder(subject: str, results: Path) -> Path:
+    """The folder that is meant: as it stands, or that of a scenario below the results folder."""
+    below = results / subject
+    return below if below.is_dir() and not Path(subject, "results.json").is_file() else Path(subject)
+
+
+def _warn(found: Results) -> None:
+    for warning in found.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+    for row in found.failed.itertuples():
+        last = str(row.error).strip().splitlines()[-1]
+        typer.echo(f"{found.scenario}: point {row.point}, replication {row.replication} failed: {last}", err=True)
