@@ -109,8 +109,6 @@ class Pcpu:
         self.dispatches += 1
         world.dispatches += 1
         self._since = self._charged = now
-        if not world.system and world.vtime > self.node.vclock:
-            self.node.vclock = world.vtime
         length = world.left
         if length:
             world.left = 0
@@ -149,7 +147,10 @@ class Pcpu:
     def _retire(self, world: World, now: int) -> None:
         """A world gives the PCPU up between two batches: it waits here if there is more to do, else it sleeps."""
         if world.left or world.has_work(now):
-            self.node.enqueue(self, world, now)
+            if world.node is self.node:
+                self.node.enqueue(self, world, now)
+            else:
+                world.node.admit(world, now)
         else:
             world.state = _SLEEPING
             world.rest(now)
@@ -165,11 +166,13 @@ class Pcpu:
         world.used += spent
         world.vtime += spent * 1000 // world.shares
         self._charged = now
+        if not world.system and world.vtime > self.node.vclock:
+            self.node.vclock = world.vtime
         if not world.left:
             self.turning = True
             world.end(now)
             self.turning = False
-        if not (self.queued and self._must_yield(world, now)):
+        if world.node is self.node and not (self.queued and self._must_yield(world, now)):
             length = world.left
             if length:
                 world.left = 0
@@ -185,7 +188,7 @@ class Pcpu:
             world.rest(now)
             following = self.take_first(now) if self.queued else self.node.steal(now)
         else:
-            following = self.take_first(now)
+            following = self.take_first(now) if self.queued else self.node.steal(now)
             self._retire(world, now)
         self.running = None
         if following is not None:
@@ -201,7 +204,7 @@ class Pcpu:
             return True
         if now - self._since < self._quantum:
             return False
-        if not world.system and min(waiting.vtime for waiting in self.vcpus) >= world.vtime:
+        if not world.system and min(waiting.vtime for waiting in self.vcpus) > world.vtime:
             self._since = now  # its share is not used up: another quantum
             return False
         return True
@@ -219,3 +222,13 @@ class Pcpu:
         self.queued -= 1
         self.node.waiting.add(-1, now)
         return world
+
+    def withdraw(self, world: World, now: int) -> bool:
+        """Take a world out of this PCPU's queue, wherever it stands; False when it does not wait here."""
+        queue = self.systems if world.system else self.vcpus
+        if world not in queue:
+            return False
+        queue.remove(world)
+        self.queued -= 1
+        self.node.waiting.add(-1, now)
+        return True

@@ -29,7 +29,7 @@ class Node:
         pcpus: its PCPUs, by index.
         idle: those that run nothing, the one idle for the shortest time last.
         waiting: number of worlds in its run queues, over time.
-        vclock: virtual time of the vCPU furthest ahead among those that got a PCPU here.
+        vclock: virtual time of the vCPU furthest ahead among those that ran here.
     """
 
     __slots__ = ("idle", "index", "pcpus", "vclock", "waiting")
@@ -52,6 +52,13 @@ class Node:
             pcpu.vcpus.append(world)
         pcpu.queued += 1
         self.waiting.add(1, now)
+
+    def admit(self, world: World, now: int) -> None:
+        """Take in a world that has work and a new home here."""
+        if self.idle:
+            self.idle.popitem()[0].start(world, now)
+        else:
+            self.enqueue(min(self.pcpus, key=_by_queued), world, now)
 
     def steal(self, now: int) -> World | None:
         """Take the world that goes first from the longest queue of the node; None when nobody waits."""
@@ -148,6 +155,8 @@ class Scheduler:
             source, position, target = move
             for world in self._units[homes[source][position]]:
                 world.node = self.nodes[target]
+                if any(pcpu.withdraw(world, now) for pcpu in self.nodes[source].pcpus):
+                    world.node.admit(world, now)
             self.moves += 1
         self._last_busy, self._last_used = busy, used
         self._timer.arm(now + period)

@@ -1,0 +1,130 @@
+"""The clock, its alarms and timers."""
+
+from __future__ import annotations
+
+import pytest
+import simpy
+
+from hostsim.engine.clock import Alarm, Clock, Timer
+
+
+def entries(clock: Clock) -> int:
+    return len(clock._queue)
+
+
+def test_ties_are_served_in_the_order_they_were_entered():
+    """Two alarms at one instant ring in the order in which they were set."""
+    clock, rung = Clock(), []
+    first, second = Alarm(clock, lambda _: rung.append("first")), Alarm(clock, lambda _: rung.append("second"))
+    clock.at(first, 5)
+    clock.at(second, 5)
+    clock.advance(6)
+    assert rung == ["first", "second"]
+
+
+def test_advance_leaves_what_falls_due_at_the_end_for_the_next_call():
+    """The end of a run is open: what falls due there belongs to the time after it."""
+    clock, rung = Clock(), []
+    clock.at(Alarm(clock, lambda _: rung.append(clock.now)), 10)
+    clock.advance(10)
+    assert (rung, clock.now) == ([], 10)
+    clock.advance(11)
+    assert rung == [10]
+
+
+def test_alarms_live_beside_plain_simpy_processes():
+    """A SimPy process and an alarm share one queue and one time."""
+    clock, seen = Clock(), []
+
+    def process():
+        yield clock.timeout(3)
+        seen.append(("process", clock.now))
+
+    clock.process(process())
+    clock.at(Alarm(clock, lambda _: seen.append(("alarm", clock.now))), 2)
+    clock.advance(5)
+    assert seen == [("alarm", 2), ("process", 3)]
+
+
+def test_a_failed_process_is_never_silent():
+    """An exception in a process leaves advance."""
+    clock = Clock()
+
+    def process():
+        yield clock.timeout(1)
+        raise ZeroDivisionError
+
+    clock.process(process())
+    with pytest.raises(ZeroDivisionError):
+        clock.advance(5)
+
+
+def test_scheduled_counts_every_event_once_however_often_it_is_asked():
+    """Asking for the count does not change it."""
+    clock = Clock()
+    for due in range(7):
+        clock.at(Alarm(clock, lambda _: None), due)
+    assert [clock.scheduled(), clock.scheduled(), clock.scheduled()] == [7, 7, 7]
+    clock.at(Alarm(clock, lambda _: None), 9)
+    assert clock.scheduled() == 8
+
+
+@pytest.mark.parametrize(
+    ("dues", "rings"),
+    [([10], [10]), ([10, 20], [20]), ([20, 10], [10]), ([30, 20, 40], [40]), ([10, 20, 15], [15]), ([10, 10], [10])],
+)
+def test_a_timer_rings_at_its_last_arming_and_holds_one_entry(dues: list[int], rings: list[int]):
+    """Whatever a timer is re-armed to, earlier or later, it rings once and never holds two entries."""
+    clock, rung = Clock(), []
+    timer = Timer(clock, rung.append)
+    for due in dues:
+        timer.arm(due)
+        assert entries(clock) == 1
+    clock.advance(100)
+    assert rung == rings
+    assert entries(clock) == 0
+
+
+def test_a_disarmed_timer_is_silent_and_can_be_armed_again():
+    """Disarming leaves the entry; arming again uses it."""
+    clock, rung = Clock(), []
+    timer = Timer(clock, rung.append)
+    timer.arm(10)
+    timer.disarm()
+    assert timer.due is None
+    timer.arm(30)
+    assert entries(clock) == 1
+    clock.advance(100)
+    assert rung == [30]
+
+
+def test_a_timer_may_arm_itself_from_its_own_action():
+    """Periodic work is a timer that arms itself."""
+    clock, rung = Clock(), []
+
+    def action(now: int) -> None:
+        rung.append(now)
+        timer.arm(now + 10)
+
+    timer = Timer(clock, action)
+    timer.arm(10)
+    clock.advance(35)
+    assert rung == [10, 20, 30]
+
+
+def test_withdraw_keeps_the_order_of_the_rest():
+    """Taking one event out of many leaves the others in order."""
+    clock, rung = Clock(), []
+    alarms = {due: Alarm(clock, lambda _: rung.append(clock.now)) for due in (5, 1, 9, 3, 7, 2, 8)}
+    for due, alarm in alarms.items():
+        clock.at(alarm, due)
+    clock.withdraw(alarms[3])
+    clock.advance(100)
+    assert rung == [1, 2, 5, 7, 8, 9]
+
+
+def test_withdrawing_what_is_not_scheduled_is_an_error():
+    """There is nothing to take out."""
+    clock = Clock()
+    with pytest.raises(ValueError, match="not scheduled"):
+        clock.withdraw(simpy.Event(clock))

@@ -1,0 +1,65 @@
+"""Levels, latency histograms and time slices."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hostsim.engine.clock import Clock
+from hostsim.engine.probe import MAX_SLICES, LatencyLog, Level, Probe
+from hostsim.units import MS, US
+
+
+def test_a_level_integrates_over_time():
+    """Two for ten units, then five for three."""
+    level = Level()
+    level.add(2, 0)
+    level.add(3, 10)
+    assert level.integral(13) == 2 * 10 + 5 * 3
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(US, 10 * MS), st.integers(-500, 500_000), st.integers(1, 64)), min_size=1, max_size=40
+    )
+)
+def test_trains_are_counted_like_their_packets(trains: list[tuple[int, int, int]]):
+    """Counting a train in bulk equals counting its packets one by one, and every value falls in its bucket."""
+    trains = [(first, step, count) for first, step, count in trains if first + step * (count - 1) > 0]
+    by_train, by_packet = LatencyLog(), LatencyLog()
+    values = []
+    for first, step, count in trains:
+        by_train.add(first, step, count)
+        each = first + step * np.arange(count, dtype=np.int64)
+        by_packet.add_each(each)
+        values += each.tolist()
+    by_train.flush()
+    by_packet.flush()
+    assert by_train.counts.tolist() == by_packet.counts.tolist()
+    assert by_train.total == sum(values)
+    expected, _ = np.histogram(np.maximum(values, LatencyLog.EDGES_PS[0]), LatencyLog.EDGES_PS)
+    assert by_train.counts.tolist() == expected.tolist()
+
+
+def test_a_negative_latency_is_remembered():
+    """A packet read before it came is a broken model, and is seen."""
+    log = LatencyLog()
+    log.add(100, -60, 3)
+    log.flush()
+    assert log.least == -20
+
+
+def test_slices_merge_when_full_and_keep_the_counters():
+    """However long a run, at most 256 slices are kept; cumulative counters at their boundaries stay exact."""
+    clock = Clock()
+    probe = Probe(clock, 10)
+    probe.watch("time", ("passed",), ("clock",), lambda now: ([now],))
+    probe.start()
+    clock.advance(10 * 5_000)
+    probe.sample()
+    instants, series, _ = probe.collect()
+    assert len(instants) - 1 <= MAX_SLICES
+    assert instants[-1] == 50_000
+    assert series["time.passed"].values[:, 0].tolist() == instants.tolist()
+    assert len(set(np.diff(instants)[:-1].tolist())) == 1

@@ -1,0 +1,113 @@
+"""Trains and rings: batches that keep their packets' instants."""
+
+from __future__ import annotations
+
+from collections import deque
+from types import SimpleNamespace
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hostsim.engine.ring import Ring
+from hostsim.engine.train import Train
+
+FLOW = SimpleNamespace(size=64)
+
+
+def train(count: int, ready: int, step: int, born: int = 0, gap: int = 0) -> Train:
+    return Train(FLOW, count, ready, step, born, gap)
+
+
+def test_a_ring_holds_only_what_is_here_by_now():
+    """Packets stamped later are on their way, not in the ring."""
+    ring = Ring(10)
+    ring.push(train(4, 100, 10))
+    assert [t.count for t in ring.take(10, 119)] == [2]
+    assert ring.first() == 120
+    assert ring.take(10, 119) == []
+    assert [(t.count, t.ready) for t in ring.take(10, 200)] == [(2, 120)]
+
+
+def test_a_full_ring_drops_the_last():
+    """What finds no descriptor is dropped; what was there stays in order."""
+    ring = Ring(3)
+    ring.push(train(5, 0, 10, born=7, gap=2))
+    ring.settle(100)
+    assert (ring.held, ring.dropped) == (3, 2)
+    assert [(t.count, t.born) for t in ring.take(10, 100)] == [(3, 7)]
+
+
+def test_slots_are_free_again_once_taken():
+    """A packet that comes after a take finds the slot of one taken."""
+    ring = Ring(2)
+    ring.push(train(3, 0, 10))
+    ring.take(1, 10)  # two are here, one is taken, the third comes at 20
+    ring.settle(20)
+    assert (ring.held, ring.dropped) == (2, 0)
+
+
+def test_splitting_keeps_births_of_irregular_trains():
+    """Both halves of a train know when each of their packets was born."""
+    whole = Train(FLOW, 4, 0, 1, 10, 0, np.array([10, 13, 14, 20]))
+    front = whole.split(3)
+    assert front.births.tolist() == [10, 13, 14]
+    assert (whole.births.tolist(), whole.born, whole.ready, whole.count) == ([20], 20, 3, 1)
+
+
+def test_absorb_joins_only_what_follows_without_a_gap():
+    """A lost packet in between keeps two trains apart."""
+    one = train(3, 0, 0, born=0, gap=10)
+    assert not one.absorb(train(2, 0, 0, born=40, gap=10))
+    assert one.absorb(train(2, 0, 0, born=30, gap=10))
+    assert one.count == 5
+
+
+def test_nth_knows_when_the_ring_will_hold_that_many():
+    """Static coalescing asks when its depth is reached."""
+    ring = Ring(100)
+    ring.push(train(3, 100, 10))
+    ring.push(train(2, 105, 20))
+    assert [ring.nth(n) for n in (1, 2, 3, 4, 5, 6)] == [100, 105, 110, 120, 125, None]
+
+
+class NaiveRing:
+    """A ring that looks at every packet at every instant: what the closed form must equal, one producer at a time."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity, self.dropped = capacity, 0
+        self.coming: deque[tuple[int, int]] = deque()
+        self.here: deque[int] = deque()
+
+    def take(self, limit: int, now: int) -> list[int]:
+        while self.coming and self.coming[0][0] <= now:
+            _, born = self.coming.popleft()
+            if len(self.here) < self.capacity:
+                self.here.append(born)
+            else:
+                self.dropped += 1
+        return [self.here.popleft() for _ in range(min(limit, len(self.here)))]
+
+
+@given(
+    capacity=st.integers(1, 12),
+    actions=st.lists(
+        st.tuples(st.integers(1, 6), st.integers(0, 30), st.integers(1, 9), st.integers(0, 40), st.integers(1, 8)),
+        max_size=30,
+    ),
+)
+def test_a_ring_equals_one_that_looks_at_every_packet(capacity: int, actions: list[tuple[int, int, int, int, int]]):
+    """Taken packets, their order and the number dropped are those of packet-by-packet bookkeeping."""
+    ring, naive = Ring(capacity), NaiveRing(capacity)
+    now = last = born = 0
+    for count, ahead, step, wait, limit in actions:
+        ready = max(now, last) + ahead
+        last = ready + (count - 1) * step
+        ring.push(train(count, ready, step, born=born, gap=1))
+        naive.coming.extend((ready + i * step, born + i) for i in range(count))
+        born += count
+        now += wait
+        taken = [t.born + i for t in ring.take(limit, now) for i in range(t.count)]
+        assert taken == naive.take(limit, now)
+        assert ring.dropped == naive.dropped
+        assert ring.pushed == ring.taken + ring.dropped + ring.count_inside()

@@ -1,0 +1,84 @@
+"""Small hosts whose schedule can be computed by hand: bare PCPUs, and worlds that work for given times."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from hostsim.engine.clock import Alarm, Clock
+from hostsim.model.cpu.scheduler import Scheduler
+from hostsim.model.cpu.world import World
+from hostsim.model.timing import Timing
+from hostsim.spec.settings import HostSettings
+from hostsim.units import MS, SECOND, US
+
+SWITCH, SAME, MIGRATED, HALT_EXIT, PREEMPTION = 2 * US, 3 * US, 7 * US, 1 * US, 500_000
+
+
+def settings(**changes: int) -> HostSettings:
+    values = {
+        "quantum": 50 * MS,
+        "lag_quanta": 8,
+        "numa_rebalance_period": 2 * SECOND,
+        "numa_imbalance": 10,
+        "port_rx_queue": 80,
+        "poll_budget": 64,
+    }
+    return HostSettings(**(values | changes))
+
+
+def timing(*, free: bool = False) -> Timing:
+    """Costs in round numbers, or none at all; only what the scheduler charges."""
+    costs = Timing.__new__(Timing)
+    costs.context_switch, costs.cache_refill_same, costs.cache_refill_migrated = (
+        (0, 0, 0) if free else (SWITCH, SAME, MIGRATED)
+    )
+    costs.halt_exit, costs.preemption = (0, 0) if free else (HALT_EXIT, PREEMPTION)
+    costs.vcpu_lead = 1 * MS
+    return costs
+
+
+class Labourer(World):
+    """Works off jobs of given lengths, one a batch, and notes when each was done and where."""
+
+    __slots__ = ("clock", "done", "jobs", "scheduler")
+
+    def __init__(
+        self, scheduler: Scheduler, name: str, *, system: bool = False, pcpu: int = 0, shares: int = 1000
+    ) -> None:
+        last = scheduler.pcpus[pcpu]
+        super().__init__("labourer", name, system=system, node=last.node, last=last, shares=shares)
+        self.scheduler, self.clock = scheduler, scheduler.clock
+        self.jobs: deque[int] = deque()
+        self.done: list[tuple[int, int]] = []
+
+    def give(self, *lengths: int) -> None:
+        """Give it jobs now."""
+        self.jobs.extend(lengths)
+        self.scheduler.wake(self, self.clock.now)
+
+    def give_at(self, when: int, *lengths: int) -> None:
+        """Give it jobs later."""
+        self.clock.at(Alarm(self.clock, lambda _: self.give(*lengths)), when)
+
+    def begin(self, start: int) -> int:
+        return self.jobs[0] if self.jobs else 0
+
+    def end(self, now: int) -> None:
+        self.jobs.popleft()
+        self.done.append((now, self.last.index))
+
+    def has_work(self, now: int) -> bool:
+        return bool(self.jobs)
+
+
+def bare_host(sockets: int = 1, cores: int = 1, *, free: bool = False, **changes: int) -> Scheduler:
+    """PCPUs and a scheduler, nothing else."""
+    return Scheduler(Clock(), sockets, cores, timing(free=free), settings(**changes))
+
+
+def check_charges(scheduler: Scheduler, worlds: list[Labourer]) -> None:
+    """What PCPUs were busy for is what worlds were charged for."""
+    now = scheduler.clock.now
+    for pcpu in scheduler.pcpus:
+        pcpu.charge(now)
+    assert sum(world.used for world in worlds) == sum(pcpu.busy(now) for pcpu in scheduler.pcpus)

@@ -1,0 +1,206 @@
+"""The scheduler on hosts whose schedule can be computed by hand (docs/scheduler.md)."""
+
+from __future__ import annotations
+
+import pytest
+
+from hostsim.units import MS, SECOND, US
+from tests.model.small_host import HALT_EXIT, MIGRATED, PREEMPTION, SAME, SWITCH, Labourer, bare_host, check_charges
+
+
+def test_a_world_alone_pays_its_first_switch_and_then_only_the_halt_exit():
+    """Nothing ran in between, so the second stay finds its caches as it left them."""
+    host = bare_host()
+    world = Labourer(host, "a")
+    world.give(100 * US)
+    world.give_at(SECOND, 100 * US)
+    host.clock.advance(2 * SECOND)
+    first = HALT_EXIT + SWITCH + SAME + 100 * US
+    assert world.done == [(first, 0), (SECOND + HALT_EXIT + 100 * US, 0)]
+    assert host.pcpus[0].switches == 1
+    check_charges(host, [world])
+
+
+def test_waking_a_world_that_waits_or_runs_does_nothing():
+    """Its work melts into the stay that is coming or going on: one dispatch serves all three jobs."""
+    host = bare_host()
+    world = Labourer(host, "a")
+    world.give(10 * US)
+    world.give_at(5 * US, 10 * US)
+    world.give_at(6 * US, 10 * US)
+    host.clock.advance(SECOND)
+    assert len(world.done) == 3
+    assert (world.dispatches, host.pcpus[0].dispatches) == (1, 1)
+
+
+def test_a_world_goes_to_an_idle_pcpu_of_its_node_and_pays_for_cold_caches():
+    """Its last PCPU is busy; another of the node is idle."""
+    host = bare_host(cores=2)
+    one, other = Labourer(host, "one"), Labourer(host, "other")
+    one.give(1 * MS)
+    other.give_at(10 * US, 100 * US)
+    host.clock.advance(SECOND)
+    assert other.done == [(10 * US + HALT_EXIT + SWITCH + MIGRATED + 100 * US, 1)]
+
+
+def test_an_idle_pcpu_of_another_node_is_not_used():
+    """Homes are respected: the second world waits although the other node stands idle."""
+    host = bare_host(sockets=2, cores=1, free=True)
+    one, other = Labourer(host, "one"), Labourer(host, "other")
+    one.give(1 * MS)
+    other.give_at(10 * US, 100 * US)
+    host.clock.advance(SECOND)
+    assert other.done == [(1 * MS + 100 * US, 0)]
+
+
+def test_a_pcpu_that_goes_idle_takes_the_first_of_the_longest_queue():
+    """Three wait at PCPU 0; PCPU 1 falls idle first and takes one of them at once."""
+    host = bare_host(cores=2, free=True)
+    long, short = Labourer(host, "long", pcpu=0), Labourer(host, "short", pcpu=1)
+    waiting = [Labourer(host, f"w{i}", pcpu=0) for i in range(3)]
+    long.give(900 * US)
+    short.give(50 * US)
+    for position, world in enumerate(waiting):
+        world.give_at((10 + position) * US, 100 * US)
+    host.clock.advance(SECOND)
+    assert [world.done for world in waiting] == [[(150 * US, 1)], [(250 * US, 1)], [(350 * US, 1)]]
+
+
+def test_a_system_world_cuts_a_vcpu_short_and_the_rest_is_done_later():
+    """The vCPU keeps what was left, pays its refill again, and the end it had before does not act."""
+    host = bare_host()
+    vcpu, system = Labourer(host, "vcpu"), Labourer(host, "system", system=True)
+    vcpu.give(100 * US)
+    system.give_at(40 * US, 10 * US)
+    host.clock.advance(SECOND)
+    served = 40 * US + PREEMPTION + SWITCH + SAME + 10 * US
+    left = HALT_EXIT + SWITCH + SAME + 100 * US - 40 * US
+    assert system.done == [(served, 0)]
+    assert vcpu.done == [(served + SWITCH + SAME + left, 0)]
+    assert host.pcpus[0].preemptions == 1
+    check_charges(host, [vcpu, system])
+
+
+def test_a_system_world_is_never_cut_short():
+    """A second system world waits for the first."""
+    host = bare_host(free=True)
+    one, other = Labourer(host, "one", system=True), Labourer(host, "other", system=True)
+    one.give(1 * MS)
+    other.give_at(10 * US, 10 * US)
+    host.clock.advance(SECOND)
+    assert other.done == [(1 * MS + 10 * US, 0)]
+
+
+def test_being_cut_short_many_times_loses_no_work():
+    """A thousand preemptions later the vCPU has done its job exactly."""
+    host = bare_host(free=True)
+    vcpu, system = Labourer(host, "vcpu"), Labourer(host, "system", system=True)
+    vcpu.give(10 * MS)
+    for i in range(1000):
+        system.give_at(i * 9 * US + 1, 1 * US)
+    host.clock.advance(SECOND)
+    assert vcpu.done == [(11 * MS, 0)]
+    assert vcpu.used == 10 * MS
+
+
+def test_a_preemption_at_the_very_end_of_a_batch_counts_it_as_done():
+    """The tie is decided for the batch that ends, and its end acts once."""
+    host = bare_host(free=True)
+    vcpu, system = Labourer(host, "vcpu"), Labourer(host, "system", system=True)
+    system.give_at(100 * US, 10 * US)  # entered first, so it rings first at the tie
+    vcpu.give(100 * US)
+    host.clock.advance(SECOND)
+    assert vcpu.done == [(100 * US, 0)]
+    assert system.done == [(110 * US, 0)]
+
+
+def test_the_quantum_lets_worlds_take_turns():
+    """Two vCPUs with a second of work each change places every 50 ms, whatever the length of a batch."""
+    host = bare_host(free=True)
+    worlds = [Labourer(host, name) for name in "ab"]
+    for world in worlds:
+        world.give(1 * SECOND)
+    host.clock.advance(1 * SECOND)
+    check_charges(host, worlds)
+    assert [world.used for world in worlds] == [500 * MS, 500 * MS]
+    assert host.pcpus[0].dispatches == 20
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_shares_divide_a_pcpu_under_contention_and_only_then(busy: bool):
+    """1:2:4 under contention; everything when alone."""
+    host = bare_host(free=True)
+    worlds = [Labourer(host, str(shares), shares=shares) for shares in (500, 1000, 2000)]
+    for world in worlds if busy else worlds[:1]:
+        world.give(*[10 * MS] * 10_000)
+    host.clock.advance(70 * SECOND)
+    check_charges(host, worlds)
+    expected = [10, 20, 40] if busy else [70, 0, 0]
+    assert [world.used / SECOND for world in worlds] == pytest.approx(expected, abs=0.06)
+
+
+def test_a_long_sleeper_may_not_take_all_it_missed():
+    """A world that slept for ten seconds gets eight quanta ahead of the other, not ten seconds."""
+    host = bare_host(free=True)
+    busy, sleeper = Labourer(host, "busy"), Labourer(host, "sleeper")
+    busy.give(*[1 * MS] * 20_000)
+    sleeper.give_at(10 * SECOND, *[1 * MS] * 5_000)
+    host.clock.advance(11 * SECOND)
+    check_charges(host, [busy, sleeper])
+    assert 0.6 * SECOND < sleeper.used < 0.76 * SECOND  # 0.4 s at once, then half of the 0.6 s that are left
+
+
+def test_a_vcpu_far_behind_cuts_one_far_ahead_short():
+    """It lags by more than the lead, so it need not wait for the batch to end; one that lags by less does."""
+    host = bare_host(free=True)
+    ahead, behind = Labourer(host, "ahead"), Labourer(host, "behind")
+    ahead.give(20 * MS)
+    behind.give_at(500 * US, 100 * US)
+    host.clock.advance(SECOND)
+    assert behind.done == [(20 * MS + 100 * US, 0)]
+    host = bare_host(free=True)
+    ahead, behind = Labourer(host, "ahead"), Labourer(host, "behind")
+    ahead.give(20 * MS)
+    behind.give_at(5 * MS, 100 * US)
+    host.clock.advance(SECOND)
+    assert behind.done == [(5 * MS + 100 * US, 0)]
+    assert ahead.done == [(20 * MS + 100 * US, 0)]
+
+
+def test_the_numa_balancer_moves_one_vm_at_a_time():
+    """Three busy VMs on one node, none on the other: one moves at the first check, and no more, since 2:1 is the best there is."""
+    host = bare_host(sockets=2, cores=2, free=True)
+    worlds = [Labourer(host, name, pcpu=0) for name in "abc"]
+    for world in worlds:
+        host.adopt([world])
+        world.give(*[1 * MS] * 20_000)
+    host.clock.advance(9 * SECOND)
+    assert sorted(world.node.index for world in worlds) == [0, 0, 1]
+    assert host.moves == 1
+    check_charges(host, worlds)
+
+
+def test_waiting_time_is_what_ready_says():
+    """%RDY: the second world waits while the first works."""
+    host = bare_host(free=True)
+    one, other = Labourer(host, "one"), Labourer(host, "other")
+    one.give(800 * US)
+    other.give_at(100 * US, 300 * US)
+    host.clock.advance(SECOND)
+    assert other.waiting(host.clock.now) == 700 * US
+    assert host.nodes[0].waiting.integral(host.clock.now) == 700 * US
+
+
+def test_about_one_event_a_dispatch():
+    """Every dispatch costs its end, and nothing else: counted, not timed."""
+    host = bare_host(cores=4)
+    worlds = [Labourer(host, str(i), pcpu=i % 4) for i in range(12)]
+    for world in worlds:
+        for i in range(50):
+            world.give_at(i * 100 * US, 7 * US)
+    wakes = 12 * 50
+    host.clock.advance(SECOND)
+    assert sum(len(world.done) for world in worlds) == wakes
+    dispatches = sum(pcpu.dispatches for pcpu in host.pcpus)
+    assert dispatches == wakes
+    assert host.clock.scheduled() == wakes + dispatches
