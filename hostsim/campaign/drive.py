@@ -6,13 +6,14 @@ What is run and how it is ordered depends on the plan alone, not on the number o
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hostsim.campaign.attempt import Simulate
 from hostsim.campaign.executors import Executor, open_executor
 from hostsim.campaign.store import Store
+from hostsim.errors import StoreError
 from hostsim.expect import SearchAnswer
 from hostsim.record import RunRecord
 
@@ -45,7 +46,8 @@ class Outcome:
     """What came of a plan."""
 
     records: Mapping[RecordKey, RunRecord]
-    """Fixed points in the order of the plan, then what the searches asked for, in the order they asked."""
+    """Fixed points in the order of the plan, then what the searches asked for, in the order they asked. Each record is
+    read from the store when it is looked up and kept by nobody else: a sweep may be larger than memory."""
     answers: Mapping[str, SearchAnswer]
     """Of the searches that came to an end, by name."""
     interrupted: bool
@@ -119,6 +121,47 @@ def _key(task: Task) -> RecordKey:
     return task.point.id, task.replication
 
 
+class _Records(Mapping[RecordKey, RunRecord]):
+    """Records of tasks, read from the store when they are looked up."""
+
+    def __init__(self, store: Store, tasks: Mapping[RecordKey, Task]) -> None:
+        self._store = store
+        self._tasks = tasks
+
+    def __getitem__(self, key: RecordKey) -> RunRecord:
+        task = self._tasks[key]
+        record = self._store.get((task.point.id, task.replication, task.seed))
+        if record is None:
+            raise StoreError(f"{self._store.folder}: replication {key[1]} of point {key[0]} is gone")
+        return _dressed(record, task)
+
+    def __iter__(self) -> Iterator[RecordKey]:
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+
+def _dressed(record: RunRecord, task: Task) -> RunRecord:
+    """A record with the axes and warnings of this plan: another one may have run the same point under other names."""
+    return replace(record, axes=dict(task.point.axes), flags=(*task.point.warnings, *record.flags))
+
+
+def _condensed(record: RunRecord) -> RunRecord:
+    """A record without the slices inside its window and its warm-up: all that measures need, in a hundredth of the space."""
+    kept = [0, record.cut, -1]
+    return replace(
+        record,
+        instants_ps=record.instants_ps[kept],
+        series={name: replace(series, values=series.values[kept]) for name, series in record.series.items()},
+        histograms={
+            name: replace(histogram, counts=histogram.counts[kept], sums_ps=histogram.sums_ps[kept])
+            for name, histogram in record.histograms.items()
+        },
+        cut=1,
+    )
+
+
 class _Sweep:
     """A plan while it is worked off: its tasks as they become known, and what became of them."""
 
@@ -128,8 +171,8 @@ class _Sweep:
         self.reused = self.ran = self.failed = 0
         self._plan = plan
         self._store = store
-        self._known: set[RecordKey] = set()
-        self._done: dict[RecordKey, RunRecord] = {}
+        self._known: dict[RecordKey, Task] = {}
+        self._done: dict[RecordKey, RunRecord] = {}  # condensed: it is the searches that need them all at hand
         self._open: list[Search] = list(plan.searches)
         self._costs = _Costs()
         self._admit(plan.tasks)
@@ -167,7 +210,7 @@ class _Sweep:
         for task in tasks:
             if _key(task) in self._known:
                 continue
-            self._known.add(_key(task))
+            self._known[_key(task)] = task
             record = self._store.get((task.point.id, task.replication, task.seed))
             if record is None or record.error is not None:
                 self.waiting.append(task)
@@ -178,10 +221,7 @@ class _Sweep:
 
     def _accept(self, task: Task, record: RunRecord) -> None:
         self._costs.add(record)
-        # another plan may have run the same point under other axes and with other warnings
-        self._done[_key(task)] = replace(
-            record, axes=dict(task.point.axes), flags=(*task.point.warnings, *record.flags)
-        )
+        self._done[_key(task)] = _condensed(_dressed(record, task))
 
     def progress(self, workers: int) -> Progress:
         """Where the sweep stands, with that many workers to share what is left."""
@@ -199,7 +239,7 @@ class _Sweep:
         """What the searches that came to an end found, in the order of the plan."""
         return {search.name: search.answer(self._done) for search in self._plan.searches if search not in self._open}
 
-    def records(self) -> dict[RecordKey, RunRecord]:
+    def records(self) -> Mapping[RecordKey, RunRecord]:
         """All finished runs in an order that no worker had a say in: the searches are asked anew, one after another."""
         order = [_key(task) for task in self._plan.tasks]
         for search in self._plan.searches:
@@ -210,7 +250,9 @@ class _Sweep:
                 if not told.keys() >= set(wanted):
                     break
         rest = sorted(self._done.keys() - set(order))
-        return {key: self._done[key] for key in dict.fromkeys([*order, *rest]) if key in self._done}
+        return _Records(
+            self._store, {key: self._known[key] for key in dict.fromkeys([*order, *rest]) if key in self._done}
+        )
 
 
 class _Costs:

@@ -112,6 +112,25 @@ class _Finding:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """All that is kept of a record: there may be more of them than memory holds."""
+
+    values: Mapping[str, float]
+    """By metric; empty when it failed."""
+    flags: tuple[str, ...]
+    error: str | None
+
+
+def _run(record: RunRecord, metrics: Iterable[str]) -> _Run:
+    values = {} if record.error else {metric: CATALOGUE[metric].evaluate(record) for metric in metrics}
+    return _Run(values, record.flags, record.error)
+
+
+def _metric(form: Form) -> str | None:
+    return None if isinstance(form, Find) else form.metric
+
+
 class _Bench:
     """The runs and answers of a scenario, and how each form of expectation is read from them."""
 
@@ -125,9 +144,10 @@ class _Bench:
         self._answers = answers
         self._expectations = expectations
         self._level = level
-        self._runs: dict[frozenset[tuple[str, Scalar]], dict[int, RunRecord]] = {}
+        metrics = {metric for expectation in expectations.values() if (metric := _metric(expectation.form))}
+        self._runs: dict[frozenset[tuple[str, Scalar]], dict[int, _Run]] = {}
         for record in records:
-            self._runs.setdefault(frozenset(record.axes.items()), {})[record.replication] = record
+            self._runs.setdefault(frozenset(record.axes.items()), {})[record.replication] = _run(record, metrics)
 
     def find(self, expectation: Expectation) -> _Finding:
         """What an expectation comes to.
@@ -152,13 +172,13 @@ class _Bench:
 
     def _at(self, metric: str, at: Case) -> _Finding:
         runs = self._finished(at)
-        values = {replication: CATALOGUE[metric].evaluate(run) for replication, run in runs.items()}
+        values = {replication: run.values[metric] for replication, run in runs.items()}
         if any(math.isnan(value) for value in values.values()):
             raise _MissingError(f"{metric} has nothing to be measured on at {_words(at)}")
         interval = self._interval(values)
         return _Finding(interval, values, (_case(at, interval),), _flags(runs.values()))
 
-    def _finished(self, at: Case) -> dict[int, RunRecord]:
+    def _finished(self, at: Case) -> dict[int, _Run]:
         runs = self._runs.get(frozenset(at.items()))
         if not runs:
             raise _MissingError(f"no run at {_words(at)}")
@@ -255,7 +275,7 @@ def _notes(findings: Iterable[_Finding]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(note for finding in findings for note in finding.notes))
 
 
-def _flags(runs: Iterable[RunRecord]) -> tuple[str, ...]:
+def _flags(runs: Iterable[_Run]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(flag for run in runs for flag in run.flags))
 
 

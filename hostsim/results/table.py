@@ -7,7 +7,7 @@ import json
 import math
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,7 @@ WALL_CLOCK = ("wall_s",)
 
 _KEYS = ("point", "replication", "seed")
 _FACTS = {"cut_s": "s", "length_s": "s", "events": "", "run_dispatches": "", "wall_s": "s"}
-_TEXTS = ("flags", "error")
-_TAKEN = {*_KEYS, *CATALOGUE, *_FACTS, *_TEXTS}
+_COLUMNS = (*_KEYS, *CATALOGUE, *_FACTS, "flags", "error")
 
 
 def to_table(records: Iterable[RunRecord], *, provenance: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -49,47 +48,42 @@ def to_table(records: Iterable[RunRecord], *, provenance: Mapping[str, str] | No
     Raises:
         InputError: an axis has the name of another column.
     """
-    records = list(records)
-    axes = list(dict.fromkeys(name for record in records for name in record.axes))
-    taken = [name for name in axes if name in _TAKEN]
+    # one record at a time: there may be more of them than memory holds
+    runs = [(dict(record.axes), _row(record)) for record in records]
+    axes = list(dict.fromkeys(name for at, _ in runs for name in at))
+    taken = [name for name in axes if name in _COLUMNS]
     if taken:
         raise InputError(Fault("is the name of a column of every table", f"sweep.{name}") for name in taken)
-    columns: dict[str, Sequence[Any]] = {
-        "point": [record.point_id for record in records],
-        "replication": [record.replication for record in records],
-        "seed": [record.seed for record in records],
-    }
-    columns |= {axis: _axis([record.axes.get(axis) for record in records]) for axis in axes}
-    columns |= {
-        metric.name: [math.nan if record.error else metric.evaluate(record) for record in records]
-        for metric in CATALOGUE.values()
-    }
-    facts = [_facts(record) for record in records]
-    columns |= {name: [fact[name] for fact in facts] for name in _FACTS}
-    columns["flags"] = ["; ".join(record.flags) for record in records]
-    columns["error"] = [record.error or "" for record in records]
+    columns = {name: [row[name] for _, row in runs] for name in _KEYS}
+    columns |= {axis: _axis([at.get(axis) for at, _ in runs]) for axis in axes}
+    columns |= {name: [row[name] for _, row in runs] for name in _COLUMNS if name not in _KEYS}
     table = pd.DataFrame(columns)
-    table.attrs["units"] = {metric.name: metric.unit for metric in CATALOGUE.values()} | {
-        name: unit for name, unit in _FACTS.items() if unit
-    }
-    seeds = ", ".join(str(seed) for seed in sorted({record.seed for record in records}))
+    table.attrs["units"] = {metric.name: metric.unit for metric in CATALOGUE.values()} | _FACTS
+    seeds = ", ".join(str(seed) for seed in sorted(set(columns["seed"])))
     table.attrs["provenance"] = {**_versions(), "seed": seeds, **(provenance or {})}
     return table
+
+
+def _row(record: RunRecord) -> dict[str, Any]:
+    finished = record.error is None
+    return {
+        "point": record.point_id,
+        "replication": record.replication,
+        "seed": record.seed,
+        **{metric.name: metric.evaluate(record) if finished else math.nan for metric in CATALOGUE.values()},
+        "cut_s": int(record.instants_ps[record.cut]) / SECOND if finished else math.nan,
+        "length_s": int(record.instants_ps[-1]) / SECOND if finished else math.nan,
+        "events": record.facts.get("events", math.nan),
+        "run_dispatches": record.facts.get("dispatches", math.nan),
+        "wall_s": record.facts.get("wall_s", math.nan),
+        "flags": "; ".join(record.flags),
+        "error": record.error or "",
+    }
 
 
 def _axis(values: list[Any]) -> list[Any]:
     kinds = {bool if isinstance(v, bool) else float if isinstance(v, int | float) else type(v) for v in values}
     return values if len(kinds) == 1 else [None if value is None else str(value) for value in values]
-
-
-def _facts(record: RunRecord) -> dict[str, Any]:
-    return {
-        "cut_s": math.nan if record.error else int(record.instants_ps[record.cut]) / SECOND,
-        "length_s": math.nan if record.error else int(record.instants_ps[-1]) / SECOND,
-        "events": record.facts.get("events", math.nan),
-        "run_dispatches": record.facts.get("dispatches", math.nan),
-        "wall_s": record.facts.get("wall_s", math.nan),
-    }
 
 
 def _versions() -> dict[str, str]:
