@@ -29,7 +29,8 @@ UNITS: dict[str, tuple[str, ...]] = {
 }
 """Units accepted for each kind of quantity."""
 
-_TEXT = re.compile(r"\s*(?P<number>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(?P<unit>\D.*?)?\s*\Z")
+_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
+_TEXT = re.compile(rf"\s*(?P<number>{_NUMBER})\s*(?P<unit>\D.*?)?\s*\Z")
 _BASE = {"duration": "s", "rate": "1/s", "size": "byte", "bandwidth": "bit/s", "frequency": "Hz", "percent": "percent"}
 _SPELLED = {"pps": "1/s", "kpps": "1e3/s", "Mpps": "1e6/s", "/s": "1/s", "us": "microsecond", "%": "percent"}
 
@@ -57,7 +58,7 @@ def read_quantity(text: Any, kind: str) -> float:
     Raises:
         ValueError: no number, no unit, a unit of another kind, or not finite; the text says what is allowed.
     """
-    allowed = f"a number and a unit of {kind}, one of {', '.join(UNITS[kind])}"
+    allowed = _allowed(kind)
     match = _TEXT.match(text) if isinstance(text, str) else None
     if match is None:
         raise ValueError(f"is not a {kind}|{allowed}")
@@ -72,6 +73,10 @@ def read_quantity(text: Any, kind: str) -> float:
     return value
 
 
+def _allowed(kind: str) -> str:
+    return f"a number and a unit of {kind}, one of {', '.join(UNITS[kind])}"
+
+
 def _reader(kind: str, convert: Callable[[float], int | float]) -> BeforeValidator:
     def read(text: Any) -> int | float:
         return convert(read_quantity(text, kind))
@@ -79,19 +84,24 @@ def _reader(kind: str, convert: Callable[[float], int | float]) -> BeforeValidat
     return BeforeValidator(read)
 
 
-def _schema(kind: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "description": f"a {kind}: a number and one of {', '.join(UNITS[kind])}"})
+def _schema(kind: str, bound: str = "") -> WithJsonSchema:
+    units = "|".join(re.escape(unit) for unit in UNITS[kind])
+    return WithJsonSchema(
+        {"type": "string", "pattern": rf"^\s*{_NUMBER}\s*({units})\s*$", "x-allowed": _allowed(kind) + bound}
+    )
 
 
-Duration = Annotated[int, _reader("duration", lambda s: round(s * SECOND)), Field(ge=0), _schema("duration")]
+Duration = Annotated[
+    int, _reader("duration", lambda s: round(s * SECOND)), Field(ge=0), _schema("duration", "; not below 0")
+]
 """A length of time; becomes integer picoseconds."""
-Rate = Annotated[float, _reader("rate", float), Field(gt=0), _schema("rate")]
+Rate = Annotated[float, _reader("rate", float), Field(gt=0), _schema("rate", "; above 0")]
 """Packets or events in a second; becomes 1/s."""
-Size = Annotated[int, _reader("size", round), Field(ge=0), _schema("size")]
+Size = Annotated[int, _reader("size", round), Field(ge=0), _schema("size", "; not below 0")]
 """A number of bytes; becomes B."""
-Bandwidth = Annotated[float, _reader("bandwidth", float), Field(gt=0), _schema("bandwidth")]
+Bandwidth = Annotated[float, _reader("bandwidth", float), Field(gt=0), _schema("bandwidth", "; above 0")]
 """Bits in a second; becomes bit/s."""
-Frequency = Annotated[float, _reader("frequency", float), Field(gt=0), _schema("frequency")]
+Frequency = Annotated[float, _reader("frequency", float), Field(gt=0), _schema("frequency", "; above 0")]
 """A clock; becomes Hz."""
 Percent = Annotated[float, _reader("percent", float), _schema("percent")]
 """Percent; stays in percent."""

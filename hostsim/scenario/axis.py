@@ -1,0 +1,134 @@
+"""Axes: what a sweep varies, from a scenario file or from ``--axis name=1..40:4``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from hostsim.errors import Fault, InputError
+from hostsim.record import Scalar
+from hostsim.scenario.part import Change
+from hostsim.scenario.tree import Place, keys, show_value
+from hostsim.scenario.yaml import parse_value
+from hostsim.spec.quantity import UNITS, read_quantity
+
+__all__ = ["MOST_VALUES", "Axis", "is_same", "make_axis", "read_values"]
+
+MOST_VALUES = 100_000
+"""Most values of an axis."""
+
+_RANGE = re.compile(
+    r"\s*(?P<start>-?\d+)\s*\.\.\s*(?P<stop>-?\d+)\s*(?::\s*(?P<step>\d+))?\s*(?P<unit>[^\d\s:.].*?)?\s*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One thing that is varied, or several that move together."""
+
+    paths: tuple[str, ...]
+    """Dotted paths of what is varied."""
+    values: tuple[Scalar, ...]
+    """As written, in order. A step that gives each path a value of its own goes by these, with commas."""
+    steps: tuple[tuple[Scalar, ...], ...]
+    """For each value what every path is set to."""
+    places: tuple[Place, ...]
+    """For each value where it was written."""
+
+    def known(self, value: Scalar) -> Scalar:
+        """The axis' own way to write a value; a value that it does not have comes back as it is."""
+        return next((own for own in self.values if is_same(own, value)), value)
+
+    def changes(self, value: Scalar, place: Place) -> list[Change]:
+        """What a value of the axis, or another one that stands at ``place``, changes in a scenario."""
+        step: tuple[Scalar, ...] = (value,) * len(self.paths)
+        if value in self.values:
+            index = self.values.index(value)
+            step, place = self.steps[index], self.places[index]
+        return [(keys(path), setting, place) for path, setting in zip(self.paths, step, strict=True)]
+
+
+def is_same(a: Scalar, b: Scalar) -> bool:
+    """True when two ways to write a value mean the same: ``1`` and ``"1"``, ``40 kpps`` and ``40000 pps``."""
+    if a == b or str(a) == str(b):
+        return isinstance(a, bool) == isinstance(b, bool)
+    left, right = _magnitude(a), _magnitude(b)
+    return left is not None and right is not None and left[0] == right[0] and math.isclose(left[1], right[1])
+
+
+def _magnitude(value: Scalar) -> tuple[str, float] | None:
+    for kind in UNITS if isinstance(value, str) else ():
+        try:
+            return kind, read_quantity(value, kind)
+        except ValueError:
+            continue
+    return None
+
+
+def make_axis(
+    name: str, paths: tuple[str, ...], written: Iterable[tuple[Any, Place]]
+) -> tuple[Axis | None, list[Fault]]:
+    """An axis from its values.
+
+    Args:
+        name: its name, for faults.
+        paths: what it varies.
+        written: each value, or list of one value for each path, with its place.
+
+    Returns:
+        The axis (None when there are faults) and faults: lists that do not fit the paths, values that stand twice.
+    """
+    values: list[Scalar] = []
+    steps: list[tuple[Scalar, ...]] = []
+    places: list[Place] = []
+    faults: list[Fault] = []
+    for value, place in written:
+        step = value if isinstance(value, tuple) else (value,) * len(paths)
+        label = ", ".join(map(str, value)) if isinstance(value, tuple) else value
+        if len(step) != len(paths):
+            allowed = f"one value, or a list of {len(paths)}" if len(paths) > 1 else "one value, not a list"
+            message = "does not fit the paths of the axis"
+        elif not isinstance(label, Scalar):
+            allowed, message = "text or a number", "is not a value"
+        elif any(is_same(label, other) for other in values):
+            allowed, message = "each value once", "stands twice"
+        else:
+            values.append(label)
+            steps.append(step)
+            places.append(place)
+            continue
+        faults.append(Fault(message, f"sweep.{name}.values", show_value(value), allowed, "", place.file, place.line))
+    return (None if faults else Axis(paths, tuple(values), tuple(steps), tuple(places))), faults
+
+
+def read_values(text: str, like: Iterable[Scalar]) -> list[Scalar]:
+    """The values of ``--axis name=VALUES``: a list with commas, of values and ranges ``start..stop[:step] [unit]``.
+
+    Args:
+        text: what stands behind the equals sign.
+        like: values that the axis has in the file: where all are text, numbers are read as text.
+
+    Raises:
+        InputError: not a list of values; without path.
+    """
+    as_text = bool(known := list(like)) and all(isinstance(value, str) for value in known)
+    values: list[Scalar] = []
+    for piece in text.split(","):
+        match = _RANGE.fullmatch(piece)
+        if match is None:
+            value = parse_value(piece.strip(), "--axis")
+            if value == "" or not isinstance(value, Scalar):
+                allowed = "values with commas between, or start..stop:step"
+                raise InputError(Fault("is not a list of values", given=repr(text), allowed=allowed, file="--axis"))
+            values.append(value)
+            continue
+        start, stop, step = int(match["start"]), int(match["stop"]), int(match["step"] or 1)
+        if step == 0 or stop < start or (stop - start) // step >= MOST_VALUES:
+            allowed = f"start..stop:step with start not above stop, a step above 0, at most {MOST_VALUES} values"
+            raise InputError(Fault("is not a range", given=repr(piece), allowed=allowed, file="--axis"))
+        unit = match["unit"]
+        values += [f"{n} {unit}" if unit else n for n in range(start, stop + 1, step)]
+    return [str(value) for value in values] if as_text else values

@@ -1,0 +1,210 @@
+"""What pydantic finds wrong, told to the reader of the YAML: place, value given, what is allowed, nearest known name.
+
+What is allowed is read from the JSON Schema of the model, so a fault and an editor say the same.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from hostsim.errors import Fault, nearest_name
+from hostsim.scenario.tree import SETTINGS, Tree, dotted
+from hostsim.scenario.yaml import KeyPath
+
+__all__ = ["allowed_at", "schema_of", "validate", "walk"]
+
+Model = TypeVar("Model", bound=BaseModel)
+JsonSchema = dict[str, Any]
+
+
+@functools.cache
+def schema_of(model: type[BaseModel]) -> JsonSchema:
+    """JSON Schema of a model as its file is written."""
+    return model.model_json_schema(mode="validation")
+
+
+def _resolved(root: JsonSchema, node: JsonSchema) -> JsonSchema:
+    while "$ref" in node:
+        node = root["$defs"][node["$ref"].rpartition("/")[2]]
+    return node
+
+
+def _step(root: JsonSchema, node: JsonSchema, key: str | int) -> JsonSchema | None:
+    """The schema of one entry of a mapping or list; None where there is no such entry."""
+    node = _resolved(root, node)
+    if isinstance(key, str) and key in node.get("properties", {}):
+        return _resolved(root, node["properties"][key])
+    if isinstance(key, str) and isinstance(node.get("additionalProperties"), dict):
+        return _resolved(root, node["additionalProperties"])
+    for pattern in node.get("patternProperties", {}).values():
+        return _resolved(root, pattern) if isinstance(key, str) else None
+    if isinstance(key, int) and node.get("type") == "array":
+        fixed = node.get("prefixItems", [])
+        return _resolved(root, fixed[key] if key < len(fixed) else node.get("items", {}))
+    branches = (_step(root, branch, key) for branch in node.get("anyOf", []))
+    return next((branch for branch in branches if branch is not None), None)
+
+
+def _schema_at(root: JsonSchema, path: KeyPath) -> JsonSchema | None:
+    node: JsonSchema | None = root
+    for key in path:
+        node = _step(root, node, key) if node is not None else None
+    return None if node is None else _resolved(root, node)
+
+
+def _words(root: JsonSchema, node: JsonSchema) -> str:
+    node = _resolved(root, node)
+    if "x-allowed" in node:
+        return str(node["x-allowed"])
+    if "anyOf" in node:
+        kinds = (_words(root, branch) for branch in node["anyOf"] if branch.get("type") != "null")
+        return " or ".join(dict.fromkeys(kinds))
+    choices = node.get("enum", [node["const"]] if "const" in node else [])
+    if choices:
+        return "one of " + ", ".join(map(str, choices)) if len(choices) > 1 else str(choices[0])
+    kind = node.get("type")
+    if kind in ("integer", "number"):
+        return _number(node, "an integer" if kind == "integer" else "a number")
+    if kind == "array":
+        few, many = node.get("minItems"), node.get("maxItems")
+        count = f" with {few} {'entry' if few == 1 else 'entries'}" if few is not None and few == many else ""
+        inner = node["prefixItems"][0] if "prefixItems" in node else node.get("items", {})
+        return f"a list{count}: {_words(root, inner)}"
+    if kind == "object":
+        known = list(node.get("properties", {}))
+        return "a mapping with " + ", ".join(known) if known else "a mapping"
+    return {"string": "text", "boolean": "true or false", "null": "nothing"}.get(str(kind), "a value")
+
+
+def _number(node: JsonSchema, noun: str) -> str:
+    low, high, above = node.get("minimum"), node.get("maximum"), node.get("exclusiveMinimum")
+    if low is not None and high is not None:
+        return f"{noun} {low}..{high}"
+    if low is not None:
+        return f"{noun} from {low} on"
+    if above is not None:
+        return f"{noun} above {above}"
+    return f"{noun} up to {high}" if high is not None else noun
+
+
+def allowed_at(model: type[BaseModel], path: KeyPath) -> str:
+    """What may stand at a path of a model's file, in words; empty where nothing may."""
+    root = schema_of(model)
+    node = _schema_at(root, path)
+    return "" if node is None else _words(root, node)
+
+
+_MESSAGES = {
+    "missing": "is missing",
+    "greater_than": "is too small",
+    "greater_than_equal": "is too small",
+    "less_than": "is too large",
+    "less_than_equal": "is too large",
+    "too_short": "has too few entries",
+    "too_long": "has too many entries",
+    "int_type": "is not an integer",
+    "int_from_float": "is not an integer",
+    "float_type": "is not a number",
+    "bool_type": "is neither true nor false",
+    "string_type": "is not text",
+    "tuple_type": "is not a list",
+    "dict_type": "is not a mapping",
+    "model_type": "is not a mapping",
+    "literal_error": "is not one of the choices",
+    "string_pattern_mismatch": "is not a name",
+}
+
+
+def validate(model: type[Model], tree: Tree, at: KeyPath = (), data: Any = None) -> tuple[Model | None, list[Fault]]:
+    """Reads a value with a model.
+
+    Args:
+        model: what the value must be.
+        tree: where it stands, for faults.
+        at: path of the value in the tree.
+        data: the value, when it is not what stands there as it is.
+
+    Returns:
+        The model, or None and everything that is wrong with the value.
+    """
+    try:
+        return model.model_validate(tree.get(at) if data is None else data), []
+    except ValidationError as error:
+        return None, _faults(model, tree, at, error.errors(include_url=False))
+
+
+def _faults(model: type[BaseModel], tree: Tree, at: KeyPath, errors: Sequence[Any]) -> list[Fault]:
+    by_path: dict[KeyPath, list[Any]] = {}
+    for error in errors:
+        by_path.setdefault(_path(tree, at, error), []).append(error)
+    return [_fault(model, tree, at, path, group) for path, group in by_path.items()]
+
+
+def _path(tree: Tree, at: KeyPath, error: Any) -> KeyPath:
+    """Path of an error in the tree: pydantic's location without the names of union members and the like."""
+    path = at
+    missing = error["type"] == "missing"
+    for i, key in enumerate(error["loc"]):
+        last = i == len(error["loc"]) - 1
+        here = tree.get(path)
+        there = (isinstance(here, dict) and key in here) or (isinstance(here, tuple) and isinstance(key, int))
+        if there or (missing and last):
+            path = (*path, key)
+    return path
+
+
+def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group: Sequence[Any]) -> Fault:
+    error = next((e for e in group if e["type"] == "value_error"), group[0])
+    root = schema_of(model)
+    inner = path[len(at) :]
+    if error["type"] == "extra_forbidden":
+        node = _schema_at(root, inner[:-1]) or {}
+        known = _properties(root, node)
+        return tree.fault(path, "unknown key", "one of " + ", ".join(known), nearest_name(str(path[-1]), known))
+    message, allowed = _MESSAGES.get(error["type"], ""), allowed_at(model, inner)
+    if error["type"] == "value_error":
+        message, _, told = str(error["ctx"]["error"]).partition("|")
+        allowed = told or allowed
+    elif path and tree.get(path) is None and error["type"] != "missing":
+        message = "has no value"
+    elif len({e["type"] for e in group}) > 1 or not message:
+        message = "does not fit"
+    return tree.fault(path, message, allowed)
+
+
+def _properties(root: JsonSchema, node: JsonSchema) -> list[str]:
+    found = list(node.get("properties", {}))
+    for branch in node.get("anyOf", []):
+        found += _properties(root, _resolved(root, branch))
+    return found
+
+
+def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ()) -> Fault | None:
+    """A fault when no value can stand at a path of a model's file; entries of open mappings must be there.
+
+    Args:
+        model: what the file is.
+        tree: what it says.
+        path: keys to follow.
+        shown: keys to name before them.
+    """
+    root = schema_of(model)
+    node = root
+    for i, key in enumerate(path):
+        inner = _step(root, node, key)
+        known = _properties(root, node)
+        if inner is not None and key not in known and (i == 0 or path[i - 1] not in SETTINGS):
+            here = tree.get(path[:i])
+            known = list(here) if isinstance(here, dict) else []
+            inner = inner if key in known else None
+        if inner is None:
+            allowed = "one of " + ", ".join(known) if known else f"nothing below {dotted((*shown, *path[:i]))}"
+            return Fault(
+                "there is no such path", dotted((*shown, *path)), allowed=allowed, nearest=nearest_name(str(key), known)
+            )
+        node = inner
+    return None

@@ -1,0 +1,358 @@
+"""From a scenario file and the options beside it to a `Scenario`, with every fault found at once.
+
+Never looks at the machine, and runs nothing: each point that the scenario needs is made and checked here, so that a sweep
+cannot stop half way at a value that was wrong from the start.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.expect import Expectation, FigureSpec
+from hostsim.metrics import CATALOGUE
+from hostsim.record import Scalar
+from hostsim.scenario.axis import Axis, make_axis, read_values
+from hostsim.scenario.diagnosis import schema_of, validate, walk
+from hostsim.scenario.document import AxisPart, ExpectPart, FigurePart, PointFile, RunPart, ScenarioFile
+from hostsim.scenario.expectation import Reader, needed
+from hostsim.scenario.part import Change, range_faults
+from hostsim.scenario.published import display_name, shipped
+from hostsim.scenario.resolve import Resolver, part_of
+from hostsim.scenario.scenario import RunSpec, Scenario, resolve_at
+from hostsim.scenario.setting import settings_in_force
+from hostsim.scenario.tree import Place, Tree, dotted, keys, unwrap
+from hostsim.scenario.yaml import KeyPath, parse_value
+from hostsim.spec.base import Spec
+from hostsim.spec.guest import GuestSpec
+from hostsim.spec.host import HardwareSpec
+from hostsim.spec.settings import PlatformSpec
+
+__all__ = ["RESERVED", "load"]
+
+RESERVED = frozenset(
+    {"point", "replication", "seed", "value", "low", "high", "cut_s", "length_s", "events", "wall_s", "flags", "error"}
+) | frozenset(CATALOGUE)
+"""Names of columns of tables, which no axis may have."""
+MOST_POINTS = 1_000_000
+"""Most points of a sweep."""
+_SWEEPABLE = tuple(PointFile.model_fields)
+
+
+def load(
+    scenario: str | Path, overrides: Mapping[str, str] | None = None, axes: Mapping[str, str] | None = None
+) -> Scenario:
+    """A scenario, ready to be planned.
+
+    Args:
+        scenario: name of a shipped scenario, or path of a file.
+        overrides: values in place of those of the file, as text by dotted path (``--set``). The axis that varies such a path
+            keeps this one value.
+        axes: values of axes in place of those of the file, as text by name (``--axis``); a dotted path makes an axis of its own.
+
+    Raises:
+        InputError: with everything that is wrong.
+    """
+    file = find_scenario(scenario)
+    return _Loading(file, overrides or {}, axes or {}).scenario()
+
+
+def find_scenario(scenario: str | Path) -> Path:
+    """The file of a scenario.
+
+    Raises:
+        InputError: neither a file nor the name of a shipped one.
+    """
+    known = shipped()
+    if str(scenario) in known:
+        return known[str(scenario)]
+    file = Path(scenario)
+    if file.is_file():
+        return file
+    allowed = "a path, or one of " + ", ".join(known)
+    if file.suffix in (".yaml", ".yml") or len(file.parts) > 1:
+        near = [str(other) for other in file.parent.glob("*.yaml")] if file.parent.is_dir() else []
+        nearest = next(iter(difflib.get_close_matches(str(file), near, n=1)), "")
+        raise InputError(Fault("file not found", given=str(file), allowed=allowed, nearest=nearest))
+    raise InputError(
+        Fault(
+            "unknown scenario",
+            given=repr(str(scenario)),
+            allowed=allowed,
+            nearest=nearest_name(str(scenario), list(known)),
+        )
+    )
+
+
+class _Loading:
+    """One file on its way to a scenario."""
+
+    def __init__(self, file: Path, overrides: Mapping[str, str], axes: Mapping[str, str]) -> None:
+        written = Tree.of(file, display_name(file))
+        if not isinstance(written.data, dict):
+            raise InputError(
+                written.fault((), "is not a mapping", "a mapping with " + ", ".join(ScenarioFile.model_fields))
+            )
+        self._file = file
+        self._faults: list[Fault] = []
+        tree, self._assumptions, faults = unwrap(written)
+        self._faults += faults
+        base = Resolver(tree, (), file.parent)
+        inside = self._set(base, overrides)
+        self._tree = self._tree_with(tree, inside)
+        self._pinned = {dotted(path): (value, place) for path, value, place in inside}
+        self._resolver = Resolver(
+            self._tree, [change for change in inside if part_of(change[0]) is not None], file.parent
+        )
+        self._axis_texts = axes
+
+    def scenario(self) -> Scenario:
+        """The scenario.
+
+        Raises:
+            InputError: with all that is wrong.
+        """
+        document, faults = validate(ScenarioFile, self._tree)
+        self._faults += faults
+        axes = self._axes()
+        reader = Reader(self._tree, axes)
+        figures = tuple(
+            reader.figure(name, part) for name, part in self._parts("figures", FigurePart) if isinstance(name, str)
+        )
+        parts = {index: part for index, part in self._parts("expect", ExpectPart) if isinstance(index, int)}
+        asked = {index: reader.expectation(index, part) for index, part in parts.items()}
+        reader.names(parts)
+        # of an axis that is not sound by itself it would say that there is none
+        broken = self._mapping("sweep").keys() - axes.keys()
+        self._faults += [f for f in reader.faults if f.message != "unknown axis" or f.given.strip("'") not in broken]
+        run, run_faults = validate(RunPart, self._tree, ("run",), self._mapping("run"))
+        del run_faults  # told with the document's
+        warnings = self._check_points(axes, {index: e for index, e in asked.items() if e is not None}, run)
+        if document is not None:
+            self._check_assumptions()
+        if self._faults or document is None or run is None:
+            raise InputError(_in_order(self._faults, display_name(self._file)))
+        return self._finished(document, run, axes, tuple(e for e in asked.values() if e), figures, warnings)
+
+    def _finished(
+        self,
+        document: ScenarioFile,
+        run: RunPart,
+        axes: Mapping[str, Axis],
+        expectations: tuple[Expectation, ...],
+        figures: tuple[FigureSpec, ...],
+        warnings: tuple[str, ...],
+    ) -> Scenario:
+        settings, part_assumptions = settings_in_force(self._resolver, self._tree, axes)
+        moved = self._pinned.keys()
+        assumptions = [a for a in self._assumptions if a.path not in moved]
+        return Scenario(
+            name=document.scenario,
+            question=document.question,
+            file=self._file,
+            axes=axes,
+            expectations=expectations,
+            figures=figures,
+            run=RunSpec(run.length, run.replications, run.quick.length, run.quick.replications),
+            warnings=warnings,
+            assumptions=(*assumptions, *part_assumptions),
+            settings=settings,
+            resolver=self._resolver,
+        )
+
+    # --- options
+
+    def _set(self, base: Resolver, overrides: Mapping[str, str]) -> list[Change]:
+        """What ``--set`` changes; paths that nothing can stand at are faults."""
+        place = Place("--set")
+        changes: list[Change] = []
+        for path, text in overrides.items():
+            try:
+                value = parse_value(text, "--set")
+            except InputError as error:
+                self._faults += [Fault(f.message, path, repr(text), f.allowed, file="--set") for f in error.faults]
+                continue
+            if isinstance(value, dict):
+                self._faults.append(Fault("is not a value", path, repr(text), "text or a number", file="--set"))
+                continue
+            fault = self._unsettable(base, keys(path), place, tuple(ScenarioFile.model_fields))
+            if fault is None:
+                changes.append((keys(path), value, place))
+            else:
+                self._faults.append(fault)
+        return changes
+
+    def _tree_with(self, tree: Tree, changes: list[Change]) -> Tree:
+        here = [change for change in changes if part_of(change[0]) is None]
+        return tree.put(here) if here else tree
+
+    def _unsettable(self, resolver: Resolver, path: KeyPath, place: Place, roots: tuple[str, ...]) -> Fault | None:
+        """The fault of a path that no value can be put at."""
+        fault: Fault | None
+        split = part_of(path)
+        if path[0] not in roots:
+            nearest = nearest_name(str(path[0]), roots)
+            known = str(path[0]) in schema_of(ScenarioFile)["properties"]
+            message = "cannot be varied" if known else "there is no such path"
+            fault = Fault(message, dotted(path), allowed="a path below " + ", ".join(roots), nearest=nearest)
+        elif split is None:
+            fault = walk(ScenarioFile, resolver.tree, path)
+        else:
+            key, inner = split
+            fault = walk(ScenarioFile, resolver.tree, key)
+            models: dict[str, type[Spec]] = {"platform": PlatformSpec, "hardware": HardwareSpec}
+            model = models.get(str(key[-1]), GuestSpec)
+            try:
+                part = None if fault else resolver.part(resolver.tree, key)
+            except InputError:
+                part = None  # told when the point is made
+            if part is not None and not part.faults:
+                fault = walk(model, part.tree, inner, key)
+        if fault is None:
+            return None
+        return Fault(fault.message, fault.path, "", fault.allowed, fault.nearest, place.file, place.line)
+
+    # --- axes
+
+    def _mapping(self, key: str) -> Mapping[str, Any]:
+        value = self._tree.get((key,))
+        return value if isinstance(value, dict) else {}
+
+    def _parts(self, key: str, model: Any) -> Iterator[tuple[str | int, Any]]:
+        """The entries of a section that are sound by themselves; faults of the others are told with the document's."""
+        section = self._tree.get((key,))
+        entries = (
+            section.items() if isinstance(section, dict) else enumerate(section) if isinstance(section, tuple) else ()
+        )
+        for name, _ in entries:
+            part, _ = validate(model, self._tree, (key, name))
+            if part is not None:
+                yield name, part
+
+    def _axes(self) -> dict[str, Axis]:
+        axes: dict[str, Axis] = {}
+        texts = dict(self._axis_texts)
+        for name, part in self._parts("sweep", AxisPart):
+            path: KeyPath = ("sweep", name)
+            written = [(value, self._tree.place((*path, "values", i))) for i, value in enumerate(part.values)]
+            axis = self._axis(
+                str(name), part.set, written, self._tree.place((*path, "set")), texts.pop(str(name), None)
+            )
+            if axis is not None:
+                axes[str(name)] = axis
+        for name, text in texts.items():
+            if any(name in axis.paths for axis in axes.values()):
+                owner = next(own for own, axis in axes.items() if name in axis.paths)
+                self._faults.append(Fault("is varied already", name, allowed=f"--axis {owner}=...", file="--axis"))
+                continue
+            if name not in self._mapping("sweep"):
+                axis = self._new_axis(name, text)
+                if axis is not None:
+                    axes[name] = axis
+        self._check_axes(axes)
+        return axes
+
+    def _new_axis(self, name: str, text: str) -> Axis | None:
+        """An axis that only the command line has: its name is the path."""
+        path = keys(name)
+        known = list(self._mapping("sweep"))
+        if len(path) == 1 and path[0] not in ("platform", "hardware"):
+            allowed = "an axis of the scenario or a dotted path" + (f"; axes: {', '.join(known)}" if known else "")
+            self._faults.append(Fault("unknown axis", name, "", allowed, nearest_name(name, known), "--axis"))
+            return None
+        return self._axis(name, (name,), [], Place("--axis"), text)
+
+    def _axis(
+        self, name: str, paths: tuple[str, ...], written: list[tuple[Any, Place]], place: Place, text: str | None
+    ) -> Axis | None:
+        faults: list[Fault] = []
+        if text is not None:
+            try:
+                like = [value for value, _ in written]
+                written = [(value, Place("--axis")) for value in read_values(text, like)]
+            except InputError as error:
+                faults += [Fault(f.message, name, f.given, f.allowed, f.nearest, "--axis") for f in error.faults]
+        if name in RESERVED:
+            faults.append(
+                Fault(
+                    "is the name of a column of tables", f"sweep.{name}", "", "another name", "", place.file, place.line
+                )
+            )
+        for path in paths:
+            fault = self._unsettable(self._resolver, keys(path), place, _SWEEPABLE)
+            if fault is not None:
+                faults.append(fault)
+            elif place.file != "--axis" and (".costs." in path or ".applications." in path):
+                allowed = "no cost: one constant has one value for all experiments"
+                faults.append(Fault("is a cost", path, "", allowed, "", place.file, place.line))
+        pinned = [path for path in paths if path in self._pinned]
+        if pinned and len(paths) > 1:
+            faults.append(Fault(f"is varied by {name}, with others", pinned[0], "", f"--axis {name}=...", "", "--set"))
+        elif pinned and text is not None:
+            faults.append(Fault("is set and varied", pinned[0], "", "one of --set and --axis", "", "--axis"))
+        elif pinned:
+            written = [self._pinned[pinned[0]]]
+        axis, value_faults = make_axis(name, paths, written) if not faults else (None, [])
+        self._faults += [*faults, *value_faults]
+        return axis
+
+    def _check_axes(self, axes: Mapping[str, Axis]) -> None:
+        owners: dict[str, str] = {}
+        for name, axis in axes.items():
+            for path in axis.paths:
+                owner = owners.setdefault(path, name)
+                if owner != name:
+                    place = self._tree.place(("sweep", name, "set"))
+                    self._faults.append(
+                        Fault(f"is varied by {owner} already", path, "", "each path once", "", place.file, place.line)
+                    )
+        count = math.prod(len(axis.values) for axis in axes.values())
+        if count > MOST_POINTS:
+            place = self._tree.place(("sweep",))
+            self._faults.append(
+                Fault(f"has {count} points", "sweep", "", f"at most {MOST_POINTS}", "", place.file, place.line)
+            )
+
+    # --- points
+
+    def _check_points(
+        self, axes: Mapping[str, Axis], expectations: Mapping[int, Expectation], run: RunPart | None
+    ) -> tuple[str, ...]:
+        """Makes every point that the scenario needs, and the file as it stands; returns the warnings."""
+        length = run.length if run is not None else 1
+        base = self._resolver.resolve((), length)
+        self._faults += base.faults
+        warnings = list(base.warnings)
+        if len(self._faults) and not axes:
+            return tuple(warnings)
+        first = {name: axis.values[0] for name, axis in axes.items()}
+        points: list[tuple[dict[str, Scalar], Place]] = [
+            (dict(zip(axes, values, strict=True)), Place("--axis"))
+            for values in itertools.product(*(axis.values for axis in axes.values()))
+        ]
+        for index, expectation in expectations.items():
+            place = self._tree.place(("expect", index))
+            points += [({**first, **point}, place) for point in needed(expectation.form)]
+        known = set(self._faults)
+        for point, place in points:
+            resolution = resolve_at(self._resolver, axes, point, length, place)
+            warnings += resolution.warnings
+            new = [fault for fault in resolution.faults if fault not in known]
+            known.update(new)
+            self._faults += new
+        return tuple(dict.fromkeys(warnings))
+
+    def _check_assumptions(self) -> None:
+        for assumption in self._assumptions:
+            self._faults += range_faults(ScenarioFile, self._tree, assumption, keys(assumption.path))
+
+
+def _in_order(faults: list[Fault], first_file: str) -> list[Fault]:
+    """Faults without repetition: of the file by line, then of its parts, then of options."""
+    unique = list(dict.fromkeys(faults))
+    return sorted(unique, key=lambda f: (f.file != first_file, f.file.startswith("--"), f.file, f.line or 0))

@@ -1,0 +1,134 @@
+"""Parts that a scenario names: platforms with what they extend, hardware, guests; read once each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from hostsim.errors import Fault, InputError
+from hostsim.scenario.diagnosis import validate
+from hostsim.scenario.published import display_name, find_part
+from hostsim.scenario.tree import Assumption, Place, Tree, keys, merge, unwrap
+from hostsim.scenario.yaml import KeyPath
+from hostsim.spec.base import Spec
+from hostsim.spec.guest import GuestSpec
+from hostsim.spec.host import HardwareSpec
+from hostsim.spec.settings import PlatformSpec
+
+__all__ = ["Change", "Part", "Parts", "range_faults"]
+
+Change = tuple[KeyPath, Any, Place]
+"""A value put at a path inside a part, and where that was written."""
+Model = TypeVar("Model", bound=Spec)
+
+
+@dataclass(frozen=True)
+class Part(Generic[Model]):
+    """One part as it was read."""
+
+    spec: Model | None
+    """None when there are faults."""
+    tree: Tree
+    assumptions: tuple[Assumption, ...]
+    faults: tuple[Fault, ...]
+
+
+class Parts:
+    """The parts that one scenario names."""
+
+    def __init__(self, beside: Path) -> None:
+        """Names that are paths start at the folder ``beside``."""
+        self._beside = beside
+        self._read: dict[Any, Part[Any]] = {}
+
+    def platform(self, name: str, prefix: KeyPath, changes: tuple[Change, ...] = ()) -> Part[PlatformSpec]:
+        """A platform, laid over those that it extends."""
+        return self._part("platforms", PlatformSpec, name, prefix, changes)
+
+    def hardware(self, name: str, prefix: KeyPath, changes: tuple[Change, ...] = ()) -> Part[HardwareSpec]:
+        """A server."""
+        return self._part("hardware", HardwareSpec, name, prefix, changes)
+
+    def guest(self, name: str, prefix: KeyPath, changes: tuple[Change, ...] = ()) -> Part[GuestSpec]:
+        """A guest."""
+        return self._part("guests", GuestSpec, name, prefix, changes)
+
+    def _part(
+        self, kind: str, model: type[Model], name: str, prefix: KeyPath, changes: tuple[Change, ...]
+    ) -> Part[Model]:
+        """Reads a part, or finds it among those read.
+
+        Args:
+            kind: folder of the shipped ones.
+            model: what its file is.
+            name: a shipped name or a path.
+            prefix: where the part stands below the scenario's root.
+            changes: values in place of those of its file.
+
+        Raises:
+            InputError: no such name or file; without place.
+        """
+        key = (kind, name, prefix, changes)
+        if key not in self._read:
+            self._read[key] = self._open(kind, model, name, prefix, changes)
+        return self._read[key]
+
+    def _open(
+        self, kind: str, model: type[Model], name: str, prefix: KeyPath, changes: tuple[Change, ...]
+    ) -> Part[Model]:
+        file = find_part(kind, name, self._beside)
+        try:
+            written = _extended(file, kind, ())
+        except InputError as error:
+            return Part(None, Tree({}, {}, display_name(file)), (), error.faults)
+        # costs are left alone: they have fields of their own for what is assumed
+        bare, assumptions, faults = unwrap(written, prefix, skip=("costs",))
+        tree = bare.put(changes)
+        moved = {path for path, _, _ in changes}
+        held = [a for a in assumptions if keys(a.path)[len(prefix) :] not in moved]
+        spec, found = validate(model, tree)
+        faults += found
+        if spec is not None:
+            faults += [fault for a in held for fault in range_faults(model, tree, a, keys(a.path)[len(prefix) :])]
+        return Part(None if faults else spec, tree, tuple(held), tuple(faults))
+
+
+def _extended(file: Path, kind: str, chain: tuple[Path, ...]) -> Tree:
+    tree = Tree.of(file, display_name(file))
+    if not isinstance(tree.data, dict):
+        raise InputError(tree.fault((), "is not a mapping"))
+    if kind != "platforms" or "extends" not in tree.data:
+        return tree
+    parent = tree.data["extends"]
+    chain = (*chain, file.resolve())
+    try:
+        parent_file = find_part(kind, str(parent), file.parent)
+    except InputError as error:
+        raise InputError(tree.located(("extends",), error)) from None
+    if parent_file.resolve() in chain:
+        raise InputError(tree.fault(("extends",), "extends itself", "a platform that does not lead back here"))
+    delta = Tree({key: value for key, value in tree.data.items() if key != "extends"}, tree.places, tree.file)
+    return merge(_extended(parent_file, kind, chain), delta)
+
+
+def range_faults(model: type[Spec], tree: Tree, assumption: Assumption, path: KeyPath) -> list[Fault]:
+    """Faults of the ends of an assumed range: both must be values that may stand there, low below high, the value between."""
+    read = []
+    for written in (assumption.range[0], assumption.value, assumption.range[1]):
+        spec, faults = validate(model, tree.put([(path, written, assumption.place)]))
+        if spec is None:
+            return faults
+        read.append(_value(spec, path))
+    if not read[0] <= read[1] <= read[2]:
+        allowed = "low not above the value, high not below it"
+        return [tree.fault(path, "lies outside its own range", allowed, given=str(assumption.value))]
+    return []
+
+
+def _value(spec: Any, path: KeyPath) -> Any:
+    for key in path:
+        spec = getattr(spec, str(key)) if isinstance(spec, BaseModel) else spec[key]
+    return spec

@@ -1,0 +1,120 @@
+"""What is shipped with hostsim as data, found by name from anywhere: scenarios, their parts, published claims."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import importlib.resources
+from pathlib import Path
+
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.expect import Band, Claim
+from hostsim.scenario.yaml import read
+
+__all__ = ["claims", "data_root", "display_name", "find_part", "known_red", "shipped", "shipped_parts"]
+
+
+@functools.cache
+def data_root() -> Path:
+    """The folder of the shipped data: inside an installed package, or ``scenarios/`` beside a checkout's."""
+    package = Path(str(importlib.resources.files("hostsim")))
+    inside = package / "shipped"
+    return inside if (inside / "claims.csv").is_file() else package.parent / "scenarios"
+
+
+def display_name(file: Path) -> str:
+    """A path as faults and tables show it: from the working folder when it lies below that."""
+    try:
+        return str(file.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(file)
+
+
+def shipped() -> dict[str, Path]:
+    """Shipped scenarios, examples last: name -> file."""
+    root = data_root()
+    files = [*sorted(root.glob("*.yaml")), *sorted((root / "examples").glob("*.yaml"))]
+    return {file.stem: file for file in files if file.name != "known_red.yaml"}
+
+
+def shipped_parts(kind: str) -> dict[str, Path]:
+    """Shipped parts of a kind, ``platforms``, ``hardware`` or ``guests``: name -> file."""
+    return {file.stem: file for file in sorted((data_root() / kind).glob("*.yaml"))}
+
+
+def find_part(kind: str, name: str, beside: Path) -> Path:
+    """The file of a part.
+
+    Args:
+        kind: ``platforms``, ``hardware`` or ``guests``.
+        name: a shipped name, or a path (it has a slash or ends in ``.yaml``) relative to ``beside``.
+        beside: folder of the file that names it.
+
+    Raises:
+        InputError: no such name or file; without place.
+    """
+    if "/" in name or name.endswith((".yaml", ".yml")):
+        file = beside / name
+        if not file.is_file():
+            raise InputError(Fault("file not found", given=repr(name), allowed=f"a file below {display_name(beside)}"))
+        return file
+    known = shipped_parts(kind)
+    if name not in known:
+        allowed = "one of " + ", ".join(known) + ", or a path with a slash"
+        raise InputError(
+            Fault("unknown name", given=repr(name), allowed=allowed, nearest=nearest_name(name, list(known)))
+        )
+    return known[name]
+
+
+@functools.cache
+def claims() -> dict[str, Claim]:
+    """The published claims by id, in the order of the scoreboard.
+
+    Raises:
+        InputError: the shipped table is damaged.
+    """
+    file = data_root() / "claims.csv"
+    found: dict[str, Claim] = {}
+    with file.open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            try:
+                low, high = (float(row[end]) if row[end] else None for end in ("low", "high"))
+                found[row["id"]] = Claim(
+                    id=row["id"],
+                    experiment=row["experiment"],
+                    condition=row["condition"],
+                    metric=row["metric"],
+                    published=row["published"],
+                    unit=row["unit"],
+                    band=Band(low, high),
+                    basis=row["basis"],
+                    source=row["source"],
+                )
+            except (KeyError, ValueError) as error:
+                fault = Fault(f"is not a row of claims: {error}", str(row.get("id")), file=display_name(file))
+                raise InputError(fault) from None
+    return found
+
+
+def known_red() -> dict[str, str]:
+    """Claims that are known to come out red: id -> reason.
+
+    Raises:
+        InputError: the list names a claim that is not published, or gives no reason.
+    """
+    file = data_root() / "known_red.yaml"
+    name = display_name(file)
+    text = read(file, name)
+    tree = text.tree if isinstance(text.tree, dict) else {}
+    faults = []
+    for claim, reason in tree.items():
+        place = {"path": claim, "file": name, "line": text.lines.get((claim,))}
+        if claim not in claims():
+            nearest = nearest_name(claim, list(claims()))
+            faults.append(Fault("unknown claim", allowed="an id of claims.csv", nearest=nearest, **place))
+        elif not isinstance(reason, str) or not reason.strip():
+            faults.append(Fault("has no reason", allowed="text", **place))
+    if faults:
+        raise InputError(faults)
+    return tree

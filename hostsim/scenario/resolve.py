@@ -1,0 +1,229 @@
+"""From what a scenario file says, with some values changed, to a whole `PointSpec`: parts joined, settings in force, rules across parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hostsim.errors import Fault, InputError
+from hostsim.scenario.diagnosis import validate
+from hostsim.scenario.document import PointFile
+from hostsim.scenario.instants import read_instants
+from hostsim.scenario.part import Change, Part, Parts
+from hostsim.scenario.rules import line_rate_faults, network_faults, server_faults
+from hostsim.scenario.tree import Tree, dotted, keys, show_value
+from hostsim.scenario.yaml import KeyPath
+from hostsim.spec.guest import GuestSpec
+from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
+from hostsim.spec.settings import HostSettings, PlatformSpec, VmSettings, host_settings, vm_settings
+from hostsim.spec.workload import MulticastSpec
+
+__all__ = ["Resolution", "Resolver", "part_of"]
+
+
+def part_of(path: KeyPath) -> tuple[KeyPath, KeyPath] | None:
+    """Splits a path into the key that names a part and the path inside it; None where it leads into no part."""
+    if path[:1] in (("platform",), ("hardware",)) and len(path) > 1:
+        return path[:1], path[1:]
+    if path[:1] == ("vms",) and path[2:3] == ("guest",) and len(path) > 3:
+        return path[:3], path[3:]
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What became of one point."""
+
+    spec: PointSpec | None
+    """None when there are faults."""
+    faults: tuple[Fault, ...]
+    warnings: tuple[str, ...]
+
+
+class Resolver:
+    """One scenario file; makes a point of it for any values of its axes."""
+
+    def __init__(self, tree: Tree, changes: Iterable[Change], folder: Path) -> None:
+        """A scenario, its assumptions unwrapped.
+
+        Args:
+            tree: what the file says.
+            changes: what options put in its place, for every point.
+            folder: where relative paths start.
+        """
+        self.tree = tree
+        self.parts = Parts(folder)
+        self._folder = folder
+        self._changes = tuple(changes)
+        self._instants: dict[str, tuple[int, ...]] = {}
+
+    def changed(self, changes: Iterable[Change]) -> tuple[Tree, dict[KeyPath, tuple[Change, ...]]]:
+        """The scenario with changes made, and those that go into its parts, by the key that names the part."""
+        here: list[Change] = []
+        inside: dict[KeyPath, tuple[Change, ...]] = {}
+        for path, value, place in (*self._changes, *changes):
+            split = part_of(path)
+            if split is None:
+                here.append((path, value, place))
+            else:
+                key, inner = split
+                inside[key] = (*inside.get(key, ()), (inner, value, replace(place, whole_path=path)))
+        return (self.tree.put(here) if here else self.tree), inside
+
+    def part(self, tree: Tree, key: KeyPath, changes: tuple[Change, ...] = ()) -> Part[Any] | None:
+        """The part that a key names; None where the key has no text.
+
+        Raises:
+            InputError: no such part; placed at the key.
+        """
+        name = tree.get(key)
+        if not isinstance(name, str):
+            return None
+        try:
+            if key == ("platform",):
+                return self.parts.platform(name, key, changes)
+            if key == ("hardware",):
+                return self.parts.hardware(name, key, changes)
+            return self.parts.guest(name, key, changes)
+        except InputError as error:
+            raise InputError(tree.located(key, error)) from None
+
+    def resolve(self, changes: Iterable[Change], length_ps: int) -> Resolution:
+        """One point.
+
+        Args:
+            changes: values of the axes at their paths.
+            length_ps: simulated time of a run.
+        """
+        tree, inside = self.changed(changes)
+        return _Point(self, tree, inside).resolution(length_ps)
+
+    def instants(self, name: str) -> tuple[int, ...]:
+        """Instants of a file of arrivals in picoseconds.
+
+        Raises:
+            InputError: see `read_instants`.
+        """
+        if name not in self._instants:
+            self._instants[name] = read_instants(self._folder / name)
+        return self._instants[name]
+
+
+class _Point:
+    """One point on its way from a tree to a spec; gathers what is wrong with it."""
+
+    def __init__(self, resolver: Resolver, tree: Tree, inside: Mapping[KeyPath, tuple[Change, ...]]) -> None:
+        self._resolver = resolver
+        self._tree = tree
+        self._inside = inside
+        self.faults: list[Fault] = []
+        self.warnings: list[str] = []
+        data = tree.data if isinstance(tree.data, dict) else {}
+        data = {key: value for key, value in data.items() if key in PointFile.model_fields}
+        self._file, faults = validate(PointFile, tree, data=data)
+        self.faults += faults
+        self._vms = self._mapping(("vms",))
+
+    def resolution(self, length_ps: int) -> Resolution:
+        platform: PlatformSpec | None = self._spec(("platform",))
+        hardware: HardwareSpec | None = self._spec(("hardware",))
+        self.faults += network_faults(self._tree, hardware)
+        if hardware is not None:
+            part = self._part(("hardware",))
+            self.faults += server_faults(part.tree if part else self._tree, hardware, platform)
+        settings = self._host_settings(platform)
+        groups = [group for name in self._vms if (group := self._group(name, platform))]
+        traffic = {name: flow for name in self._mapping(("traffic",)) if (flow := self._flow(name))}
+        if self._file and hardware and not self.faults:
+            self.faults += line_rate_faults(self._tree, self._file, hardware, traffic)
+        spec = None
+        if self._file and platform and hardware and settings and not self.faults:
+            spec = PointSpec.model_validate(
+                {
+                    "hardware": hardware,
+                    "costs": platform.costs,
+                    "settings": settings,
+                    "vswitches": dict(self._file.network),
+                    "vms": tuple(groups),
+                    "traffic": traffic,
+                    "length": f"{length_ps} ps",
+                }
+            )
+        return Resolution(spec, tuple(self.faults), tuple(dict.fromkeys(self.warnings)))
+
+    def _mapping(self, path: KeyPath) -> Mapping[str, Any]:
+        value = self._tree.get(path)
+        return value if isinstance(value, dict) else {}
+
+    def _part(self, key: KeyPath) -> Part[Any] | None:
+        try:
+            return self._resolver.part(self._tree, key, self._inside.get(key, ()))
+        except InputError as error:
+            self.faults += error.faults
+            return None
+
+    def _spec(self, key: KeyPath) -> Any:
+        part = self._part(key)
+        if part is None:
+            return None
+        self.faults += part.faults
+        return part.spec
+
+    def _host_settings(self, platform: PlatformSpec | None) -> HostSettings | None:
+        if platform is None:
+            return None
+        settings, faults, warnings = host_settings(
+            platform, self._mapping(("host", "advanced")), self._mapping(("host", "kernel"))
+        )
+        self.faults += map(self._placed, faults)
+        self.warnings += warnings
+        return settings
+
+    def _group(self, name: str, platform: PlatformSpec | None) -> VmGroupSpec | None:
+        guest: GuestSpec | None = self._spec(("vms", name, "guest"))
+        if platform is None or guest is None:
+            return None
+        part = self._file.vms[name] if self._file else None
+        settings: VmSettings | None
+        settings, faults, warnings = vm_settings(
+            platform,
+            self._mapping(("host", "advanced")),
+            self._mapping(("vms", name, "vmx")),
+            (part.rx_ring if part else None) or guest.rx_ring,
+            f"vms.{name}",
+        )
+        self.faults += map(self._placed, faults)
+        self.warnings += warnings
+        if part is None or settings is None:
+            return None
+        return VmGroupSpec(name=name, count=part.count, guest=guest, settings=settings, network=part.networks[0])
+
+    def _flow(self, name: str) -> MulticastSpec | None:
+        path = ("traffic", name)
+        written = self._mapping(path)
+        if self._is_faulty(path):
+            return None
+        arrivals = dict(written.get("arrivals", {}))
+        if "file" in arrivals:
+            try:
+                arrivals["timestamps_ps"] = self._resolver.instants(arrivals.pop("file"))
+            except InputError as error:
+                self.faults += self._tree.located((*path, "arrivals", "file"), error)
+                return None
+        to = written["to"]
+        data = {**written, "to": (to,) if isinstance(to, str) else to, "arrivals": arrivals}
+        flow, faults = validate(MulticastSpec, self._tree, path, data)
+        self.faults += faults
+        return flow
+
+    def _is_faulty(self, path: KeyPath) -> bool:
+        shown = dotted(path)
+        return any(f.path == shown or f.path.startswith((shown + ".", shown + "[")) for f in self.faults)
+
+    def _placed(self, fault: Fault) -> Fault:
+        path = keys(fault.path)
+        place = self._tree.place(path)
+        given = show_value(self._tree.get(path))
+        return replace(fault, given=given, file=place.file, line=place.line)

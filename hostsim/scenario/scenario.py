@@ -1,0 +1,77 @@
+"""A scenario as it was understood: axes, expectations and figures, and a way to make any of its points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hostsim.errors import InputError
+from hostsim.expect import Expectation, FigureSpec
+from hostsim.record import Scalar
+from hostsim.scenario.axis import Axis
+from hostsim.scenario.part import Change
+from hostsim.scenario.resolve import Resolution, Resolver
+from hostsim.scenario.setting import Setting
+from hostsim.scenario.tree import Assumption, Place
+from hostsim.spec.host import PointSpec
+
+__all__ = ["RunSpec", "Scenario", "resolve_at"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """How long and how often each point is run; lengths in picoseconds, warm-up included."""
+
+    length_ps: int
+    replications: int
+    quick_length_ps: int
+    quick_replications: int
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What a scenario file and the options beside it come to. Every point that it needs has been checked."""
+
+    name: str
+    question: str
+    file: Path
+    axes: Mapping[str, Axis]
+    """In the order of the file; the last varies fastest."""
+    expectations: tuple[Expectation, ...]
+    figures: tuple[FigureSpec, ...]
+    run: RunSpec
+    warnings: tuple[str, ...]
+    """What to know before trusting its numbers: settings that the model knows and does not model."""
+    assumptions: tuple[Assumption, ...]
+    settings: tuple[Setting, ...]
+    resolver: Resolver = field(repr=False, compare=False)
+
+    def first(self) -> dict[str, Scalar]:
+        """The first value of every axis."""
+        return {name: axis.values[0] for name, axis in self.axes.items()}
+
+    def spec(self, axes: Mapping[str, Scalar], length_ps: int) -> tuple[PointSpec, tuple[str, ...]]:
+        """One point and its warnings.
+
+        Args:
+            axes: a value for every axis, swept or not.
+            length_ps: simulated time of a run.
+
+        Raises:
+            InputError: a value may not stand where its axis puts it.
+        """
+        resolution = resolve_at(self.resolver, self.axes, axes, length_ps, Place("--axis"))
+        if resolution.spec is None:
+            raise InputError(resolution.faults)
+        return resolution.spec, resolution.warnings
+
+
+def resolve_at(
+    resolver: Resolver, axes: Mapping[str, Axis], values: Mapping[str, Scalar], length_ps: int, place: Place
+) -> Resolution:
+    """One point with its faults; values that are not among an axis' own are said to stand at ``place``."""
+    changes: list[Change] = []
+    for name, axis in axes.items():
+        changes += axis.changes(values[name], place)
+    return resolver.resolve(changes, length_ps)

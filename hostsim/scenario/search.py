@@ -1,0 +1,147 @@
+"""The search for a threshold on an integer axis: bisection, each replication by itself on common random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hostsim.expect import Find, SearchAnswer
+from hostsim.metrics import CATALOGUE
+from hostsim.record import RunRecord, Scalar
+from hostsim.scenario.points import Bench, Point, RecordKey, Task
+
+__all__ = ["Bisection"]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """How far one replication is: the condition holds on the near side up to ``near`` and not from ``far`` on."""
+
+    near: int
+    far: int
+    seen: tuple[int, ...] = ()
+    """Values that were looked at, in this order."""
+    failed: str | None = None
+    """Why it cannot go on."""
+
+    @property
+    def next(self) -> int | None:
+        """The value to look at next, None when the threshold is known."""
+        if self.failed is not None or abs(self.far - self.near) <= 1:
+            return None
+        return (self.near + self.far) // 2
+
+
+class Bisection:
+    """Finds the largest (or smallest) value of an axis at which a metric is below a limit.
+
+    The condition is taken to hold below the threshold and not above it (or the other way round); where that is not so, the answer
+    says so. A replication looks at no more than ``ceil(log2(values + 1))`` of the values in the bracket.
+    """
+
+    def __init__(self, name: str, find: Find, bench: Bench, fixed: Sequence[Point] = ()) -> None:
+        """A search.
+
+        Args:
+            name: of the expectation.
+            find: what is looked for.
+            bench: makes its points.
+            fixed: points that the plan runs anyway: those on the line of the search tell whether it is monotone.
+        """
+        self.name = name
+        self._find = find
+        self._bench = bench
+        line = bench.point({**find.at, find.axis: find.start}).axes
+        others = {axis: value for axis, value in line.items() if axis != find.axis}
+        self._line = [
+            point
+            for point in fixed
+            if all(point.axes[axis] == value for axis, value in others.items())
+            and isinstance(point.axes[find.axis], int)
+            and find.start <= int(point.axes[find.axis]) <= find.stop
+        ]
+
+    def wants(self, done: Mapping[RecordKey, RunRecord]) -> list[Task]:
+        """One run for each replication that is not finished, less those that are under way: see `Search`."""
+        tasks = []
+        for replication in range(self._bench.replications):
+            value = self._state(replication, done).next
+            if value is not None:
+                tasks.append(self._bench.task(self._point(value), replication))
+        return tasks
+
+    def answer(self, done: Mapping[RecordKey, RunRecord]) -> SearchAnswer:
+        """The threshold of each replication, what lies on both sides of it, and what to doubt: see `Search`."""
+        states = [self._state(replication, done) for replication in range(self._bench.replications)]
+        failures = [f"replication {r}: {state.failed}" for r, state in enumerate(states) if state.failed is not None]
+        if failures:
+            return SearchAnswer(self.name, (), (), tuple(failures))
+        values: list[float] = []
+        cases: list[Mapping[str, Scalar]] = []
+        notes: list[str] = []
+        for replication, state in enumerate(states):
+            value, note = self._threshold(state)
+            values.append(value)
+            notes += [
+                f"replication {replication}: {text}"
+                for text in (note, self._not_monotone(replication, done, state))
+                if text
+            ]
+            cases += [
+                {**self._point(side).axes, "replication": replication, "value": self._metric(side, replication, done)}
+                for side in sorted((state.near, state.far))
+                if self._find.start <= side <= self._find.stop
+            ]
+        return SearchAnswer(self.name, tuple(values), tuple(cases), tuple(notes))
+
+    def _point(self, value: int) -> Point:
+        return self._bench.point({**self._find.at, self._find.axis: value})
+
+    def _metric(self, value: int, replication: int, done: Mapping[RecordKey, RunRecord]) -> float:
+        return CATALOGUE[self._find.metric].evaluate(done[self._point(value).id, replication])
+
+    def _state(self, replication: int, done: Mapping[RecordKey, RunRecord]) -> _State:
+        find = self._find
+        outer, inner = find.start - 1, find.stop + 1
+        state = _State(outer, inner) if find.largest else _State(inner, outer)
+        while (value := state.next) is not None:
+            record = done.get((self._point(value).id, replication))
+            if record is None:
+                break
+            seen = (*state.seen, value)
+            if record.error is not None:
+                reason = record.error.strip().splitlines()[-1:] or ["no reason told"]
+                state = _State(state.near, state.far, seen, f"the run at {find.axis} = {value} failed: {reason[0]}")
+            elif self._holds(record):
+                state = _State(value, state.far, seen)
+            else:
+                state = _State(state.near, value, seen)
+        return state
+
+    def _holds(self, record: RunRecord) -> bool:
+        return CATALOGUE[self._find.metric].evaluate(record) < self._find.below
+
+    def _threshold(self, state: _State) -> tuple[int, str]:
+        """The answer of one replication, and what to say of it when it lies outside the bracket."""
+        find = self._find
+        first, last = (find.start, find.stop) if find.largest else (find.stop, find.start)
+        if state.near == last:
+            return state.near, f"holds at every {find.axis} from {find.start} to {find.stop}; the threshold lies beyond"
+        if not find.start <= state.near <= find.stop:
+            return state.near, f"holds nowhere from {find.start} to {find.stop}, not even at {find.axis} = {first}"
+        return state.near, ""
+
+    def _not_monotone(self, replication: int, done: Mapping[RecordKey, RunRecord], state: _State) -> str:
+        """Which points of the plan contradict the threshold. What the search looked at itself cannot: it is how it got there."""
+        wrong = []
+        for point in self._line:
+            record = done.get((point.id, replication))
+            if record is None or record.error is not None:
+                continue
+            value = int(point.axes[self._find.axis])
+            beyond = value >= state.far if self._find.largest else value <= state.far
+            if self._holds(record) == beyond:
+                wrong.append(str(value))
+        if not wrong:
+            return ""
+        return f"not monotone: found {state.near}, but {self._find.axis} = {', '.join(wrong)} says otherwise"
