@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from hostsim.campaign.attempt import Simulate
 from hostsim.campaign.executors import Executor, open_executor
@@ -16,14 +15,9 @@ from hostsim.campaign.store import Store
 from hostsim.errors import StoreError
 from hostsim.expect import SearchAnswer
 from hostsim.record import RunRecord
-
-if TYPE_CHECKING:
-    from hostsim.scenario.points import Plan, Search, Task
+from hostsim.scenario.points import Plan, RecordKey, Search, Task
 
 __all__ = ["Outcome", "Progress", "RecordKey", "preview", "run_all"]
-
-RecordKey = tuple[str, int]
-"""What a record of a plan is found by: hash of the point, replication."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +111,6 @@ def _say_nothing(progress: Progress) -> None:
     pass
 
 
-def _key(task: Task) -> RecordKey:
-    return task.point.id, task.replication
-
-
 class _Records(Mapping[RecordKey, RunRecord]):
     """Records of tasks, read from the store when they are looked up."""
 
@@ -181,13 +171,13 @@ class _Sweep:
     def start(self) -> Task:
         """The next task to hand out."""
         task = self.waiting.popleft()
-        self.running[_key(task)] = task
+        self.running[task.key] = task
         return task
 
     def finish(self, task: Task, record: RunRecord) -> None:
         """Keeps a run that has ended, and asks the searches what they want to know next."""
         self._store.put(record)
-        del self.running[_key(task)]
+        del self.running[task.key]
         self.ran += 1
         self.failed += record.error is not None
         self._accept(task, record)
@@ -208,9 +198,9 @@ class _Sweep:
         """Takes tasks in, the stored ones as done; True when there were such."""
         reused = self.reused
         for task in tasks:
-            if _key(task) in self._known:
+            if task.key in self._known:
                 continue
-            self._known[_key(task)] = task
+            self._known[task.key] = task
             record = self._store.get((task.point.id, task.replication, task.seed))
             if record is None or record.error is not None:
                 self.waiting.append(task)
@@ -221,7 +211,7 @@ class _Sweep:
 
     def _accept(self, task: Task, record: RunRecord) -> None:
         self._costs.add(record)
-        self._done[_key(task)] = _condensed(_dressed(record, task))
+        self._done[task.key] = _condensed(_dressed(record, task))
 
     def progress(self, workers: int) -> Progress:
         """Where the sweep stands, with that many workers to share what is left."""
@@ -241,10 +231,10 @@ class _Sweep:
 
     def records(self) -> Mapping[RecordKey, RunRecord]:
         """All finished runs in an order that no worker had a say in: the searches are asked anew, one after another."""
-        order = [_key(task) for task in self._plan.tasks]
+        order = [task.key for task in self._plan.tasks]
         for search in self._plan.searches:
             told: dict[RecordKey, RunRecord] = {}
-            while wanted := [_key(task) for task in search.wants(told)]:
+            while wanted := [task.key for task in search.wants(told)]:
                 order += wanted
                 told |= {key: self._done[key] for key in wanted if key in self._done}
                 if not told.keys() >= set(wanted):

@@ -1,0 +1,81 @@
+"""Executors: the same runs, wherever they happen, and what becomes of those that do not end well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from toy_runs import plan, point, simulate, tasks
+
+from hostsim.campaign.drive import run_all
+from hostsim.campaign.executors import InProcess, open_executor
+from hostsim.campaign.processes import Processes
+from hostsim.campaign.store import Store
+from hostsim.errors import InputError
+from hostsim.results.table import WALL_CLOCK, to_table
+
+
+def test_one_job_needs_no_other_process() -> None:
+    """More do; none is refused."""
+    assert isinstance(open_executor(simulate, 1, None), InProcess)
+    assert isinstance(open_executor(simulate, 2, None), Processes)
+    with pytest.raises(InputError, match="--jobs: is not a number of workers; given 0"):
+        open_executor(simulate, 0, None)
+
+
+def test_jobs_and_cluster_exclude_each_other() -> None:
+    """Neither silently wins."""
+    with pytest.raises(InputError, match="does not go with --cluster"):
+        open_executor(simulate, 2, "tcp://127.0.0.1:1")
+
+
+def test_a_dying_worker_fails_its_own_run_only(tmp_path: Path) -> None:
+    """The run is a failed row that says how the worker ended; another worker does the rest."""
+    points = [point(n=1, sleep=0.3), point(die=True), *(point(n=n) for n in range(2, 6))]
+    outcome = run_all(plan(tasks(points, 1)), Store(tmp_path), jobs=2, simulate=simulate)
+    errors = [record.error for record in outcome.records.values()]
+    assert errors[1] == (
+        "the worker process ended before the run did (SIGKILL; that often means that the machine ran out of memory)"
+    )
+    assert errors[:1] + errors[2:] == [None] * 5
+
+
+def test_workers_are_not_started_for_nothing() -> None:
+    """Idle workers are used again, and leaving the context ends all."""
+    with Processes(simulate, 4) as executor:
+        for task in tasks([point(n=n) for n in range(3)], 1):
+            executor.submit(task)
+            ((ended, record),) = executor.wait()
+            assert (ended, record.axes) == (task, task.point.axes)
+        (process,) = executor._processes.values()
+        pid = process.pid
+    assert pid is not None
+    assert not Path(f"/proc/{pid}").exists()
+
+
+@pytest.fixture
+def scheduler() -> Iterator[str]:
+    """Address of a Dask cluster of two threads in this process."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0", protocol="tcp://"
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+def test_a_cluster_gives_the_same_table(tmp_path: Path, scheduler: str) -> None:
+    """Failed runs included."""
+    sweep = plan(tasks([*(point(n=n) for n in range(4)), point(flag_file="/nowhere/at/all")], 2))
+    here = run_all(sweep, Store(tmp_path / "here"), jobs=1, simulate=simulate)
+    there = run_all(sweep, Store(tmp_path / "there"), cluster=scheduler, simulate=simulate)
+    tables = [to_table(outcome.records.values()).drop(columns=[*WALL_CLOCK, "error"]) for outcome in (here, there)]
+    assert tables[0].equals(tables[1])
+    assert [record.error is None for record in there.records.values()] == [True] * 8 + [False] * 2
+
+
+def test_a_cluster_that_does_not_answer_is_bad_input() -> None:
+    """So is an address that is none."""
+    pytest.importorskip("distributed")
+    with pytest.raises(InputError, match="--cluster: finds no scheduler"):
+        open_executor(simulate, None, "nonsense://nowhere")

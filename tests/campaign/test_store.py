@@ -1,0 +1,170 @@
+"""The results store: what goes in comes out, whole or not at all."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from toy_runs import toy_record
+
+from hostsim.campaign.store import Store, code_digest
+from hostsim.errors import StoreError
+from hostsim.record import Histogram, RunRecord, Series
+
+POINT = "ab" * 16
+
+
+def assert_same(actual: RunRecord | None, expected: RunRecord) -> None:
+    """Every field equal, arrays by value, shape and type."""
+    assert actual is not None
+    for name in ("point_id", "replication", "seed", "cut", "flags", "error"):
+        assert getattr(actual, name) == getattr(expected, name)
+    assert list(actual.axes.items()) == list(expected.axes.items())
+    assert [type(value) for value in actual.axes.values()] == [type(value) for value in expected.axes.values()]
+    assert actual.facts == expected.facts
+    np.testing.assert_array_equal(actual.instants_ps, expected.instants_ps, strict=True)
+    assert list(actual.series) == list(expected.series)
+    for name, series in expected.series.items():
+        assert actual.series[name].entities == series.entities
+        np.testing.assert_array_equal(actual.series[name].values, series.values, strict=True)
+    assert list(actual.histograms) == list(expected.histograms)
+    for name, histogram in expected.histograms.items():
+        assert actual.histograms[name].entities == histogram.entities
+        for field in ("edges_ps", "counts", "sums_ps"):
+            np.testing.assert_array_equal(
+                getattr(actual.histograms[name], field), getattr(histogram, field), strict=True
+            )
+
+
+def test_a_run_comes_back_as_it_was(tmp_path: Path) -> None:
+    """Counters without entities, every kind of axis value, the order of axes and the largest integers included."""
+    axes = {"split": "0", "receivers": 20, "share": 0.1, "rss": True}
+    record = toy_record(3, 1, axes=axes, flags=("warm-up", "µ"))
+    record.series["flow.sent"].values[-1] = 2**63 - 1
+    store = Store(tmp_path)
+    store.put(record)
+    assert_same(store.get((POINT, 1, 3)), record)
+
+
+def test_a_failed_run_comes_back_with_its_error(tmp_path: Path) -> None:
+    """It has no slices and no counters."""
+    record = dataclasses.replace(
+        toy_record(1, 0), instants_ps=np.zeros(1, np.int64), series={}, histograms={}, cut=0, error="Traceback\nboom"
+    )
+    store = Store(tmp_path)
+    store.put(record)
+    assert_same(store.get((POINT, 0, 1)), record)
+
+
+def test_an_empty_histogram_comes_back(tmp_path: Path) -> None:
+    """A flow that delivered nothing keeps the shape of its buckets."""
+    empty = Histogram(("a",), np.arange(5), np.zeros((9, 1, 4), np.int64), np.zeros((9, 1), np.int64))
+    record = dataclasses.replace(toy_record(1, 0), histograms={"flow.latency": empty})
+    store = Store(tmp_path)
+    store.put(record)
+    assert_same(store.get((POINT, 0, 1)), record)
+
+
+def test_runs_are_told_apart_by_point_replication_and_seed(tmp_path: Path) -> None:
+    """None of the three may be mistaken for another, and what was never run is not there."""
+    store = Store(tmp_path)
+    for seed, replication in ((1, 2), (2, 1)):
+        store.put(toy_record(seed, replication))
+    assert_same(store.get((POINT, 2, 1)), toy_record(1, 2))
+    assert_same(store.get((POINT, 1, 2)), toy_record(2, 1))
+    assert store.get((POINT, 1, 1)) is None
+    assert store.get(("cd" * 16, 2, 1)) is None
+
+
+def test_a_later_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
+    """A failed run that is tried again leaves nothing behind."""
+    store = Store(tmp_path)
+    store.put(dataclasses.replace(toy_record(1, 0), error="boom"))
+    store.put(toy_record(1, 0))
+    assert_same(store.get((POINT, 0, 1)), toy_record(1, 0))
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
+
+
+def test_bytes_depend_on_the_record_alone_but_for_the_wall_clock(tmp_path: Path) -> None:
+    """Two runs of the same point differ in the wall-clock key of the metadata and nowhere else."""
+    stores = [Store(tmp_path / name) for name in ("one", "two", "three")]
+    for store, wall_s in zip(stores, (0.25, 0.25, 9.0), strict=True):
+        store.put(toy_record(1, 0, facts={"events": 17, "wall_s": wall_s}))
+    one, two, three = (store.path((POINT, 0, 1)) for store in stores)
+    assert one.read_bytes() == two.read_bytes()
+    assert one.read_bytes() != three.read_bytes()
+    tables = [pq.read_table(path) for path in (one, three)]
+    heads = [dict(table.schema.metadata) for table in tables]
+    assert [head.pop(b"hostsim.wall_clock") for head in heads] == [b'{"wall_s": 0.25}', b'{"wall_s": 9.0}']
+    assert heads[0] == heads[1]
+    assert tables[0].equals(tables[1])
+
+
+@pytest.mark.parametrize("damage", ["torn", "empty", "foreign", "of another format"])
+def test_what_cannot_be_read_counts_as_missing(tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: str) -> None:
+    """It is said, with the file's name, and the next run overwrites it."""
+    store = Store(tmp_path)
+    store.put(toy_record(1, 0))
+    path = store.path((POINT, 0, 1))
+    if damage == "torn":
+        path.write_bytes(path.read_bytes()[:-100])
+    elif damage == "empty":
+        path.write_bytes(b"")
+    elif damage == "foreign":
+        path.write_bytes(b"not Parquet at all, by no means, but long enough")
+    else:
+        table = pq.read_table(path)
+        pq.write_table(table.replace_schema_metadata({**table.schema.metadata, b"hostsim.format": b"0"}), path)
+    with caplog.at_level(logging.WARNING):
+        assert store.get((POINT, 0, 1)) is None
+    assert str(path) in caplog.text
+    assert "counts as missing" in caplog.text
+    store.put(toy_record(1, 0))
+    assert store.get((POINT, 0, 1)) is not None
+
+
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    """A file stands where the folder should."""
+    (tmp_path / "runs").write_text("in the way")
+    with pytest.raises(StoreError, match="cannot be written"):
+        Store(tmp_path).put(toy_record(1, 0))
+
+
+def test_runs_of_other_code_are_not_seen(tmp_path: Path) -> None:
+    """The digest of the code is part of the path."""
+    store = Store(tmp_path)
+    store.put(toy_record(1, 0))
+    folder = tmp_path / "runs" / code_digest()
+    assert store.path((POINT, 0, 1)).is_relative_to(folder)
+    folder.rename(tmp_path / "runs" / "0123456789abcdef")
+    assert store.get((POINT, 0, 1)) is None
+
+
+def test_a_large_run_is_kept_small(tmp_path: Path) -> None:
+    """A full-size record: 256 slices, 40 PCPUs, 100 worlds, 15 counters, 2,000 buckets of which a tenth ever counts."""
+    draw = np.random.default_rng(1)
+
+    def grow(entities: int, most: int) -> np.ndarray:
+        steps = draw.integers(0, most, (256, entities)).cumsum(0)
+        return np.vstack([np.zeros((1, entities), np.int64), steps])
+
+    series = {
+        f"{kind}.c{n}": Series(tuple(f"{kind}{e}" for e in range(entities)), grow(entities, most))
+        for kind, entities, most in (("pcpu", 40, 10**9), ("vcpu", 100, 1000))
+        for n in range(15)
+    }
+    counts = np.zeros((257, 1, 2000), np.int64)
+    counts[:, 0, 900:1100] = grow(200, 50)
+    latency = Histogram(("stream",), np.arange(2001) ** 3, counts, grow(1, 10**12))
+    record = dataclasses.replace(
+        toy_record(1, 0), instants_ps=np.arange(257) * 10**10, series=series, histograms={"flow.latency": latency}
+    )
+    store = Store(tmp_path)
+    store.put(record)
+    assert_same(store.get((POINT, 0, 1)), record)
+    raw = sum(s.values.nbytes for s in series.values()) + counts.nbytes
+    assert store.path((POINT, 0, 1)).stat().st_size < raw / 4
