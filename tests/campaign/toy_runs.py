@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hostsim.scenario.points import Fidelity, Plan, Point, Task
 
 from hostsim.expect import SearchAnswer
 from hostsim.record import Histogram, RunRecord, Scalar, Series
+from hostsim.scenario.points import Fidelity, Plan, Point, Task
 
 
 def point(warnings: tuple[str, ...] = (), **axes: Scalar) -> Point:
