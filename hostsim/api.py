@@ -6,25 +6,25 @@ Every verb shares one results folder, so that only what is missing is ever run.
 
 from __future__ import annotations
 
-import dataclasses
-import fnmatch
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.expect import Expectation, Ratio, SearchAnswer, Verdict
+from hostsim.errors import Fault, InputError
+from hostsim.expect import SearchAnswer, Verdict
 from hostsim.record import RunRecord
 from hostsim.report.folder import Assumption, Cost, Results, Setting, read
-from hostsim.scenario.load import load, shipped
+from hostsim.scenario.load import load
+from hostsim.scenario.published import shipped
+from hostsim.scenario.selection import cut, select
 from hostsim.units import ps_to_seconds
 
 if TYPE_CHECKING:
     from hostsim.campaign.drive import Outcome, Progress, RecordKey
     from hostsim.campaign.store import Store
     from hostsim.results.compare import Move
-    from hostsim.scenario.load import Scenario
     from hostsim.scenario.points import Fidelity, Plan
+    from hostsim.scenario.scenario import Scenario
 
 __all__ = [
     "Results",
@@ -212,48 +212,6 @@ def open_results(folder: str | Path) -> Results:
     return read(Path(folder))
 
 
-def select(*subjects: str | Path | Scenario) -> list[tuple[Scenario, frozenset[str]]]:
-    """What `check` means by its arguments: scenarios cut down to what is asked, and the names of the expectations asked for.
-
-    A scenario keeps, beside these, the expectations that they are computed from.
-
-    Raises:
-        InputError: a subject is no scenario, no file and no pattern that matches a claim.
-    """
-    if not subjects:
-        return [(scenario, frozenset(_names(scenario))) for scenario in map(load, shipped())]
-    loaded: dict[str, Scenario] = {}
-    asked: dict[str, set[str]] = {}
-    faults: list[Fault] = []
-    for subject in subjects:
-        if isinstance(subject, str) and _is_pattern(subject):
-            matches = [
-                (scenario, [name for name in _names(scenario) if fnmatch.fnmatchcase(name, subject)])
-                for scenario in map(load, shipped())
-            ]
-            if not any(names for _, names in matches):
-                known = [*shipped(), *(name for scenario, _ in matches for name in _names(scenario))]
-                faults.append(
-                    Fault(
-                        "no scenario and no claim of a shipped scenario has this name",
-                        given=repr(subject),
-                        allowed="a scenario, a file, or a pattern of claim ids",
-                        nearest=nearest_name(subject, known),
-                    )
-                )
-        else:
-            scenario = load(subject) if isinstance(subject, str | Path) else subject
-            matches = [(scenario, _names(scenario))]
-        for scenario, names in matches:
-            if names:
-                key = str(scenario.file)
-                loaded.setdefault(key, scenario)
-                asked.setdefault(key, set()).update(names)
-    if faults:
-        raise InputError(faults)
-    return [(_cut(loaded[key], asked[key]), frozenset(asked[key])) for key in loaded]
-
-
 def plan(scenario: Scenario, runs: Fidelity, *, sweep: bool = True, expectations: bool = False) -> Plan:
     """The runs of a sweep, of the expectations, or of both."""
     from hostsim.scenario.points import points
@@ -269,34 +227,6 @@ def _chosen(
     if overrides or axes:
         raise InputError(Fault("overrides and axes go with a scenario by name or file, not with a loaded one"))
     return scenario
-
-
-def _is_pattern(subject: str) -> bool:
-    return subject not in shipped() and not Path(subject).exists() and not subject.endswith((".yaml", ".yml"))
-
-
-def _names(scenario: Scenario) -> list[str]:
-    return [expectation.name for expectation in scenario.expectations]
-
-
-def _cut(scenario: Scenario, names: Iterable[str]) -> Scenario:
-    """The scenario with the named expectations and those that they are ratios of."""
-    known = {expectation.name: expectation for expectation in scenario.expectations}
-    needed: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        name = waiting.pop()
-        if name not in needed:
-            needed.add(name)
-            waiting += _parts(known[name])
-    return dataclasses.replace(
-        scenario, expectations=tuple(entry for entry in scenario.expectations if entry.name in needed)
-    )
-
-
-def _parts(expectation: Expectation) -> list[str]:
-    form = expectation.form
-    return [part for part in (form.of, form.to) if isinstance(part, str)] if isinstance(form, Ratio) else []
 
 
 def fidelity(*, quick: bool, seed: int, replications: int | None) -> Fidelity:
@@ -341,7 +271,7 @@ def _stored(scenario: Scenario, runs: Fidelity, store: Store) -> Iterable[Outcom
     from hostsim.campaign.drive import preview, run_all
 
     for expectation in scenario.expectations:
-        wanted = plan(_cut(scenario, [expectation.name]), runs, sweep=False, expectations=True)
+        wanted = plan(cut(scenario, [expectation.name]), runs, sweep=False, expectations=True)
         standing = preview(wanted, store)
         if standing.done == standing.total:
             yield run_all(wanted, store, jobs=1)

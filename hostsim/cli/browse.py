@@ -13,8 +13,9 @@ from hostsim.cli.text import columns
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
-    from hostsim.scenario.load import Scenario
+    from hostsim.record import Scalar
     from hostsim.scenario.points import Plan
+    from hostsim.scenario.scenario import Scenario
 
 __all__ = ["list_", "metrics", "schema", "show"]
 
@@ -23,7 +24,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="As strict JSON.")]
 
 def list_() -> None:
     """The shipped scenarios and the question each answers."""
-    from hostsim.scenario.load import load, shipped
+    from hostsim.scenario.load import load
+    from hostsim.scenario.published import shipped
 
     scenarios = [load(name) for name in shipped()]
     typer.echo(
@@ -107,9 +109,9 @@ def metrics(as_json: AsJson = False) -> None:
 
 def schema() -> None:
     """JSON Schema of scenario files, for editors."""
-    from hostsim.scenario.schema import json_schema
+    from hostsim.scenario.schema import scenario_schema
 
-    typer.echo(json.dumps(json_schema(), indent=1, ensure_ascii=False))
+    typer.echo(json.dumps(scenario_schema(), indent=1, ensure_ascii=False))
 
 
 def _plan(scenario: Scenario, *, quick: bool = False, replications: int | None = None) -> Plan:
@@ -118,7 +120,7 @@ def _plan(scenario: Scenario, *, quick: bool = False, replications: int | None =
     return points(scenario, Fidelity(quick=quick, replications=replications), expectations=False)
 
 
-def _axes_values(plan: Plan) -> list[tuple[str, dict[str, object]]]:
+def _axes_values(plan: Plan) -> list[tuple[str, dict[str, Scalar]]]:
     """Hash and axis values of every point, in order."""
     return list({task.point.id: (task.point.id, dict(task.point.axes)) for task in plan.tasks}.values())
 

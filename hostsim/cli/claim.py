@@ -14,11 +14,11 @@ from hostsim.cli.option import Cluster, DryRun, Jobs, Options, Quick, Replicatio
 from hostsim.cli.status import Status
 from hostsim.cli.text import verdict_table
 from hostsim.errors import Fault, InputError
-from hostsim.expect import Verdict
 
 if TYPE_CHECKING:
+    from hostsim.expect import Verdict
     from hostsim.results.compare import Move
-    from hostsim.scenario.load import Scenario
+    from hostsim.scenario.scenario import Scenario
 
 __all__ = ["check", "print_verdicts"]
 
@@ -72,11 +72,12 @@ def check(
     from hostsim.cli.progress import Reporter
     from hostsim.plots.atomic import write_whole
     from hostsim.report import scoreboard
+    from hostsim.scenario.selection import select
 
     share = percent(tolerance, "--tolerance")
     if against is not None and junit is not None:
         raise InputError(Fault("goes with claims, not with --against", "--junit", str(junit)))
-    asked = api.select(*(subjects or ()))
+    asked = select(*(subjects or ()))
     if dry_run:
         scenarios = (scenario for scenario, _ in asked)
         typer.echo(dry_run_table(scenarios, options, sweep=against is not None, expectations=against is None))
@@ -124,7 +125,7 @@ def _compare(
     if as_json:
         rows = [
             {
-                "scenario": scenario,
+                "scenario": name,
                 "metric": move.metric,
                 "unit": move.unit,
                 "at": dict(move.at),
@@ -133,12 +134,12 @@ def _compare(
                 "low": _finite(move.difference.low),
                 "high": _finite(move.difference.high),
             }
-            for scenario, move in moves
+            for name, move in moves
         ]
         typer.echo(json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False, default=str))
     elif moves:
-        for scenario, move in moves:
-            typer.echo(f"{scenario}: {move}")
+        for name, move in moves:
+            typer.echo(f"{name}: {move}")
     else:
         typer.echo(f"no curve moved by more than {100 * tolerance:g} %")
     if failed:

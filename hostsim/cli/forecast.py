@@ -15,8 +15,8 @@ from hostsim.expect import Find
 if TYPE_CHECKING:
     from hostsim.campaign.store import Store
     from hostsim.cli.option import Options
-    from hostsim.scenario.load import Scenario
     from hostsim.scenario.points import Plan
+    from hostsim.scenario.scenario import Scenario
 
 __all__ = ["Forecast", "dry_run_table", "forecast"]
 

@@ -13,13 +13,13 @@ from hostsim.errors import Fault, InputError
 __all__ = ["Cluster", "DryRun", "Jobs", "Options", "Quick", "Replications", "ResultsFolder", "Seed", "pairs", "percent"]
 
 Quick = Annotated[bool, typer.Option("--quick", help="Short runs and few replications, as the scenario says.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Root seed of all random streams.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Root seed of all random streams.")]
 Replications = Annotated[
     int | None,
-    typer.Option("--replications", metavar="N", help="Runs of each point, instead of the scenario's number."),
+    typer.Option("--replications", metavar="N", min=1, help="Runs of each point, instead of the scenario's number."),
 ]
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", metavar="N", help="Worker processes; one each processor by default.")
+    int | None, typer.Option("--jobs", metavar="N", min=1, help="Worker processes; one each processor by default.")
 ]
 Cluster = Annotated[
     str | None, typer.Option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler instead.")

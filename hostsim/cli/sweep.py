@@ -105,9 +105,10 @@ def reproduce(
     from hostsim.cli.forecast import dry_run_table
     from hostsim.cli.progress import Reporter
     from hostsim.report.scoreboard import is_accepted
+    from hostsim.scenario.selection import select
 
     if dry_run:
-        typer.echo(dry_run_table((scenario for scenario, _ in api.select()), options, sweep=True, expectations=True))
+        typer.echo(dry_run_table((scenario for scenario, _ in select()), options, sweep=True, expectations=True))
         return
     started = time.monotonic()
     with Reporter() as reporter:

@@ -1,0 +1,86 @@
+"""What a check is about: from names, files and patterns of claim ids to scenarios and the expectations asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+from collections.abc import Iterable
+from pathlib import Path
+
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.expect import Expectation, Ratio
+from hostsim.scenario.load import load
+from hostsim.scenario.published import shipped
+from hostsim.scenario.scenario import Scenario
+
+__all__ = ["cut", "select"]
+
+
+def select(*subjects: str | Path | Scenario) -> list[tuple[Scenario, frozenset[str]]]:
+    """What `check` means by its arguments: scenarios cut down to what is asked, and the names of the expectations asked for.
+
+    A scenario keeps, beside these, the expectations that they are computed from.
+
+    Raises:
+        InputError: a subject is no scenario, no file and no pattern that matches a claim.
+    """
+    if not subjects:
+        return [(scenario, frozenset(_names(scenario))) for scenario in map(load, shipped())]
+    loaded: dict[str, Scenario] = {}
+    asked: dict[str, set[str]] = {}
+    faults: list[Fault] = []
+    for subject in subjects:
+        if isinstance(subject, str) and _is_pattern(subject):
+            matches = [
+                (scenario, [name for name in _names(scenario) if fnmatch.fnmatchcase(name, subject)])
+                for scenario in map(load, shipped())
+            ]
+            if not any(names for _, names in matches):
+                known = [*shipped(), *(name for scenario, _ in matches for name in _names(scenario))]
+                faults.append(
+                    Fault(
+                        "no scenario and no claim of a shipped scenario has this name",
+                        given=repr(subject),
+                        allowed="a scenario, a file, or a pattern of claim ids",
+                        nearest=nearest_name(subject, known),
+                    )
+                )
+        else:
+            scenario = load(subject) if isinstance(subject, str | Path) else subject
+            matches = [(scenario, _names(scenario))]
+        for scenario, names in matches:
+            if names:
+                key = str(scenario.file)
+                loaded.setdefault(key, scenario)
+                asked.setdefault(key, set()).update(names)
+    if faults:
+        raise InputError(faults)
+    return [(cut(loaded[key], asked[key]), frozenset(asked[key])) for key in loaded]
+
+
+def cut(scenario: Scenario, names: Iterable[str]) -> Scenario:
+    """The scenario with the named expectations and those that they are computed from, and no others."""
+    known = {expectation.name: expectation for expectation in scenario.expectations}
+    needed: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            waiting += _parts(known[name])
+    return dataclasses.replace(
+        scenario, expectations=tuple(entry for entry in scenario.expectations if entry.name in needed)
+    )
+
+
+def _is_pattern(subject: str) -> bool:
+    return subject not in shipped() and not Path(subject).exists() and not subject.endswith((".yaml", ".yml"))
+
+
+def _names(scenario: Scenario) -> list[str]:
+    return [expectation.name for expectation in scenario.expectations]
+
+
+def _parts(expectation: Expectation) -> list[str]:
+    form = expectation.form
+    return [part for part in (form.of, form.to) if isinstance(part, str)] if isinstance(form, Ratio) else []

@@ -1,0 +1,240 @@
+"""The command line does what its help says: output, files, exit statuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pandas as pd
+import pytest
+
+from hostsim.metrics import CATALOGUE
+
+FIELDS = ["claim", "scenario", "unit", "published", "value", "ci_low", "ci_high", "low", "high", "verdict", "known"]
+
+
+def test_help_answers_at_once_and_names_every_command(cli):
+    """Nobody waits for help; a command exists when it is built."""
+    started = time.monotonic()
+    done = subprocess.run([sys.executable, "-m", "hostsim", "--help"], capture_output=True, text=True, check=True)
+    assert time.monotonic() - started < 3.0  # 0.15 s alone; the machine may be busy
+    commands = done.stdout.split("Commands:")[1].split()
+    for command in ("list", "show", "run", "check", "reproduce", "plot", "report", "metrics", "schema"):
+        assert command in commands
+        assert cli(command, "--help").exit_code == 0
+
+
+def test_list_names_the_shipped_scenarios_with_their_questions(cli):
+    """A user finds a scenario to start from."""
+    done = cli("list")
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["scenario", "points", "expectations", "question"]
+    assert len(lines) > 1
+    assert all(line.endswith("?") for line in lines[1:])
+
+
+def test_show_tells_points_and_settings_with_their_origin(cli, tiny):
+    """What is in force, and who says so."""
+    done = cli("show", tiny, "--set", "traffic.stream.packet_size=300 B", "--axis", "receivers=1..5:2")
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert ["traffic.stream.packet_size", "300", "B", "--set"] in rows
+    assert ["run.length", "100", "ms", "tiny.yaml:9"] in rows
+    assert any(row[:1] == ["host.advanced.Cpu.Quantum"] and row[-1] == "default" for row in rows)
+    assert "points: 6, 12 runs of 0.1 s" in done.stdout
+
+
+def test_show_copy_puts_the_file_here_once(cli, tmp_path, monkeypatch):
+    """A copy is for editing, so an existing file is never overwritten."""
+    monkeypatch.chdir(tmp_path)
+    name = cli("list").stdout.splitlines()[1].split()[0]
+    assert cli("show", name, "--copy").stdout.strip() == f"{name}.yaml"
+    assert (tmp_path / f"{name}.yaml").read_text().count(f"scenario: {name}") == 1
+    again = cli("show", name, "--copy")
+    assert again.exit_code == 2
+    assert "not overwritten" in again.stderr
+
+
+def test_metrics_prints_the_whole_catalogue_as_text_and_as_json(cli):
+    """Every measure has a unit and a meaning."""
+    rows = json.loads(cli("metrics", "--json").stdout)
+    assert [row["metric"] for row in rows] == list(CATALOGUE)
+    assert all(row["unit"] and row["meaning"] for row in rows)
+    assert [line.split()[0] for line in cli("metrics").stdout.splitlines()[1:]] == list(CATALOGUE)
+
+
+def test_schema_is_json_for_editors(cli):
+    """It describes the keys that a scenario may have."""
+    schema = json.loads(cli("schema").stdout)
+    assert {"scenario", "sweep", "expect"} <= schema["properties"].keys()
+
+
+def test_run_writes_table_figures_and_says_which_files(cli, tiny):
+    """Data to stdout, progress to stderr; a second run adds nothing and takes what is there."""
+    done = cli("run", tiny, "--jobs", "1", "--quick")
+    assert done.exit_code == 0, done.output
+    files = [Path(line) for line in done.stdout.splitlines()]
+    assert [file.name for file in files] == ["table.parquet", "table.csv", "results.json", "cpu.svg", "cpu.png"]
+    assert all(file.parts[:2] == ("results", "tiny") for file in files)
+    table = pd.read_parquet(files[0])
+    assert list(zip(table["receivers"], table["rate"], strict=True)) == [
+        (1, "2 kpps"),
+        (1, "5 kpps"),
+        (2, "2 kpps"),
+        (2, "5 kpps"),
+    ]
+    with files[1].open(newline="") as file:
+        assert [float(row["host_cpu"]) for row in csv.DictReader(file)] == list(table["host_cpu"])
+    before = {file: file.read_bytes() for file in files}
+    again = cli("run", tiny, "--jobs", "1", "--quick")
+    assert "4 from the results folder" in again.stderr
+    assert {file: file.read_bytes() for file in files} == before
+
+
+def test_run_takes_overrides_axes_and_another_folder(cli, tiny):
+    """A sweep is changed without editing its file."""
+    options = ("--set", "traffic.stream.packet_size=300 B", "--axis", "receivers=1", "--axis", "rate=1 kpps,3 kpps")
+    done = cli("run", tiny, "--quick", "--jobs", "1", "-o", "here", *options)
+    assert done.exit_code == 0, done.output
+    assert list(pd.read_parquet("here/table.parquet")["rate"]) == ["1 kpps", "3 kpps"]
+    assert not Path("results/tiny").exists()
+
+
+def test_run_with_replications_and_seed(cli, tiny):
+    """The common options reach the runs."""
+    assert cli("run", tiny, "--quick", "--jobs", "1", "--replications", "2", "--seed", "7").exit_code == 0
+    table = pd.read_parquet("results/tiny/table.parquet")
+    assert (list(table["replication"]), set(table["seed"])) == ([0, 1] * 4, {7})
+
+
+def test_a_dry_run_says_what_is_missing_and_runs_nothing(cli, tiny):
+    """The estimate comes from what is stored, or from a few short tries that are not kept."""
+    header, row = cli("run", tiny, "--quick", "--dry-run").stdout.splitlines()
+    assert header.split()[:5] == ["scenario", "points", "runs", "stored", "missing"]
+    assert row.split()[:5] == ["tiny", "4", "4", "0", "4"]
+    assert not Path("results").exists()
+    cli("run", tiny, "--quick", "--jobs", "1")
+    assert cli("run", tiny, "--quick", "--dry-run").stdout.splitlines()[1].split()[:6] == [
+        "tiny",
+        "4",
+        "4",
+        "4",
+        "0",
+        "none",
+    ]
+    assert "up to" in cli("check", tiny, "--dry-run").stdout
+
+
+def test_a_failed_point_is_a_row_and_the_exit_status_says_so(cli, tiny, monkeypatch):
+    """A sweep goes on past a point that breaks, and ends with 3."""
+    import hostsim.campaign.simulate as module
+
+    genuine = module.simulate
+
+    def broken(spec, *, axes, **rest):
+        if axes == {"receivers": 2, "rate": "5 kpps"}:
+            raise RuntimeError("a law was broken")
+        return genuine(spec, axes=axes, **rest)
+
+    monkeypatch.setattr(module, "simulate", broken)
+    done = cli("run", tiny, "--quick", "--jobs", "1")
+    assert done.exit_code == 3
+    assert "failed: RuntimeError: a law was broken" in done.stderr
+    table = pd.read_parquet("results/tiny/table.parquet")
+    assert [bool(error) for error in table["error"]] == [False, False, False, True]
+    page = Path(cli("report", "tiny").stdout.strip()).read_text()
+    assert "1 of 4 runs failed" in page
+    monkeypatch.undo()
+
+
+def test_check_prints_value_interval_band_and_verdict(cli, tiny):
+    """A name that is asked alone brings what it is computed from, and only itself is shown."""
+    done = cli("check", tiny, "--jobs", "1")
+    assert done.exit_code == 0, done.output
+    header, *rows = done.stdout.splitlines()
+    assert header.split() == ["claim", "published", "value", "interval", "band", "verdict"]
+    assert [row.split("  ")[0] for row in rows] == ["nothing lost", "room", "room ratio"]
+    assert [row.split()[-1] for row in rows] == ["pass", "pass", "pass"]
+
+
+def test_check_json_is_strict_and_complete(cli, tiny):
+    """Programs read it; the fields are those of the design."""
+    rows = json.loads(cli("check", tiny, "--jobs", "1", "--quick", "--json").stdout, parse_constant=pytest.fail)
+    assert [list(row) for row in rows] == [FIELDS] * 3
+    assert [(row["claim"], row["verdict"], row["ci_low"]) for row in rows] == [
+        ("nothing lost", "pass?", None),
+        ("room", "pass?", None),
+        ("room ratio", "pass?", None),
+    ]
+
+
+def test_check_fails_when_an_expectation_does(cli, tiny):
+    """CI is told, in the exit status and in JUnit."""
+    tiny.write_text(tiny.read_text().replace("between: [3, 3]", "between: [1, 2]"))
+    done = cli("check", tiny, "--jobs", "1", "--junit", "junit.xml")
+    assert done.exit_code == 1
+    suite = ET.parse("junit.xml").getroot().find("testsuite")  # noqa: S314  our own text
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "1")
+
+
+def test_check_against_an_earlier_run(cli, tiny):
+    """The same code moves nothing; another host moves curves, which are named."""
+    assert cli("run", tiny, "--jobs", "1").exit_code == 0
+    same = cli("check", tiny, "--jobs", "1", "--against", "results")
+    assert (same.exit_code, same.stdout) == (0, "no curve moved by more than 2 %\n")
+    tiny.write_text(tiny.read_text().replace("packet_size: 200 B", "packet_size: 1400 B"))
+    moved = cli("check", tiny, "--jobs", "1", "--against", "results", "--tolerance", "0.1 %")
+    assert moved.exit_code == 1
+    assert "guest_cpu at receivers=1, rate=2 kpps" in moved.stdout
+    rows = json.loads(
+        cli("check", tiny, "--jobs", "1", "--against", "results", "--json").stdout, parse_constant=pytest.fail
+    )
+    assert {"scenario", "metric", "unit", "at", "before", "after", "low", "high"} == set(rows[0])
+    other = cli("check", tiny, "--jobs", "1", "--quick", "--against", "results")
+    assert other.exit_code == 2
+    assert "another fidelity" in other.stderr
+
+
+def test_plot_and_report_draw_from_a_folder_without_running(cli, tiny):
+    """What was run is enough."""
+    cli("run", tiny, "--jobs", "1", "--quick")
+    tiny.unlink()
+    drawn = cli("plot", "results/tiny")
+    assert [Path(line).name for line in drawn.stdout.splitlines()] == ["cpu.svg", "cpu.png"]
+    report = cli("report", "tiny", "-o", "page.html")
+    assert report.stdout.strip() == "page.html"
+    assert "Does it run?" in Path("page.html").read_text()
+
+
+def test_ctrl_c_ends_with_130_and_keeps_what_is_finished(tiny):
+    """The same command goes on from there."""
+    command = [
+        sys.executable,
+        "-m",
+        "hostsim",
+        "run",
+        str(tiny),
+        "--jobs",
+        "1",
+        "--replications",
+        "400",
+        "--axis",
+        "rate=5 kpps",
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    runs = Path("results/runs")
+    deadline = time.monotonic() + 30
+    while not list(runs.rglob("*.parquet")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    _, words = process.communicate(timeout=30)
+    assert process.returncode == 130, words
+    assert "Traceback" not in words
+    assert list(runs.rglob("*.parquet"))

@@ -1,0 +1,140 @@
+"""Figures say what the table says, with labels from the catalogue and what was published drawn on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hostsim.errors import InputError
+from hostsim.expect import At, Band, Expectation, FigureSpec, Find, Form, Verdict, VerdictState, Worst
+from hostsim.metrics import CATALOGUE
+from hostsim.plots.figure import axes_of, axis_label, draw, metric_label
+from hostsim.plots.style import as_svg, save
+
+LOSS = FigureSpec("loss", "receivers", "loss", ("split",))
+
+
+def table(rates: tuple[str, ...] = ("40 kpps",), replications: int = 3) -> pd.DataFrame:
+    """Loss of ten times the receivers by default, of as many when split; the replication is added."""
+    rows = [
+        {"point": f"{receivers}{split}{rate}", "replication": r, "seed": 1}
+        | {"receivers": receivers, "split": split, "rate": rate}
+        | dict.fromkeys(CATALOGUE, np.nan)
+        | {"loss": receivers * (1.0 if split == "1" else 10.0) + r, "flags": "", "error": ""}
+        for receivers in (1, 2, 4)
+        for split in ("0", "1")
+        for rate in rates
+        for r in range(replications)
+    ]
+    return pd.DataFrame(rows)
+
+
+def verdict(form: Form, low: float | None, high: float | None, published: str = "2") -> Verdict:
+    expectation = Expectation("a claim", form, Band(low, high), "VMs", published, is_claim=True)
+    return Verdict(expectation, "a scenario", 2.0, 1.9, 2.1, VerdictState.PASS)
+
+
+def find(at: Mapping[str, str | int]) -> Find:
+    return Find(largest=True, axis="receivers", start=1, stop=9, metric="loss", below=0.01, at=at)
+
+
+def test_axes_are_the_columns_between_key_and_measures():
+    """No list of axes is needed to read a table."""
+    assert axes_of(table()) == ["receivers", "split", "rate"]
+
+
+def test_each_combination_of_the_series_axes_is_one_line_through_the_means():
+    """A point is drawn at the mean of its replications."""
+    lines = {line.get_label(): line for line in draw(table(), LOSS).get_lines()}
+    assert list(lines) == ["split = 0", "split = 1"]
+    assert list(lines["split = 0"].get_xdata()) == [1, 2, 4]
+    assert list(lines["split = 0"].get_ydata()) == [11, 21, 41]
+
+
+def test_labels_come_from_the_catalogue_and_the_axes():
+    """Names and units are those of YAML and catalogue, not words of the plot's own."""
+    ax = draw(table(), LOSS)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("receivers", "loss (%)")
+    assert metric_label("guest_cpu") == "guest cpu (% of a vCPU)"
+    assert axis_label("rate", ["30 kpps", "40 kpps"]) == "rate (kpps)"
+    assert axis_label("rate", ["900 pps", "1 kpps"]) == "rate"
+
+
+def test_quantities_stand_at_their_numbers_and_other_text_side_by_side():
+    """``30 kpps`` and ``40 kpps`` are 10 apart; names are one apart."""
+    rates = draw(table(rates=("30 kpps", "40 kpps")), FigureSpec("f", "rate", "loss", ("split",), {"receivers": 2}))
+    assert list(rates.get_lines()[0].get_xdata()) == [30, 40]
+    names = draw(table(rates=("slow", "fast")), FigureSpec("f", "rate", "loss", ("split",), {"receivers": 2}))
+    assert list(names.get_lines()[0].get_xdata()) == [0, 1]
+    assert [tick.get_text() for tick in names.get_xticklabels()] == ["slow", "fast"]
+
+
+def test_an_axis_that_is_not_drawn_stands_at_its_first_value_or_where_the_figure_says():
+    """Rows of other points do not leak into a line."""
+    both = table(rates=("30 kpps", "40 kpps"))
+    both.loc[both["rate"] == "40 kpps", "loss"] += 100
+    assert list(draw(both, LOSS).get_lines()[0].get_ydata()) == [11, 21, 41]
+    fixed = FigureSpec("loss", "receivers", "loss", ("split",), {"rate": "40 kpps"})
+    assert list(draw(both, fixed).get_lines()[0].get_ydata()) == [111, 121, 141]
+
+
+def test_failed_runs_are_left_out():
+    """A failed run has no value and must not break the line."""
+    failing = table()
+    failing.loc[failing["replication"] > 0, "error"] = "Traceback"
+    assert list(draw(failing, LOSS).get_lines()[0].get_ydata()) == [10, 20, 40]
+
+
+def test_the_interval_is_a_band_and_one_replication_has_none():
+    """A band that nothing was measured for would be a lie."""
+    assert all(band.get_paths() for band in draw(table(), LOSS).collections)
+    assert not any(band.get_paths() for band in draw(table(replications=1), LOSS).collections)
+
+
+def test_a_published_threshold_is_drawn_over_its_own_series_with_its_number():
+    """The claim's number stands in the colour of the line it is about."""
+    ax = draw(table(), LOSS, published=[verdict(find({"split": "1", "rate": "40 kpps"}), 1.5, 2.5, "about 2")])
+    colours = {line.get_label(): line.get_color() for line in ax.get_lines()}
+    assert [(text.get_text(), text.get_color()) for text in ax.texts] == [("published about 2", colours["split = 1"])]
+
+
+def test_a_threshold_about_other_points_is_not_drawn():
+    """A claim at another rate says nothing about this figure."""
+    assert not draw(table(), LOSS, published=[verdict(find({"split": "1", "rate": "30 kpps"}), 1, 3)]).texts
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        At("loss", {"receivers": 2, "split": "0", "rate": "40 kpps"}),
+        Worst("loss", {"split": "0", "rate": "40 kpps"}, "receivers", (1, 2, 4)),
+    ],
+)
+def test_accepted_values_at_a_point_or_along_a_line_are_named_in_the_legend(form: Form):
+    """What was published is told from what was simulated."""
+    legend = draw(table(), LOSS, published=[verdict(form, 5.0, None, "at least 5")]).get_legend()
+    assert "published: at least 5 VMs" in [text.get_text() for text in legend.get_texts()]
+
+
+def test_unknown_names_are_input_errors_with_the_nearest_known():
+    """A figure is written by users."""
+    with pytest.raises(InputError) as caught:
+        draw(table(), FigureSpec("loss", "receiver", "los"))
+    assert [fault.nearest for fault in caught.value.faults] == ["receivers", "loss"]
+
+
+def test_the_same_table_gives_the_same_svg_with_text_as_text():
+    """Figures can be kept under version control."""
+    first, second = (as_svg(draw(table(), LOSS).get_figure(root=True)) for _ in range(2))
+    assert first == second
+    assert ">loss (%)</text>" in first
+    assert "<dc:date>" not in first
+
+
+def test_a_saved_figure_is_an_svg_and_a_png_and_nothing_else(tmp_path):
+    """No half-written file is left behind."""
+    save(draw(table(), LOSS).get_figure(root=True), tmp_path / "deep" / "loss")
+    assert sorted(path.name for path in (tmp_path / "deep").iterdir()) == ["loss.png", "loss.svg"]

@@ -1,0 +1,83 @@
+"""Small results to write, read and report on: two receivers' counts, one failed run, one verdict of each kind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from hostsim.expect import (
+    Always,
+    At,
+    Band,
+    Expectation,
+    FigureSpec,
+    Find,
+    Fit,
+    Form,
+    Ratio,
+    Verdict,
+    VerdictState,
+    Worst,
+)
+from hostsim.metrics import CATALOGUE
+from hostsim.report.folder import Assumption, Cost, Results, Setting
+
+AT_2 = At("loss", {"receivers": 2})
+
+
+def verdict(
+    name: str = "a.claim",
+    form: Form = AT_2,
+    band: tuple[float | None, float | None] = (1.0, 3.0),
+    value: float | None = 2.0,
+    interval: tuple[float | None, float | None] = (1.5, 2.5),
+    state: VerdictState = VerdictState.PASS,
+    *,
+    known: bool = False,
+    reason: str = "",
+    is_claim: bool = True,
+) -> Verdict:
+    expectation = Expectation(name, form, Band(*band), "%", "about 2", is_claim)
+    points = ({"receivers": 2, "value": 2.0, "low": 1.5},)
+    return Verdict(expectation, "small", value, *interval, state, known, reason, points, ("look at it",))
+
+
+VERDICTS = (
+    verdict("passes"),
+    verdict("fails", Find(True, "receivers", 1, 9, "loss", 0.01, {}), (1, 3), 5.0, (4.5, 5.5), VerdictState.FAIL),
+    verdict("open", Worst("loss", {}, "receivers", (1, 2)), (1, None), 1.1, (0.9, 1.3), VerdictState.OPEN),
+    verdict("missing", Ratio(None, "a", "b"), (1, 1), None, (None, None), VerdictState.MISSING, reason="no run"),
+    verdict("red", Fit("loss", "receivers", (1, 2), {}), state=VerdictState.FAIL, known=True, reason="no mechanism"),
+    verdict("mine", Always("loss", "receivers", (1, 2), True, {}), (None, 1), 1.0, (1.0, 1.0), is_claim=False),
+)
+
+
+def table() -> pd.DataFrame:
+    rows = [
+        {"point": f"p{receivers}", "replication": r, "seed": 1, "receivers": receivers}
+        | dict.fromkeys(CATALOGUE, np.nan)
+        | {"loss": float(receivers + r), "flags": "warm-up" if r == 2 else "", "error": ""}
+        for receivers in (1, 2)
+        for r in range(3)
+    ]
+    rows[-1] |= {"error": "Traceback <most recent>\n  a & b\nInvariantError: lost", "loss": np.nan}
+    made = pd.DataFrame(rows)
+    made.attrs |= {"units": {"loss": "%"}, "provenance": {"seed": "1"}}
+    return made
+
+
+def results(**changes: object) -> Results:
+    fields = {
+        "scenario": "small",
+        "question": "Is 1 < 2 & 3?",
+        "table": table(),
+        "figures": (FigureSpec("loss", "receivers", "loss"), FigureSpec("odd / name", "receivers", "loss")),
+        "verdicts": VERDICTS,
+        "settings": (Setting("Cpu.Quantum", "50", "a platform's default"),),
+        "assumptions": (Assumption("traffic.x.rate", "1 kpps", "not published", "1 kpps to 2 kpps"),),
+        "warnings": ("setting not modelled: Net.Y = 1",),
+        "provenance": {"seed": "1"},
+        "quick": True,
+        "cost": Cost(6, 12.0, 1000, 3.5),
+    }
+    return Results(**(fields | changes))

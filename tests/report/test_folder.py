@@ -1,0 +1,85 @@
+"""A results folder comes back as it was written, and says so when it cannot."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+from sample_results import VERDICTS, results, table
+
+from hostsim.errors import InputError, StoreError
+from hostsim.report.folder import as_csv, read, write
+
+
+def test_results_come_back_as_they_were_written(tmp_path):
+    """Everything but the records is kept: forms, tuples, units, attributes."""
+    written = results()
+    files = write(written, tmp_path)
+    kept = read(tmp_path)
+    pd.testing.assert_frame_equal(kept.table, written.table)
+    assert kept.table.attrs == written.table.attrs
+    assert kept.verdicts == VERDICTS
+    for name in (
+        "scenario",
+        "question",
+        "figures",
+        "settings",
+        "assumptions",
+        "warnings",
+        "provenance",
+        "quick",
+        "cost",
+    ):
+        assert getattr(kept, name) == getattr(written, name)
+    assert [file.name for file in files] == [
+        *("table.parquet", "table.csv", "results.json"),
+        *("loss.svg", "loss.png", "odd-name.svg", "odd-name.png"),
+    ]
+    assert all(file.is_file() for file in files)
+
+
+def test_the_facts_are_strict_json(tmp_path):
+    """Any program can read them."""
+    write(results(), tmp_path)
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    json.loads((tmp_path / "results.json").read_text(), parse_constant=refuse)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-x", "@cmd", "\tx"])
+def test_text_in_csv_is_never_a_formula(text):
+    """A spreadsheet that opens the table runs nothing."""
+    odd = table()
+    odd.loc[0, "flags"] = text
+    assert f"'{text}" in as_csv(odd)
+    assert "'-" not in as_csv(table().assign(loss=-1.0))
+
+
+def test_failed_runs_are_rows_of_their_own():
+    """The traceback is at hand."""
+    assert list(results().failed["point"]) == ["p2"]
+
+
+def test_an_unknown_figure_is_told_with_the_nearest():
+    """Names of figures are typed by people."""
+    with pytest.raises(InputError) as caught:
+        results().plot("los")
+    assert caught.value.faults[0].nearest == "loss"
+
+
+def test_a_folder_without_results_says_what_writes_them(tmp_path):
+    """The reader learns the next command."""
+    with pytest.raises(StoreError, match="hostsim run"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 1}', '{"format": 99}', '{"format": 1, "figures": 3}'])
+def test_a_damaged_folder_is_an_error_of_the_family(tmp_path, content):
+    """No traceback, whatever stands in the file."""
+    write(results(), tmp_path)
+    (tmp_path / "results.json").write_text(content)
+    with pytest.raises(StoreError):
+        read(tmp_path)

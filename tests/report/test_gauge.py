@@ -1,0 +1,48 @@
+"""The drawing of a verdict: inside its frame, whatever the numbers."""
+
+from __future__ import annotations
+
+import math
+from xml.etree import ElementTree as ET
+
+import pytest
+from sample_results import verdict
+
+from hostsim.report.gauge import WIDTH, gauge
+
+
+def shapes(*args, **kwargs) -> dict[str, list[dict[str, str]]]:
+    found: dict[str, list[dict[str, str]]] = {}
+    for shape in ET.fromstring(gauge(verdict(*args, **kwargs), state="pass")):  # noqa: S314  our own text
+        found.setdefault(f"{shape.tag}.{shape.get('class')}", []).append(dict(shape.attrib))
+    return found
+
+
+def test_a_value_in_its_band_is_drawn_inside_it():
+    """The picture says what the verdict says."""
+    drawn = shapes()
+    band, dot = drawn["rect.band"][0], drawn["circle.pass"][0]
+    assert float(band["x"]) < float(dot["cx"]) < float(band["x"]) + float(band["width"])
+
+
+def test_a_value_outside_is_drawn_outside():
+    """A failing value is seen to fail."""
+    drawn = shapes(value=9.0, interval=(8.5, 9.5))
+    band, dot = drawn["rect.band"][0], drawn["circle.pass"][0]
+    assert float(dot["cx"]) > float(band["x"]) + float(band["width"])
+
+
+def test_without_a_value_only_the_band_is_drawn():
+    """What was not measured is not drawn."""
+    assert set(shapes(value=None, interval=(None, None))) == {"line.axis", "rect.band"}
+
+
+@pytest.mark.parametrize("band", [(None, 1.0), (1.0, None), (0.0, 0.0), (None, None), (-1e9, 1e-9)])
+@pytest.mark.parametrize("value", [0.0, 1e12, -1e12, math.nan, None])
+def test_every_mark_lies_inside_the_frame(band, value):
+    """Open bands, single values and far outliers do not leave the picture."""
+    drawn = shapes(band=band, value=value, interval=(-math.inf, math.inf))
+    rect = drawn["rect.band"][0]
+    assert float(rect["x"]) >= 0
+    assert float(rect["x"]) + float(rect["width"]) <= WIDTH + 2
+    assert all(0 <= float(dot["cx"]) <= WIDTH for dot in drawn.get("circle.pass", []))

@@ -1,0 +1,99 @@
+"""The report is one file, needs nothing else, and shows what there is."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from sample_results import VERDICTS, results, table
+
+from hostsim.expect import FigureSpec
+from hostsim.plots.figure import draw
+from hostsim.plots.style import INK, as_svg
+from hostsim.report.page import inline, write_report
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class _Balance(HTMLParser):
+    """Collects the text, and the tags that are open: a page in balance leaves none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text = ""
+        self.ids: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.ids += [value for name, value in attrs if name == "id" and value]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.ids += [value for name, value in attrs if name == "id" and value]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    return write_report(path, [results(), results(scenario="another")]).read_text()
+
+
+def parsed(page: str) -> _Balance:
+    parser = _Balance()
+    parser.feed(page)
+    return parser
+
+
+def test_the_page_is_in_balance_and_no_id_stands_twice(page):
+    """Figures of several scenarios live on one page."""
+    balance = parsed(page)
+    assert balance.open == []
+    assert len(balance.ids) == len(set(balance.ids))
+
+
+def test_nothing_is_fetched_from_anywhere(page):
+    """It opens on a machine without a network."""
+    assert not re.search(r"(src|href)=\"(?!#)", page)
+    assert not re.search(r"@import|url\((?!#)|<script|<link", page)
+
+
+def test_every_claim_figure_setting_warning_and_failure_is_shown(page):
+    """What the reader must know stands there."""
+    text = parsed(page).text
+    for verdict in VERDICTS:
+        assert verdict.expectation.name in text
+    for words in ("loss (%)", "Cpu.Quantum", "a platform's default", "traffic.x.rate", "not published", "warm-up"):
+        assert words in text
+    assert "setting not modelled: Net.Y = 1" in text
+    assert "1 of 6 runs failed" in text
+    assert "8 of 12" in text
+
+
+def test_text_of_users_is_escaped(page):
+    """A question or a traceback is text, not markup."""
+    assert "Is 1 &lt; 2 &amp; 3?" in page
+    assert "Traceback &lt;most recent&gt;" in page
+
+
+def test_figures_take_the_ink_of_the_page():
+    """The same figure is readable on white and on black."""
+    svg = as_svg(draw(table(), FigureSpec("loss", "receivers", "loss")).get_figure(root=True))
+    placed = inline(svg, "x")
+    assert INK in svg
+    assert INK not in placed
+    assert "var(--ink)" in placed
+    assert set(re.findall(r'href="#([^"]*)"', placed)) <= set(re.findall(r'id="([^"]*)"', placed))
+
+
+def test_a_scenario_without_expectations_or_figures_has_a_page_too(tmp_path):
+    """A first sweep can be reported."""
+    bare = results(verdicts=(), figures=(), settings=(), assumptions=(), warnings=())
+    assert "Claims" not in parsed(write_report(tmp_path / "r.html", [bare]).read_text()).text

@@ -1,0 +1,93 @@
+"""What is shipped loads, is found from anywhere, and is inside the wheel."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import hostsim
+from hostsim.metrics import CATALOGUE
+from hostsim.scenario.load import load
+from hostsim.scenario.points import Fidelity, points
+from hostsim.scenario.published import claims, known_red, shipped
+
+PACKAGE = Path(hostsim.__file__).parent
+ROOT = PACKAGE.parent
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_shipped_scenario_loads_under_its_own_name_from_any_folder(name, tmp_path, monkeypatch):
+    """No shipped scenario has a fault; its file is called what it is called."""
+    monkeypatch.chdir(tmp_path)
+    scenario = load(name)
+    assert scenario.name == name
+    assert scenario.question.endswith("?")
+    assert points(scenario, Fidelity(quick=True)).tasks
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_shipped_scenario_expects_claims_as_published_and_draws_what_there_is(name):
+    """Claims are those of the scoreboard with its bands; figures name measures and axes."""
+    scenario = load(name)
+    for expectation in scenario.expectations:
+        if expectation.is_claim:
+            claim = claims()[expectation.name]
+            assert (expectation.band, expectation.unit, expectation.published) == (
+                claim.band,
+                claim.unit,
+                claim.published,
+            )
+    for figure in scenario.figures:
+        assert figure.y in CATALOGUE
+        assert {figure.x, *figure.series, *figure.at} <= set(scenario.axes)
+
+
+def test_no_claim_is_checked_twice_and_known_red_ones_are_checked():
+    """Each row of the scoreboard has one scenario to answer for it."""
+    checked = [entry.name for name in shipped() for entry in load(name).expectations if entry.is_claim]
+    assert len(checked) == len(set(checked))
+    assert set(known_red()) <= set(checked)
+
+
+def test_no_module_knows_a_claim_or_a_scenario_by_name():
+    """No result can depend on which experiment is being reproduced."""
+    text = "\n".join(source.read_text(encoding="utf-8") for source in PACKAGE.rglob("*.py"))
+    assert [claim for claim in claims() if claim in text] == []
+    assert [file.name for file in shipped().values() if file.name in text] == []
+
+
+def test_the_wheel_takes_the_scenarios_along():
+    """The build puts them where an installed package looks for them."""
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["force-include"] == {"scenarios": "hostsim/shipped"}
+    assert wheel["packages"] == ["hostsim"]
+
+
+def test_an_installed_package_finds_them_without_a_checkout(tmp_path):
+    """The layout of the wheel, in a folder with nothing else in it."""
+    installed = tmp_path / "site" / "hostsim"
+    shutil.copytree(PACKAGE, installed, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "scenarios", installed / "shipped")
+    code = (
+        "import hostsim; from hostsim.scenario.published import shipped; print(hostsim.__file__); print(*shipped())\n"
+    )
+    code += "print(hostsim.load(next(iter(shipped()))).file)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": str(installed.parent)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    where, names, file = done.stdout.splitlines()
+    assert Path(where).parent == installed
+    assert names.split() == list(shipped())
+    assert Path(file).parent == installed / "shipped"
