@@ -67,7 +67,7 @@ def histogram_quantile(counts: NDArray[np.int64], edges_ps: NDArray[np.int64], s
     return float(edges_ps[bucket]) + inside * float(edges_ps[bucket + 1] - edges_ps[bucket])
 
 
-def mser5(values: NDArray[np.float64]) -> int:
+def mser5(values: NDArray[np.float64], most: int | None = None) -> int:
     """Where warm-up ends: the index of the first observation to keep, a multiple of 5.
 
     Observations are averaged in batches of five, Z_1 to Z_n; the cut d minimises the squared standard error of what is
@@ -78,13 +78,15 @@ def mser5(values: NDArray[np.float64]) -> int:
 
     Args:
         values: observations in order of time, shape (observations,); fewer than 30 are all kept.
+        most: greatest cut to consider, in observations; all of them when None.
     """
     batches = len(values) // MSER_BATCH
     means = np.asarray(values[: batches * MSER_BATCH], dtype=np.float64).reshape(batches, MSER_BATCH).mean(axis=1)
     if batches <= MSER_BATCH:
         return 0
     means -= means[0]  # a constant series becomes exact zeros, so that rounding cannot choose the cut
-    errors = [float(means[cut:].var()) / (batches - cut) for cut in range(batches - MSER_BATCH + 1)]
+    last = batches - MSER_BATCH if most is None else min(batches - MSER_BATCH, most // MSER_BATCH)
+    errors = [float(means[cut:].var()) / (batches - cut) for cut in range(last + 1)]
     return int(np.argmin(errors)) * MSER_BATCH
 
 

@@ -19,8 +19,10 @@ from hostsim.units import ps_to_seconds
 __all__ = ["simulate"]
 
 MOST_LENGTHENINGS = 2
-WARM_UP_COUNTERS = ("pcpu.busy_ps", "port.read", "queue.dropped", "port.split_dropped", "port.ring_dropped")
-"""What must have settled before the measured window starts."""
+SETTLED = (("pcpu.busy_ps",), ("port.read",), ("queue.dropped", "port.split_dropped", "port.ring_dropped"))
+"""What must have settled before the measured window starts; the counters of a group are added up."""
+SAME_LEVEL = 0.01
+"""Two means that differ by less than this share of the larger are one level, and noise chose between their cuts."""
 
 
 def simulate(
@@ -85,10 +87,22 @@ def simulate(
 
 
 def _warm_up(instants: NDArray[np.int64], series: Mapping[str, Series]) -> int:
-    """Number of time slices to cut: the most that MSER-5 cuts from any of the measures that must have settled."""
+    """Number of time slices to cut: the most that MSER-5 cuts from any of the measures that must have settled.
+
+    MSER-5's error is itself an estimate, and noisy where few batches are left: on a level series a cut past the half is as
+    often chance as warm-up. Such a cut is believed when what it leaves has another level than what the best cut within the
+    first half leaves.
+    """
     widths = np.diff(instants)
-    cuts = [0]
-    for counter in WARM_UP_COUNTERS:
-        rates = np.diff(series[counter].values.sum(axis=1)) / widths
-        cuts.append(mser5(rates))
-    return max(cuts)
+    half = len(widths) // 2
+    most = 0
+    for counters in SETTLED:
+        rates = np.diff(sum(series[counter].values.sum(axis=1) for counter in counters)) / widths
+        cut = mser5(rates)
+        if cut > half:
+            early = mser5(rates, most=half)
+            levels = float(rates[early:].mean()), float(rates[cut:].mean())
+            if abs(levels[0] - levels[1]) <= SAME_LEVEL * max(levels):
+                cut = early
+        most = max(most, cut)
+    return most

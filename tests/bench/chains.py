@@ -13,7 +13,7 @@ from collections import deque
 import simpy
 
 from hostsim.engine.clock import Alarm, Clock
-from hostsim.engine.probe import LatencyLog, Probe
+from hostsim.engine.probe import Probe
 from hostsim.engine.ring import Ring
 from hostsim.engine.train import Train
 from hostsim.model.cpu.pcpu import Pcpu

@@ -1,0 +1,66 @@
+"""``make bench``: wall times of this machine into ``build/bench.json``, one flat object.
+
+Every figure is the median of three; hostsim and its peers take turns in one run, so that a machine whose speed drifts
+drifts for both.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from tests.bench import ns3
+from tests.bench.cases import CASES
+from tests.bench.chains import floor_us, hostsim_us
+
+TURNS = 3
+OUTPUT = Path("build/bench.json")
+
+
+def main() -> None:
+    OUTPUT.parent.mkdir(exist_ok=True)
+    figures: dict[str, float | None] = {}
+    chains = [(floor_us(), *hostsim_us()) for _ in range(TURNS)]
+    floor, ours, events = (median(column) for column in zip(*chains, strict=True))
+    figures |= {"floor_dispatch_us": floor, "hostsim_dispatch_us": ours, "hostsim_events_per_dispatch": events}
+    program = ns3.build(OUTPUT.parent)
+    for name, (receivers, _) in CASES.items():
+        turns = [
+            (_in_its_own_process(name, 1.0), ns3.deliveries_per_s(program, receivers, 40_000, 1.0) if program else None)
+            for _ in range(TURNS)
+        ]
+        figures |= {f"{name}.{key}": median(turn[key] for turn, _ in turns) for key in turns[0][0]}
+        theirs = [figure for _, figure in turns if figure is not None]
+        figures[f"{name}.ns3_deliveries_per_s"] = median(theirs) if theirs else None
+        figures[f"{name}.peak_rss_mib_10x"] = _in_its_own_process(name, 10.0)["peak_rss_mib"]
+    OUTPUT.write_text(json.dumps(figures, indent=2) + "\n")
+    _tell(figures)
+
+
+def _in_its_own_process(name: str, seconds: float) -> dict[str, float]:
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.bench.cases", name, str(seconds)], capture_output=True, text=True, check=True
+    )
+    return json.loads(run.stdout)
+
+
+def _tell(figures: dict[str, float | None]) -> None:
+    say: Callable[[str], None] = print
+    for key, value in figures.items():
+        say(f"{key:45} {'not measured' if value is None else f'{value:14.3f}'}")
+    floor, ours = figures["floor_dispatch_us"], figures["hostsim_dispatch_us"]
+    assert floor is not None
+    assert ours is not None
+    say(f"{'a dispatch, times the floor':45} {ours / floor:14.3f}")
+    for name in CASES:
+        ours, theirs = figures[f"{name}.deliveries_per_s"], figures[f"{name}.ns3_deliveries_per_s"]
+        if ours and theirs:
+            say(f"{name + ', times ns-3':45} {ours / theirs:14.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""Two points of the multicast experiment, timed. Run as a program, one case in its own process, it prints JSON."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+
+from hostsim.campaign.simulate import simulate
+from hostsim.scenario.load import load
+from hostsim.scenario.points import point_at
+
+CASES: dict[str, tuple[int, str]] = {"splitrx_20_default": (20, "0"), "splitrx_28_split": (28, "1")}
+"""Number of receivers, and whether the vNICs have receive contexts of their own; 40,000 packets a second."""
+
+
+def run(name: str, seconds: float) -> dict[str, float]:
+    """Figures of one case; wall times are of this run alone."""
+    receivers, split = CASES[name]
+    scenario = load("splitrx", {"run.length": f"{seconds} s"})
+    point = point_at(scenario, {"receivers": receivers, "split": split, "rate": "40 kpps"})
+    record = simulate(point.spec, point_id=point.id, axes=point.axes, seed=1, replication=0)
+    wall, simulated = float(record.facts["wall_s"]), float(record.facts["simulated_s"])
+    events, dispatches = int(record.facts["events"]), int(record.facts["dispatches"])
+    delivered = int(record.series["port.read"].values[-1].sum())
+    interrupts = sum(int(record.series[kind].values[-1].sum()) for kind in ("queue.interrupts", "guest.interrupts"))
+    return {
+        "dispatch_us": wall / dispatches * 1e6,
+        "events_per_dispatch": events / dispatches,
+        "events_per_packet": events / delivered,
+        "interrupts_per_s": interrupts / simulated,
+        "deliveries_per_s": delivered / wall,
+        "wall_per_sim_s": wall / simulated,
+        "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(sys.argv[1], float(sys.argv[2]))))
