@@ -1,11 +1,14 @@
-# hostsim: `make reproduce` runs everything that is published, `make test` the tests. Both set up .venv/ first.
+# hostsim: `make reproduce` runs everything that is published, `make test` the tests. Every target sets up .venv/ first.
+# Quick fidelity; FULL=1 for full. RESULTS=DIR for another results folder.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 RESULTS ?= results
 QUICK := $(if $(FULL),,--quick)
 
-.PHONY: setup reproduce test lint bench clean
+CHECK ?=
+
+.PHONY: setup reproduce check test lint bench clean
 
 setup: $(STAMP)
 
@@ -19,6 +22,9 @@ $(STAMP): requirements.lock pyproject.toml
 reproduce: setup
 	$(BIN)/hostsim reproduce $(QUICK) --results $(RESULTS)
 
+check: setup
+	$(BIN)/hostsim check $(QUICK) --results $(RESULTS) $(CHECK)
+
 test: setup
 	$(BIN)/python -m pytest -n auto
 
@@ -31,4 +37,4 @@ bench: setup
 	$(BIN)/python -m tests.bench
 
 clean:
-	rm -rf .venv build dist results
+	rm -rf .venv build dist $(RESULTS)
