@@ -78,7 +78,8 @@ class RunRecord:
             KeyError: the run has no such counter.
         """
         values = self.series[counter].values
-        return values[-1] - values[self.cut]
+        growth: NDArray[np.int64] = values[-1] - values[self.cut]
+        return growth
 
     def total(self, counter: str) -> int:
         """Growth of a counter over the measured window, summed over its entities; 0 where the run has no such counter."""
