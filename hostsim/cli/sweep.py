@@ -146,9 +146,9 @@ def plot(
     """Draw the figures of an earlier run; runs nothing."""
     from hostsim.report.folder import draw_figures, read
 
-    folder = _folder(subject, results)
-    for file in draw_figures(read(folder), folder):
-        typer.echo(file)
+    for folder in _folders(subject, results):
+        for file in draw_figures(read(folder), folder):
+            typer.echo(file)
 
 
 def report(
@@ -168,16 +168,19 @@ def report(
     from hostsim.report.folder import read
     from hostsim.report.page import write_report
 
-    folders = [_folder(subject, results) for subject in subjects]
+    folders = [folder for subject in subjects for folder in _folders(subject, results)]
     found = [read(folder) for folder in folders]
     title = found[0].scenario if len(found) == 1 else "hostsim report"
-    typer.echo(write_report(output or folders[0] / "report.html", found, title=title))
+    whole = Path(subjects[0]) if folders[0].parent == Path(subjects[0]) else folders[0]
+    typer.echo(write_report(output or whole / "report.html", found, title=title))
 
 
-def _folder(subject: str, results: Path) -> Path:
-    """The folder that is meant: as it stands, or that of a scenario below the results folder."""
-    below = results / subject
-    return below if below.is_dir() and not Path(subject, "results.json").is_file() else Path(subject)
+def _folders(subject: str, results: Path) -> list[Path]:
+    """The folders that are meant: this one, that of a scenario below the results folder, or all that stand in this one."""
+    for folder in (Path(subject), results / subject):
+        if (folder / "results.json").is_file():
+            return [folder]
+    return sorted(file.parent for file in Path(subject).glob("*/results.json")) or [Path(subject)]
 
 
 def _warn(found: Results) -> None:

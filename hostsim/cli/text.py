@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -23,7 +24,7 @@ def columns(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def verdict_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table whose last column is a verdict, in colour where stdout is a terminal."""
     lines = columns(headings, rows).splitlines()
-    if not sys.stdout.isatty():
+    if not sys.stdout.isatty() or "NO_COLOR" in os.environ:
         return "\n".join(lines)
     coloured = lines[:1]
     for line, row in zip(lines[1:], rows, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,8 +16,11 @@ from xml.etree import ElementTree as ET
 import pandas as pd
 import pytest
 
+import hostsim
 from hostsim.metrics import CATALOGUE
+from hostsim.scenario.published import shipped
 
+PACKAGE = Path(hostsim.__file__).parent
 FIELDS = ["claim", "scenario", "unit", "published", "value", "ci_low", "ci_high", "low", "high", "verdict", "known"]
 
 
@@ -211,6 +215,28 @@ def test_plot_and_report_draw_from_a_folder_without_running(cli, tiny):
     report = cli("report", "tiny", "-o", "page.html")
     assert report.stdout.strip() == "page.html"
     assert "Does it run?" in Path("page.html").read_text()
+    assert cli("report", "results").stdout.strip() == "results/report.html"
+
+
+def test_reproduce_runs_all_that_is_shipped_and_writes_one_report(tiny, tmp_path):
+    """On a package whose only scenario is the small one."""
+    installed = tmp_path / "site" / "hostsim"
+    shutil.copytree(PACKAGE, installed, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE.parent / "scenarios", installed / "shipped", ignore=shutil.ignore_patterns("examples"))
+    for file in shipped().values():
+        (installed / "shipped" / file.name).unlink(missing_ok=True)
+    (installed / "shipped" / "known_red.yaml").write_text("{}")
+    tiny.rename(installed / "shipped" / "tiny.yaml")
+    command = [sys.executable, "-m", "hostsim", "reproduce", "--quick", "--jobs", "1"]
+    environment = os.environ | {"PYTHONPATH": str(installed.parent)}
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    claims, costs, report = done.stdout.strip().split("\n\n")
+    assert [line.split()[-1] for line in claims.splitlines()[1:]] == ["pass?", "pass?", "pass?"]
+    assert costs.split()[:3] == ["scenario", "runs", "simulated"]
+    assert costs.splitlines()[1].split()[:2] == ["tiny", "5"]
+    assert "3 of 3" in (tmp_path / report).read_text()
+    assert (tmp_path / "results" / "tiny" / "table.parquet").is_file()
 
 
 def test_ctrl_c_ends_with_130_and_keeps_what_is_finished(tiny):
