@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from hostsim.errors import Fault, InputError
@@ -15,7 +14,7 @@ from hostsim.scenario.tree import Place, keys, show_value
 from hostsim.scenario.yaml import parse_value
 from hostsim.spec.quantity import UNITS, read_quantity
 
-__all__ = ["MOST_VALUES", "Axis", "is_same", "make_axis", "read_values"]
+__all__ = ["MOST_VALUES", "Axis", "make_axis", "meaning", "read_values"]
 
 MOST_VALUES = 100_000
 """Most values of an axis."""
@@ -37,35 +36,31 @@ class Axis:
     """For each value what every path is set to."""
     places: tuple[Place, ...]
     """For each value where it was written."""
+    index: Mapping[str, int] = field(repr=False, compare=False)
+    """Position of each value by what it means, see `meaning`."""
 
     def known(self, value: Scalar) -> Scalar:
         """The axis' own way to write a value; a value that it does not have comes back as it is."""
-        return next((own for own in self.values if is_same(own, value)), value)
+        index = self.index.get(meaning(value))
+        return value if index is None else self.values[index]
 
     def changes(self, value: Scalar, place: Place) -> list[Change]:
         """What a value of the axis, or another one that stands at ``place``, changes in a scenario."""
         step: tuple[Scalar, ...] = (value,) * len(self.paths)
-        if value in self.values:
-            index = self.values.index(value)
+        index = self.index.get(meaning(value))
+        if index is not None:
             step, place = self.steps[index], self.places[index]
         return [(keys(path), setting, place) for path, setting in zip(self.paths, step, strict=True)]
 
 
-def is_same(a: Scalar, b: Scalar) -> bool:
-    """True when two ways to write a value mean the same: ``1`` and ``"1"``, ``40 kpps`` and ``40000 pps``."""
-    if a == b or str(a) == str(b):
-        return isinstance(a, bool) == isinstance(b, bool)
-    left, right = _magnitude(a), _magnitude(b)
-    return left is not None and right is not None and left[0] == right[0] and math.isclose(left[1], right[1])
-
-
-def _magnitude(value: Scalar) -> tuple[str, float] | None:
+def meaning(value: Scalar) -> str:
+    """A text that two ways to write a value share: ``1`` and ``"1"``, ``40 kpps`` and ``40000 pps``."""
     for kind in UNITS if isinstance(value, str) else ():
         try:
-            return kind, read_quantity(value, kind)
+            return f"{read_quantity(value, kind):.12g} {kind}"
         except ValueError:
             continue
-    return None
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def make_axis(
@@ -81,6 +76,7 @@ def make_axis(
     Returns:
         The axis (None when there are faults) and faults: lists that do not fit the paths, values that stand twice.
     """
+    index: dict[str, int] = {}
     values: list[Scalar] = []
     steps: list[tuple[Scalar, ...]] = []
     places: list[Place] = []
@@ -93,15 +89,16 @@ def make_axis(
             message = "does not fit the paths of the axis"
         elif not isinstance(label, Scalar):
             allowed, message = "text or a number", "is not a value"
-        elif any(is_same(label, other) for other in values):
+        elif meaning(label) in index:
             allowed, message = "each value once", "stands twice"
         else:
+            index[meaning(label)] = len(values)
             values.append(label)
             steps.append(step)
             places.append(place)
             continue
         faults.append(Fault(message, f"sweep.{name}.values", show_value(value), allowed, "", place.file, place.line))
-    return (None if faults else Axis(paths, tuple(values), tuple(steps), tuple(places))), faults
+    return (None if faults else Axis(paths, tuple(values), tuple(steps), tuple(places), index)), faults
 
 
 def read_values(text: str, like: Iterable[Scalar]) -> list[Scalar]:

@@ -61,8 +61,10 @@ def _words(root: JsonSchema, node: JsonSchema) -> str:
     if "x-allowed" in node:
         return str(node["x-allowed"])
     if "anyOf" in node:
-        kinds = (_words(root, branch) for branch in node["anyOf"] if branch.get("type") != "null")
-        return " or ".join(dict.fromkeys(kinds))
+        kinds = dict.fromkeys(_words(root, branch) for branch in node["anyOf"] if branch.get("type") != "null")
+        if "a number" in kinds:
+            kinds.pop("an integer", None)
+        return " or ".join(kinds)
     choices = node.get("enum", [node["const"]] if "const" in node else [])
     if choices:
         return "one of " + ", ".join(map(str, choices)) if len(choices) > 1 else str(choices[0])
@@ -118,6 +120,9 @@ _MESSAGES = {
     "string_pattern_mismatch": "is not a name",
 }
 
+_BOUNDS = {"greater_than": "above", "greater_than_equal": "from", "less_than": "below", "less_than_equal": "up to"}
+"""How a bound is told of a quantity, whose schema is text."""
+
 
 def validate(model: type[Model], tree: Tree, at: KeyPath = (), data: Any = None) -> tuple[Model | None, list[Fault]]:
     """Reads a value with a model.
@@ -166,14 +171,18 @@ def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group
         known = _properties(root, node)
         return tree.fault(path, "unknown key", "one of " + ", ".join(known), nearest_name(str(path[-1]), known))
     message, allowed = _MESSAGES.get(error["type"], ""), allowed_at(model, inner)
+    given = None
     if error["type"] == "value_error":
         message, _, told = str(error["ctx"]["error"]).partition("|")
         allowed = told or allowed
+        given = "" if isinstance(tree.get(path), dict) else None
+    elif error["type"] in _BOUNDS and isinstance(tree.get(path), str):
+        allowed = f"{allowed}; {_BOUNDS[error['type']]} {next(iter(error['ctx'].values()))}"
     elif path and tree.get(path) is None and error["type"] != "missing":
         message = "has no value"
     elif len({e["type"] for e in group}) > 1 or not message:
         message = "does not fit"
-    return tree.fault(path, message, allowed)
+    return tree.fault(path, message, allowed, given=given)
 
 
 def _properties(root: JsonSchema, node: JsonSchema) -> list[str]:

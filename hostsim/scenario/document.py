@@ -118,7 +118,7 @@ class MulticastPart(Spec):
     """Bytes of data in a datagram."""
     rate: Rate | None = None
     """Datagrams in a second; not with ``process: replay``."""
-    arrivals: ArrivalsPart = ArrivalsPart()
+    arrivals: ArrivalsPart = Field(default_factory=ArrivalsPart)
     """How the datagrams are spaced; at a fixed interval where nothing is said."""
 
 
@@ -138,7 +138,7 @@ class RunPart(Spec):
     """Simulated time of a run, warm-up included; 3 s where nothing is said."""
     replications: Annotated[int, Field(ge=1, le=1000)] = 5
     """Runs of each point, each with random numbers of its own."""
-    quick: QuickPart = QuickPart()
+    quick: QuickPart = Field(default_factory=QuickPart)
     """What ``--quick`` does instead."""
 
 
@@ -147,7 +147,9 @@ class AxisPart(Spec):
 
     set: Names
     """Dotted path of what is varied; with several, all of them move together."""
-    values: Annotated[tuple[Value | tuple[Value, ...], ...], Field(min_length=1)]
+    values: Annotated[
+        tuple[Value | tuple[Value, ...], ...], Field(min_length=1, json_schema_extra={"x-allowed": "a list of values"})
+    ]
     """The values in the order of tables; with several paths a list for each step, or one value for all paths."""
 
 
@@ -293,7 +295,7 @@ class PointFile(Spec):
     """Name of a shipped platform (``esxi-5.0``), or a path to a platform file."""
     hardware: str
     """Name of a shipped server, or a path to a hardware file."""
-    host: HostPart = HostPart()
+    host: HostPart = Field(default_factory=HostPart)
     """Settings of the host."""
     network: dict[Name, VSwitchSpec]
     """Virtual switches by name."""
@@ -310,8 +312,8 @@ class ScenarioFile(PointFile):
     """Name of the scenario; nothing depends on it."""
     question: str
     """What the experiment answers, in one line."""
-    run: RunPart = RunPart()
-    """How long and how often each point is run."""
+    run: RunPart = Field(default_factory=RunPart)
+    """Length and number of the runs of each point."""
     sweep: dict[str, AxisPart] = Field(default_factory=dict)
     """Axes by name; crossed, the last one fastest."""
     figures: dict[Name, FigurePart] = Field(default_factory=dict)

@@ -177,9 +177,9 @@ class Reader:
         return ""
 
     def _bound(self, written: Any, unit: str, path: KeyPath) -> float | None:
-        """A number in the metric's unit."""
-        if written is None or isinstance(written, int | float):
-            return written
+        """A number in the metric's unit; nothing of a metric that is not known."""
+        if written is None or isinstance(written, int | float) or not unit:
+            return None if isinstance(written, str) else written
         kind, factor = _KINDS.get(unit.partition(" ")[0], ("", 1.0))
         if not kind:
             self._fault(

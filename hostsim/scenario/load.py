@@ -26,7 +26,7 @@ from hostsim.scenario.published import display_name, shipped
 from hostsim.scenario.resolve import Resolver, part_of
 from hostsim.scenario.scenario import RunSpec, Scenario, resolve_at
 from hostsim.scenario.setting import settings_in_force
-from hostsim.scenario.tree import Place, Tree, dotted, keys, unwrap
+from hostsim.scenario.tree import SETTINGS, Place, Tree, dotted, keys, unwrap
 from hostsim.scenario.yaml import KeyPath, parse_value
 from hostsim.spec.base import Spec
 from hostsim.spec.guest import GuestSpec
@@ -213,9 +213,28 @@ class _Loading:
                 part = None  # told when the point is made
             if part is not None and not part.faults:
                 fault = walk(model, part.tree, inner, key)
+        if fault is None and len(path) > 2 and path[-2] in SETTINGS:
+            fault = self._unknown_setting(resolver, path)
         if fault is None:
             return None
         return Fault(fault.message, fault.path, "", fault.allowed, fault.nearest, place.file, place.line)
+
+    def _unknown_setting(self, resolver: Resolver, path: KeyPath) -> Fault | None:
+        platform = resolver.tree.get(("platform",))
+        try:
+            spec = resolver.parts.platform(platform, ("platform",)).spec if isinstance(platform, str) else None
+        except InputError:
+            return None  # told when the point is made
+        if spec is None:
+            return None
+        table = getattr(spec, str(path[-2]))
+        known = [name.replace("ethernetX.", "ethernet0.") for name in table]
+        name = str(path[-1])
+        if name in known:
+            return None
+        return Fault(
+            "unknown setting", dotted(path), allowed="a setting the platform lists", nearest=nearest_name(name, known)
+        )
 
     # --- axes
 

@@ -62,7 +62,7 @@ class Bisection:
         ]
 
     def wants(self, done: Mapping[RecordKey, RunRecord]) -> list[Task]:
-        """One run for each replication that is not finished, less those that are under way: see `Search`."""
+        """The next run of each replication that is not finished: see `Search`."""
         tasks = []
         for replication in range(self._bench.replications):
             value = self._state(replication, done).next

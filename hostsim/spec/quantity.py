@@ -59,6 +59,8 @@ def read_quantity(text: Any, kind: str) -> float:
         ValueError: no number, no unit, a unit of another kind, or not finite; the text says what is allowed.
     """
     allowed = _allowed(kind)
+    if isinstance(text, int | float) and not isinstance(text, bool):
+        raise ValueError(f"has no unit|{allowed}")
     match = _TEXT.match(text) if isinstance(text, str) else None
     if match is None:
         raise ValueError(f"is not a {kind}|{allowed}")
@@ -84,24 +86,20 @@ def _reader(kind: str, convert: Callable[[float], int | float]) -> BeforeValidat
     return BeforeValidator(read)
 
 
-def _schema(kind: str, bound: str = "") -> WithJsonSchema:
+def _schema(kind: str) -> WithJsonSchema:
     units = "|".join(re.escape(unit) for unit in UNITS[kind])
-    return WithJsonSchema(
-        {"type": "string", "pattern": rf"^\s*{_NUMBER}\s*({units})\s*$", "x-allowed": _allowed(kind) + bound}
-    )
+    return WithJsonSchema({"type": "string", "pattern": rf"^\s*{_NUMBER}\s*({units})\s*$", "x-allowed": _allowed(kind)})
 
 
-Duration = Annotated[
-    int, _reader("duration", lambda s: round(s * SECOND)), Field(ge=0), _schema("duration", "; not below 0")
-]
+Duration = Annotated[int, _reader("duration", lambda s: round(s * SECOND)), Field(ge=0), _schema("duration")]
 """A length of time; becomes integer picoseconds."""
-Rate = Annotated[float, _reader("rate", float), Field(gt=0), _schema("rate", "; above 0")]
+Rate = Annotated[float, _reader("rate", float), Field(gt=0), _schema("rate")]
 """Packets or events in a second; becomes 1/s."""
-Size = Annotated[int, _reader("size", round), Field(ge=0), _schema("size", "; not below 0")]
+Size = Annotated[int, _reader("size", round), Field(ge=0), _schema("size")]
 """A number of bytes; becomes B."""
-Bandwidth = Annotated[float, _reader("bandwidth", float), Field(gt=0), _schema("bandwidth", "; above 0")]
+Bandwidth = Annotated[float, _reader("bandwidth", float), Field(gt=0), _schema("bandwidth")]
 """Bits in a second; becomes bit/s."""
-Frequency = Annotated[float, _reader("frequency", float), Field(gt=0), _schema("frequency", "; above 0")]
+Frequency = Annotated[float, _reader("frequency", float), Field(gt=0), _schema("frequency")]
 """A clock; becomes Hz."""
 Percent = Annotated[float, _reader("percent", float), _schema("percent")]
 """Percent; stays in percent."""

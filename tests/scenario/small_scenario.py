@@ -1,0 +1,71 @@
+"""A small scenario file that tests change one thing of, and records for searches to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from hostsim.record import RunRecord, Scalar, Series
+from hostsim.scenario.load import load
+from hostsim.scenario.scenario import Scenario
+
+TEXT = """\
+scenario: small
+question: What happens?
+platform: esxi-5.0
+hardware: dell-r810
+network:
+  vSwitch0: {uplinks: [vmnic0]}
+vms:
+  receiver:
+    count: 2
+    guest: rhel6
+    networks: [vSwitch0]
+    vmx: {ethernet0.emuRxMode: "0"}
+traffic:
+  stream: {kind: multicast, to: receiver, packet_size: 800 B, rate: 40 kpps}
+run: {length: 1 s, replications: 2, quick: {length: 500 ms, replications: 1}}
+sweep:
+  receivers: {set: vms.receiver.count, values: [1, 2]}
+  split: {set: vms.receiver.vmx.ethernet0.emuRxMode, values: ["0", "1"]}
+figures:
+  loss: {x: receivers, y: loss, series: split}
+expect:
+  - name: mine
+    metric: loss
+    at: {receivers: 2}
+    between: [0, 1 %]
+"""
+
+
+def changed(*changes: tuple[str, str]) -> str:
+    """The text with the first place of each old text replaced."""
+    text = TEXT
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    return text
+
+
+def load_text(
+    folder: Path,
+    *changes: tuple[str, str],
+    overrides: Mapping[str, str] | None = None,
+    axes: Mapping[str, str] | None = None,
+) -> Scenario:
+    """Loads the changed text from a file of its own."""
+    file = folder / "small.yaml"
+    file.write_text(changed(*changes), encoding="utf-8")
+    return load(file, overrides, axes)
+
+
+def record(key: tuple[str, int], axes: Mapping[str, Scalar], dropped: int, error: str | None = None) -> RunRecord:
+    """A run in which so many of a million packets were dropped."""
+    series = {
+        name: Series(("all",), np.array([[0], [value]], dtype=np.int64))
+        for name, value in (("flow.intended", 1_000_000), ("port.ring_dropped", dropped))
+    }
+    instants = np.array([0, 10**12], dtype=np.int64)
+    return RunRecord(key[0], key[1], 1, dict(axes), instants, series, {}, 0, error=error)

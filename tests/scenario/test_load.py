@@ -1,0 +1,649 @@
+"""Loading: what a scenario file comes to, and every fault in words that speak to its reader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hostsim.errors import InputError
+from hostsim.expect import Always, At, Band, Find, Ratio, Worst
+from hostsim.scenario.load import load
+from hostsim.scenario.points import Fidelity, points
+from hostsim.units import MS, SECOND
+from tests.scenario.small_scenario import changed, load_text
+
+METRICS = (
+    "host_cpu, guest_cpu, guest_cpu_per_10kpps, guest_ready, netpoll_cpu, splitrx_cpu, loss, loss_nic, loss_split, "
+    "loss_ring, loss_socket, delivered, latency_mean, latency_p50, latency_p95, latency_p99, nic_interrupts, "
+    "guest_interrupts, dispatches, preemptions"
+)
+
+
+@pytest.fixture(autouse=True)
+def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Faults name files from the working folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+def faults(tmp_path: Path, *changes: tuple[str, str], **options: dict[str, str]) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        load_text(tmp_path, *changes, **options)
+    return str(caught.value).splitlines()
+
+
+COUNT = "count: 2"
+SWEPT = "vms.receiver.count, v"
+RATE = "rate: 40 kpps"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(
+            "guest: rhel6",
+            "guest: rhel6\n    cuont: 2",
+            "small.yaml:11: vms.receiver.cuont: unknown key; given 2; allowed: one of count, guest, networks, vcpus, vmx, rx_ring; "
+            "did you mean 'count'?",
+            id="unknown key",
+        ),
+        pytest.param(
+            "platform:",
+            "plattform: x\nplatform:",
+            "small.yaml:3: plattform: unknown key; given 'x'; allowed: one of platform, hardware, host, network, vms, traffic, "
+            "scenario, question, run, sweep, figures, expect; did you mean 'platform'?",
+            id="unknown key at the top",
+        ),
+        pytest.param(
+            "40 kpps",
+            "40 kbps",
+            "small.yaml:14: traffic.stream.rate: has the unit 'kbps', which is not one of rate; given '40 kbps'; "
+            "allowed: a number and a unit of rate, one of pps, kpps, Mpps, /s",
+            id="wrong unit",
+        ),
+        pytest.param(
+            "40 kpps",
+            "40",
+            "small.yaml:14: traffic.stream.rate: has no unit; given 40; "
+            "allowed: a number and a unit of rate, one of pps, kpps, Mpps, /s",
+            id="no unit",
+        ),
+        pytest.param(
+            "40 kpps",
+            "-40 kpps",
+            "small.yaml:14: traffic.stream.rate: is too small; given '-40 kpps'; "
+            "allowed: a number and a unit of rate, one of pps, kpps, Mpps, /s; above 0",
+            id="negative rate",
+        ),
+        pytest.param(
+            COUNT,
+            "count: -2",
+            "small.yaml:9: vms.receiver.count: is too small; given -2; allowed: an integer 0..4096",
+            id="negative count",
+        ),
+        pytest.param(
+            COUNT,
+            "count: 2.5",
+            "small.yaml:9: vms.receiver.count: is not an integer; given 2.5; allowed: an integer 0..4096",
+            id="fraction",
+        ),
+        pytest.param(
+            COUNT,
+            "count: many",
+            "small.yaml:9: vms.receiver.count: is not an integer; given 'many'; allowed: an integer 0..4096",
+            id="text for a number",
+        ),
+        pytest.param(
+            COUNT, "count:", "small.yaml:9: vms.receiver.count: has no value; allowed: an integer 0..4096", id="nothing"
+        ),
+        pytest.param(
+            "question: What happens?\n", "", "small.yaml: question: is missing; allowed: text", id="missing key"
+        ),
+        pytest.param(
+            "    count: 2\n",
+            "    count: 2\n    count: 3\n",
+            "small.yaml:10: vms.receiver.count: duplicate key, already on line 9; allowed: each key once",
+            id="duplicate key",
+        ),
+        pytest.param(
+            "guest: rhel6",
+            "guest: ./rhel7.yaml",
+            "small.yaml:10: vms.receiver.guest: file not found; given './rhel7.yaml'; allowed: a file below .",
+            id="missing file",
+        ),
+        pytest.param(
+            "hardware: dell-r810",
+            "hardware: del-r810",
+            "small.yaml:4: hardware: unknown name; given 'del-r810'; allowed: one of dell-r810, or a path with a slash; "
+            "did you mean 'dell-r810'?",
+            id="unknown hardware",
+        ),
+        pytest.param(
+            SWEPT,
+            "vms.reciever.count, v",
+            "small.yaml:17: vms.reciever.count: there is no such path; allowed: one of receiver; did you mean 'receiver'?",
+            id="sweep over a group that is not there",
+        ),
+        pytest.param(
+            SWEPT,
+            "vms.receiver.cont, v",
+            "small.yaml:17: vms.receiver.cont: there is no such path; "
+            "allowed: one of count, guest, networks, vcpus, vmx, rx_ring; did you mean 'count'?",
+            id="sweep over a key that is not there",
+        ),
+        pytest.param(
+            SWEPT,
+            "host.advanced.Cpu.Quantm, v",
+            "small.yaml:17: host.advanced.Cpu.Quantm: unknown setting; allowed: a setting the platform lists; "
+            "did you mean 'Cpu.Quantum'?",
+            id="sweep over a setting that is not there",
+        ),
+        pytest.param(
+            SWEPT,
+            "hardware.nics.vmnic1.rx_ring, v",
+            "small.yaml:17: hardware.nics.vmnic1.rx_ring: there is no such path; allowed: one of vmnic0; did you mean 'vmnic0'?",
+            id="sweep over a NIC that is not there",
+        ),
+        pytest.param(
+            SWEPT,
+            "run.length, v",
+            "small.yaml:17: run.length: cannot be varied; "
+            "allowed: a path below platform, hardware, host, network, vms, traffic",
+            id="sweep over what cannot be varied",
+        ),
+        pytest.param(
+            SWEPT,
+            "platform.costs.context_switch.cycles, v",
+            "small.yaml:17: platform.costs.context_switch.cycles: is a cost; "
+            "allowed: no cost: one constant has one value for all experiments",
+            id="sweep over a cost",
+        ),
+        pytest.param(
+            "[1, 2]",
+            "[1, -2]",
+            "small.yaml:17: vms.receiver.count: is too small; given -2; allowed: an integer 0..4096",
+            id="value of an axis",
+        ),
+        pytest.param(
+            "[1, 2]", "[2, 2]", "small.yaml:17: sweep.receivers.values: stands twice; given 2; allowed: each value once",
+            id="value twice",
+        ),
+        pytest.param(
+            "[1, 2]",
+            "[[1, 1], 2]",
+            "small.yaml:17: sweep.receivers.values: does not fit the paths of the axis; given [1, 1]; "
+            "allowed: one value, not a list",
+            id="list for one path",
+        ),
+        pytest.param(
+            "[1, 2]", "[]", "small.yaml:17: sweep.receivers.values: has too few entries; given []; allowed: a list of values",
+            id="no values",
+        ),
+        pytest.param(
+            'emuRxMode: "0"',
+            'emuRxMode: "2"',
+            "small.yaml:12: vms.receiver.vmx.ethernet0.emuRxMode: is not one of the choices; given '2'; "
+            'allowed: one of "0", "1"',
+            id="vmx value",
+        ),
+        pytest.param(
+            'emuRxMode: "0"',
+            'emuRxMode: "0", ethernet0.coalescingParams: 50',
+            "small.yaml:12: vms.receiver.vmx.ethernet0.coalescingParams: is out of range; given 50; "
+            "allowed: with rbc: an integer 100..100000",
+            id="vmx value out of range",
+        ),
+        pytest.param(
+            'emuRxMode: "0"',
+            'emuRxMode: "0", ethernet0.emuRxMod: "0"',
+            "small.yaml:12: vms.receiver.vmx.ethernet0.emuRxMod: unknown setting; given '0'; "
+            "allowed: a setting the platform lists; did you mean 'ethernet0.emuRxMode'?",
+            id="unknown vmx key",
+        ),
+        pytest.param(
+            "networks: [vSwitch0]",
+            "networks: [vSwitch0]\n    vcpus: 2",
+            "small.yaml:12: vms.receiver.vcpus: is more than the model has: its guests have one vCPU; given 2; allowed: 1",
+            id="SMP guest",
+        ),
+        pytest.param(
+            "networks: [vSwitch0]",
+            "networks: [vSwitch1]",
+            "small.yaml:11: vms.receiver.networks: unknown virtual switch; given 'vSwitch1'; allowed: one of vSwitch0; "
+            "did you mean 'vSwitch0'?",
+            id="unknown switch",
+        ),
+        pytest.param(
+            "[vmnic0]",
+            "[vmnic1]",
+            "small.yaml:6: network.vSwitch0.uplinks: unknown physical NIC; given 'vmnic1'; allowed: one of vmnic0; "
+            "did you mean 'vmnic0'?",
+            id="unknown uplink",
+        ),
+        pytest.param(
+            "{uplinks: [vmnic0]}",
+            "{uplinks: [vmnic0]}\n  vSwitch1: {uplinks: [vmnic0]}",
+            "small.yaml:7: network.vSwitch1.uplinks: is already the uplink of vSwitch0; given ['vmnic0']; "
+            "allowed: a NIC of its own",
+            id="uplink of two switches",
+        ),
+        pytest.param(
+            "to: receiver",
+            "to: [receiver, sender]",
+            "small.yaml:14: traffic.stream.to: unknown group of VMs; given 'sender'; allowed: one of receiver",
+            id="unknown receiver",
+        ),
+        pytest.param(
+            "40 kpps",
+            "1.5 Mpps",
+            "small.yaml:14: traffic.stream.rate: is more than the wire carries; given '1.5 Mpps'; "
+            "allowed: below 1443418 pps, which is what vmnic0 has left at 866 B a frame",
+            id="more than the wire carries",
+        ),
+        pytest.param(
+            "800 B",
+            "1473 B",
+            "small.yaml:14: traffic.stream.packet_size: does not fit in a frame; given '1473 B'; "
+            "allowed: at most 1472 B: one frame at an MTU of 1500",
+            id="longer than a frame",
+        ),
+        pytest.param(
+            RATE,
+            f"{RATE}, arrivals: {{process: gamma}}",
+            "small.yaml:14: traffic.stream.arrivals: cv goes with process: gamma, and only with it; "
+            "allowed: process: gamma, cv: a number above 0",
+            id="gamma without cv",
+        ),
+        pytest.param(
+            RATE,
+            "arrivals: {process: replay, file: none.txt}",
+            "small.yaml:14: traffic.stream.arrivals.file: file not found; given 'none.txt'",
+            id="missing file of arrivals",
+        ),
+        pytest.param(
+            "y: loss",
+            "y: los",
+            f"small.yaml:20: figures.loss.y: unknown metric; given 'los'; allowed: one of {METRICS}; did you mean 'loss'?",
+            id="unknown metric",
+        ),
+        pytest.param(
+            "x: receivers",
+            "x: recievers",
+            "small.yaml:20: figures.loss.x: unknown axis; given 'recievers'; allowed: one of receivers, split; "
+            "did you mean 'receivers'?",
+            id="unknown axis",
+        ),
+        pytest.param(
+            "name: mine\n    metric: loss\n    at: {receivers: 2}\n    between: [0, 1 %]",
+            "claim: splitrx.defalt.40k\n    metric: loss\n    at: {receivers: 2}",
+            "small.yaml:22: expect[0].claim: unknown claim; given 'splitrx.defalt.40k'; allowed: an id of claims.csv; "
+            "did you mean 'splitrx.default.40k'?",
+            id="unknown claim",
+        ),
+        pytest.param(
+            "[0, 1 %]",
+            "[0, 1 s]",
+            "small.yaml:25: expect[0].between: has the unit 's', which is not one of percent; given '1 s'; "
+            "allowed: a number and a unit of percent, one of %; or a number in %",
+            id="bound in another unit",
+        ),
+        pytest.param(
+            "at: {receivers: 2}",
+            "at: {receivers: 5000}",
+            "small.yaml:22: vms.receiver.count: is too large; given 5000; allowed: an integer 0..4096",
+            id="point of an expectation",
+        ),
+        pytest.param(
+            "metric: loss\n    at: {receivers: 2}\n    between: [0, 1 %]",
+            "ratio: {of: mine, to: yours}\n    between: [0, 1]",
+            "small.yaml:23: expect[0].ratio.of: unknown expectation; given 'mine'; "
+            "allowed: the name of another expectation of this scenario\n"
+            "small.yaml:23: expect[0].ratio.to: unknown expectation; given 'yours'; "
+            "allowed: the name of another expectation of this scenario",
+            id="ratio of unknown expectations",
+        ),
+        pytest.param(
+            "metric: loss\n",
+            "metric: loss\n    r2: {metric: loss, against: receivers, values: [1, 2, 3]}\n",
+            "small.yaml:22: expect[0]: asks not exactly one thing; "
+            "allowed: one of metric (with at), find, ratio, worst, best, r2, always; has metric and r2",
+            id="two questions",
+        ),
+        pytest.param(
+            "  split: {set: vms.receiver.vmx.ethernet0.emuRxMode, values: [\"0\", \"1\"]}",
+            "  split: {set: vms.receiver.count, values: [3, 4]}",
+            "small.yaml:18: vms.receiver.count: is varied by receivers already; allowed: each path once",
+            id="path varied twice",
+        ),
+        pytest.param(
+            COUNT,
+            "count: {value: 2, assumed: no reason, range: [3, 4]}",
+            "small.yaml:9: vms.receiver.count: lies outside its own range; given 2; "
+            "allowed: low not above the value, high not below it",
+            id="assumption outside its range",
+        ),
+        pytest.param(
+            COUNT,
+            "count: {value: 2, assumed: no reason}",
+            "small.yaml:9: vms.receiver.count: is not a complete assumption; given a mapping; "
+            "allowed: value, assumed: reason, range: [low, high]",
+            id="assumption without range",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_input_says_what_is_wrong(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """File, line, path, value given, what is allowed, and the nearest known name, and nothing beside."""
+    assert faults(tmp_path, (old, new)) == expected.splitlines()
+
+
+def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+    """Faults of different kinds and sections come together, in the order of the file."""
+    told = faults(
+        tmp_path,
+        ("question: What happens?\n", ""),
+        (COUNT, "cuont: -2"),
+        ('emuRxMode: "0"', 'emuRxMode: "7"'),
+        ("to: receiver", "to: reciever"),
+        ("40 kpps", "40"),
+        ("[1, 2]", "[1, 5000]"),
+        ("y: loss", "y: los"),
+        ("at: {receivers: 2}", "at: {recievers: 2}"),
+    )
+    assert [line.split(": ")[:2] for line in told] == [
+        ["small.yaml", "question"],
+        ["small.yaml:7", "vms.receiver.count"],
+        ["small.yaml:8", "vms.receiver.cuont"],
+        ["small.yaml:11", "vms.receiver.vmx.ethernet0.emuRxMode"],
+        ["small.yaml:13", "traffic.stream.rate"],
+        ["small.yaml:13", "traffic.stream.to"],
+        ["small.yaml:16", "vms.receiver.count"],
+        ["small.yaml:19", "figures.loss.y"],
+        ["small.yaml:23", "expect[0].at.recievers"],
+    ]
+
+
+def test_faults_of_a_part_name_its_file(tmp_path: Path) -> None:
+    """A bad hardware file is told with its own lines, and rules between its keys are checked."""
+    hardware = tmp_path / "box.yaml"
+    hardware.write_text(
+        "hardware: box\n"
+        "cpu: {model: x, family: westmere, sockets: 1, cores: 4, clock: 2 GHz}\n"
+        "nics:\n"
+        "  vmnic0: {model: x, line_rate: 10 Gbit/s, node: 1, rx_ring: 512, driver: native, interrupt_interval: 50 us}\n",
+        encoding="utf-8",
+    )
+    told = faults(tmp_path, ("dell-r810", "./box.yaml"))
+    assert told[0].startswith("box.yaml:2: cpu.family: unknown processor family; given 'westmere'; allowed: one of ")
+    assert told[0].endswith("did you mean 'westmere-ex'?")
+    assert told[1:] == [
+        "box.yaml:4: nics.vmnic0.node: is not a node of this server; given 1; allowed: a NUMA node 0..0: one for each socket"
+    ]
+
+
+def test_a_platform_that_extends_itself_is_refused(tmp_path: Path) -> None:
+    """A chain of platforms ends."""
+    (tmp_path / "a.yaml").write_text("platform: a\nextends: ./b.yaml\n", encoding="utf-8")
+    (tmp_path / "b.yaml").write_text("platform: b\nextends: ./a.yaml\n", encoding="utf-8")
+    assert faults(tmp_path, ("esxi-5.0", "./a.yaml")) == [
+        "b.yaml:2: extends: extends itself; given './a.yaml'; allowed: a platform that does not lead back here"
+    ]
+
+
+def test_a_platform_is_laid_over_its_parent_key_by_key(tmp_path: Path) -> None:
+    """A delta changes one default and keeps range, meaning and everything else."""
+    (tmp_path / "own.yaml").write_text(
+        "platform: own\nextends: esxi-5.0\nadvanced: {Net.MaxPortRxQueueLen: {default: 40}}\n", encoding="utf-8"
+    )
+    scenario = load_text(tmp_path, ("platform: esxi-5.0", "platform: ./own.yaml"))
+    spec, _ = scenario.spec(scenario.first(), SECOND)
+    assert spec.settings.port_rx_queue == 40
+    (row,) = [row for row in scenario.settings if row.name == "host.advanced.Net.MaxPortRxQueueLen"]
+    assert (row.value, row.origin) == ("40", "own default")
+    told = faults(
+        tmp_path,
+        ("platform: esxi-5.0", "platform: ./own.yaml"),
+        ("network:", "host: {advanced: {Net.MaxPortRxQueueLen: 501}}\nnetwork:"),
+    )
+    assert told[0].startswith(
+        "small.yaml:5: host.advanced.Net.MaxPortRxQueueLen: is out of range; given 501; allowed: "
+    )
+
+
+def test_a_missing_scenario_names_the_nearest(tmp_path: Path) -> None:
+    """By name among the shipped ones, by path among the files beside it."""
+    (tmp_path / "mine.yaml").write_text(changed(), encoding="utf-8")
+    shipped = "a path, or one of splitrx, first-sweep"
+    for given, expected in (
+        ("splitrxx", f"unknown scenario; given 'splitrxx'; allowed: {shipped}; did you mean 'splitrx'?"),
+        ("min.yaml", f"file not found; given min.yaml; allowed: {shipped}; did you mean 'mine.yaml'?"),
+    ):
+        with pytest.raises(InputError) as caught:
+            load(given)
+        assert str(caught.value) == expected
+
+
+def test_overrides_win_and_keep_their_origin(tmp_path: Path) -> None:
+    """`--set` reaches keys, settings and the inside of parts, and the settings say so."""
+    overrides = {
+        "traffic.stream.rate": "50 kpps",
+        "host.advanced.Net.MaxPortRxQueueLen": "100",
+        "hardware.nics.vmnic0.rx_ring": "1024",
+        "vms.receiver.guest.napi_budget": "32",
+    }
+    scenario = load_text(tmp_path, overrides=overrides)
+    spec, _ = scenario.spec(scenario.first(), SECOND)
+    assert spec.traffic["stream"].rate == 50_000
+    assert spec.settings.port_rx_queue == 100
+    assert spec.hardware.nics["vmnic0"].rx_ring == 1024
+    assert spec.vms[0].guest.napi_budget == 32
+    origins = {row.name: (row.value, row.origin) for row in scenario.settings}
+    assert {name: origins[name] for name in overrides} == {name: (text, "--set") for name, text in overrides.items()}
+    assert origins["host.advanced.Cpu.Quantum"] == ("50", "esxi-5.0 default")
+    assert origins["vms.receiver.count"] == ("1, 2", "axis receivers")
+    assert origins["traffic.stream.packet_size"] == ("800 B", "small.yaml:14")
+    assert "hardware.nics.vmnic0.rx_ring" not in {assumption.path for assumption in scenario.assumptions}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (
+            {"vms.receiver.cont": "5"},
+            (
+                "--set: vms.receiver.cont: there is no such path; "
+                "allowed: one of count, guest, networks, vcpus, vmx, rx_ring; did you mean 'count'?"
+            ),
+        ),
+        (
+            {"hardware.nics.vmnic0.rx_ring": "0"},
+            "--set: hardware.nics.vmnic0.rx_ring: is too small; given 0; allowed: an integer 1..65536",
+        ),
+        (
+            {"vms.receiver.vmx.ethernet0.emuRxMode": "3"},
+            '--set: vms.receiver.vmx.ethernet0.emuRxMode: is not one of the choices; given 3; allowed: one of "0", "1"',
+        ),
+        (
+            {"traffic.stream.rate": "&x 1"},
+            "--set: traffic.stream.rate: anchors are not read; given '&x 1'; allowed: the value itself",
+        ),
+    ],
+)
+def test_bad_overrides_are_told_like_bad_keys(tmp_path: Path, overrides: dict[str, str], expected: str) -> None:
+    """The option stands where the file and line stand else."""
+    assert faults(tmp_path, overrides=overrides) == [expected]
+
+
+def test_setting_what_an_axis_varies_pins_the_axis(tmp_path: Path) -> None:
+    """The value that was set is the only one left of the axis."""
+    scenario = load_text(tmp_path, overrides={"vms.receiver.count": "7"})
+    assert {name: axis.values for name, axis in scenario.axes.items()} == {"receivers": (7,), "split": ("0", "1")}
+
+
+def test_axes_can_be_given_anew_or_added(tmp_path: Path) -> None:
+    """By name for those of the file, by path for others; text stays text where the file has text."""
+    scenario = load_text(
+        tmp_path, axes={"receivers": "1..9:4,20", "split": "1,0", "traffic.stream.rate": "10..30:10 kpps"}
+    )
+    assert {name: axis.values for name, axis in scenario.axes.items()} == {
+        "receivers": (1, 5, 9, 20),
+        "split": ("1", "0"),
+        "traffic.stream.rate": ("10 kpps", "20 kpps", "30 kpps"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("axes", "expected"),
+    [
+        (
+            {"recievers": "1,2"},
+            ("--axis: recievers: unknown axis; allowed: an axis of the scenario or a dotted path; axes: receivers, split; "
+            "did you mean 'receivers'?"),
+        ),
+        ({"vms.receiver.count": "1,2"}, "--axis: vms.receiver.count: is varied already; allowed: --axis receivers=..."),
+        ({"receivers": "0..5000:2500"}, "--axis: vms.receiver.count: is too large; given 5000; allowed: an integer 0..4096"),
+        (
+            {"receivers": "3..1"},
+            ("--axis: receivers: is not a range; given '3..1'; "
+            "allowed: start..stop:step with start not above stop, a step above 0, at most 100000 values"),
+        ),
+        (
+            {"receivers": "1,,2"},
+            ("--axis: receivers: is not a list of values; given '1,,2'; "
+            "allowed: values with commas between, or start..stop:step"),
+        ),
+    ],
+)  # fmt: skip
+def test_bad_axes_are_told_like_bad_keys(tmp_path: Path, axes: dict[str, str], expected: str) -> None:
+    """Unknown names, paths that are varied already, values that may not stand there, ranges that are none."""
+    assert faults(tmp_path, ("- name: mine", "- name: other"), axes=axes)[:1] == [expected]
+
+
+def test_linked_paths_move_together(tmp_path: Path) -> None:
+    """An axis with two paths takes lists, and goes by their values."""
+    scenario = load_text(
+        tmp_path,
+        (
+            "{set: vms.receiver.count, values: [1, 2]}",
+            "{set: [vms.receiver.count, traffic.stream.rate], values: [[1, 10 kpps], [2, 20 kpps]]}",
+        ),
+        ("at: {receivers: 2}", "at: {receivers: '2, 20 kpps'}"),
+    )
+    specs = [
+        scenario.spec({**scenario.first(), "receivers": value}, SECOND)[0]
+        for value in scenario.axes["receivers"].values
+    ]
+    assert [(spec.vms[0].count, spec.traffic["stream"].rate) for spec in specs] == [(1, 10_000), (2, 20_000)]
+
+
+def test_platform_hardware_and_guests_are_axes_like_any_other(tmp_path: Path) -> None:
+    """A part is varied by its name."""
+    (tmp_path / "slow.yaml").write_text(
+        "guest: slow\nnapi_budget: 8\nrx_ring: 128\nsocket_buffer: 100 kB\nsocket_overhead: 500 B\ntimer_period: 10 ms\n"
+        "applications: {udp_sink: {cycles: 1, source: a test}}\n",
+        encoding="utf-8",
+    )
+    scenario = load_text(tmp_path, axes={"vms.receiver.guest": "rhel6, ./slow.yaml"})
+    at = scenario.first()
+    budgets = [
+        scenario.spec({**at, "vms.receiver.guest": name}, SECOND)[0].vms[0].guest.napi_budget
+        for name in ("rhel6", "./slow.yaml")
+    ]
+    assert budgets == [64, 8]
+
+
+def test_settings_that_are_known_but_not_modelled_warn(tmp_path: Path) -> None:
+    """The scenario and its points carry the warning."""
+    scenario = load_text(tmp_path, ('emuRxMode: "0"', 'emuRxMode: "0", ethernet0.ctxPerDev: 3'))
+    assert scenario.warnings == ("setting not modelled: ethernet0.ctxPerDev = 3",)
+    assert {task.point.warnings for task in points(scenario, Fidelity()).tasks} == {scenario.warnings}
+
+
+def test_assumptions_are_listed_with_their_range(tmp_path: Path) -> None:
+    """Those of the scenario first, then those of its parts, each under the path that moves it."""
+    scenario = load_text(tmp_path, (RATE, "rate: {value: 40 kpps, assumed: nobody said, range: [30 kpps, 50 kpps]}"))
+    first = scenario.assumptions[0]
+    assert (first.path, first.value, first.reason, first.range) == (
+        "traffic.stream.rate",
+        "40 kpps",
+        "nobody said",
+        ("30 kpps", "50 kpps"),
+    )
+    assert str(first.place) == "small.yaml:14"
+    for assumption in scenario.assumptions:
+        for end in assumption.range:
+            load_text(tmp_path, overrides={assumption.path: str(end)})
+
+
+def test_axes_that_an_expectation_leaves_out_have_their_first_value(tmp_path: Path) -> None:
+    """And values are written the way the sweep writes them."""
+    scenario = load_text(tmp_path, ("at: {receivers: 2}", 'at: {receivers: "2"}'))
+    (expectation,) = scenario.expectations
+    assert expectation.form == At("loss", {"receivers": 2, "split": "0"})
+    assert (expectation.band, expectation.unit, expectation.published) == (Band(0, 1.0), "%", "0 to 1 %")
+
+
+def test_every_form_of_expectation_is_read(tmp_path: Path) -> None:
+    """Bands without unit for ratios, thresholds in the metric's unit, axes filled in but the one that a form runs along."""
+    scenario = load_text(
+        tmp_path,
+        (
+            "expect:\n",
+            (
+                "expect:\n"
+                "  - {name: f, between: [1, 48], find: {smallest: receivers, from: 1, to: 48,"
+                " where: {metric: latency_p95, below: 1 ms}}}\n"
+                "  - {name: b, between: [null, 5], best: {metric: loss, over: receivers, values: [1, 3]}}\n"
+                "  - {name: a, between: [1, 1], always: {metric: loss, is: falling, along: receivers, values: [1, 3]}}\n"
+                "  - {name: r, between: [0.9, null], ratio: {metric: loss, of: {split: 1}, to: {split: 0}}}\n"
+                "  - {name: rr, between: [0.9, 1.1], ratio: {of: f, to: mine}}\n"
+            ),
+        ),
+    )
+    split = {"split": "0"}
+    assert [expectation.form for expectation in scenario.expectations[:5]] == [
+        Find(False, "receivers", 1, 48, "latency_p95", 1000.0, split),
+        Worst("loss", split, "receivers", (1, 3), best=True),
+        Always("loss", "receivers", (1, 3), False, split),
+        Ratio("loss", {"split": "1"}, {"split": "0"}, {"receivers": 1, "split": "0"}),
+        Ratio(None, "f", "mine", {}),
+    ]
+    assert [expectation.unit for expectation in scenario.expectations[:4]] == ["receivers", "%", "boolean", "ratio"]
+
+
+def test_arrivals_are_replayed_from_a_file_beside_the_scenario(tmp_path: Path) -> None:
+    """Seconds become picoseconds; bad lines are told with the file's own lines."""
+    (tmp_path / "arrivals.txt").write_text("# seconds\n0.001\n0.0015\n\n2\n", encoding="utf-8")
+    change = (RATE, "arrivals: {process: replay, file: arrivals.txt}")
+    scenario = load_text(tmp_path, change)
+    spec, _ = scenario.spec(scenario.first(), SECOND)
+    assert spec.traffic["stream"].arrivals.timestamps_ps == (MS, 3 * MS // 2, 2 * SECOND)
+    (tmp_path / "arrivals.txt").write_text("1\nx\n0.5\n-1\n", encoding="utf-8")
+    assert faults(tmp_path, change) == [
+        "arrivals.txt:2: is not an instant; given x; allowed: seconds from 0 on",
+        "arrivals.txt:3: goes back in time; given 0.5; allowed: ascending seconds",
+        "arrivals.txt:4: is not an instant; given -1; allowed: seconds from 0 on",
+    ]
+
+
+def test_receivers_of_a_stream_hang_on_one_switch(tmp_path: Path) -> None:
+    """One NIC brings the packet, one switch replicates it."""
+    hardware = tmp_path / "box.yaml"
+    nic = "{model: x, line_rate: 10 Gbit/s, node: 0, rx_ring: 512, driver: native, interrupt_interval: 50 us}"
+    hardware.write_text(
+        "hardware: box\ncpu: {model: x, family: westmere-ex, sockets: 1, cores: 4, clock: 2 GHz}\n"
+        f"nics: {{vmnic0: {nic}, vmnic1: {nic}}}\n",
+        encoding="utf-8",
+    )
+    told = faults(
+        tmp_path,
+        ("dell-r810", "./box.yaml"),
+        ("[vmnic0]}", "[vmnic0]}\n  vSwitch1: {uplinks: [vmnic1]}"),
+        ("traffic:", "  other: {count: 1, guest: rhel6, networks: vSwitch1}\ntraffic:"),
+        ("to: receiver", "to: [receiver, other]"),
+    )
+    assert told == [
+        (
+            "small.yaml:16: traffic.stream.to: has receivers on vSwitch0 and vSwitch1; given ['receiver', 'other']; "
+            "allowed: groups on one virtual switch"
+        )
+    ]

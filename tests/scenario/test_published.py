@@ -1,0 +1,75 @@
+"""Shipped data: found by name, complete, and kept apart from costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hostsim.expect import Band
+from hostsim.scenario.load import load
+from hostsim.scenario.points import Fidelity, points
+from hostsim.scenario.published import claims, data_root, known_red, shipped, shipped_parts
+from hostsim.scenario.yaml import read
+
+ORIGINAL = Path(__file__).parents[2].parent / "shared" / "claims.csv"
+
+
+@pytest.mark.skipif(not ORIGINAL.is_file(), reason="the table that claims.csv is a copy of is not here")
+def test_claims_are_a_copy_of_the_published_table() -> None:
+    """Byte for byte: bands are not ours to move."""
+    assert (data_root() / "claims.csv").read_bytes() == ORIGINAL.read_bytes()
+
+
+def test_claims_carry_bands_that_may_be_open() -> None:
+    """An empty cell is an open end."""
+    assert claims()["splitrx.default.40k"].band == Band(19.0, 21.0)
+    assert any(claim.band.high is None for claim in claims().values())
+
+
+def test_known_red_claims_are_published_ones() -> None:
+    """The list names no claim that is not there."""
+    assert known_red().keys() <= claims().keys()
+
+
+@pytest.mark.parametrize("name", list(shipped()))
+def test_shipped_scenarios_load_and_plan(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From any folder, by name, without a warning."""
+    monkeypatch.chdir(tmp_path)
+    scenario = load(name)
+    assert scenario.name == name
+    assert scenario.warnings == ()
+    assert points(scenario, Fidelity(quick=True)).tasks
+
+
+def test_shipped_scenarios_answer_every_claim_of_their_experiments() -> None:
+    """An experiment that has a scenario leaves none of its claims out."""
+    asked = {e.name for name in shipped() for e in load(name).expectations if e.is_claim}
+    experiments = {claims()[name].experiment for name in asked}
+    assert asked == {claim.id for claim in claims().values() if claim.experiment in experiments}
+
+
+def test_costs_stand_in_the_root_platform_only() -> None:
+    """A platform that extends another switches features and defaults."""
+    for file in shipped_parts("platforms").values():
+        tree = read(file).tree
+        assert ("costs" in tree) != ("extends" in tree), file.name
+
+
+def test_fitted_costs_name_published_claims() -> None:
+    """What a constant was fitted to is on the scoreboard."""
+    for kind in ("platforms", "guests"):
+        for file in shipped_parts(kind).values():
+            assert set(fitted(read(file).tree)) <= claims().keys(), file.name
+
+
+def fitted(tree: object) -> list[str]:
+    """Every id in a `fitted_to` anywhere in a tree."""
+    if isinstance(tree, tuple):
+        return [name for entry in tree for name in fitted(entry)]
+    if not isinstance(tree, dict):
+        return []
+    return [
+        *(tree.get("fitted_to") or ()),
+        *(name for key, entry in tree.items() if key != "fitted_to" for name in fitted(entry)),
+    ]
