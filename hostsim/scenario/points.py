@@ -13,7 +13,7 @@ from hostsim.scenario.expectation import needed
 from hostsim.scenario.scenario import Scenario
 from hostsim.spec.host import PointSpec
 
-__all__ = ["Fidelity", "Plan", "Point", "RecordKey", "Search", "Task", "points"]
+__all__ = ["Fidelity", "Plan", "Point", "RecordKey", "Search", "Task", "point_at", "points"]
 
 RecordKey = tuple[str, int]
 """What a record of a plan is found by: id of the point, replication."""
@@ -121,6 +121,15 @@ class Bench:
     def task(self, point: Point, replication: int) -> Task:
         """One run of a point."""
         return Task(point, replication, self._seed)
+
+
+def point_at(scenario: Scenario, values: Mapping[str, Scalar], fidelity: Fidelity | None = None) -> Point:
+    """One point of a scenario; axes that are not named have the first value of their sweep, full fidelity if none is given.
+
+    Raises:
+        InputError: an unknown axis, or a value that cannot be.
+    """
+    return Bench(scenario, fidelity or Fidelity()).point(values)
 
 
 def points(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, expectations: bool = True) -> Plan:

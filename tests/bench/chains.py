@@ -158,7 +158,7 @@ def hostsim_us(seconds: float = 2.0) -> tuple[float, float]:
 
     Costs of switches are nil, as in the floor; what is counted and charged is everything.
     """
-    spec = point_at(load("splitrx"), {}, quick=True).spec
+    spec = point_at(load("splitrx"), {}).spec
     clock = Clock()
     timing = Timing(spec.costs, spec.hardware.cpu)
     for name in ("context_switch", "cache_refill_same", "cache_refill_migrated", "halt_exit", "preemption"):

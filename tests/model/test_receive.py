@@ -1,0 +1,237 @@
+"""The receive path on whole hosts: what each stage costs, when packets are handed on, where they are lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+import pytest
+
+from hostsim.engine.streams import Streams
+from hostsim.model.host import Host, build_host
+from hostsim.model.invariants import check_invariants
+from hostsim.model.timing import Timing
+from hostsim.scenario.load import load
+from hostsim.scenario.points import point_at
+from hostsim.spec.host import PointSpec
+from hostsim.spec.workload import ArrivalSpec
+from hostsim.units import MS, SECOND, US, transmission_ps
+
+
+def spec(receivers: int = 1, *, split: bool = False, rate: float = 40_000.0, **changes: str) -> PointSpec:
+    """A point of the multicast experiment; ``changes`` are overrides with dots written as double underscores."""
+    overrides = {name.replace("__", "."): text for name, text in changes.items()}
+    axes = {"receivers": receivers, "split": "1" if split else "0", "rate": f"{rate} pps"}
+    return point_at(load("splitrx", overrides), axes).spec
+
+
+def quiet(point: PointSpec) -> PointSpec:
+    """The same point with guests whose timer never ticks within the run."""
+    groups = tuple(
+        group.model_copy(update={"guest": group.guest.model_copy(update={"timer_period": 10**18})})
+        for group in point.vms
+    )
+    return point.model_copy(update={"vms": groups})
+
+
+def replay(point: PointSpec, *instants: int) -> PointSpec:
+    """The same point with a stream of packets sent at given instants."""
+    stream = point.traffic["stream"].model_copy(
+        update={"rate": None, "arrivals": ArrivalSpec(process="replay", timestamps_ps=instants)}
+    )
+    return point.model_copy(update={"traffic": {"stream": stream}})
+
+
+def coalescing(point: PointSpec, **changes: object) -> PointSpec:
+    """The same point with other coalescing."""
+
+    def other(settings):
+        return settings.model_copy(update={"coalescing": settings.coalescing.model_copy(update=changes)})
+
+    return point.model_copy(
+        update={"vms": tuple(group.model_copy(update={"settings": other(group.settings)}) for group in point.vms)}
+    )
+
+
+def run(point: PointSpec, until: int = SECOND) -> Host:
+    host = build_host(point, Streams(1, 0))
+    host.probe.start()
+    host.clock.advance(until)
+    host.probe.sample()
+    check_invariants(host)
+    return host
+
+
+def interrupts(host: Host) -> tuple[int, int]:
+    return sum(queue.interrupts for queue in host.queues), sum(vcpu.interrupts for vcpu in host.vcpus)
+
+
+def test_one_packet_pays_every_stage_once():
+    """Wire, interrupt, NetPoll's wake-up, driver and switch, copy; then the guest's wake-up, stack and read: to the picosecond."""
+    point = replay(quiet(spec()), 10 * US)
+    host = run(point)
+    cost = Timing(point.costs, point.hardware.cpu)
+    turn = cost.halt_exit + cost.context_switch + cost.cache_refill_same
+    netpoll = turn + cost.poll_wake + cost.rx_packet["vmklinux"] + cost.port_copy(800)
+    hertz = point.costs.cycle_rate("westmere-ex", 2.67e9)
+    read = point.vms[0].guest.applications.udp_sink.ps(hertz) + cost.guest_copy(800)
+    second_turn = (
+        turn - cost.cache_refill_same + cost.cache_refill_migrated
+    )  # PCPU 0 is the NetPoll's, the guest goes next door
+    guest = second_turn + cost.vcpu_wake + cost.guest_rx_packet + read
+    assert host.flows[0].latency.total == netpoll + guest
+    assert (host.polls[0].used, host.vcpus[0].used) == (netpoll, guest)
+    assert interrupts(host) == (1, 1)
+
+
+def test_a_frame_comes_when_its_last_bit_does():
+    """800 bytes of data are 866 bytes on the wire."""
+    host = build_host(replay(quiet(spec()), 10 * US), Streams(1, 0))
+    assert host.queues[0].wire.upcoming() == 10 * US + transmission_ps(866, 10e9)
+
+
+def test_copies_reach_receivers_one_after_another():
+    """Each receiver's copy is stamped when its own work is done: the last of three waits for two copies more than the first."""
+    point = replay(quiet(spec(3)), 10 * US)
+    host = build_host(point, Streams(1, 0))
+    host.clock.advance(12 * US)  # the poll has begun, nothing is copied yet
+    cost = Timing(point.costs, point.hardware.cpu).port_copy(800)
+    first = [port.vnic.ring.first() for port in host.ports]
+    assert [b - a for a, b in pairwise(first)] == [cost, cost]
+    assert [port.vnic.ring.take(9, host.clock.now) for port in host.ports] == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    ("rate", "physical", "virtual"), [(1_000.0, 1_000, 1_000), (20_000.0, 8_000, 4_000), (60_000.0, 8_000, 4_000)]
+)
+def test_interrupts_are_bounded_by_moderation_and_by_rate_based_coalescing(rate: float, physical: int, virtual: int):
+    """One a packet while packets are rare; 8,000 a second from the NIC and 4,000 a second to the guest when they are not."""
+    host = run(quiet(spec(rate=rate)))
+    assert interrupts(host) == pytest.approx((physical, virtual), rel=0.005)
+
+
+def test_disabled_coalescing_interrupts_for_every_packet_a_guest_can_take():
+    """The guest that sleeps between packets is woken for each."""
+    host = run(coalescing(quiet(spec(rate=5_000.0)), scheme="disabled"))
+    assert interrupts(host)[1] == pytest.approx(5_000, rel=0.005)
+
+
+def test_static_coalescing_does_not_keep_an_idle_guest_waiting():
+    """A guest that has halted gets its packet at once."""
+    host = run(coalescing(replay(quiet(spec()), 10 * US), scheme="static"))
+    assert host.flows[0].latency.total < 40 * US
+
+
+def test_a_full_nic_ring_drops_at_no_cost():
+    """Twice what the context can copy: it is busy all the time, the rest never costs anything, every receiver loses alike."""
+    host = run(spec(36, rate=40_000.0))
+    ring = host.queues[0].ring
+    assert ring.dropped > 10_000
+    assert host.polls[0].used > 0.999 * SECOND
+    assert len({port.vnic.ring.pushed for port in host.ports}) == 1
+    assert sum(port.vnic.ring.dropped for port in host.ports) == 0
+
+
+def test_a_split_queue_overflows_at_its_length():
+    """Net.MaxPortRxQueueLen bounds what waits for a split-receive context: a burst of 200 into 5 places."""
+    short = {"host__advanced__Net.MaxPortRxQueueLen": "5"}
+    point = replay(quiet(spec(split=True, **short)), *[10 * US + i for i in range(200)])
+    host = run(point)
+    split = host.ports[0].split
+    assert split is not None
+    assert split.ring.dropped > 0
+    assert split.ring.taken + split.ring.dropped == 200
+    assert host.flows[0].delivered == split.ring.taken
+
+
+def test_a_short_guest_ring_overflows():
+    """32 descriptors and a burst of 500 that the guest cannot empty in time."""
+    host = run(replay(quiet(spec(vms__receiver__rx_ring="32")), *[10 * US + i * 100_000 for i in range(500)]))
+    assert host.ports[0].vnic.ring.dropped > 0
+    assert host.flows[0].delivered == 500 - host.ports[0].vnic.ring.dropped - host.queues[0].ring.dropped
+
+
+def test_a_small_socket_buffer_overflows_after_the_stack_has_done_its_work():
+    """A poll brings more than the buffer holds: what does not fit is dropped, and has cost the stack what the rest did."""
+    point = quiet(spec(rate=40_000.0))
+    groups = tuple(
+        g.model_copy(
+            update={"guest": g.guest.model_copy(update={"socket_buffer": 4 * (800 + g.guest.socket_overhead)})}
+        )
+        for g in point.vms
+    )
+    host = run(point.model_copy(update={"vms": groups}))
+    vcpu = host.vcpus[0]
+    assert vcpu.socket_dropped > 0
+    assert vcpu.received == vcpu.read + vcpu.socket_dropped + vcpu.in_socket()
+    assert vcpu.read == pytest.approx(4 * vcpu.interrupts, rel=0.01)
+
+
+def test_split_receive_contexts_take_the_copies_off_the_netpoll():
+    """The same copies, in other worlds: the NetPoll's time falls by what the contexts now use."""
+    default, split = run(quiet(spec(8))), run(quiet(spec(8, split=True)))
+    cost = Timing(spec().costs, spec().hardware.cpu)
+    copies = 8 * 40_000 * cost.port_copy(800)
+    contexts = sum(port.split.used for port in split.ports if port.split)
+    assert contexts > 0.99 * copies
+    assert default.polls[0].used - split.polls[0].used > 0.8 * copies - 8 * 40_000 * cost.split_enqueue
+
+
+def test_a_guest_ticks_whether_or_not_packets_come():
+    """A hundred ticks a second, each at its cost, none merged with another."""
+    point = spec(rate=1.0)
+    host = run(point)
+    cost = Timing(point.costs, point.hardware.cpu)
+    assert host.vcpus[0].used == pytest.approx(
+        100 * (cost.guest_timer_tick + cost.vcpu_wake + cost.halt_exit), rel=0.02
+    )
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_events_grow_with_interrupts_and_not_with_packets(split: bool):
+    """Eight times the packets at the same interrupt rate: not one event a packet more."""
+    few, many = run(spec(rate=9_000.0, split=split)), run(spec(rate=72_000.0, split=split))
+    packets = many.flows[0].sent - few.flows[0].sent
+    assert packets == pytest.approx(63_000, rel=0.001)
+    assert many.clock.scheduled() - few.clock.scheduled() < 0.02 * packets
+
+
+def test_poisson_streams_share_the_wire_and_lose_nothing():
+    """Two senders on one wire: frames queue behind each other there, and every one is accounted for."""
+    point = spec(2)
+    stream = point.traffic["stream"].model_copy(update={"rate": 15_000.0, "arrivals": ArrivalSpec(process="poisson")})
+    host = run(point.model_copy(update={"traffic": {"one": stream, "other": stream}}))
+    for flow in host.flows:
+        assert flow.sent == pytest.approx(15_000, rel=0.05)
+        assert flow.delivered == pytest.approx(2 * flow.sent, rel=0.01)
+
+
+def balances(host: Host) -> Mapping[str, tuple[int, int]]:
+    return {port.vnic.name: (port.vnic.ring.pushed, port.vnic.ring.taken) for port in host.ports}
+
+
+def test_the_same_seed_gives_the_same_run_and_another_does_not():
+    """Every counter at every boundary."""
+    point = spec(3)
+    runs = []
+    for seed in (1, 1, 2):
+        host = build_host(point, Streams(seed, 0))
+        host.probe.start()
+        host.clock.advance(SECOND // 5)
+        host.probe.sample()
+        _, series, _ = host.probe.collect()
+        runs.append({name: values.values.tobytes() for name, values in series.items()})
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_a_mixed_host_serves_both_kinds_of_ports():
+    """Some vNICs with contexts of their own, some without, on one stream."""
+    point = spec(4)
+    [group] = point.vms
+    other = group.model_copy(update={"name": "other", "settings": group.settings.model_copy(update={"split_rx": True})})
+    stream = point.traffic["stream"].model_copy(update={"to": ("receiver", "other")})
+    host = run(point.model_copy(update={"vms": (group, other), "traffic": {"stream": stream}}), 200 * MS)
+    received = [vcpu.received for vcpu in host.vcpus]
+    assert len(received) == 8
+    assert min(received) == pytest.approx(max(received), rel=0.01)
+    assert host.flows[0].delivered == pytest.approx(8 * host.flows[0].sent, rel=0.01)

@@ -1,0 +1,113 @@
+"""When a vNIC interrupts its guest, scheme by scheme, against a guest that only takes notes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from hostsim.engine.clock import Clock
+from hostsim.engine.train import Train
+from hostsim.model.net.vnic import Vnic
+from hostsim.spec.settings import Coalescing
+from hostsim.units import MS, US
+
+
+class NotingGuest:
+    """Notes its interrupts; busy until told that it has halted."""
+
+    def __init__(self) -> None:
+        self.halted = False
+        self.interrupts: list[int] = []
+
+    def interrupt(self, now: int) -> None:
+        self.interrupts.append(now)
+
+
+def a_vnic(scheme: str, **changes: int) -> tuple[Clock, Vnic, NotingGuest]:
+    values = {"scheme": scheme, "rate": 4000, "depth": 64, "timeout": 4 * MS} | changes
+    clock, guest = Clock(), NotingGuest()
+    return clock, Vnic(clock, "eth0", 256, Coalescing.model_validate(values), guest), guest
+
+
+def packets(count: int, first: int, step: int = 0) -> Train:
+    return Train(SimpleNamespace(size=64), count, first, step, 0, 0)
+
+
+def test_disabled_interrupts_at_the_first_packet():
+    """And says nothing of further ones until the guest has polled."""
+    clock, vnic, guest = a_vnic("disabled")
+    vnic.receive(packets(3, 10 * US, 5 * US))
+    clock.advance(1 * MS)
+    assert guest.interrupts == [10 * US]
+
+
+def test_rate_based_coalescing_keeps_its_distance():
+    """The second interrupt comes 250 us after the first, however early its packet."""
+    clock, vnic, guest = a_vnic("rbc")
+    vnic.receive(packets(1, 10 * US))
+    clock.advance(20 * US)
+    vnic.take(64, 20 * US)
+    vnic.unmask(20 * US)
+    vnic.receive(packets(1, 30 * US))
+    clock.advance(1 * MS)
+    assert guest.interrupts == [10 * US, 260 * US]
+
+
+def test_a_raised_interrupt_is_raised_once():
+    """Until the guest takes it, more packets change nothing."""
+    clock, vnic, guest = a_vnic("rbc")
+    for start in range(10, 2000, 100):
+        vnic.receive(packets(1, start * US))
+        clock.advance(start * US + 1)
+    assert guest.interrupts == [10 * US]
+
+
+@pytest.mark.parametrize(
+    ("count", "step", "expected"), [(3, 10 * US, [4 * MS + 10 * US]), (4, 10 * US, [40 * US]), (9, 10 * US, [40 * US])]
+)
+def test_static_waits_for_its_depth_or_its_timeout(count: int, step: int, expected: list[int]):
+    """Four packets, or 4 ms after the first."""
+    clock, vnic, guest = a_vnic("static", depth=4)
+    vnic.receive(packets(count, 10 * US, step))
+    clock.advance(10 * MS)
+    assert guest.interrupts == expected
+
+
+def test_static_counts_packets_over_several_batches():
+    """The depth is reached by the second batch."""
+    clock, vnic, guest = a_vnic("static", depth=4)
+    vnic.receive(packets(2, 10 * US, 1 * US))
+    clock.advance(100 * US)
+    vnic.receive(packets(3, 110 * US, 1 * US))
+    clock.advance(10 * MS)
+    assert guest.interrupts == [111 * US]
+
+
+def test_static_delivers_at_once_to_a_guest_that_sleeps_or_falls_asleep():
+    """An idle VM is not kept waiting."""
+    clock, vnic, guest = a_vnic("static")
+    vnic.receive(packets(1, 10 * US))
+    clock.advance(500 * US)
+    guest.halted = True
+    vnic.guest_halts(500 * US)
+    clock.advance(600 * US)
+    assert guest.interrupts == [500 * US]
+    vnic.take(64, 600 * US)
+    vnic.unmask(600 * US)
+    vnic.receive(packets(1, 700 * US))
+    clock.advance(10 * MS)
+    assert guest.interrupts == [500 * US, 700 * US]
+
+
+def test_a_packet_that_came_during_the_poll_is_announced_when_the_poll_ends():
+    """The line is masked while the guest polls; unmasking finds what it missed."""
+    clock, vnic, guest = a_vnic("disabled")
+    vnic.receive(packets(1, 10 * US))
+    clock.advance(20 * US)
+    vnic.take(64, 20 * US)
+    vnic.receive(packets(1, 25 * US))
+    clock.advance(30 * US)
+    assert guest.interrupts == [10 * US]
+    vnic.unmask(30 * US)
+    assert guest.interrupts == [10 * US, 30 * US]
