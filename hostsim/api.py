@@ -314,7 +314,8 @@ def _results(
         verdicts=tuple(_judge(scenario, records, answers)),
         settings=tuple(Setting(row.name, str(row.value), row.origin) for row in scenario.settings),
         assumptions=tuple(
-            Assumption(row.path, str(row.value), row.reason, str(row.range)) for row in scenario.assumptions
+            Assumption(row.path, str(row.value), row.reason, " to ".join(map(str, row.range)))
+            for row in scenario.assumptions
         ),
         warnings=tuple(scenario.warnings),
         provenance=table.attrs["provenance"],

@@ -83,7 +83,7 @@ def show(
         _section("expectations", columns(("name", "published", "band", "form"), rows))
     _section("settings", columns(("name", "value", "origin"), [(s.name, s.value, s.origin) for s in loaded.settings]))
     if loaded.assumptions:
-        rows = [(str(a.path), str(a.value), str(a.range), str(a.reason)) for a in loaded.assumptions]
+        rows = [(str(a.path), str(a.value), " to ".join(map(str, a.range)), a.reason) for a in loaded.assumptions]
         _section("assumed", columns(("input", "value", "range", "reason"), rows))
     runs = len(plan.tasks)
     _section(
