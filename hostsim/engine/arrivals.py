@@ -6,6 +6,7 @@ as timestamps. All three answer the same two questions, so nothing downstream kn
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Protocol
@@ -60,26 +61,25 @@ class ConstantArrivals:
 
 
 class RecordedArrivals:
-    """Packets at given instants."""
+    """Packets at given instants, in ascending order."""
 
     __slots__ = ("_instants", "_next")
 
-    def __init__(self, instants: NDArray[np.int64]) -> None:
+    def __init__(self, instants: list[int]) -> None:
         self._instants = instants
         self._next = 0
 
     def upcoming(self) -> int | None:
-        return int(self._instants[self._next]) if self._next < len(self._instants) else None
+        return self._instants[self._next] if self._next < len(self._instants) else None
 
     def collect(self, now: int, flow: Stream) -> list[Train]:
         first = self._next
-        last = int(np.searchsorted(self._instants, now, side="right"))
-        if last <= first:
+        last = bisect_right(self._instants, now, first)
+        if last == first:
             return []
         self._next = last
         births = self._instants[first:last]
-        born = int(births[0])
-        return [Train(flow, last - first, born, 0, born, 0, births)]
+        return [Train(flow, last - first, births[0], 0, births[0], 0, births)]
 
 
 class DrawnArrivals:
@@ -100,7 +100,7 @@ class DrawnArrivals:
     def _drawn(self) -> RecordedArrivals:
         instants = self._rest + np.cumsum(self._draw(BLOCK))
         self._rest = float(instants[-1])
-        return RecordedArrivals(np.rint(instants).astype(np.int64))
+        return RecordedArrivals(np.rint(instants).astype(np.int64).tolist())
 
     def upcoming(self) -> int | None:
         due = self._block.upcoming()

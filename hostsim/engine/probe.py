@@ -67,7 +67,7 @@ class LatencyLog:
         least: the least of them where that is negative, else 0: a sign of a broken model.
     """
 
-    __slots__ = ("_arrays", "_trains", "counts", "least", "total")
+    __slots__ = ("_trains", "_values", "counts", "least", "total")
 
     EDGES_PS = _edges()
 
@@ -75,7 +75,7 @@ class LatencyLog:
         self.counts: NDArray[np.int64] = np.zeros(SUBDIVISIONS * OCTAVES, dtype=np.int64)
         self.total = self.least = 0
         self._trains: list[tuple[int, int, int]] = []
-        self._arrays: list[NDArray[np.int64]] = []
+        self._values: list[int] = []
 
     def add(self, first: int, step: int, count: int) -> None:
         """Latencies of a train: ``count`` values from ``first`` in steps of ``step`` (may be negative), in picoseconds."""
@@ -84,24 +84,24 @@ class LatencyLog:
         if len(trains) >= FLUSH:
             self.flush()
 
-    def add_each(self, values: NDArray[np.int64]) -> None:
+    def add_each(self, values: list[int]) -> None:
         """Latencies one by one, in picoseconds."""
-        self._arrays.append(values)
-        if len(self._arrays) >= FLUSH:
+        self._values += values
+        if len(self._values) >= FLUSH:
             self.flush()
 
     def flush(self) -> None:
         """Count everything added so far."""
-        parts = self._arrays
+        parts = [np.array(self._values, dtype=np.int64)] if self._values else []
         if self._trains:
             first, step, count = np.array(self._trains, dtype=np.int64).T
             ends = np.cumsum(count)
             place = np.arange(ends[-1], dtype=np.int64) - np.repeat(ends - count, count)
-            parts = [*parts, np.repeat(first, count) + np.repeat(step, count) * place]
+            parts.append(np.repeat(first, count) + np.repeat(step, count) * place)
         if not parts:
             return
         values = np.concatenate(parts)
-        self._trains, self._arrays = [], []
+        self._trains, self._values = [], []
         self.total += int(values.sum())
         self.least = min(self.least, int(values.min()))
         mantissa, exponent = np.frexp(np.maximum(values, LEAST_PS).astype(np.float64))

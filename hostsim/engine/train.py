@@ -9,9 +9,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 __all__ = ["Stream", "Train"]
 
 
@@ -32,7 +29,7 @@ class Train:
         step: picoseconds between one and the next being here.
         born: instant at which the first left the wire.
         gap: picoseconds between the births of one and the next, where that is constant.
-        births: all instants of birth, shape (count,), where it is not; None otherwise.
+        births: all instants of birth where it is not; None otherwise.
     """
 
     __slots__ = ("births", "born", "count", "flow", "gap", "ready", "step")
@@ -45,7 +42,7 @@ class Train:
         step: int,
         born: int,
         gap: int,
-        births: NDArray[np.int64] | None = None,
+        births: list[int] | None = None,
     ) -> None:
         self.flow = flow
         self.count = count
@@ -54,6 +51,11 @@ class Train:
         self.born = born
         self.gap = gap
         self.births = births
+
+    def born_at(self) -> list[int]:
+        """Instant of birth of every packet."""
+        births = self.births
+        return births if births is not None else [self.born + i * self.gap for i in range(self.count)]
 
     def here(self, now: int) -> int:
         """Number of packets that are here at ``now``."""
@@ -92,5 +94,5 @@ class Train:
             self.born += count * self.gap
         else:
             self.births = births = births[count:]
-            self.born = int(births[0])
+            self.born = births[0]
         return front

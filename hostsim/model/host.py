@@ -162,7 +162,7 @@ def _arrivals(traffic: MulticastSpec, random: np.random.Generator) -> Arrivals:
     """Instants at which a sender puts its frames on the wire; a steady sender starts at a random point of its interval."""
     spec = traffic.arrivals
     if spec.timestamps_ps is not None:
-        return RecordedArrivals(np.array(spec.timestamps_ps, dtype=np.int64))
+        return RecordedArrivals(list(spec.timestamps_ps))
     assert traffic.rate is not None
     mean = SECOND / traffic.rate
     if spec.process == "constant":

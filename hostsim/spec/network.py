@@ -8,7 +8,21 @@ from pydantic import Field
 
 from hostsim.spec.base import Spec
 
-__all__ = ["VSwitchSpec"]
+__all__ = ["ETHERNET_OVERHEAD", "LEAST_PAYLOAD", "MTU", "UDP_HEADERS", "VSwitchSpec", "datagram_on_wire"]
+
+UDP_HEADERS = 28
+"""Bytes of the IPv4 and UDP headers of a datagram."""
+ETHERNET_OVERHEAD = 38
+"""Bytes on the wire around the payload of a frame: header 14, check sequence 4, preamble 8, gap 12."""
+LEAST_PAYLOAD = 46
+"""Bytes that an Ethernet frame carries at least."""
+MTU = 1500
+"""Bytes that a frame carries at most."""
+
+
+def datagram_on_wire(octets: int) -> int:
+    """Bytes on the wire of a datagram with ``octets`` bytes of data, in one frame."""
+    return max(octets + UDP_HEADERS, LEAST_PAYLOAD) + ETHERNET_OVERHEAD
 
 
 class VSwitchSpec(Spec):

@@ -121,10 +121,10 @@ class ChainWorld(World):
         assert self._following is not None
         self._scheduler.wake(self._following, self._scheduler.clock.now)
 
-    def begin(self, start: int) -> int:
+    def begin(self, start: int) -> int | None:
         taken = self.ring.take(1 << 20, start)
         if not taken:
-            return 0
+            return None
         end = start + ENTRY_PS
         following = self._following
         first = end + PACKET_PS

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from types import SimpleNamespace
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,10 +48,10 @@ def test_slots_are_free_again_once_taken():
 
 def test_splitting_keeps_births_of_irregular_trains():
     """Both halves of a train know when each of their packets was born."""
-    whole = Train(FLOW, 4, 0, 1, 10, 0, np.array([10, 13, 14, 20]))
+    whole = Train(FLOW, 4, 0, 1, 10, 0, [10, 13, 14, 20])
     front = whole.split(3)
-    assert front.births.tolist() == [10, 13, 14]
-    assert (whole.births.tolist(), whole.born, whole.ready, whole.count) == ([20], 20, 3, 1)
+    assert front.births == [10, 13, 14]
+    assert (whole.births, whole.born, whole.ready, whole.count) == ([20], 20, 3, 1)
 
 
 def test_absorb_joins_only_what_follows_without_a_gap():

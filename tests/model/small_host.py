@@ -60,8 +60,8 @@ class Labourer(World):
         """Give it jobs later."""
         self.clock.at(Alarm(self.clock, lambda _: self.give(*lengths)), when)
 
-    def begin(self, start: int) -> int:
-        return self.jobs[0] if self.jobs else 0
+    def begin(self, start: int) -> int | None:
+        return self.jobs[0] if self.jobs else None
 
     def end(self, now: int) -> None:
         self.jobs.popleft()

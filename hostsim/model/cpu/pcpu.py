@@ -113,7 +113,7 @@ class Pcpu:
         if length:
             world.left = 0
         else:
-            length = world.begin(now + cost)
+            length = world.begin(now + cost) or 0
         length += cost
         if length > self._quantum:
             length = self._within_quantum(world, length)
@@ -173,12 +173,12 @@ class Pcpu:
             world.end(now)
             self.turning = False
         if world.node is self.node and not (self.queued and self._must_yield(world, now)):
-            length = world.left
+            length: int | None = world.left
             if length:
                 world.left = 0
             else:
                 length = world.begin(now)
-            if length:
+            if length is not None:
                 if length > self._quantum:
                     length = self._within_quantum(world, length)
                 self._ends = ends = now + length

@@ -63,15 +63,15 @@ class World:
         self.state = WorldState.SLEEPING
         self.used = self.waited = self.vtime = self.left = self.dispatches = self.ready_since = 0
 
-    def begin(self, start: int) -> int:
-        """Take the next batch, to be worked on from ``start``; its length in picoseconds, 0 when there is nothing to do.
+    def begin(self, start: int) -> int | None:
+        """Take the next batch, to be worked on from ``start``; its length in picoseconds, None when there is nothing to do.
 
         Called by the PCPU only, when the world has no batch in hand.
         """
         raise NotImplementedError
 
     def end(self, now: int) -> None:
-        """The batch is done. May wake other worlds."""
+        """The batch is done (or there was none, right after a wake-up in vain). May wake other worlds."""
 
     def cut(self, now: int, left: int) -> None:
         """The batch is cut short with ``left`` picoseconds of it to do; they will be done later, then `end` is called."""

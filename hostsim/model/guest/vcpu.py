@@ -7,8 +7,6 @@ reads it did.
 
 from __future__ import annotations
 
-import numpy as np
-
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.train import Train
 from hostsim.model.cpu.pcpu import Pcpu
@@ -77,7 +75,9 @@ class Vcpu(World):
         self._ticks += 1
         self._scheduler.wake(self, now)
 
-    def begin(self, start: int) -> int:
+    def begin(self, start: int) -> int | None:
+        if not (self._interrupted or self._polling or self._ticks):
+            return None
         timing = self._timing
         end = start
         if self.halted:
@@ -155,7 +155,7 @@ class Vcpu(World):
         if train.births is None:
             flow.latency.add(start + read - train.born, read - train.gap, count)
         else:
-            flow.latency.add_each(start + read + read * np.arange(count, dtype=np.int64) - train.births)
+            flow.latency.add_each([start + read * i - born for i, born in enumerate(train.births, 1)])
 
     def in_socket(self) -> int:
         """Packets in the socket buffer that the process has yet to read."""

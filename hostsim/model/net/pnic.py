@@ -121,10 +121,11 @@ class NetPoll(World):
         self._interrupted = True
         self._scheduler.wake(self, now)
 
-    def begin(self, start: int) -> int:
+    def begin(self, start: int) -> int | None:
         queue, switch, budget = self._queue, self._switch, self._budget
         end = start
-        if self._interrupted:
+        woken = self._interrupted
+        if woken:
             self._interrupted = False
             end += self._wake_ps
         at = end
@@ -140,7 +141,7 @@ class NetPoll(World):
                 break
         for train in batch:
             at = switch.receive(train, at, self._packet_ps)
-        return end - start
+        return end - start if batch or woken else None
 
     def end(self, now: int) -> None:
         self._switch.poll_done(now)

@@ -26,9 +26,12 @@ class SplitRx(World):
         self._vnic, self._timing, self._budget = vnic, timing, budget
         self.ring = Ring(capacity)
 
-    def begin(self, start: int) -> int:
+    def begin(self, start: int) -> int | None:
+        taken = self.ring.take(self._budget, start)
+        if not taken:
+            return None
         end = start
-        for train in self.ring.take(self._budget, start):
+        for train in taken:
             copy = self._timing.port_copy(train.flow.size)
             self._vnic.receive(train.again(end + copy, copy))
             end += train.count * copy

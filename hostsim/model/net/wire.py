@@ -10,14 +10,10 @@ from numpy.typing import NDArray
 from hostsim.engine.arrivals import ConstantArrivals
 from hostsim.engine.train import Train
 from hostsim.model.traffic.flow import Flow
+from hostsim.spec.network import datagram_on_wire
 from hostsim.units import transmission_ps
 
-__all__ = ["FRAME_OVERHEAD", "UDP_HEADERS", "Wire"]
-
-FRAME_OVERHEAD = 38
-"""Bytes that Ethernet adds to a packet on the wire: header 14, check sequence 4, preamble 8, gap 12."""
-UDP_HEADERS = 28
-"""Bytes of the IPv4 and UDP headers."""
+__all__ = ["Wire"]
 
 
 class Wire:
@@ -44,7 +40,7 @@ class Wire:
         self._shift = self._frame_ps(flow) if alone else 0
 
     def _frame_ps(self, flow: Flow) -> int:
-        return transmission_ps(flow.size + UDP_HEADERS + FRAME_OVERHEAD, self._octet_rate)
+        return transmission_ps(datagram_on_wire(flow.size), self._octet_rate)
 
     def upcoming(self) -> int | None:
         """Instant at which the first frame not yet collected has come; None when there will be no more."""
@@ -70,13 +66,10 @@ class Wire:
         come = int(np.searchsorted(self._late, now, side="right"))
         if not come:
             return []
-        ends, flow_of = self._late[:come], self._flow_of[:come]
+        ends, flow_of = self._late[:come].tolist(), self._flow_of[:come]
         self._late, self._flow_of = self._late[come:], self._flow_of[come:]
         borders = [0, *(np.flatnonzero(np.diff(flow_of)) + 1).tolist(), come]
-        return [
-            Train(self._flows[flow_of[a]], b - a, int(ends[a]), 0, int(ends[a]), 0, ends[a:b])
-            for a, b in pairwise(borders)
-        ]
+        return [Train(self._flows[flow_of[a]], b - a, ends[a], 0, ends[a], 0, ends[a:b]) for a, b in pairwise(borders)]
 
     def _queue_up(self, now: int) -> None:
         """Put what was sent by ``now`` on the wire: each frame starts when it was sent and the one before it is through."""
@@ -84,10 +77,7 @@ class Wire:
         owner: list[NDArray[np.int64]] = []
         for position, flow in enumerate(self._flows):
             for train in flow.arrivals.collect(now, flow):
-                births = train.births
-                sent.append(
-                    train.born + train.gap * np.arange(train.count, dtype=np.int64) if births is None else births
-                )
+                sent.append(np.array(train.born_at(), dtype=np.int64))
                 owner.append(np.full(train.count, position, dtype=np.int64))
         if not sent:
             return
