@@ -37,7 +37,9 @@ def _mapping(tree: Tree, path: KeyPath) -> Mapping[str, Any]:
 
 
 def _names(value: Any) -> list[str]:
-    return [name for name in ((value,) if isinstance(value, str) else value or ()) if isinstance(name, str)]
+    if isinstance(value, str):
+        return [value]
+    return [name for name in value if isinstance(name, str)] if isinstance(value, tuple) else []
 
 
 def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:

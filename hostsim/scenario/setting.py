@@ -15,6 +15,8 @@ from hostsim.spec.settings import PlatformSpec, SettingSpec
 
 __all__ = ["Setting", "settings_in_force"]
 
+_NOT_SETTINGS = frozenset({"hardware", "guest", "model", "source", "fitted_to"})
+"""Keys of parts that say what something is called or where it comes from."""
 _SECTIONS = ("platform", "hardware", "host", "network", "vms", "traffic", "run")
 
 
@@ -69,6 +71,8 @@ def settings_in_force(
             part = add_part(path)
             if part is not None and path != ("platform",):
                 for inner, inner_value in _leaves(part.tree.data, ()):
+                    if inner[-1] in _NOT_SETTINGS:
+                        continue
                     add(dotted((*path, *inner)), inner_value, str(part.tree.place(inner)))
     platform = parts["platform",]
     if platform is not None and platform.spec is not None:

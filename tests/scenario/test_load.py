@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -647,3 +648,20 @@ def test_receivers_of_a_stream_hang_on_one_switch(tmp_path: Path) -> None:
             "allowed: groups on one virtual switch"
         )
     ]
+
+
+@pytest.mark.parametrize(
+    "written", ["1", "-1", "1.5", "null", "true", "''", "word", "40 kpps", "[]", "[[1], {}]", "{}", "{a: 1}"]
+)
+def test_whatever_is_written_anywhere_ends_in_a_scenario_or_in_faults(tmp_path: Path, written: str) -> None:
+    """Each value of the file is replaced by something else: no other error comes out, and every fault has a place."""
+    file = tmp_path / "small.yaml"
+    for match in re.finditer(r"(?<=: )[^\s{\[][^,\n}\]]*|\[[^\]]*\]|\{[^{}\n]*\}", changed()):
+        file.write_text(changed()[: match.start()] + written + changed()[match.end() :], encoding="utf-8")
+        try:
+            load(file)
+        except InputError as error:
+            told = error.faults
+        else:
+            told = ()
+        assert all(fault.file for fault in told)
