@@ -22,8 +22,11 @@ Counters that the model keeps (names are ``kind.counter``; one column an entity;
 ``port.received``                  taken off the vNIC's ring by the guest's stack
 ``port.socket_dropped``            dropped at the full socket buffer
 ``port.read``                      taken by the application
-``flow.sent``                      packets a sender put on the wire
-``flow.intended``                  packets times their receivers
+``work.come``                      bursts of work that came at a guest
+``work.dropped``                   of these, dropped because too many waited
+``work.started``                   of these, started
+``flow.sent``                      packets a sender put on the wire, or bursts of work that came
+``flow.intended``                  packets times their receivers, or bursts
 ``flow.delivered``                 of these, taken by the application
 =================================  =====================================================================================
 

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hostsim.engine.arrivals import Arrivals, ConstantArrivals, DrawnArrivals, RecordedArrivals
 from hostsim.engine.clock import Clock
 from hostsim.engine.probe import Probe
 from hostsim.engine.streams import Streams
@@ -21,10 +17,11 @@ from hostsim.model.net.vswitch import Port, SplitRx, VSwitch
 from hostsim.model.net.wire import Wire
 from hostsim.model.timing import Timing
 from hostsim.model.traffic.flow import Flow
+from hostsim.model.traffic.source import make_arrivals, make_lengths
+from hostsim.model.traffic.work import Work
 from hostsim.policy.scheduling import home_node
-from hostsim.spec.host import PointSpec, VmGroupSpec
-from hostsim.spec.workload import MulticastSpec
-from hostsim.units import SECOND
+from hostsim.spec.host import PointSpec
+from hostsim.spec.workload import MulticastSpec, WorkSpec
 
 __all__ = ["Host", "build_host"]
 
@@ -59,6 +56,10 @@ class Host:
         return [*self.polls, *splits, *self.vcpus]
 
 
+Members = dict[str, list[tuple[Port, Vcpu]]]
+"""The VMs of each group: port and vCPU."""
+
+
 def build_host(spec: PointSpec, streams: Streams) -> Host:
     """Wire a host as its spec says; time has not started.
 
@@ -72,9 +73,13 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
     host = Host(clock, scheduler, Probe(clock, max(1, spec.length // SLICES_AT_FIRST)))
     switches = {name: VSwitch(scheduler, timing) for name in spec.vswitches}
     wires = _build_uplinks(spec, host, switches, timing)
-    members = _build_vms(spec, host, timing, streams)
-    for position, (name, traffic) in enumerate(spec.traffic.items()):
-        _build_stream(spec, host, switches, wires, members, name, traffic, streams, position)
+    members = _build_vms(spec, host, timing)
+    for name, traffic in spec.traffic.items():
+        if isinstance(traffic, MulticastSpec):
+            _build_stream(spec, host, switches, wires, members, name, streams)
+        else:
+            _build_work(host, members, name, traffic, streams)
+    _boot(spec, members, streams)
     for poll in host.polls:
         poll.rest(clock.now)
     _watch(host)
@@ -103,17 +108,15 @@ def _build_uplinks(spec: PointSpec, host: Host, switches: dict[str, VSwitch], ti
     return wires
 
 
-def _build_vms(
-    spec: PointSpec, host: Host, timing: Timing, streams: Streams
-) -> dict[str, list[tuple[VmGroupSpec, Port]]]:
-    """All VMs, homes dealt round robin over the nodes in order of power-on; returns the ports of each group."""
+def _build_vms(spec: PointSpec, host: Host, timing: Timing) -> Members:
+    """All VMs, homes dealt round robin over the nodes in order of power-on."""
     scheduler, clock = host.scheduler, host.clock
     hertz = spec.costs.cycle_rate(spec.hardware.cpu.family, spec.hardware.cpu.clock)
-    members: dict[str, list[tuple[VmGroupSpec, Port]]] = {}
-    for place, group in enumerate(spec.vms):
+    members: Members = {}
+    for group in spec.vms:
         guest, settings = group.guest, group.settings
         read_ps = guest.applications.udp_sink.ps(hertz)
-        ports = members.setdefault(group.name, [])
+        members[group.name] = []
         for number in range(group.count):
             vm = len(host.vcpus)
             name = f"{group.name}[{number}]"
@@ -126,12 +129,10 @@ def _build_vms(
                 capacity, budget = spec.settings.port_rx_queue, spec.settings.poll_budget
                 split = SplitRx(f"{name}.splitRx", node, start, vcpu.vnic, timing, capacity, budget)
             port = Port(vcpu.vnic, split)
-            phase = streams.stream("vm", place, number).integers(0, guest.timer_period)
-            vcpu.boot(int(phase))
             scheduler.adopt([vcpu] if split is None else [vcpu, split])
             host.vcpus.append(vcpu)
             host.ports.append(port)
-            ports.append((group, port))
+            members[group.name].append((port, vcpu))
     return members
 
 
@@ -140,52 +141,65 @@ def _build_stream(
     host: Host,
     switches: dict[str, VSwitch],
     wires: dict[str, Wire],
-    members: dict[str, list[tuple[VmGroupSpec, Port]]],
+    members: Members,
     name: str,
-    traffic: MulticastSpec,
     streams: Streams,
-    position: int,
 ) -> None:
-    receivers = [member for group in traffic.to for member in members[group]]
+    """A multicast stream: over the wire of the switch that its receivers are on, to their ports."""
+    traffic = spec.traffic[name]
     networks = sorted({group.network for group in spec.vms if group.name in traffic.to})
     if len(networks) != 1:
         raise WiringError(f"the receivers of {name!r} are on {len(networks)} virtual switches; a stream enters by one")
-    network = networks[0]
-    flow = Flow(name, traffic.packet_size, _arrivals(traffic, streams.stream("traffic", position)), len(receivers))
+    assert isinstance(traffic, MulticastSpec)
+    receivers = [port for group in traffic.to for port, _ in members[group]]
+    flow = Flow(name, traffic.packet_size, len(receivers))
+    position = len(host.flows)
     host.flows.append(flow)
-    wires[network].carry(flow)
-    for _, port in receivers:
-        switches[network].join(flow, port)
+    wires[networks[0]].carry(flow, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position)))
+    for port in receivers:
+        switches[networks[0]].join(flow, port)
 
 
-def _arrivals(traffic: MulticastSpec, random: np.random.Generator) -> Arrivals:
-    """Instants at which a sender puts its frames on the wire; a steady sender starts at a random point of its interval."""
-    spec = traffic.arrivals
-    if spec.timestamps_ps is not None:
-        return RecordedArrivals(list(spec.timestamps_ps))
-    assert traffic.rate is not None
-    mean = SECOND / traffic.rate
-    if spec.process == "constant":
-        return ConstantArrivals(traffic.rate, int(random.uniform(0, mean)))
-    draw: Callable[[int], NDArray[np.float64]]
-    if spec.process == "poisson":
-        draw = lambda count: random.exponential(mean, count)  # noqa: E731  the other case needs its own shape
-    else:
-        shape = 1 / (spec.cv or 1.0) ** 2
-        draw = lambda count: random.gamma(shape, mean / shape, count)  # noqa: E731
-    return DrawnArrivals(draw, 0)
+def _build_work(host: Host, members: Members, name: str, traffic: WorkSpec, streams: Streams) -> None:
+    """Work for every VM of some groups, each VM with arrivals and lengths of its own."""
+    position = len(host.flows)
+    flow = Flow(name, 0, 1)
+    host.flows.append(flow)
+    for number, vcpu in enumerate(vcpu for group in traffic.to for _, vcpu in members[group]):
+        if vcpu.work is not None:
+            raise WiringError(
+                f"{vcpu.name} has work from {vcpu.work.flow.name!r} already; {name!r} would be a second source"
+            )
+        vcpu.work = Work(
+            flow,
+            make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position, number, "arrivals")),
+            make_lengths(traffic.service, streams.stream("traffic", position, number, "lengths")),
+            batch=traffic.batch,
+            together=traffic.together,
+            waiting=traffic.waiting,
+        )
+
+
+def _boot(spec: PointSpec, members: Members, streams: Streams) -> None:
+    """Start every guest's timer at a random point of its period."""
+    for place, group in enumerate(spec.vms):
+        for number, (_, vcpu) in enumerate(members[group.name]):
+            vcpu.boot(int(streams.stream("vm", place, number).integers(0, group.guest.timer_period)))
 
 
 def _watch(host: Host) -> None:
     """Tell the probe what to sample."""
     probe, scheduler = host.probe, host.scheduler
     pcpus = scheduler.pcpus
+    workers = [(vcpu, vcpu.work) for vcpu in host.vcpus if vcpu.work is not None]
 
     def bring_up_to_date(now: int) -> None:
         for pcpu in pcpus:
             pcpu.charge(now)
         for queue in host.queues:
             queue.settle(now)
+        for _, work in workers:
+            work.settle(now)
 
     probe.on_sample.append(bring_up_to_date)
 
@@ -246,6 +260,16 @@ def _watch(host: Host) -> None:
             [v.received for v in vcpus],
             [v.socket_dropped for v in vcpus],
             [v.read for v in vcpus],
+        ),
+    )
+    watch(
+        "work",
+        "come dropped started",
+        (vcpu.name for vcpu, _ in workers),
+        lambda _: (
+            [w.ring.pushed for _, w in workers],
+            [w.ring.dropped for _, w in workers],
+            [w.ring.taken for _, w in workers],
         ),
     )
     watch(

@@ -48,9 +48,13 @@ def check_invariants(host: Host) -> None:
         )
         unread = vcpu.received - vcpu.socket_dropped - vcpu.read
         law(unread == vcpu.in_socket(), f"{unread} packets unread but {vcpu.in_socket()} in the socket", vcpu.name)
+        if vcpu.work is not None:
+            balance(vcpu.work.ring, f"the work of {vcpu.name}")
     taken = sum(queue.ring.taken for queue in host.queues)
     lost = sum(flow.lost_nic for flow in host.flows)
-    sent = sum(flow.sent for flow in host.flows)
+    works = [vcpu.work for vcpu in host.vcpus if vcpu.work is not None]
+    come = sum(work.ring.pushed for work in works)
+    sent = sum(flow.sent for flow in host.flows) - come
     inside = sum(queue.ring.count_inside() for queue in host.queues)
     law(
         sent == taken + lost + inside,
@@ -58,8 +62,12 @@ def check_invariants(host: Host) -> None:
         "the wires",
     )
     delivered = sum(flow.delivered for flow in host.flows)
-    read = sum(vcpu.read for vcpu in host.vcpus)
-    law(delivered == read, f"{delivered} packets delivered by flow but {read} read by guest", "the host")
+    done = sum(vcpu.read for vcpu in host.vcpus) + sum(work.ring.taken - work.unfinished() for work in works)
+    law(
+        delivered == done,
+        f"{delivered} packets and bursts delivered by flow but {done} read or done by guests",
+        "the host",
+    )
     for pcpu in host.scheduler.pcpus:
         law(0 <= pcpu.busy(now) <= now, f"busy for {pcpu.busy(now)} ps of {now}", f"pcpu{pcpu.index}")
     charged = sum(world.used for world in host.worlds())

@@ -18,7 +18,7 @@ from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicSpec
 from hostsim.spec.quantity import Duration
 from hostsim.spec.settings import HostSettings, VmSettings
-from hostsim.spec.workload import MulticastSpec
+from hostsim.spec.workload import TrafficSpec
 
 __all__ = ["HardwareSpec", "PointSpec", "VmGroupSpec"]
 
@@ -53,7 +53,7 @@ class PointSpec(Spec):
     vswitches: dict[str, VSwitchSpec]
     vms: tuple[VmGroupSpec, ...]
     """In the order of the scenario: the first VM of the first group is VM 0."""
-    traffic: dict[str, MulticastSpec]
+    traffic: dict[str, TrafficSpec]
     length: Duration
     """Simulated time of a run, warm-up included."""
 

@@ -15,6 +15,7 @@ from hostsim.model.cpu.world import World
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.timing import Timing
 from hostsim.model.traffic.flow import Flow
+from hostsim.model.traffic.work import Work
 from hostsim.spec.guest import GuestSpec
 
 __all__ = ["Vcpu"]
@@ -29,12 +30,32 @@ class Vcpu(World):
         received: packets taken off the vNIC's ring.
         socket_dropped: of these, dropped at the full socket buffer.
         read: taken by the application.
+        work: bursts of CPU that the guest has to do besides, if any.
     """
 
     __slots__ = (
-        "_budget", "_clock", "_in_socket", "_interrupted", "_period", "_polling", "_read_ps", "_reading", "_scheduler", "_socket_buffer", "_socket_overhead",
-        "_ticks", "_timer", "_timing", "halted", "interrupts", "read", "received", "socket_dropped", "vnic",
-    )  # fmt: skip
+        "_budget",
+        "_in_socket",
+        "_interrupted",
+        "_period",
+        "_polling",
+        "_read_ps",
+        "_reading",
+        "_scheduler",
+        "_socket_buffer",
+        "_socket_overhead",
+        "_ticks",
+        "_timer",
+        "_timing",
+        "_work_timer",
+        "halted",
+        "interrupts",
+        "read",
+        "received",
+        "socket_dropped",
+        "vnic",
+        "work",
+    )
 
     def __init__(
         self,
@@ -49,11 +70,12 @@ class Vcpu(World):
         shares: int,
     ) -> None:
         super().__init__("vcpu", name, system=False, node=node, last=last, shares=shares)
-        self._clock, self._scheduler, self._timing = clock, scheduler, timing
+        self._scheduler, self._timing = scheduler, timing
         self._budget, self._read_ps = guest.napi_budget, read_ps
         self._socket_buffer, self._socket_overhead = guest.socket_buffer, guest.socket_overhead
         self._period = guest.timer_period
         self._timer = Timer(clock, self._tick)
+        self._work_timer = Timer(clock, self._work_comes)
         self._ticks = 0
         self._interrupted = self._polling = False
         self._in_socket: list[tuple[Train, int]] = []
@@ -61,10 +83,12 @@ class Vcpu(World):
         self.halted = True
         self.interrupts = self.received = self.socket_dropped = self.read = 0
         self.vnic: Vnic
+        self.work: Work | None = None
 
     def boot(self, phase: int) -> None:
-        """Start the guest's timer; its first tick comes at ``phase``."""
+        """Start the guest: its timer, whose first tick comes at ``phase``, and its work."""
         self._timer.arm(phase)
+        self._await_work()
 
     def interrupt(self, now: int) -> None:
         self._interrupted = True
@@ -76,10 +100,13 @@ class Vcpu(World):
         self._scheduler.wake(self, now)
 
     def begin(self, start: int) -> int | None:
-        if not (self._interrupted or self._polling or self._ticks):
-            return None
         timing = self._timing
         end = start
+        if not (self._interrupted or self._polling or self._ticks):
+            burst = self.work.start(start) if self.work is not None else None
+            if burst is None:
+                return None
+            end += burst
         if self.halted:
             self.halted = False
             end += timing.vcpu_wake
@@ -127,6 +154,8 @@ class Vcpu(World):
                 self._count_reads(train, at, read)
                 at += train.count * read
             self._in_socket.clear()
+        if self.work is not None:
+            self.work.finish(now)
         if not self._polling:
             self.vnic.unmask(now)
 
@@ -162,8 +191,22 @@ class Vcpu(World):
         return sum(train.count for train, _ in self._in_socket)
 
     def has_work(self, now: int) -> bool:
-        return self._interrupted or self._polling or self._ticks > 0
+        if self._interrupted or self._polling or self._ticks:
+            return True
+        if self.work is None:
+            return False
+        self.work.settle(now)
+        return self.work.ring.held > 0
 
     def rest(self, now: int) -> None:
         self.halted = True
         self.vnic.guest_halts(now)
+        self._await_work()
+
+    def _await_work(self) -> None:
+        due = self.work.upcoming() if self.work is not None else None
+        if due is not None:
+            self._work_timer.arm(due)
+
+    def _work_comes(self, now: int) -> None:
+        self._scheduler.wake(self, now)

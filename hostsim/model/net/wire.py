@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from hostsim.engine.arrivals import ConstantArrivals
+from hostsim.engine.arrivals import Arrivals, ConstantArrivals
 from hostsim.engine.train import Train
 from hostsim.model.traffic.flow import Flow
 from hostsim.spec.network import datagram_on_wire
@@ -23,20 +23,22 @@ class Wire:
     that keeps a constant interval never waits, so its instants stay a closed form.
     """
 
-    __slots__ = ("_flow_of", "_flows", "_free", "_late", "_octet_rate", "_shift")
+    __slots__ = ("_arrivals", "_flow_of", "_flows", "_free", "_late", "_octet_rate", "_shift")
 
     def __init__(self, line_rate: float) -> None:
         self._octet_rate = line_rate
         self._flows: list[Flow] = []
+        self._arrivals: list[Arrivals] = []
         self._shift = 0
         self._free = 0
         self._late: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._flow_of: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
-    def carry(self, flow: Flow) -> None:
-        """Let a flow come over this wire."""
+    def carry(self, flow: Flow, arrivals: Arrivals) -> None:
+        """Let a flow come over this wire, its frames sent as they arrive at its sender."""
         self._flows.append(flow)
-        alone = len(self._flows) == 1 and isinstance(flow.arrivals, ConstantArrivals)
+        self._arrivals.append(arrivals)
+        alone = len(self._flows) == 1 and isinstance(arrivals, ConstantArrivals)
         self._shift = self._frame_ps(flow) if alone else 0
 
     def _frame_ps(self, flow: Flow) -> int:
@@ -48,16 +50,15 @@ class Wire:
             return int(self._late[0])
         ends = [
             max(sent, 0 if self._shift else self._free) + self._frame_ps(flow)
-            for flow in self._flows
-            if (sent := flow.arrivals.upcoming()) is not None
+            for flow, arrivals in zip(self._flows, self._arrivals, strict=True)
+            if (sent := arrivals.upcoming()) is not None
         ]
         return min(ends, default=None)
 
     def collect(self, now: int) -> list[Train]:
         """Frames that have come by ``now`` and were not collected before, in order."""
         if self._shift:
-            flow = self._flows[0]
-            trains = flow.arrivals.collect(now - self._shift, flow)
+            trains = self._arrivals[0].collect(now - self._shift, self._flows[0])
             for train in trains:
                 train.ready += self._shift
                 train.born += self._shift
@@ -75,8 +76,8 @@ class Wire:
         """Put what was sent by ``now`` on the wire: each frame starts when it was sent and the one before it is through."""
         sent: list[NDArray[np.int64]] = []
         owner: list[NDArray[np.int64]] = []
-        for position, flow in enumerate(self._flows):
-            for train in flow.arrivals.collect(now, flow):
+        for position, (flow, arrivals) in enumerate(zip(self._flows, self._arrivals, strict=True)):
+            for train in arrivals.collect(now, flow):
                 sent.append(np.array(train.born_at(), dtype=np.int64))
                 owner.append(np.full(train.count, position, dtype=np.int64))
         if not sent:
