@@ -45,8 +45,24 @@ def _step(root: JsonSchema, node: JsonSchema, key: str | int) -> JsonSchema | No
     if isinstance(key, int) and node.get("type") == "array":
         fixed = node.get("prefixItems", [])
         return _resolved(root, fixed[key] if key < len(fixed) else node.get("items", {}))
-    branches = (_step(root, branch, key) for branch in node.get("anyOf", []))
+    branches = (_step(root, branch, key) for branch in _branches(node))
     return next((branch for branch in branches if branch is not None), None)
+
+
+def _branches(node: JsonSchema) -> list[JsonSchema]:
+    """The members of a union; in one that is told apart by a key, each names its own value of the key."""
+    return [*node.get("anyOf", []), *node.get("oneOf", [])]
+
+
+def _schema_of_error(root: JsonSchema, loc: KeyPath) -> JsonSchema | None:
+    """The schema at pydantic's location, which names the member of a union that the value was read as."""
+    node: JsonSchema | None = _resolved(root, root)
+    for key in loc:
+        if node is None:
+            return None
+        members = node.get("discriminator", {}).get("mapping", {})
+        node = _resolved(root, {"$ref": members[key]}) if key in members else _step(root, node, key)
+    return node
 
 
 def _schema_at(root: JsonSchema, path: KeyPath) -> JsonSchema | None:
@@ -60,8 +76,8 @@ def _words(root: JsonSchema, node: JsonSchema) -> str:
     node = _resolved(root, node)
     if "x-allowed" in node:
         return str(node["x-allowed"])
-    if "anyOf" in node:
-        kinds = dict.fromkeys(_words(root, branch) for branch in node["anyOf"] if branch.get("type") != "null")
+    if _branches(node):
+        kinds = dict.fromkeys(_words(root, branch) for branch in _branches(node) if branch.get("type") != "null")
         if "a number" in kinds:
             kinds.pop("an integer", None)
         return " or ".join(kinds)
@@ -118,7 +134,12 @@ _MESSAGES = {
     "model_type": "is not a mapping",
     "literal_error": "is not one of the choices",
     "string_pattern_mismatch": "is not a name",
+    "union_tag_invalid": "is not one of the choices",
+    "union_tag_not_found": "is missing",
 }
+
+_UNTOLD = ("union_tag_invalid", "union_tag_not_found")
+"""Errors of a union's key, whose location pydantic gives as the union's."""
 
 _BOUNDS = {"greater_than": "above", "greater_than_equal": "from", "less_than": "below", "less_than_equal": "up to"}
 """How a bound is told of a quantity, whose schema is text."""
@@ -159,7 +180,7 @@ def _path(tree: Tree, at: KeyPath, error: Any) -> KeyPath:
         there = (isinstance(here, dict) and key in here) or (isinstance(here, tuple) and isinstance(key, int))
         if there or (missing and last):
             path = (*path, key)
-    return path
+    return (*path, error["ctx"]["discriminator"].strip("'")) if error["type"] in _UNTOLD else path
 
 
 def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group: Sequence[Any]) -> Fault:
@@ -167,7 +188,7 @@ def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group
     root = schema_of(model)
     inner = path[len(at) :]
     if error["type"] == "extra_forbidden":
-        node = _schema_at(root, inner[:-1]) or {}
+        node = _schema_of_error(root, error["loc"][:-1]) or _schema_at(root, inner[:-1]) or {}
         known = _properties(root, node)
         return tree.fault(path, "unknown key", "one of " + ", ".join(known), nearest_name(str(path[-1]), known))
     message, allowed = _MESSAGES.get(error["type"], ""), allowed_at(model, inner)
@@ -187,7 +208,7 @@ def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group
 
 def _properties(root: JsonSchema, node: JsonSchema) -> list[str]:
     found = list(node.get("properties", {}))
-    for branch in node.get("anyOf", []):
+    for branch in _branches(node):
         found += _properties(root, _resolved(root, branch))
     return found
 

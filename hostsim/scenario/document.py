@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, mod
 from hostsim.spec.base import Spec
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.quantity import Duration, Rate, Size
+from hostsim.spec.workload import ServiceSpec
 from hostsim.units import SECOND
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "RunPart",
     "ScenarioFile",
     "VmGroupPart",
+    "WorkPart",
 ]
 
 Name = Annotated[
@@ -120,6 +122,31 @@ class MulticastPart(Spec):
     """Datagrams in a second; not with ``process: replay``."""
     arrivals: ArrivalsPart = Field(default_factory=ArrivalsPart)
     """How the datagrams are spaced; at a fixed interval where nothing is said."""
+
+
+class WorkPart(Spec):
+    """Bursts of CPU that come at a guest: background load, and the queues of theory. No packet is involved."""
+
+    kind: Literal["work"]
+    """What kind of traffic this is."""
+    to: Names
+    """Groups of VMs that work; every VM has a stream of its own."""
+    rate: Rate | None = None
+    """Arrivals in a second at each VM; not with ``process: replay``."""
+    arrivals: ArrivalsPart = Field(default_factory=ArrivalsPart)
+    """How the arrivals are spaced; at a fixed interval where nothing is said."""
+    service: ServiceSpec
+    """How long a burst lasts."""
+    batch: Annotated[int, Field(ge=1, le=4096)] = 1
+    """Bursts that come together at each arrival."""
+    together: Annotated[int, Field(ge=1, le=4096)] = 1
+    """Most bursts that are served as one, in the time of one."""
+    waiting: Annotated[int, Field(ge=1, le=1_000_000)] = 1_000_000
+    """Bursts that may wait in a VM, the one in service not counted; one that comes on top is dropped."""
+
+
+TrafficPart = Annotated[MulticastPart | WorkPart, Field(discriminator="kind")]
+"""What comes at the host."""
 
 
 class QuickPart(Spec):
@@ -301,7 +328,7 @@ class PointFile(Spec):
     """Virtual switches by name."""
     vms: Annotated[dict[Name, VmGroupPart], Field(min_length=1)]
     """Groups of equal VMs by name."""
-    traffic: Annotated[dict[Name, MulticastPart], Field(min_length=1)]
+    traffic: Annotated[dict[Name, TrafficPart], Field(min_length=1)]
     """What comes at the host, by name."""
 
 

@@ -18,7 +18,7 @@ from hostsim.scenario.yaml import KeyPath
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
 from hostsim.spec.settings import HostSettings, PlatformSpec, VmSettings, host_settings, vm_settings
-from hostsim.spec.workload import MulticastSpec
+from hostsim.spec.workload import MulticastSpec, WorkSpec
 
 __all__ = ["Resolution", "Resolver", "part_of"]
 
@@ -200,7 +200,7 @@ class _Point:
             return None
         return VmGroupSpec(name=name, count=part.count, guest=guest, settings=settings, network=part.networks[0])
 
-    def _flow(self, name: str) -> MulticastSpec | None:
+    def _flow(self, name: str) -> MulticastSpec | WorkSpec | None:
         path = ("traffic", name)
         written = self._mapping(path)
         if self._is_faulty(path):
@@ -214,7 +214,8 @@ class _Point:
                 return None
         to = written["to"]
         data = {**written, "to": (to,) if isinstance(to, str) else to, "arrivals": arrivals}
-        flow, faults = validate(MulticastSpec, self._tree, path, data)
+        kind: type[MulticastSpec] | type[WorkSpec] = WorkSpec if written["kind"] == "work" else MulticastSpec
+        flow, faults = validate(kind, self._tree, path, data)
         self.faults += faults
         return flow
 

@@ -10,19 +10,11 @@ from hostsim.scenario.document import PointFile
 from hostsim.scenario.tree import Tree
 from hostsim.scenario.yaml import KeyPath
 from hostsim.spec.host import HardwareSpec
+from hostsim.spec.network import MTU, UDP_HEADERS, datagram_on_wire
 from hostsim.spec.settings import PlatformSpec
-from hostsim.spec.workload import MulticastSpec
+from hostsim.spec.workload import MulticastSpec, TrafficSpec
 
 __all__ = ["line_rate_faults", "network_faults", "server_faults"]
-
-UDP_HEADERS = 28
-"""Bytes of the IP and UDP headers of a datagram."""
-ETHERNET_OVERHEAD = 38
-"""Bytes on the wire around the payload of a frame: preamble, header, check sequence, gap."""
-LEAST_PAYLOAD = 46
-"""Bytes that an Ethernet frame carries at least."""
-MTU = 1500
-"""Bytes that a frame carries at most."""
 
 
 def _unknown(tree: Tree, path: KeyPath, name: str, known: Iterable[str], what: str) -> Fault:
@@ -63,10 +55,19 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
                 faults.append(_unknown(tree, path, name, hardware.nics, "physical NIC"))
             elif owners.setdefault(name, switch) != switch:
                 faults.append(tree.fault(path, f"is already the uplink of {owners[name]}", "a NIC of its own"))
+    workers: dict[str, str] = {}
     for flow in flows:
         path = ("traffic", flow, "to")
         names = _names(tree.get(path))
         faults += [_unknown(tree, path, name, groups, "group of VMs") for name in names if name not in groups]
+        if tree.get(("traffic", flow, "kind")) == "work":
+            faults += [
+                tree.fault(path, f"{name} has work from {workers[name]} already", "groups without work")
+                for name in names
+                if name in workers
+            ]
+            workers.update(dict.fromkeys(names, flow))
+            continue
         homes = {home for name in names for home in _names(tree.get(("vms", name, "networks")))}
         if len(homes) > 1:
             message = f"has receivers on {' and '.join(sorted(homes))}"
@@ -96,13 +97,15 @@ def server_faults(tree: Tree, hardware: HardwareSpec, platform: PlatformSpec | N
 
 
 def line_rate_faults(
-    tree: Tree, file: PointFile, hardware: HardwareSpec, traffic: Mapping[str, MulticastSpec]
+    tree: Tree, file: PointFile, hardware: HardwareSpec, traffic: Mapping[str, TrafficSpec]
 ) -> list[Fault]:
     """Streams that do not fit on their wire, packet by packet or all together. Replayed instants are taken as they are."""
     faults: list[Fault] = []
     load: dict[str, float] = {}
     for name, flow in traffic.items():
         path: KeyPath = ("traffic", name)
+        if not isinstance(flow, MulticastSpec):
+            continue
         if flow.packet_size + UDP_HEADERS > MTU:
             allowed = f"at most {MTU - UDP_HEADERS} B: one frame at an MTU of {MTU}"
             faults.append(tree.fault((*path, "packet_size"), "does not fit in a frame", allowed))
@@ -110,7 +113,7 @@ def line_rate_faults(
         switch = file.vms[flow.to[0]].networks[0]
         nic = file.network[switch].uplinks[0]
         line_rate = hardware.nics[nic].line_rate
-        frame_bits = 8 * (max(flow.packet_size + UDP_HEADERS, LEAST_PAYLOAD) + ETHERNET_OVERHEAD)
+        frame_bits = 8 * datagram_on_wire(flow.packet_size)
         room = line_rate - load.get(nic, 0.0)
         load[nic] = load.get(nic, 0.0) + (flow.rate or 0.0) * frame_bits
         if load[nic] >= line_rate:

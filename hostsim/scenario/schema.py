@@ -23,7 +23,7 @@ _ASSUMED = {
     "required": ["value", "assumed", "range"],
     "additionalProperties": False,
 }
-_INPUTS = ("VmGroupPart", "MulticastPart", "ArrivalsPart", "RunPart", "QuickPart")
+_INPUTS = ("VmGroupPart", "MulticastPart", "WorkPart", "ArrivalsPart", "RunPart", "QuickPart")
 """Parts of the file whose values may be written as assumptions."""
 
 

@@ -152,12 +152,16 @@ def _put(data: Any, path: KeyPath, value: Any) -> Any:
 
 
 def merge(parent: Tree, delta: Tree) -> Tree:
-    """The parent with the delta laid over it, key by key down to the values."""
+    """The parent with the delta laid over it, key by key down to the values; a constant goes with its origin, as one."""
     return Tree(_merge(parent.data, delta.data), ChainMap(dict(delta.places), dict(parent.places)), delta.file)
 
 
+_VALUES = frozenset({"cycles", "time", "value"})
+"""Keys of a constant that hold its number."""
+
+
 def _merge(parent: Any, delta: Any) -> Any:
-    if not (isinstance(parent, dict) and isinstance(delta, dict)):
+    if not (isinstance(parent, dict) and isinstance(delta, dict)) or not _VALUES.isdisjoint(delta):
         return delta
     return {**parent, **{key: _merge(parent.get(key), value) for key, value in delta.items()}}
 

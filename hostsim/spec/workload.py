@@ -65,7 +65,9 @@ class ServiceSpec(Spec):
     @model_validator(mode="after")
     def _fitting(self) -> ServiceSpec:
         if (self.cv is not None) != (self.distribution == "gamma"):
-            raise ValueError("cv goes with distribution: gamma, and only with it|distribution: gamma, cv: a number above 0")
+            raise ValueError(
+                "cv goes with distribution: gamma, and only with it|distribution: gamma, cv: a number above 0"
+            )
         return self
 
 
