@@ -115,7 +115,7 @@ RATE = "rate: 40 kpps"
         pytest.param(
             "hardware: dell-r810",
             "hardware: del-r810",
-            "small.yaml:4: hardware: unknown name; given 'del-r810'; allowed: one of dell-r810, or a path with a slash; "
+            "small.yaml:4: hardware: unknown name; given 'del-r810'; allowed: one of dell-r810, ideal, or a path with a slash; "
             "did you mean 'dell-r810'?",
             id="unknown hardware",
         ),
