@@ -296,6 +296,7 @@ def _results(
     from hostsim.campaign.store import code_digest
     from hostsim.results.table import to_table
 
+    changes = [f"{row.name}={row.value}" for row in scenario.settings if row.origin == "--set"]
     keys = [(task.point.id, task.replication) for task in sweep.tasks]
     table = to_table(
         [records[key] for key in keys],
@@ -304,6 +305,7 @@ def _results(
             "fidelity": "quick" if runs.quick else "full",
             "code": code_digest(),
             "seed": str(runs.seed),
+            **({"set": "; ".join(changes)} if changes else {}),
         },
     )
     return Results(
