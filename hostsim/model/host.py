@@ -9,7 +9,7 @@ from hostsim.engine.probe import Probe
 from hostsim.engine.streams import Streams
 from hostsim.errors import WiringError
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.cpu.world import World
+from hostsim.model.cpu.world import World, ready_times
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.net.pnic import NetPoll, RxQueue
 from hostsim.model.net.vnic import Vnic
@@ -232,7 +232,7 @@ def _watch(host: Host) -> None:
             (world.name for world in worlds),
             lambda now, worlds=worlds: (
                 [w.used for w in worlds],
-                [w.waiting(now) for w in worlds],
+                ready_times(worlds, now),
                 [w.dispatches for w in worlds],
             ),  # type: ignore[misc]
         )

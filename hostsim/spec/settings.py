@@ -214,7 +214,7 @@ def vm_settings(
     scheme = str(vmx.get("ethernet0.coalescingScheme", host["Net.CoalesceScheme"]))
     params = keys["ethernet0.coalescingParams"]
     rate, depth = int(host["Net.CoalesceRBCRate"]), 64
-    if params != "" and not faults:
+    if params != "" and scheme in (table["ethernet0.coalescingScheme"].choices or ()):
         where = f"{path}.vmx.ethernet0.coalescingParams"
         low, high = {"rbc": (100, 100_000), "static": (1, 64)}.get(scheme, (0, -1))
         allowed = f"with {scheme}: an integer {low}..{high}" if low <= high else f"nothing with the scheme {scheme!r}"

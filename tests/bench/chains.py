@@ -18,7 +18,7 @@ from hostsim.engine.ring import Ring
 from hostsim.engine.train import Train
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Node, Scheduler
-from hostsim.model.cpu.world import World
+from hostsim.model.cpu.world import World, ready_times
 from hostsim.model.host import SLICES_AT_FIRST
 from hostsim.model.timing import Timing
 from hostsim.model.traffic.flow import Flow
@@ -187,7 +187,7 @@ def hostsim_us(seconds: float = 2.0) -> tuple[float, float]:
         "chain",
         ("used_ps", "ready_ps"),
         [str(i) for i in range(len(worlds))],
-        lambda now: ([w.used for w in worlds], [w.waiting(now) for w in worlds]),
+        lambda now: ([w.used for w in worlds], ready_times(worlds, now)),
     )
     probe.watch_latency("flow.latency", flow.name, flow.latency)
     probe.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hostsim.model.cpu.world import ready_times
 from hostsim.units import MS, SECOND, US
 from tests.model.small_host import HALT_EXIT, MIGRATED, PREEMPTION, SAME, SWITCH, Labourer, bare_host, check_charges
 
@@ -187,7 +188,7 @@ def test_waiting_time_is_what_ready_says():
     one.give(800 * US)
     other.give_at(100 * US, 300 * US)
     host.clock.advance(SECOND)
-    assert other.waiting(host.clock.now) == 700 * US
+    assert ready_times([other], host.clock.now) == [700 * US]
     assert host.nodes[0].waiting.integral(host.clock.now) == 700 * US
 
 

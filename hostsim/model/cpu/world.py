@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ if TYPE_CHECKING:
     from hostsim.model.cpu.pcpu import Pcpu
     from hostsim.model.cpu.scheduler import Node
 
-__all__ = ["World", "WorldState"]
+__all__ = ["World", "WorldState", "ready_times"]
 
 
 class WorldState(Enum):
@@ -83,6 +84,8 @@ class World:
     def rest(self, now: int) -> None:
         """The world has just gone to sleep: arrange for its next wake-up."""
 
-    def waiting(self, now: int) -> int:
-        """Time spent READY so far, in picoseconds."""
-        return self.waited + (now - self.ready_since if self.state is WorldState.READY else 0)
+
+def ready_times(worlds: Sequence[World], now: int) -> list[int]:
+    """Time that each world has spent READY so far, in picoseconds."""
+    ready = WorldState.READY
+    return [world.waited + (now - world.ready_since if world.state is ready else 0) for world in worlds]
