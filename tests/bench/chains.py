@@ -166,7 +166,7 @@ def hostsim_us(seconds: float = 2.0) -> tuple[float, float]:
     timing.vcpu_lead = SECOND
     scheduler = Scheduler(clock, 1, PCPUS, timing, spec.settings)
     node = scheduler.nodes[0]
-    flow = Flow("chains", 64, arrivals=None, receivers=CHAINS)  # type: ignore[arg-type]  # the heads are fed below
+    flow = Flow("chains", 64, CHAINS)
     draw = random.Random(1)
     worlds: list[ChainWorld] = []
     for chain in range(CHAINS):
