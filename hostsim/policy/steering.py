@@ -1,0 +1,93 @@
+"""Receive-side scaling: which queue of a NIC a packet goes to, by the Toeplitz hash of its addresses and ports.
+
+The hash and its verification suite are Microsoft's ("Verifying the RSS Hash Calculation", NDIS driver documentation); NICs
+of all makers compute the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from ipaddress import ip_address
+
+__all__ = ["DEFAULT_KEY", "SYMMETRIC_KEY", "rss_input", "rss_queue", "toeplitz_hash"]
+
+DEFAULT_KEY = bytes.fromhex("6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa")
+"""The key of the verification suite, which most drivers load unless told otherwise."""
+SYMMETRIC_KEY = bytes.fromhex("6d5a") * 20
+"""A key that repeats every 16 bits: both directions of a connection have the same hash."""
+
+
+def toeplitz_hash(key: bytes, data: bytes) -> int:
+    """The 32-bit Toeplitz hash of ``data``: for every bit that is set, the 32 bits of the key from that position, added mod 2.
+
+    Args:
+        key: at least four bytes longer than the data; 40 bytes serve all kinds of packets.
+        data: in network byte order, see `rss_input`.
+
+    Raises:
+        ValueError: the key is too short.
+    """
+    table = _table(key)
+    if len(data) > len(table):
+        raise ValueError(f"a key of {len(key)} bytes hashes at most {len(table)} bytes, not {len(data)}")
+    value = 0
+    for row, octet in zip(table, data, strict=False):
+        value ^= row[octet]
+    return value
+
+
+@lru_cache(maxsize=16)
+def _table(key: bytes) -> tuple[tuple[int, ...], ...]:
+    """What each octet at each position adds to the hash; a flow is then hashed with one look-up a byte."""
+    bits, width = int.from_bytes(key, "big"), 8 * len(key)
+    rows = []
+    for position in range(len(key) - 4):
+        windows = [bits >> (width - 32 - 8 * position - bit) & 0xFFFF_FFFF for bit in range(8)]
+        row = [0] * 256
+        for octet in range(1, 256):
+            lowest = octet & -octet
+            row[octet] = row[octet ^ lowest] ^ windows[8 - lowest.bit_length()]
+        rows.append(tuple(row))
+    return tuple(rows)
+
+
+def rss_input(
+    source: str, destination: str, source_port: int | None = None, destination_port: int | None = None
+) -> bytes:
+    """What a NIC hashes of a packet: source address, destination address and, of TCP and UDP, source port, destination port.
+
+    Args:
+        source: IPv4 or IPv6 address in text.
+        destination: of the same family.
+        source_port: None, with the other, for a hash of the addresses alone (other protocols, fragments).
+        destination_port: see there.
+
+    Raises:
+        ValueError: no address, two families, one port alone, or a port above 65535.
+    """
+    addresses = ip_address(source), ip_address(destination)
+    if addresses[0].version != addresses[1].version:
+        raise ValueError(f"{source} and {destination} are of different families")
+    ports = [port for port in (source_port, destination_port) if port is not None]
+    if len(ports) == 1:
+        raise ValueError("one port alone is hashed by nobody")
+    if not all(0 <= port < 1 << 16 for port in ports):
+        raise ValueError(f"a port is a number from 0 to 65535, not {max(ports)}")
+    return b"".join([*(address.packed for address in addresses), *(port.to_bytes(2, "big") for port in ports)])
+
+
+def rss_queue(hash_value: int, indirection: Sequence[int]) -> int:
+    """The receive queue of a hash: the entry of the indirection table at its low-order bits.
+
+    Args:
+        hash_value: of `toeplitz_hash`.
+        indirection: queue by entry; a power of two entries (128 on an Intel 82599).
+
+    Raises:
+        ValueError: the number of entries is no power of two.
+    """
+    size = len(indirection)
+    if not size or size & (size - 1):
+        raise ValueError(f"an indirection table has a power of two entries, not {size}")
+    return indirection[hash_value & (size - 1)]
