@@ -33,12 +33,33 @@ from hostsim.model.host import Host
 from hostsim.model.net.pnic import NetPoll
 from hostsim.spec.host import PointSpec
 
-SCALARS = (
-    "pcpu.busy_ps pcpu.dispatches pcpu.switches pcpu.preemptions node.waiting_ps "
-    "vcpu.used_ps vcpu.ready_ps netpoll.used_ps netpoll.ready_ps splitrx.used_ps splitrx.ready_ps guest.interrupts "
-    "queue.arrived queue.dropped queue.interrupts port.copies port.split_dropped port.ring_dropped port.socket_dropped "
-    "port.read work.come work.dropped work.started flow.sent flow.delivered"
-).split()
+SCALARS = [
+    "pcpu.busy_ps",
+    "pcpu.dispatches",
+    "pcpu.switches",
+    "pcpu.preemptions",
+    "node.waiting_ps",
+    "vcpu.used_ps",
+    "vcpu.ready_ps",
+    "netpoll.used_ps",
+    "netpoll.ready_ps",
+    "splitrx.used_ps",
+    "splitrx.ready_ps",
+    "guest.interrupts",
+    "queue.arrived",
+    "queue.dropped",
+    "queue.interrupts",
+    "port.copies",
+    "port.split_dropped",
+    "port.ring_dropped",
+    "port.socket_dropped",
+    "port.read",
+    "work.come",
+    "work.dropped",
+    "work.started",
+    "flow.sent",
+    "flow.delivered",
+]
 """Counters that the fingerprint is made of; further ones of the model leave it alone."""
 INGREDIENTS = "tpkvrs"
 
