@@ -1,0 +1,78 @@
+"""No verdict hangs on an assumption: every assumed value goes to both ends of its range, and the claims still hold.
+
+Judged at the edges of the accepted bands, which takes eleven runs where the full claims take sixty: the least number of
+receivers that must be free of loss, and the first that must not be.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+
+from hostsim.campaign.simulate import simulate
+from hostsim.metrics import CATALOGUE
+from hostsim.scenario.load import load
+from hostsim.scenario.points import point_at
+from hostsim.scenario.published import claims
+
+FREE = 0.01
+"""Percent of loss below which a host counts as free of it."""
+RECEIVERS = {"0": (19, 20, 21, 22), "1": (27, 28, 29, 30)}
+"""By default 19 must be free of loss and 22 not; split, 27 and 30."""
+
+
+def assumed() -> list[tuple[str, str]]:
+    """Every assumed constant and input of the multicast experiment, at both ends of its range, as overrides."""
+    scenario = load("splitrx")
+    ends = [(f"{a.path}", str(end)) for a in scenario.assumptions for end in a.range]
+    for name, constant in point_at(scenario, {}).spec.costs.entries().items():
+        if constant.range is None:
+            continue
+        key = next(key for key in ("cycles", "time", "value") if getattr(constant, key, None) is not None)
+        ends += [(f"platform.costs.{name}.{key}", f"{end} ps" if key == "time" else str(end)) for end in constant.range]
+    return ends
+
+
+def run(override: tuple[str, str], receivers: int, split: str, rate: str) -> dict[str, float]:
+    path, value = override
+    # a longer ring hides a small overload for longer
+    length = "3 s" if path.endswith("rx_ring") else "1500 ms"
+    scenario = load("splitrx", {path: value, "run.length": length})
+    point = point_at(scenario, {"receivers": receivers, "split": split, "rate": rate})
+    record = simulate(point.spec, point_id=point.id, axes=point.axes, seed=1, replication=0)
+    return {
+        name: CATALOGUE[name].evaluate(record) for name in ("loss", "host_cpu", "guest_cpu", "guest_cpu_per_10kpps")
+    }
+
+
+@pytest.fixture(scope="module")
+def workers():
+    """Both cores."""
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        yield pool
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("override", assumed(), ids=" ".join)
+def test_no_verdict_hangs_on_an_assumption(override: tuple[str, str], workers: ProcessPoolExecutor):
+    """The value at an end of its range leaves every claim in its band."""
+    asked = [(count, split, "40 kpps") for split, counts in RECEIVERS.items() for count in counts]
+    asked += [(20, "1", "40 kpps"), (1, "0", "10 kpps"), (1, "0", "40 kpps"), (36, "1", "30 kpps")]
+    futures = {case: workers.submit(run, override, *case) for case in asked}
+    came = {case: future.result() for case, future in futures.items()}
+    most = {
+        split: max((n for n in counts if came[n, split, "40 kpps"]["loss"] < FREE), default=counts[0] - 1)
+        for split, counts in RECEIVERS.items()
+    }
+    band = {name: claim.band for name, claim in claims().items()}
+    assert band["splitrx.default.40k"].holds(most["0"])
+    assert band["splitrx.split.40k"].holds(most["1"])
+    assert band["splitrx.gain.40k"].holds(most["1"] / most["0"])
+    assert came[36, "1", "30 kpps"]["loss"] < FREE
+    default, split = came[20, "0", "40 kpps"], came[20, "1", "40 kpps"]
+    assert band["splitrx.host_cpu"].holds(split["host_cpu"] / default["host_cpu"])
+    assert band["splitrx.guest_cpu.same"].holds(split["guest_cpu"] / default["guest_cpu"])
+    for rate in ("10 kpps", "40 kpps"):
+        assert band["splitrx.guest_cpu"].holds(came[1, "0", rate]["guest_cpu_per_10kpps"])
