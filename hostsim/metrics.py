@@ -1,6 +1,7 @@
 """The catalogue of measures: name, unit, what exactly each includes, and how it is read from a record.
 
-Counters that the model keeps (names are ``kind.counter``; one column an entity; durations in picoseconds):
+Counters that the model keeps (names are ``kind.counter``; one column an entity; durations in picoseconds; what is
+no level is cumulative):
 
 =================================  =====================================================================================
 ``pcpu.busy_ps``                   time a PCPU was not idle: worlds, switches, refills and halt exits
@@ -15,6 +16,8 @@ Counters that the model keeps (names are ``kind.counter``; one column an entity;
 ``queue.dropped``                  of these, dropped because no descriptor was free
 ``queue.taken``                    of these, taken by the NetPoll world
 ``queue.interrupts``               physical interrupts of the queue
+``queue.inside``                   a level: frames that wait in the ring
+``queue.inside_copies``            a level: copies that these frames will be replicated to
 ``port.copies``                    packets meant for a virtual port after replication
 ``port.split_dropped``             of these, dropped at the full queue of the port's own receive context
 ``port.split_taken``               of these, taken by that context (0 without one)
@@ -22,9 +25,14 @@ Counters that the model keeps (names are ``kind.counter``; one column an entity;
 ``port.received``                  taken off the vNIC's ring by the guest's stack
 ``port.socket_dropped``            dropped at the full socket buffer
 ``port.read``                      taken by the application
+``port.split_inside``              a level: packets in, or on their way into, the queue of the port's own context
+``port.ring_inside``               a level: packets in, or on their way into, the vNIC's ring
+``port.unread``                    a level: packets in the socket buffer
 ``work.come``                      bursts of work that came at a guest
 ``work.dropped``                   of these, dropped because too many waited
 ``work.started``                   of these, started
+``work.inside``                    a level: bursts that wait
+``work.in_service``                a level: bursts started and not done
 ``flow.sent``                      packets a sender put on the wire, or bursts of work that came
 ``flow.intended``                  packets times their receivers, or bursts
 ``flow.delivered``                 of these, taken by the application

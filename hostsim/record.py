@@ -1,7 +1,8 @@
 """What one run yields: cumulative counters and histograms in time slices, and where they came from.
 
 A record is the only thing that crosses from the simulated side (floors 1 to 4) to the numbers side (floor 5). Counters
-are cumulative and are never reset: a window is the difference of two instants.
+are cumulative and are never reset: a window is the difference of two instants. A few are levels (`hostsim.metrics` says
+which): what is inside a stage, so that every balance can be drawn up over any window.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Series:
     entities: tuple[str, ...]
     """Names of the entities, one per column."""
     values: NDArray[np.int64]
-    """Cumulative values, shape (boundaries, entities); the first row is the start of the run (zeros)."""
+    """Cumulative values, or levels, shape (boundaries, entities); the first row is the start of the run (zeros)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hostsim.engine.streams import Streams
 from hostsim.estimate import mser5
 from hostsim.model.host import build_host
-from hostsim.model.invariants import check_invariants
+from hostsim.model.invariants import check_invariants, check_slices
 from hostsim.record import RunRecord, Scalar, Series
 from hostsim.spec.host import PointSpec
 from hostsim.units import ps_to_seconds
@@ -60,6 +60,7 @@ def simulate(
         host.probe.sample()
         check_invariants(host)
         instants, series, histograms = host.probe.collect()
+        check_slices(instants, series, histograms)
         cut = _warm_up(instants, series)
         if 2 * cut <= len(instants) - 1:
             break

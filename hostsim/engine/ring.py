@@ -7,6 +7,8 @@ finds room is settled when somebody looks, in closed form, so that a push costs 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
+from itertools import chain
 
 from hostsim.engine.train import Train
 
@@ -118,7 +120,16 @@ class Ring:
 
     def count_inside(self) -> int:
         """Packets held or on their way in, counted one train after another: the independent half of the ring's balance."""
-        return sum(train.count for train in self._here) + sum(train.count for train in self._coming)
+        count = 0
+        for train in self._here:
+            count += train.count
+        for train in self._coming:
+            count += train.count
+        return count
+
+    def trains(self) -> Iterator[Train]:
+        """What is held or on its way in, train by train."""
+        return chain(self._here, self._coming)
 
     @property
     def inside(self) -> int:

@@ -239,18 +239,20 @@ def _watch(host: Host) -> None:
     watch("guest", "interrupts", (vcpu.name for vcpu in vcpus), lambda _: ([v.interrupts for v in vcpus],))
     watch(
         "queue",
-        "arrived dropped taken interrupts",
+        "arrived dropped taken interrupts inside inside_copies",
         (queue.name for queue in queues),
         lambda _: (
             [q.ring.pushed for q in queues],
             [q.ring.dropped for q in queues],
             [q.ring.taken for q in queues],
             [q.interrupts for q in queues],
+            [q.ring.count_inside() for q in queues],
+            [q.copies_inside() for q in queues],
         ),
     )
     watch(
         "port",
-        "copies split_dropped split_taken ring_dropped received socket_dropped read",
+        "copies split_dropped split_taken ring_dropped received socket_dropped read split_inside ring_inside unread",
         (port.vnic.name for port in ports),
         lambda _: (
             [(p.split or p.vnic).ring.pushed for p in ports],
@@ -260,16 +262,21 @@ def _watch(host: Host) -> None:
             [v.received for v in vcpus],
             [v.socket_dropped for v in vcpus],
             [v.read for v in vcpus],
+            [p.split.ring.count_inside() if p.split else 0 for p in ports],
+            [p.vnic.ring.count_inside() for p in ports],
+            [v.in_socket() for v in vcpus],
         ),
     )
     watch(
         "work",
-        "come dropped started",
+        "come dropped started inside in_service",
         (vcpu.name for vcpu, _ in workers),
         lambda _: (
             [w.ring.pushed for _, w in workers],
             [w.ring.dropped for _, w in workers],
             [w.ring.taken for _, w in workers],
+            [w.ring.count_inside() for _, w in workers],
+            [w.unfinished() for _, w in workers],
         ),
     )
     watch(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.train import Train
+from hostsim.errors import InvariantError
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Node, Scheduler
 from hostsim.model.cpu.world import World
@@ -37,6 +38,7 @@ class Vcpu(World):
         "_budget",
         "_in_socket",
         "_interrupted",
+        "_newest",
         "_period",
         "_polling",
         "_read_ps",
@@ -80,6 +82,7 @@ class Vcpu(World):
         self._interrupted = self._polling = False
         self._in_socket: list[tuple[Train, int]] = []
         self._reading = 0
+        self._newest: dict[Flow, int] = {}
         self.halted = True
         self.interrupts = self.received = self.socket_dropped = self.read = 0
         self.vnic: Vnic
@@ -179,6 +182,14 @@ class Vcpu(World):
         flow = train.flow
         assert isinstance(flow, Flow)
         count = train.count
+        newest = self._newest
+        if train.born < newest.get(flow, 0):
+            raise InvariantError(
+                f"a packet born at {train.born} ps is read after one born at {newest[flow]} ps",
+                f"{self.name}, {flow.name}",
+                start,
+            )
+        newest[flow] = train.born
         flow.delivered += count
         self.read += count
         if train.births is None:

@@ -56,6 +56,10 @@ class RxQueue:
             ring.settle(now)
             flow.lost_nic += ring.dropped - dropped
 
+    def copies_inside(self) -> int:
+        """Copies that the frames waiting here will be replicated to."""
+        return sum(train.count * train.flow.receivers for train in self.ring.trains())  # type: ignore[attr-defined]  # frames belong to flows
+
     def take(self, limit: int, now: int) -> list[Train]:
         """Take at most ``limit`` frames that are here at ``now``."""
         self.settle(now)
