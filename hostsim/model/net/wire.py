@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from bisect import bisect_right
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hostsim.engine.arrivals import Arrivals, ConstantArrivals
 from hostsim.engine.train import Train
 from hostsim.model.traffic.flow import Flow
 from hostsim.spec.network import datagram_on_wire
-from hostsim.units import transmission_ps
+from hostsim.units import MS, transmission_ps
 
 __all__ = ["Wire"]
+
+AHEAD = 5 * MS
+"""How far ahead the frames of irregular senders are worked out."""
 
 
 class Wire:
     """A link that delivers frames at the instants their last bit has come.
 
-    A frame waits for those before it (in the switch port at the other end, which is not bounded here); a sender on its own
-    that keeps a constant interval never waits, so its instants stay a closed form.
+    A frame waits for those before it (in the switch port at the other end, which is not bounded here). A sender on its own
+    that keeps a constant interval never waits, so its instants stay a closed form; all others are worked out a few
+    milliseconds ahead, which changes nothing, because nothing in the host can change what comes.
     """
 
-    __slots__ = ("_arrivals", "_flow_of", "_flows", "_free", "_late", "_octet_rate", "_shift")
+    __slots__ = ("_arrivals", "_ends", "_flows", "_free", "_horizon", "_line_rate", "_next", "_owners", "_shift")
 
     def __init__(self, line_rate: float) -> None:
-        self._octet_rate = line_rate
+        self._line_rate = line_rate
         self._flows: list[Flow] = []
         self._arrivals: list[Arrivals] = []
         self._shift = 0
         self._free = 0
-        self._late: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-        self._flow_of: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._horizon = -1
+        self._ends: list[int] = []
+        self._owners: list[int] = []
+        self._next = 0
 
     def carry(self, flow: Flow, arrivals: Arrivals) -> None:
         """Let a flow come over this wire, its frames sent as they arrive at its sender."""
@@ -42,18 +47,19 @@ class Wire:
         self._shift = self._frame_ps(flow) if alone else 0
 
     def _frame_ps(self, flow: Flow) -> int:
-        return transmission_ps(datagram_on_wire(flow.size), self._octet_rate)
+        return transmission_ps(datagram_on_wire(flow.size), self._line_rate)
 
     def upcoming(self) -> int | None:
         """Instant at which the first frame not yet collected has come; None when there will be no more."""
-        if len(self._late):
-            return int(self._late[0])
-        ends = [
-            max(sent, 0 if self._shift else self._free) + self._frame_ps(flow)
-            for flow, arrivals in zip(self._flows, self._arrivals, strict=True)
-            if (sent := arrivals.upcoming()) is not None
-        ]
-        return min(ends, default=None)
+        if self._shift:
+            sent = self._arrivals[0].upcoming()
+            return None if sent is None else sent + self._shift
+        while self._next == len(self._ends):
+            sends = [sent for arrivals in self._arrivals if (sent := arrivals.upcoming()) is not None]
+            if not sends:
+                return None
+            self._work_out(min(sends) + AHEAD)
+        return self._ends[self._next]
 
     def collect(self, now: int) -> list[Train]:
         """Frames that have come by ``now`` and were not collected before, in order."""
@@ -63,32 +69,38 @@ class Wire:
                 train.ready += self._shift
                 train.born += self._shift
             return trains
-        self._queue_up(now)
-        come = int(np.searchsorted(self._late, now, side="right"))
-        if not come:
-            return []
-        ends, flow_of = self._late[:come].tolist(), self._flow_of[:come]
-        self._late, self._flow_of = self._late[come:], self._flow_of[come:]
-        borders = [0, *(np.flatnonzero(np.diff(flow_of)) + 1).tolist(), come]
-        return [Train(self._flows[flow_of[a]], b - a, ends[a], 0, ends[a], 0, ends[a:b]) for a, b in pairwise(borders)]
+        if now > self._horizon:
+            self._work_out(now + AHEAD)
+        first, ends = self._next, self._ends
+        last = bisect_right(ends, now, first)
+        self._next = last
+        trains = []
+        while first < last:
+            owner, end = self._owners[first], first + 1
+            while end < last and self._owners[end] == owner:
+                end += 1
+            born = ends[first]
+            trains.append(Train(self._flows[owner], end - first, born, 0, born, 0, ends[first:end]))
+            first = end
+        return trains
 
-    def _queue_up(self, now: int) -> None:
-        """Put what was sent by ``now`` on the wire: each frame starts when it was sent and the one before it is through."""
-        sent: list[NDArray[np.int64]] = []
-        owner: list[NDArray[np.int64]] = []
+    def _work_out(self, horizon: int) -> None:
+        """Put what is sent by ``horizon`` on the wire: each frame starts when it was sent and the one before it is through."""
+        self._horizon = horizon
+        sent: list[int] = []
+        owners: list[int] = []
         for position, (flow, arrivals) in enumerate(zip(self._flows, self._arrivals, strict=True)):
-            for train in arrivals.collect(now, flow):
-                sent.append(np.array(train.born_at(), dtype=np.int64))
-                owner.append(np.full(train.count, position, dtype=np.int64))
-        if not sent:
-            return
-        instants, flow_of = np.concatenate(sent), np.concatenate(owner)
+            for train in arrivals.collect(horizon, flow):
+                sent += train.born_at()
+                owners += [position] * train.count
+        instants, flow_of = np.array(sent, dtype=np.int64), np.array(owners, dtype=np.int64)
         order = np.argsort(instants, kind="stable")
         instants, flow_of = instants[order], flow_of[order]
         frame = np.array([self._frame_ps(flow) for flow in self._flows], dtype=np.int64)[flow_of]
         through = np.cumsum(frame)
-        start = np.maximum.accumulate(np.maximum(instants, self._free) - (through - frame))
-        ends = start + through
-        self._free = int(ends[-1])
-        self._late = np.concatenate([self._late, ends])
-        self._flow_of = np.concatenate([self._flow_of, flow_of])
+        ends = np.maximum.accumulate(np.maximum(instants, self._free) - (through - frame)) + through
+        if len(ends):
+            self._free = int(ends[-1])
+        self._ends = self._ends[self._next :] + ends.tolist()
+        self._owners = self._owners[self._next :] + flow_of.tolist()
+        self._next = 0
