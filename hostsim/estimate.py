@@ -2,7 +2,7 @@
 
 Plain functions of numbers. What is sampled, and what an interval is held against, is settled by the callers.
 Sources: `mser5` White, Cobb and Spratt (WSC 2000); `order_statistic` the binomial ranks of any text on nonparametric
-statistics.
+statistics; `batch_means` Law's textbook, its overlapping form Meketon and Schmeiser (WSC 1984).
 """
 
 from __future__ import annotations
@@ -17,16 +17,25 @@ from numpy.typing import NDArray
 __all__ = [
     "MSER_BATCH",
     "Interval",
+    "batch_means",
     "histogram_quantile",
+    "least_count",
     "mser5",
     "order_statistic",
     "paired_difference",
     "r_squared",
     "student",
+    "variance_ratio",
 ]
 
 MSER_BATCH = 5
 """Observations that `mser5` averages into one, and batches that it always keeps."""
+
+
+LEAST_BATCHES, MOST_BATCHES = 20, 40
+"""Batches that a single run is cut into."""
+_ONE_SIDED = 1.645
+"""The 95 % point of the normal distribution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +120,78 @@ def student(values: Sequence[float], level: float = 0.95) -> Interval:
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
     half = float(stdtrit(count - 1, (1 + level) / 2)) * deviation / math.sqrt(count)
     return Interval(mean, mean - half, mean + half, count)
+
+
+def batch_means(values: Sequence[float] | NDArray[np.float64], level: float = 0.95) -> tuple[Interval, str]:
+    """Mean of one long run with an interval, from observations that depend on each other, and how it was made.
+
+    The observations are averaged in 40 batches, or in 20 if neighbours among 40 are correlated (lag-1 autocorrelation beyond
+    the 5 % point of independent values), and the batches are taken as independent. Where 20 are correlated as well,
+    overlapping batches of a tenth of the run are taken. Observations that fill no batch are left out, the first ones.
+
+    Args:
+        values: of one run in order of time, each over the same length of time, shape (observations,); warm-up removed.
+        level: of the interval.
+
+    Returns:
+        The interval, and in words what it rests on. Fewer than 20 observations have an unbounded interval.
+
+    Raises:
+        ValueError: no values.
+    """
+    observed = np.asarray(values, dtype=np.float64)
+    count = len(observed)
+    if not count:
+        raise ValueError("an interval needs at least one value")
+    if count < LEAST_BATCHES or not np.isfinite(observed).all():
+        mean = float(observed.mean())
+        return Interval(mean, -math.inf, math.inf, count), f"{count} observations are too few for batch means"
+    for batches in (MOST_BATCHES, LEAST_BATCHES):
+        size = count // batches
+        if size:
+            means = observed[count - batches * size :].reshape(batches, size).mean(axis=1)
+            if _lag_1(means) <= _ONE_SIDED / math.sqrt(batches):
+                return student(means.tolist(), level), f"{batches} batch means of one run"
+    from scipy.special import stdtrit
+
+    size = count // 10
+    sums = np.cumsum(np.concatenate([[0.0], observed]))
+    means = (sums[size:] - sums[:-size]) / size
+    mean = float(observed.mean())
+    variance = size * float(((means - mean) ** 2).sum()) / ((count - size + 1) * (count - size))
+    half = float(stdtrit(1.5 * (count / size - 1), (1 + level) / 2)) * math.sqrt(variance)
+    note = "overlapping batch means of one run, since plain ones are correlated: a longer run would be better"
+    return Interval(mean, mean - half, mean + half, count // size), note
+
+
+def _lag_1(values: NDArray[np.float64]) -> float:
+    """Lag-1 autocorrelation; 0 of values that do not vary."""
+    off = values - values.mean()
+    spread = float(off @ off)
+    # what is left of a constant after rounding is no variation
+    return float(off[1:] @ off[:-1]) / spread if spread > 1e-24 * float(values @ values) else 0.0
+
+
+def least_count(share: float, level: float = 0.95) -> int:
+    """Fewest independent values of which a quantile can be told: the ends of an equal-tailed interval lie among them."""
+    return math.ceil(math.log((1 - level) / 2) / math.log(max(share, 1 - share)))
+
+
+def variance_ratio(first: Sequence[float], second: Sequence[float]) -> float:
+    """What pairing does to the variance of a difference: paired over independent; below 1 where it helps.
+
+    NaN for fewer than three pairs, and where neither side varies.
+
+    Raises:
+        ValueError: not equally many.
+    """
+    a, b = (np.asarray(values, dtype=np.float64) for values in (first, second))
+    if len(a) != len(b):
+        raise ValueError("pairs need equally many values on both sides")
+    if len(a) < 3:
+        return math.nan
+    apart = float(a.var(ddof=1) + b.var(ddof=1))
+    return float((a - b).var(ddof=1)) / apart if apart > 0 else math.nan
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float], level: float = 0.95) -> Interval:

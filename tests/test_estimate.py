@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 
 from hostsim.estimate import (
+    batch_means,
     histogram_quantile,
+    least_count,
     mser5,
     order_statistic,
     paired_difference,
     r_squared,
     student,
+    variance_ratio,
 )
 
 EDGES = np.array([0, 10, 20, 40])
@@ -166,3 +169,79 @@ def test_r_squared() -> None:
     assert r_squared([1, 2, 3], [0, 1, 0]) == 0
     assert r_squared([0, 1, 2], [0, 0, 3]) == pytest.approx(0.75)
     assert math.isnan(r_squared([1, 2, 3], [0.1, 0.1, 0.1]))
+
+
+# --- one long run
+
+
+def test_batch_means_of_independent_values_are_students_interval_of_40_batches() -> None:
+    """Eighty values, two a batch; the five that fill no batch are the first."""
+    values = np.random.default_rng(5).normal(size=85)
+    interval, note = batch_means(values)
+    assert interval == student(values[5:].reshape(40, 2).mean(axis=1).tolist())
+    assert note == "40 batch means of one run"
+
+
+def test_correlated_batches_become_fewer_and_then_overlap() -> None:
+    """A random walk that is pulled back slowly; the slower, the longer the batches."""
+    random = np.random.default_rng(4)
+
+    def pulled_back(memory: float) -> list[float]:
+        level, values = 0.0, []
+        for shock in random.normal(size=240):
+            level = memory * level + shock
+            values.append(level)
+        return values
+
+    notes = {batch_means(pulled_back(memory))[1].split()[0] for memory in (0.0, 0.7, 0.7, 0.8, 0.98, 0.99)}
+    assert notes == {"40", "20", "overlapping"}
+
+
+def test_overlapping_batches_are_as_worked_out_by_hand() -> None:
+    """A ramp of 20 values: batches of two, 19 of them, means 0.5 to 18.5 around 9.5."""
+    interval, note = batch_means(list(range(20)))
+    assert note.startswith("overlapping")
+    variance = 2 * sum((i + 0.5 - 9.5) ** 2 for i in range(19)) / (19 * 18)
+    assert interval.mean == 9.5
+    assert interval.half == pytest.approx(2.1523 * variance**0.5, rel=1e-3)  # Student, 13.5 degrees of freedom
+
+
+def test_too_few_slices_have_no_interval() -> None:
+    """Nineteen observations, or one that could not be taken."""
+    for values in ([1.0] * 19, [1.0] * 30 + [math.nan]):
+        interval, note = batch_means(values)
+        assert (interval.low, interval.high) == (-math.inf, math.inf)
+        assert "too few" in note
+    with pytest.raises(ValueError, match="at least one"):
+        batch_means([])
+
+
+def test_a_constant_has_batches_without_width() -> None:
+    """Rounding is no correlation."""
+    interval, note = batch_means([0.1] * 100)
+    assert interval.high - interval.low < 1e-15
+    assert note == "40 batch means of one run"
+
+
+# --- what can be told
+
+
+@pytest.mark.parametrize(
+    ("share", "least"), [(0.5, 6), (0.1, 36), (0.9, 36), (0.95, 72), (0.99, 368), (0.999, 3688), (0.9999, 36887)]
+)
+def test_the_fewest_values_of_which_a_quantile_can_be_told(share: float, least: int) -> None:
+    """One more than the last count at which the sample's end is no valid limit."""
+    assert least_count(share) == least
+    assert order_statistic(list(range(least)), share) is not None
+    assert order_statistic(list(range(least - 1)), share) is None
+
+
+def test_pairing_is_measured_by_what_it_does_to_the_variance() -> None:
+    """All of it gone, none of it, doubled; nothing to say of two pairs or of constants."""
+    assert variance_ratio([1, 2, 3], [11, 12, 13]) == 0
+    assert variance_ratio([1, 2, 3], [3, 2, 1]) == 2
+    assert variance_ratio([1, 2, 3, 2], [2, 1, 2, 3]) == 1
+    assert math.isnan(variance_ratio([1, 2], [1, 2]))
+    assert math.isnan(variance_ratio([1, 1, 1], [2, 2, 2]))
+    with pytest.raises(ValueError, match="equally many"):
+        variance_ratio([1, 2, 3], [1, 2])
