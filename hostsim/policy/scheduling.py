@@ -24,7 +24,8 @@ def virtual_time_on_wake(own: int, current: int, most_lag: int) -> int:
 
     Without the bound a world that slept for an hour would hold a PCPU for as long.
     """
-    return max(own, current - most_lag)
+    least = current - most_lag  # compared by hand: max() takes twice as long, and this is asked at every wake-up
+    return least if own < least else own
 
 
 def home_node(position: int, nodes: int) -> int:
