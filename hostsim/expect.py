@@ -12,6 +12,7 @@ from enum import StrEnum
 from hostsim.record import Scalar
 
 __all__ = [
+    "NOT_ESTIMABLE",
     "Always",
     "At",
     "Band",
@@ -164,6 +165,10 @@ class VerdictState(StrEnum):
     """It straddles an end, or is wider than half the band, at the cap of replications."""
     MISSING = "missing"
     """No finished runs to judge by."""
+
+
+NOT_ESTIMABLE = "not estimable"
+"""Stands in the place of a percentile that has too few observations; begins the reason of a verdict about one."""
 
 
 @dataclass(frozen=True, slots=True)

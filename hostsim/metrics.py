@@ -46,7 +46,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hostsim.estimate import histogram_quantile
+from hostsim.estimate import histogram_quantile, least_count
 from hostsim.record import RunRecord
 from hostsim.units import SECOND
 
@@ -65,7 +65,9 @@ class Metric:
     kind: str
     """``instant`` ratio or level over the window, ``rate`` per second, or ``percentile``."""
     evaluate: Callable[[RunRecord], float]
-    """Value over the measured window; NaN where the run has nothing to measure it on."""
+    """Value over the measured window; NaN where the run has nothing to measure it on, or too little."""
+    least: int = 1
+    """Fewest observations that it can be told from; a percentile of fewer is not estimable."""
 
 
 def _share(part: float, whole: float) -> float:
@@ -115,6 +117,8 @@ def _quantile(share: float) -> Callable[[RunRecord], float]:
         if histogram is None:
             return NAN
         counts = (histogram.counts[-1] - histogram.counts[record.cut]).sum(axis=0)
+        if counts.sum() < least_count(share):
+            return NAN
         return histogram_quantile(counts, histogram.edges_ps, share) / 1e6
 
     return evaluate
@@ -126,6 +130,19 @@ def _latency_mean(record: RunRecord) -> float:
         return NAN
     count = int((histogram.counts[-1] - histogram.counts[record.cut]).sum())
     return float((histogram.sums_ps[-1] - histogram.sums_ps[record.cut]).sum()) / count / 1e6 if count else NAN
+
+
+def _percentile(name: str, share: float) -> Metric:
+    least = least_count(share)
+    rank = "Median" if share == 0.5 else f"{100 * share:g}th percentile"
+    return Metric(
+        f"latency_{name.replace('.', '')}",
+        "us",
+        f"{rank} of the time from the end of the frame on the wire to the application's read; not estimable from fewer than {least}.",
+        "percentile",
+        _quantile(share),
+        least,
+    )
 
 
 _ENTRIES = (
@@ -208,26 +225,9 @@ _ENTRIES = (
         "instant",
         _latency_mean,
     ),
-    Metric(
-        "latency_p50",
-        "us",
-        "Median time from the end of the frame on the wire to the application's read.",
-        "percentile",
-        _quantile(0.50),
-    ),
-    Metric(
-        "latency_p95",
-        "us",
-        "95th percentile of the time from the end of the frame on the wire to the application's read.",
-        "percentile",
-        _quantile(0.95),
-    ),
-    Metric(
-        "latency_p99",
-        "us",
-        "99th percentile of the time from the end of the frame on the wire to the application's read.",
-        "percentile",
-        _quantile(0.99),
+    *(
+        _percentile(name, share)
+        for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999))
     ),
     Metric("nic_interrupts", "/s", "Interrupts of the physical NICs.", "rate", _rate("queue.interrupts")),
     Metric("guest_interrupts", "/s", "Virtual interrupts taken, all VMs together.", "rate", _rate("guest.interrupts")),

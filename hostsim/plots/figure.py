@@ -6,7 +6,7 @@ Reads tidy tables and verdicts only; runs nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.estimate import student
-from hostsim.expect import Always, At, FigureSpec, Find, Fit, Ratio, Verdict, Worst
+from hostsim.expect import NOT_ESTIMABLE, Always, At, FigureSpec, Find, Fit, Ratio, Verdict, Worst
 from hostsim.metrics import CATALOGUE
 from hostsim.plots.style import INK, LOOKS, PAPER, RC, Look
 from hostsim.record import Scalar
@@ -80,15 +80,20 @@ def draw(table: pd.DataFrame, figure: FigureSpec, *, published: Sequence[Verdict
     with mpl.rc_context(RC):
         axes = Figure().add_subplot() if ax is None else ax
         looks: dict[tuple[Scalar, ...], Look] = {}
+        missing: set[float] = set()
         for number, (key, rows) in enumerate(lines.items()):
             looks[key] = LOOKS[number % len(LOOKS)]
-            _line(axes, rows, figure, place, looks[key], _series_label(figure.series, key))
+            missing |= _line(axes, rows, figure, place, looks[key], _series_label(figure.series, key))
+        _not_estimable(axes, missing)
         drawn = [_published(axes, verdict, figure, place, looks, table) for verdict in published]
         axes.set_xlabel(axis_label(figure.x, values))
         axes.set_ylabel(metric_label(figure.y))
         if _numbers(values)[0] is None:
             axes.set_xticks([place[str(value)] for value in values], [str(value) for value in values])
-        if min((float(rows[figure.y].min()) for rows in lines.values() if len(rows)), default=0.0) >= 0:
+        if (
+            min((float(rows[figure.y].min()) for rows in lines.values() if rows[figure.y].notna().any()), default=0.0)
+            >= 0
+        ):
             axes.set_ylim(bottom=0)
         _thresholds(axes, [threshold for threshold in drawn if threshold is not None])
         if axes.get_legend_handles_labels()[0]:
@@ -148,15 +153,19 @@ def _series_label(axes: Sequence[str], key: Sequence[Scalar]) -> str:
 
 def _line(
     axes: Axes, rows: pd.DataFrame, figure: FigureSpec, place: Mapping[str, float], look: Look, label: str
-) -> None:
+) -> set[float]:
+    """Draw one line; where on the x axis there are runs of which its percentile is not estimable."""
     points = []
+    missing: set[float] = set()
     for value, group in rows.groupby(figure.x, sort=False):
         measured = group[figure.y].dropna().to_numpy(dtype=np.float64)
-        if len(measured):
+        if len(measured) < len(group) and CATALOGUE[figure.y].least > 1:
+            missing.add(place[str(value)])
+        elif len(measured):
             points.append((place[str(value)], student(measured.tolist()), measured))
     points.sort(key=lambda point: point[0])
     if not points:
-        return
+        return missing
     x = np.array([point[0] for point in points])
     low, high = np.array([[interval.low, interval.high] for _, interval, _ in points]).T
     floor = 0.0 if min(float(measured.min()) for *_, measured in points) >= 0 else -np.inf
@@ -171,6 +180,15 @@ def _line(
         markerfacecolor=PAPER if look.is_open else look.colour,
         label=label or None,
     )
+    return missing
+
+
+def _not_estimable(axes: Axes, places: Iterable[float]) -> None:
+    """Say in words where a percentile has too few observations, rather than leave the reader with a gap."""
+    for x in sorted(places):
+        axes.axvline(x, color=INK, linewidth=0.6, linestyle=":", alpha=0.5)
+        at = axes.get_xaxis_transform()
+        axes.text(x, 0.03, NOT_ESTIMABLE, transform=at, rotation=90, fontsize=7, ha="right", va="bottom", color=INK)
 
 
 def _colour(

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from hostsim.errors import Fault, InputError, StoreError, nearest_name
-from hostsim.expect import Band, Expectation, FigureSpec, Form, Verdict, VerdictState
+from hostsim.expect import NOT_ESTIMABLE, Band, Expectation, FigureSpec, Form, Verdict, VerdictState
+from hostsim.metrics import CATALOGUE
 from hostsim.plots.atomic import write_whole
 from hostsim.record import RunRecord
 
@@ -179,13 +180,23 @@ def read(folder: Path) -> Results:
 
 
 def as_csv(table: pd.DataFrame) -> str:
-    """The table as CSV; text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    """The table as CSV.
+
+    Text that a spreadsheet would take for a formula gets an apostrophe in front; a percentile that has too few observations
+    is told in words, in place of a number.
+    """
 
     def harmless(cell: object) -> object:
         return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
     texts = table.select_dtypes(exclude=["number", "bool"]).columns
-    return table.assign(**{name: table[name].map(harmless) for name in texts}).to_csv(index=False, lineterminator="\n")
+    shown = table.assign(**{name: table[name].map(harmless) for name in texts})
+    finished = table["error"] == ""
+    for name in table.columns.intersection([metric.name for metric in CATALOGUE.values() if metric.least > 1]):
+        missing = table[name].isna() & finished
+        if missing.any():
+            shown[name] = table[name].astype(object).mask(missing, NOT_ESTIMABLE)
+    return shown.to_csv(index=False, lineterminator="\n")
 
 
 def _plain(value: Any) -> Any:

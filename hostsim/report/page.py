@@ -15,7 +15,7 @@ from hostsim.plots.atomic import write_whole
 from hostsim.plots.style import GRID, INK, PAPER, as_svg
 from hostsim.report.folder import Results
 from hostsim.report.gauge import gauge
-from hostsim.report.scoreboard import band_text, interval_text, is_accepted, label, number
+from hostsim.report.scoreboard import band_text, interval_text, is_accepted, label, number, value_text
 
 __all__ = ["inline", "write_report"]
 
@@ -94,7 +94,7 @@ def _claim(verdict: Verdict, *, quick: bool) -> dict[str, Any]:
         "name": expectation.name,
         "scenario": verdict.scenario,
         "published": f"{expectation.published} {expectation.unit}" if expectation.is_claim else "",
-        "value": number(verdict.value),
+        "value": value_text(verdict),
         "unit": expectation.unit,
         "interval": interval_text(verdict),
         "band": band_text(expectation.band, expectation.unit),

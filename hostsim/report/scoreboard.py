@@ -9,9 +9,9 @@ import math
 from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree as ET
 
-from hostsim.expect import Band, Verdict, VerdictState
+from hostsim.expect import NOT_ESTIMABLE, Band, Verdict, VerdictState
 
-__all__ = ["as_json", "as_junit", "as_rows", "band_text", "is_accepted", "label", "number"]
+__all__ = ["as_json", "as_junit", "as_rows", "band_text", "is_accepted", "label", "number", "value_text"]
 
 HEADINGS = ("claim", "published", "value", "interval", "band", "verdict")
 
@@ -61,13 +61,20 @@ def as_rows(verdicts: Iterable[Verdict], *, quick: bool) -> list[tuple[str, ...]
             (
                 expectation.name,
                 f"{expectation.published} {expectation.unit}".rstrip() if expectation.is_claim else "–",
-                number(verdict.value),
+                value_text(verdict),
                 interval_text(verdict),
                 band_text(expectation.band, expectation.unit),
                 label(verdict, quick=quick) + known.get((verdict.known, is_accepted(verdict, quick=quick)), ""),
             )
         )
     return rows
+
+
+def value_text(verdict: Verdict) -> str:
+    """The value in words; a dash where there is none, and "not estimable" of a percentile with too few observations."""
+    if verdict.value is None and verdict.reason.startswith(NOT_ESTIMABLE):
+        return NOT_ESTIMABLE
+    return number(verdict.value)
 
 
 def interval_text(verdict: Verdict) -> str:
@@ -128,7 +135,7 @@ def as_junit(verdicts: Sequence[Verdict], *, quick: bool) -> str:
 def sentence(verdict: Verdict, *, quick: bool) -> str:
     """One verdict in a sentence, with all that a reader of a log needs."""
     expectation = verdict.expectation
-    text = f"{label(verdict, quick=quick)}: {number(verdict.value)} {expectation.unit} {interval_text(verdict)}"
+    text = f"{label(verdict, quick=quick)}: {value_text(verdict)} {expectation.unit} {interval_text(verdict)}"
     text += f", band {band_text(expectation.band, expectation.unit)}"
     if verdict.known:
         text += "; it is listed as known to be red"

@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from hostsim.errors import Fault, InputError
-from hostsim.estimate import Interval, paired_difference
+from hostsim.estimate import Interval, paired_difference, variance_ratio
+from hostsim.expect import NOT_ESTIMABLE
 from hostsim.metrics import CATALOGUE
 
 __all__ = ["Move", "compare"]
@@ -30,6 +31,10 @@ class Move:
     difference: Interval
     """After minus before, paired by replication."""
 
+    ratio: float
+    """Variance of the paired difference over that of two independent runs: what common random numbers are worth. NaN for
+    fewer than three pairs, and where nothing varies."""
+
     @property
     def relative(self) -> float:
         """The difference as a share of what was before; infinite when that was 0."""
@@ -37,9 +42,14 @@ class Move:
 
     def __str__(self) -> str:
         place = ", ".join(f"{axis}={value}" for axis, value in self.at.items())
+        where = f"{self.metric}{f' at {place}' if place else ''}: "
+        before, after = (_words(self.metric, value) for value in (self.before, self.after))
+        if math.isnan(self.difference.mean):
+            return f"{where}{before} -> {after} {self.unit}"
+        paired = "" if math.isnan(self.ratio) else f"; pairing leaves {self.ratio:.2g} of its variance"
         return (
-            f"{self.metric}{f' at {place}' if place else ''}: {self.before:.6g} -> {self.after:.6g} {self.unit}"
-            f" ({self.relative:+.2%}; difference {self.difference.low:.4g} to {self.difference.high:.4g})"
+            f"{where}{before} -> {after} {self.unit}"
+            f" ({self.relative:+.2%}; difference {self.difference.low:.4g} to {self.difference.high:.4g}{paired})"
         )
 
 
@@ -84,7 +94,8 @@ def compare(
                 continue
             old, new = (values[column] for column in values)
             difference = paired_difference(new.tolist(), old.tolist(), level)
-            move = Move(metric, CATALOGUE[metric].unit, at, float(old.mean()), float(new.mean()), difference)
+            ratio = variance_ratio(new.tolist(), old.tolist())
+            move = Move(metric, CATALOGUE[metric].unit, at, float(old.mean()), float(new.mean()), difference, ratio)
             if _has_moved(move, tolerance):
                 moves.append(move)
     return moves
@@ -96,6 +107,12 @@ def _points(pairs: pd.DataFrame, axes: Sequence[str]) -> Iterator[tuple[dict[str
         return
     for values, runs in pairs.groupby(list(axes), sort=False, dropna=False):
         yield dict(zip(axes, values, strict=True)), runs
+
+
+def _words(metric: str, value: float) -> str:
+    if math.isfinite(value):
+        return f"{value:.6g}"
+    return NOT_ESTIMABLE if CATALOGUE[metric].least > 1 else "nothing"
 
 
 def _has_moved(move: Move, tolerance: float) -> bool:

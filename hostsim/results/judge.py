@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from hostsim.estimate import Interval, r_squared, student
+from hostsim.estimate import Interval, r_squared, student, variance_ratio
 from hostsim.expect import (
+    NOT_ESTIMABLE,
     Always,
     At,
     Band,
@@ -174,6 +175,11 @@ class _Bench:
         runs = self._finished(at)
         values = {replication: run.values[metric] for replication, run in runs.items()}
         if any(math.isnan(value) for value in values.values()):
+            least = CATALOGUE[metric].least
+            if least > 1:
+                raise _MissingError(
+                    f"{NOT_ESTIMABLE}: {metric} needs {least} observations in every run at {_words(at)}"
+                )
             raise _MissingError(f"{metric} has nothing to be measured on at {_words(at)}")
         interval = self._interval(values)
         return _Finding(interval, values, (_case(at, interval),), _flags(runs.values()))
@@ -219,7 +225,8 @@ class _Bench:
         if not all(to[replication] for replication in paired):
             raise _MissingError("the denominator of the ratio is 0")
         values = {replication: of[replication] / to[replication] for replication in paired}
-        return _Finding(self._interval(values), values, _cases(sides), _notes(sides))
+        notes = (*_notes(sides), *_pairing([of[r] for r in paired], [to[r] for r in paired]))
+        return _Finding(self._interval(values), values, _cases(sides), notes)
 
     def _side(self, form: Ratio, side: Case | str) -> _Finding:
         if not isinstance(side, str):
@@ -242,6 +249,14 @@ class _Bench:
         means = [finding.interval.mean for finding in findings]
         holds = float(all((after > before) if form.rising else (after < before) for before, after in pairwise(means)))
         return _Finding(Interval(holds, holds, holds, len(means)), {}, _cases(findings), _notes(findings))
+
+
+def _pairing(of: Sequence[float], to: Sequence[float]) -> tuple[str, ...]:
+    """What common random numbers are worth to a ratio: to first order it varies as its two sides do relative to their means."""
+    apart = variance_ratio(
+        *([value * len(side) / math.fsum(side) if any(side) else 0.0 for value in side] for side in (of, to))
+    )
+    return () if math.isnan(apart) else (f"pairing by replication leaves {apart:.2g} of the variance of the ratio",)
 
 
 def _depth(value: float, band: Band) -> float:

@@ -138,3 +138,15 @@ def test_a_saved_figure_is_an_svg_and_a_png_and_nothing_else(tmp_path):
     """No half-written file is left behind."""
     save(draw(table(), LOSS).get_figure(root=True), tmp_path / "deep" / "loss")
     assert sorted(path.name for path in (tmp_path / "deep").iterdir()) == ["loss.png", "loss.svg"]
+
+
+def test_a_percentile_that_cannot_be_told_is_told_in_words():
+    """Where it has too few observations there is no point, and the words stand at the place, once for all lines."""
+    rows = table()
+    rows["latency_p99"] = rows["loss"].where(rows["receivers"] > 1)
+    ax = draw(rows, FigureSpec("latency", "receivers", "latency_p99", ("split",)))
+    assert [(text.get_text(), text.get_position()[0]) for text in ax.texts] == [("not estimable", 1)]
+    assert [list(line.get_xdata()) for line in ax.get_lines() if len(line.get_xdata()) == 2][:1] == [[2, 4]]
+    assert ax.get_ylim()[0] == 0
+    nothing = draw(rows.assign(latency_p99=np.nan), FigureSpec("latency", "receivers", "latency_p99", ("split",)))
+    assert [text.get_text() for text in nothing.texts] == ["not estimable"] * 3

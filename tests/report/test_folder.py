@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 from sample_results import VERDICTS, results, table
@@ -56,6 +58,14 @@ def test_text_in_csv_is_never_a_formula(text):
     odd.loc[0, "flags"] = text
     assert f"'{text}" in as_csv(odd)
     assert "'-" not in as_csv(table().assign(loss=-1.0))
+
+
+def test_a_percentile_that_cannot_be_told_stands_in_words():
+    """In the row of the run that could not tell it; a failed run has told nothing at all, and other measures stay empty."""
+    told = table().assign(latency_p99=[1.0, np.nan, 2.0, 3.0, 4.0, np.nan])
+    rows = pd.read_csv(io.StringIO(as_csv(told)), dtype=str, keep_default_na=False)
+    assert rows["latency_p99"].tolist() == ["1.0", "not estimable", "2.0", "3.0", "4.0", ""]
+    assert set(rows["host_cpu"]) == {""}
 
 
 def test_failed_runs_are_rows_of_their_own():

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from sample_results import VERDICTS, verdict
 
-from hostsim.expect import Band, VerdictState
+from hostsim.expect import NOT_ESTIMABLE, Band, VerdictState
 from hostsim.report.scoreboard import HEADINGS, as_json, as_junit, as_rows, band_text, is_accepted, label, number
 
 OPEN_INSIDE = verdict(state=VerdictState.OPEN)
@@ -104,3 +104,13 @@ def test_junit_is_valid_xml_whatever_a_reason_holds():
     """Control characters and markup in a reason do not break the file."""
     odd = verdict(state=VerdictState.FAIL, reason="a <b> & \x00\x1b[31m \n c")
     assert "a <b> & " in (ET.fromstring(as_junit([odd], quick=False)).find(".//failure").get("message"))  # noqa: S314  our own text
+
+
+def test_a_percentile_with_too_few_observations_is_told_in_words():
+    """Where its value would stand, in the table and in the sentence; a missing run has a dash there."""
+    reason = f"{NOT_ESTIMABLE}: latency_p99 needs 368 observations in every run at n=1"
+    told = verdict(value=None, interval=(None, None), state=VerdictState.MISSING, reason=reason)
+    untold = verdict(value=None, interval=(None, None), state=VerdictState.MISSING, reason="no run")
+    assert [row[2] for row in as_rows([told, untold], quick=False)] == ["not estimable", "–"]
+    assert "missing: not estimable" in as_junit([told], quick=False)
+    assert as_json([told], quick=False)[0]["value"] is None

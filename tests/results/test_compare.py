@@ -37,6 +37,23 @@ def test_a_move_names_the_metric_and_the_point() -> None:
     assert str(move).startswith("host_cpu at receivers=2, split=0: 40 -> 42 % (+5.00%;")
 
 
+def test_a_move_says_what_pairing_is_worth() -> None:
+    """The noise is common to both sides and drops out; what they do not share remains."""
+    (move,) = compare(curve(2), curve(0), ["receivers", "split"], 0.02)
+    assert move.ratio == pytest.approx(0, abs=1e-12)
+    (move,) = compare(curve(20, jitter=3), curve(0), ["receivers", "split"], 0.02)
+    assert 0.1 < move.ratio < 1
+    assert f"pairing leaves {move.ratio:.2g} of its variance" in str(move)
+
+
+def test_a_percentile_that_one_side_cannot_tell_is_told_in_words() -> None:
+    """Rather than as not a number."""
+    before, after = (to_table(line("host_cpu", "receivers", [(1, [10.0, 10.0])])) for _ in range(2))
+    before["latency_p99"] = 5.0
+    (move,) = compare(after, before, ["receivers"], 0.02)
+    assert str(move) == "latency_p99 at receivers=1: 5 -> not estimable us"
+
+
 def test_a_move_within_tolerance_is_none() -> None:
     """2 of 40 is 5 %."""
     assert compare(curve(2), curve(0), ["receivers", "split"], 0.06) == []

@@ -120,7 +120,9 @@ def test_a_failed_run_is_missing() -> None:
 def test_what_cannot_be_measured_is_missing() -> None:
     """The runs have no latencies."""
     verdict = verdict_on(expect(At("latency_p95", {"n": 1}), 0, 100), runs("host_cpu", [30.0], n=1))
-    assert verdict.reason == "latency_p95 has nothing to be measured on at n=1"
+    assert verdict.reason == "not estimable: latency_p95 needs 72 observations in every run at n=1"
+    verdict = verdict_on(expect(At("latency_mean", {"n": 1}), 0, 100), runs("host_cpu", [30.0], n=1))
+    assert verdict.reason == "latency_mean has nothing to be measured on at n=1"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tests.scenario.small_scenario import changed, load_text
 
 METRICS = (
     "host_cpu, guest_cpu, guest_cpu_per_10kpps, guest_ready, netpoll_cpu, splitrx_cpu, loss, loss_nic, loss_split, "
-    "loss_ring, loss_socket, delivered, latency_mean, latency_p50, latency_p95, latency_p99, nic_interrupts, "
+    "loss_ring, loss_socket, delivered, latency_mean, latency_p50, latency_p95, latency_p99, latency_p999, latency_p9999, nic_interrupts, "
     "guest_interrupts, dispatches, preemptions"
 )
 
