@@ -8,7 +8,7 @@ QUICK := $(if $(FULL),,--quick)
 
 CHECK ?=
 
-.PHONY: setup reproduce check test lint bench clean
+.PHONY: setup reproduce check test verify lint bench clean
 
 setup: $(STAMP)
 
@@ -27,6 +27,10 @@ check: setup
 
 test: setup
 	$(BIN)/python -m pytest -n auto
+
+verify: setup
+	$(BIN)/hostsim verify
+	$(BIN)/python -m pytest -m slow
 
 lint: setup
 	$(BIN)/ruff check .

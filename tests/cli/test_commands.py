@@ -30,7 +30,7 @@ def test_help_answers_at_once_and_names_every_command(cli):
     done = subprocess.run([sys.executable, "-m", "hostsim", "--help"], capture_output=True, text=True, check=True)
     assert time.monotonic() - started < 3.0  # 0.15 s alone; the machine may be busy
     commands = done.stdout.split("Commands:")[1].split()
-    for command in ("list", "show", "run", "check", "reproduce", "plot", "report", "metrics", "schema"):
+    for command in ("list", "show", "run", "check", "reproduce", "plot", "report", "metrics", "schema", "verify"):
         assert command in commands
         assert cli(command, "--help").exit_code == 0
 
@@ -52,6 +52,20 @@ def test_show_tells_points_and_settings_with_their_origin(cli, tiny):
     assert ["run.length", "100", "ms", "tiny.yaml:9"] in rows
     assert any(row[:1] == ["host.advanced.Cpu.Quantum"] and row[-1] == "default" for row in rows)
     assert "points: 6, 12 runs of 0.1 s" in done.stdout
+
+
+def test_show_and_a_dry_run_tell_how_many_runs_precision_may_ask_for(cli, tiny):
+    """As many as the scenario says at first, and 30 a point at most; a given number asks for no more."""
+    options = ("--set", "run.precision.loss=1 % abs")
+    done = cli("show", tiny, *options)
+    assert "points: 4, 8 to 120 runs of 0.1 s" in done.stdout
+    assert any(line.split()[:2] == ["run.precision.loss", "1"] for line in done.stdout.splitlines())
+    assert "points: 4, 12 runs of" in cli("show", tiny, *options, "--replications", "3").stdout
+    row = cli("run", tiny, *options, "--dry-run").stdout.splitlines()[1]
+    assert "up to 112" in row
+    nearest = cli("show", tiny, "--set", "run.precision.los=1 %")
+    assert nearest.exit_code == 2
+    assert "did you mean 'loss'" in nearest.stderr
 
 
 def test_show_copy_puts_the_file_here_once(cli, tmp_path, monkeypatch):

@@ -1,0 +1,1 @@
+"""STUDIES of the simulator itself: its own parts held against theory."""

@@ -1,0 +1,123 @@
+"""Oracles of interrupts: their rate, what each announces, and how long packets wait for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from hostsim.engine.clock import Clock
+from hostsim.spec.settings import Coalescing
+from hostsim.study import theory
+from hostsim.study.bench import Guest, Tick, poisson
+from hostsim.study.oracle import Draw, Oracle, Quantity, streams
+from hostsim.study.whole import latency, measure, point
+from hostsim.units import SECOND
+
+__all__ = ["paced", "static", "ticks"]
+
+
+def _interrupts(cycle: theory.Cycle) -> tuple[Quantity, ...]:
+    rate, packets, delay = cycle
+    return (
+        Quantity("interrupts /s", rate),
+        Quantity("packets an interrupt", packets),
+        Quantity("mean delay, us", delay * 1e6),
+    )
+
+
+def _cycle(bench: Guest | Tick, clock: Clock, length: int) -> Sequence[float]:
+    """Rate of interrupts from the first to the last (a window of a fixed length would cut an interval at each end), and so on."""
+    clock.advance(length)
+    flow = bench.flow
+    flow.latency.flush()
+    seconds = (bench.last - bench.first) / SECOND
+    rate, packets = (bench.interrupts - 1) / seconds, flow.delivered / bench.interrupts
+    return rate, packets, flow.latency.total / flow.delivered / 1e6
+
+
+def static() -> Iterator[Oracle]:
+    """A vNIC that interrupts when so many packets wait, or so long after the first of them."""
+    for rate, depth, timeout_us, packets in (
+        (1e4, math.inf, 250, 3e5),
+        (1e5, math.inf, 50, 3e5),
+        (1e5, 4, 50, 2e5),
+        (1e6, 32, 35, 3e5),
+        (1e6, 64, 1000, 3e5),
+        (1e4, 16, 1000, 3e5),
+    ):
+
+        def simulate(
+            draw: Draw,
+            portion: float,
+            rate: float = rate,
+            depth: float = depth,
+            timeout_us: int = timeout_us,
+            packets: float = packets,
+        ) -> Sequence[float]:
+            clock = Clock()
+            most = 10**9 if math.isinf(depth) else int(depth)
+            coalescing = Coalescing(scheme="static", rate=1, depth=most, timeout=timeout_us * 1_000_000)
+            guest = Guest(clock, coalescing, poisson(rate, streams(draw).stream("arrivals")))
+            return _cycle(guest, clock, round(packets * portion / rate * SECOND))
+
+        text = "none" if math.isinf(depth) else f"{depth:g}"
+        yield Oracle(
+            "Interrupts",
+            f"Timer {timeout_us} us and depth {text}, {rate / 1000:g} kpps",
+            f"{rate / 1000:g} kpps, {timeout_us} us from the first packet, depth {text}",
+            _interrupts(theory.coalesced(rate, depth, timeout_us * 1e-6)),
+            simulate,
+        )
+
+
+def paced() -> Iterator[Oracle]:
+    """Interrupts that are at least some time apart: of a vNIC, and of a physical NIC."""
+    rbc = {"vms__receiver__vmx__ethernet0.coalescingScheme": "rbc"}
+    for rate, packets in ((4e3, 2e5), (1e4, 2e5), (1e5, 2.5e5)):
+        for name, counter, settings in (
+            ("Rate-based vNIC coalescing", "guest.interrupts", rbc),
+            (
+                "NIC interrupt moderation",
+                "queue.interrupts",
+                {"hardware__nics__vmnic0__interrupt_interval": "250 us"},
+            ),
+        ):
+
+            def simulate(
+                draw: Draw,
+                portion: float,
+                rate: float = rate,
+                packets: float = packets,
+                counter: str = counter,
+                settings: dict[str, str] = settings,
+            ) -> Sequence[float]:
+                stream = point("stream.yaml", traffic__packets__rate=f"{rate} pps", **settings)
+                record = measure(stream, draw, round(packets * portion / rate * SECOND))
+                delay, delivered = latency(record)
+                return delivered / record.total(counter), delay / 1e6
+
+            yield Oracle(
+                "Interrupts",
+                f"{name}, {rate / 1000:g} kpps",
+                f"{rate / 1000:g} kpps, 4,000 interrupts a second at most",
+                _interrupts(theory.paced_interrupts(rate, 250e-6))[1:],
+                simulate,
+            )
+
+
+def ticks() -> Iterator[Oracle]:
+    """A timer that looks at a ring at a fixed rate."""
+    for rate, packets in ((1e3, 3e5), (1e4, 3e5), (1e5, 3e5)):
+
+        def simulate(draw: Draw, portion: float, rate: float = rate, packets: float = packets) -> Sequence[float]:
+            clock = Clock()
+            tick = Tick(clock, SECOND // 4000, poisson(rate, streams(draw).stream("arrivals")))
+            return _cycle(tick, clock, round(packets * portion / rate * SECOND))
+
+        yield Oracle(
+            "Interrupts",
+            f"Free-running tick, {rate / 1000:g} kpps",
+            f"{rate / 1000:g} kpps, 4,000 ticks a second",
+            _interrupts(theory.ticked(rate, 4000)),
+            simulate,
+        )

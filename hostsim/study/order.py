@@ -1,0 +1,175 @@
+"""Oracles of order: who waits for whom is decided by the scheduler, with a world for every burst, or by a world that polls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TypedDict
+
+from hostsim.engine.clock import Clock
+from hostsim.model.traffic.flow import Flow
+from hostsim.model.traffic.source import make_lengths
+from hostsim.spec.workload import ServiceSpec
+from hostsim.study import theory
+from hostsim.study.bench import Lengths, Poller, Pool, bare_host, poisson
+from hostsim.study.oracle import Draw, Oracle, Quantity, streams
+from hostsim.study.whole import PER_SECOND, SERVICE_PS, WARM_UP
+
+__all__ = ["classes", "polled", "several", "sharing"]
+
+
+def _exponential(draw: Draw, *scope: str, cv2: float = 1.0) -> Lengths:
+    """Lengths with mean one service: exponential unless another squared variation is asked for."""
+    values: dict[str, object] = {"mean": f"{SERVICE_PS} ps"}
+    if cv2 != 1:
+        values |= {"distribution": "gamma", "cv": math.sqrt(cv2)} if cv2 else {"distribution": "constant"}
+    return Lengths(make_lengths(ServiceSpec.model_validate(values), streams(draw).stream(*scope, "lengths")))
+
+
+def _run(clock: Clock, length: int, *flows: Flow) -> list[tuple[float, int]]:
+    """Let time pass; the mean latency of each flow after warm-up, in picoseconds, and its number."""
+    clock.advance(length // WARM_UP)
+    before = []
+    for flow in flows:
+        flow.latency.flush()
+        before.append((flow.latency.total, flow.delivered))
+    clock.advance(length)
+    after = []
+    for flow, (total, count) in zip(flows, before, strict=True):
+        flow.latency.flush()
+        after.append(((flow.latency.total - total) / (flow.delivered - count), flow.delivered - count))
+    return after
+
+
+def several() -> Iterator[Oracle]:
+    """Several PCPUs and one queue."""
+    for servers, load, bursts in ((2, 0.7, 4e6), (4, 0.8, 5e6), (8, 0.8, 3e6), (16, 0.8, 2.5e6)):
+
+        def simulate(
+            draw: Draw, portion: float, servers: int = servers, load: float = load, bursts: float = bursts
+        ) -> Sequence[float]:
+            rate = servers * load
+            host = bare_host(servers)
+            arrivals = poisson(rate * PER_SECOND, streams(draw).stream("arrivals"))
+            pool = Pool(host, "bursts", arrivals, _exponential(draw))
+            [(mean, _)] = _run(host.clock, round(bursts * portion / rate * SERVICE_PS), pool.flow)
+            return (mean / SERVICE_PS,)
+
+        yield Oracle(
+            "Several servers",
+            f"M/M/{servers}, load {load}",
+            f"{servers} PCPUs, load {load} each",
+            (Quantity("mean sojourn, services", 1 + theory.mmc_wait(servers, load)),),
+            simulate,
+        )
+
+
+def _two_classes(
+    draw: Draw, portion: float, bursts: float, loads: tuple[float, float], first: _Options, second: _Options
+) -> list[float]:
+    """Sojourns of two classes on one PCPU."""
+    host = bare_host(1)
+    pools = []
+    for name, load, options in (("first", loads[0], first), ("second", loads[1], second)):
+        arrivals = poisson(load * PER_SECOND, streams(draw).stream(name, "arrivals"))
+        pools.append(Pool(host, name, arrivals, _exponential(draw, name), **options))
+    means = _run(host.clock, round(bursts * portion / sum(loads) * SERVICE_PS), *(pool.flow for pool in pools))
+    return [mean / SERVICE_PS for mean, _ in means]
+
+
+class _Options(TypedDict, total=False):
+    """How a class of `Pool` is scheduled."""
+
+    system: bool
+    shares: int
+    vtime: int
+
+
+def classes() -> Iterator[Oracle]:
+    """Two classes, one before the other."""
+
+    def answers(sojourns: tuple[float, float]) -> tuple[Quantity, ...]:
+        return tuple(
+            Quantity(f"mean sojourn of the {which}, services", sojourn)
+            for which, sojourn in zip(("first", "second"), sojourns, strict=True)
+        )
+
+    waits = theory.nonpreemptive_waits(0.3, 0.3)
+    yield Oracle(
+        "Classes and sharing",
+        "Two classes, non-preemptive",
+        "vCPUs of large and of small share on one PCPU, loads 0.3 and 0.3",
+        answers((1 + waits[0], 1 + waits[1])),
+        lambda draw, portion: _two_classes(
+            draw, portion, 4e6, (0.3, 0.3), {"shares": 10**18}, {"shares": 1, "vtime": 1}
+        ),
+    )
+    yield Oracle(
+        "Classes and sharing",
+        "Two classes, preemptive-resume",
+        "system worlds over vCPUs on one PCPU, loads 0.3 and 0.5",
+        answers(theory.preemptive_sojourns(0.3, 0.5)),
+        lambda draw, portion: _two_classes(draw, portion, 1.1e7, (0.3, 0.5), {"system": True}, {}),
+    )
+
+
+def sharing() -> Iterator[Oracle]:
+    """A quantum that is small against the service."""
+    for cv2, load, bursts, slices in ((0.0, 0.5, 3.4e5, 100), (1.0, 0.5, 1.1e6, 10), (2.0, 0.4, 1.2e6, 25)):
+
+        def simulate(
+            draw: Draw,
+            portion: float,
+            cv2: float = cv2,
+            load: float = load,
+            bursts: float = bursts,
+            slices: int = slices,
+        ) -> Sequence[float]:
+            host = bare_host(1, quantum=SERVICE_PS // slices, lag_quanta=0)
+            arrivals = poisson(load * PER_SECOND, streams(draw).stream("arrivals"))
+            pool = Pool(host, "bursts", arrivals, _exponential(draw, cv2=cv2))
+            [(mean, _)] = _run(host.clock, round(bursts * portion / load * SERVICE_PS), pool.flow)
+            return (mean / SERVICE_PS,)
+
+        yield Oracle(
+            "Classes and sharing",
+            f"M/G/1 processor sharing, squared variation {cv2:g}",
+            f"load {load}, squared variation of service {cv2:g}, a quantum of 1/{slices} service",
+            (Quantity("mean sojourn, services", theory.processor_sharing_sojourn(load)),),
+            simulate,
+        )
+
+
+def polled() -> Iterator[Oracle]:
+    """One world that visits several rings in turn."""
+    for service, queues, load, bursts in (
+        ("exhaustive", 2, 0.5, 1.5e6),
+        ("exhaustive", 4, 0.7, 5.6e6),
+        ("gated", 4, 0.5, 1.5e6),
+        ("gated", 8, 0.5, 1.3e6),
+        ("limited", 2, 0.5, 1.5e6),
+        ("limited", 4, 0.5, 1.5e6),
+    ):
+
+        def simulate(
+            draw: Draw,
+            portion: float,
+            service: str = service,
+            queues: int = queues,
+            load: float = load,
+            bursts: float = bursts,
+        ) -> Sequence[float]:
+            host = bare_host(1)
+            arrivals = [poisson(load / queues * PER_SECOND, streams(draw).stream("queue", n)) for n in range(queues)]
+            poller = Poller(host, arrivals, _exponential(draw), SERVICE_PS // 10, service)
+            poller.start()
+            [(mean, _)] = _run(host.clock, round(bursts * portion / load * SERVICE_PS), poller.flow)
+            return (mean / SERVICE_PS,)
+
+        yield Oracle(
+            "Polling",
+            f"{queues} queues, {service}, load {load}",
+            f"{queues} queues, {service} service, load {load}, turning takes 0.1 services",
+            (Quantity("mean sojourn, services", 1 + theory.polling_wait(queues, load, 0.1, service)),),
+            simulate,
+        )

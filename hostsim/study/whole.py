@@ -1,0 +1,75 @@
+"""Whole hosts as oracles use them: built from a scenario file as any other, run for a fixed time, measured by their probes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from hostsim.model.host import build_host
+from hostsim.model.invariants import check_invariants
+from hostsim.record import RunRecord
+from hostsim.scenario.load import load
+from hostsim.scenario.points import point_at
+from hostsim.spec.host import PointSpec
+from hostsim.study.oracle import Draw, streams
+from hostsim.units import SECOND
+
+__all__ = ["PER_SECOND", "SERVICE_PS", "WARM_UP", "latency", "measure", "point"]
+
+SERVICE_PS = 10_000_000
+"""Mean length of a burst in `queue.yaml`: the unit of time of the closed forms."""
+PER_SECOND = SECOND / SERVICE_PS
+"""Services a second: what a rate of one a service is in a scenario file."""
+WARM_UP = 16
+"""One part in this many of every run is cut: a fixed share, so that no rule looks at what it is to judge."""
+
+
+def point(file: str, **settings: str) -> PointSpec:
+    """A point of one of the scenario files beside this module; dots in paths of settings are written as two underscores."""
+    return _point(file, tuple(sorted((path.replace("__", "."), value) for path, value in settings.items())))
+
+
+@lru_cache(maxsize=64)
+def _point(file: str, settings: tuple[tuple[str, str], ...]) -> PointSpec:
+    return point_at(load(Path(__file__).parent / file, dict(settings)), {}).spec
+
+
+def measure(spec: PointSpec, draw: Draw, length: int, warm_up: int = 0) -> RunRecord:
+    """Run a host for ``length`` picoseconds, check its laws, and cut a fixed share as warm-up.
+
+    Args:
+        spec: the point.
+        draw: its random streams.
+        length: picoseconds, warm-up included.
+        warm_up: least picoseconds to cut.
+
+    Raises:
+        InvariantError: a law was broken.
+    """
+    spec = spec.model_copy(update={"length": length})
+    host = build_host(spec, streams(draw))
+    host.probe.start()
+    host.clock.advance(length)
+    host.probe.sample()
+    check_invariants(host)
+    instants, series, histograms = host.probe.collect()
+    return RunRecord(
+        point_id="",
+        replication=draw[1],
+        seed=draw[0],
+        axes=dict[str, str](),
+        instants_ps=instants,
+        series=series,
+        histograms=histograms,
+        cut=max(len(instants) // WARM_UP, int(np.searchsorted(instants, warm_up))),
+    )
+
+
+def latency(record: RunRecord) -> tuple[float, int]:
+    """Mean latency over the window, in picoseconds, exact; and of how many packets or bursts."""
+    histogram = record.histograms["flow.latency"]
+    count = int((histogram.counts[-1] - histogram.counts[record.cut]).sum())
+    total = int((histogram.sums_ps[-1] - histogram.sums_ps[record.cut]).sum())
+    return total / count, count

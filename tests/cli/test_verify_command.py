@@ -1,0 +1,28 @@
+"""The command that holds the parts against theory."""
+
+from __future__ import annotations
+
+
+def test_some_cases_are_verified(cli):
+    """A row each on stdout; exit status 0 when all pass."""
+    done = cli("verify", "--quick", "--jobs", "1", "--only", "Free-running tick", "--only", "1000 us and depth 64")
+    assert done.exit_code == 0, done.stdout
+    headings, *lines = done.stdout.splitlines()
+    assert headings.split()[:4] == ["case", "quantity", "theory", "simulated"]
+    assert len(lines) == 12
+    assert all(line.endswith("pass") for line in lines)
+
+
+def test_no_case_is_an_error_of_the_user(cli):
+    """With all the names there are."""
+    done = cli("verify", "--only", "M/M/0")
+    assert done.exit_code == 2
+    assert "'M/M/0'" in done.stderr
+    assert "M/D/1" in done.stderr
+
+
+def test_the_page_is_never_one_of_some_cases(cli, tmp_path):
+    """The documentation has all of them or none."""
+    done = cli("verify", "--only", "M/D/1", "--docs", str(tmp_path / "page.md"))
+    assert done.exit_code == 2
+    assert not (tmp_path / "page.md").exists()
