@@ -297,9 +297,12 @@ def _results(
     from hostsim.results.table import to_table
 
     changes = [f"{row.name}={row.value}" for row in scenario.settings if row.origin == "--set"]
-    keys = [(task.point.id, task.replication) for task in sweep.tasks]
+    rows: dict[str, list[RecordKey]] = {task.point.id: [] for task in sweep.tasks}
+    for key in records:
+        if key[0] in rows:  # a point may have more replications than every point has at first
+            rows[key[0]].append(key)
     table = to_table(
-        [records[key] for key in keys],
+        [records[key] for keys in rows.values() for key in sorted(keys)],
         provenance={
             "scenario": scenario.name,
             "fidelity": "quick" if runs.quick else "full",

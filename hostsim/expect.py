@@ -203,3 +203,5 @@ class SearchAnswer:
     """The cases on both sides of each threshold: axis values, ``replication``, and the metric under ``value``."""
     notes: tuple[str, ...] = ()
     """What to know before trusting it: a condition that was not monotone, a threshold outside the bracket, a failed run."""
+    flags: Mapping[str, str] = field(default_factory=dict)
+    """By id of a point: a flag for all its runs."""

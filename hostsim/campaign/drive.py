@@ -114,16 +114,19 @@ def _say_nothing(progress: Progress) -> None:
 class _Records(Mapping[RecordKey, RunRecord]):
     """Records of tasks, read from the store when they are looked up."""
 
-    def __init__(self, store: Store, tasks: Mapping[RecordKey, Task]) -> None:
+    def __init__(self, store: Store, tasks: Mapping[RecordKey, Task], flags: Mapping[str, str]) -> None:
         self._store = store
         self._tasks = tasks
+        self._flags = flags
 
     def __getitem__(self, key: RecordKey) -> RunRecord:
         task = self._tasks[key]
+        flag = self._flags.get(key[0])
         record = self._store.get((task.point.id, task.replication, task.seed))
         if record is None:
             raise StoreError(f"{self._store.folder}: replication {key[1]} of point {key[0]} is gone")
-        return _dressed(record, task)
+        dressed = _dressed(record, task)
+        return dressed if flag is None else replace(dressed, flags=(*dressed.flags, flag))
 
     def __iter__(self) -> Iterator[RecordKey]:
         return iter(self._tasks)
@@ -163,10 +166,11 @@ class _Sweep:
         self._store = store
         self._known: dict[RecordKey, Task] = {}
         self._done: dict[RecordKey, RunRecord] = {}  # condensed: it is the searches that need them all at hand
-        self._open: list[Search] = list(plan.searches)
+        self._open = set(range(len(plan.searches)))  # searches that have not ended, by their place in the plan
+        self._awaited: dict[RecordKey, set[int]] = {}  # and which of them wait for a run
         self._costs = _Costs()
         self._admit(plan.tasks)
-        self._ask()
+        self._ask(self._open)
 
     def start(self) -> Task:
         """The next task to hand out."""
@@ -181,22 +185,23 @@ class _Sweep:
         self.ran += 1
         self.failed += record.error is not None
         self._accept(task, record)
-        self._ask()
+        self._ask(self._awaited.pop(task.key, ()))
 
-    def _ask(self) -> None:
-        """Lets the searches ask until they have to wait for a run."""
-        news = True
-        while news:
-            news = False
-            for search in list(self._open):
-                wanted = search.wants(self._done)
-                if not wanted:
-                    self._open.remove(search)
-                news |= self._admit(wanted)
+    def _ask(self, places: Iterable[int]) -> None:
+        """Lets searches ask until they have to wait for runs."""
+        for place in sorted(places):
+            search: Search = self._plan.searches[place]
+            while wanted := search.wants(self._done):
+                self._admit(wanted)
+                if not any(task.key in self._done for task in wanted):
+                    break
+            for task in wanted:
+                self._awaited.setdefault(task.key, set()).add(place)
+            if not wanted:
+                self._open.discard(place)
 
-    def _admit(self, tasks: Iterable[Task]) -> bool:
-        """Takes tasks in, the stored ones as done; True when there were such."""
-        reused = self.reused
+    def _admit(self, tasks: Iterable[Task]) -> None:
+        """Takes tasks in, the stored ones as done."""
         for task in tasks:
             if task.key in self._known:
                 continue
@@ -207,7 +212,6 @@ class _Sweep:
             else:
                 self.reused += 1
                 self._accept(task, record)
-        return self.reused > reused
 
     def _accept(self, task: Task, record: RunRecord) -> None:
         self._costs.add(record)
@@ -227,7 +231,8 @@ class _Sweep:
 
     def answers(self) -> dict[str, SearchAnswer]:
         """What the searches that came to an end found, in the order of the plan."""
-        return {search.name: search.answer(self._done) for search in self._plan.searches if search not in self._open}
+        ended = (search for place, search in enumerate(self._plan.searches) if place not in self._open)
+        return {search.name: search.answer(self._done) for search in ended}
 
     def records(self) -> Mapping[RecordKey, RunRecord]:
         """All finished runs in an order that no worker had a say in: the searches are asked anew, one after another."""
@@ -240,9 +245,9 @@ class _Sweep:
                 if not told.keys() >= set(wanted):
                     break
         rest = sorted(self._done.keys() - set(order))
-        return _Records(
-            self._store, {key: self._known[key] for key in dict.fromkeys([*order, *rest]) if key in self._done}
-        )
+        tasks = {key: self._known[key] for key in dict.fromkeys([*order, *rest]) if key in self._done}
+        flags = {point: flag for answer in self.answers().values() for point, flag in answer.flags.items()}
+        return _Records(self._store, tasks, flags)
 
 
 class _Costs:

@@ -85,7 +85,9 @@ def show(
     if loaded.assumptions:
         rows = [(str(a.path), str(a.value), " to ".join(map(str, a.range)), a.reason) for a in loaded.assumptions]
         _section("assumed", columns(("input", "value", "range", "reason"), rows))
-    runs = len(plan.tasks)
+    runs = str(len(plan.tasks))
+    if plan.searches:
+        runs = f"{runs} to {sum(search.most() for search in plan.searches)}"
     _section(
         f"points: {len(points)}, {runs} runs of {length:g} s",
         columns(

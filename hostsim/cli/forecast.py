@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Iterable
@@ -10,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hostsim.cli.text import columns, duration
-from hostsim.expect import Find
 
 if TYPE_CHECKING:
     from hostsim.campaign.store import Store
@@ -80,16 +78,8 @@ def dry_run_table(scenarios: Iterable[Scenario], options: Options, *, sweep: boo
 
 
 def _searched(plan: Plan) -> int:
-    """Runs that bisections may need beyond those they ask for at first."""
-    forms = {expectation.name: expectation.form for expectation in plan.scenario.expectations}
-    more = 0
-    for search in plan.searches:
-        first = search.wants({})
-        form = forms[search.name]
-        if isinstance(form, Find):
-            steps = math.ceil(math.log2(form.stop - form.start + 2))
-            more += max(steps * len({task.replication for task in first}) - len(first), 0)
-    return more
+    """Runs that searches may need beyond those they ask for at first."""
+    return sum(max(search.most() - len(search.wants({})), 0) for search in plan.searches)
 
 
 def _tried(plan: Plan) -> float:

@@ -213,6 +213,10 @@ def _properties(root: JsonSchema, node: JsonSchema) -> list[str]:
     return found
 
 
+_OPEN = (*SETTINGS, "precision")
+"""Mappings that take a new key by ``--set``; what may be one is told by whoever reads it."""
+
+
 def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ()) -> Fault | None:
     """A fault when no value can stand at a path of a model's file; entries of open mappings must be there.
 
@@ -227,7 +231,7 @@ def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ())
     for i, key in enumerate(path):
         inner = _step(root, node, key)
         known = _properties(root, node)
-        if inner is not None and key not in known and (i == 0 or path[i - 1] not in SETTINGS):
+        if inner is not None and key not in known and (i == 0 or path[i - 1] not in _OPEN):
             here = tree.get(path[:i])
             known = list(here) if isinstance(here, dict) else []
             inner = inner if key in known else None

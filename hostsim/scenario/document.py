@@ -165,6 +165,9 @@ class RunPart(Spec):
     """Simulated time of a run, warm-up included; 3 s where nothing is said."""
     replications: Annotated[int, Field(ge=1, le=1000)] = 5
     """Runs of each point, each with random numbers of its own."""
+    precision: dict[str, str] = Field(default_factory=dict)
+    """By metric, the greatest half-width of its 95 % interval: ``2 %`` of its mean, or ``0.005 % abs`` in the metric's own unit.
+    More replications are run at each point until all are met, 30 at most; not with ``--quick`` or ``--replications``."""
     quick: QuickPart = Field(default_factory=QuickPart)
     """What ``--quick`` does instead."""
 

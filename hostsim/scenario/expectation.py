@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from hostsim.record import Scalar
 from hostsim.scenario.axis import Axis
 from hostsim.scenario.document import ExpectPart, FigurePart, LinePart, RatioPart
 from hostsim.scenario.published import claims
+from hostsim.scenario.scenario import Precision
 from hostsim.scenario.tree import Tree
 from hostsim.scenario.yaml import KeyPath
 from hostsim.spec.quantity import read_quantity
@@ -60,6 +62,21 @@ class Reader:
                 self._fault((*path, "between"), "has its ends the wrong way round", "[low, high]")
             made = Expectation(str(part.name), form, Band(low, high), unit, _in_words(part.between), is_claim=False)
         return made if len(self.faults) == before else None
+
+    def precision(self, name: str, text: str) -> Precision | None:
+        """How well a metric is to be known; None when that cannot be asked."""
+        path: KeyPath = ("run", "precision", name)
+        unit = self._metric(name, path)
+        written = text.strip()
+        absolute = written.removesuffix(" abs")
+        relative = absolute == written
+        value = self._bound(absolute, "%" if relative else unit, path)
+        if value is None or not unit:
+            return None
+        if not 0 < value < math.inf:
+            self._fault(path, "is no half-width", "a number above 0 with its unit", given=repr(text))
+            return None
+        return Precision(name, value / 100 if relative else value, relative)
 
     def names(self, parts: Mapping[int, ExpectPart]) -> None:
         """Checks what expectations say of each other: names that stand twice, ratios of names that nobody has."""

@@ -127,6 +127,11 @@ class _Loading:
         parts = {index: part for index, part in self._parts("expect", ExpectPart) if isinstance(index, int)}
         asked = {index: reader.expectation(index, part) for index, part in parts.items()}
         reader.names(parts)
+        wanted = self._mapping("run").get("precision")
+        asked_for = wanted.items() if isinstance(wanted, dict) else ()
+        precision = [
+            reader.precision(name, text) for name, text in asked_for if isinstance(name, str) and isinstance(text, str)
+        ]
         # of an axis that is not sound by itself it would say that there is none
         broken = self._mapping("sweep").keys() - axes.keys()
         self._faults += [f for f in reader.faults if f.message != "unknown axis" or f.given.strip("'") not in broken]
@@ -137,12 +142,15 @@ class _Loading:
             self._check_assumptions()
         if self._faults or document is None or run is None:
             raise InputError(_in_order(self._faults, display_name(self._file)))
-        return self._finished(document, run, axes, tuple(e for e in asked.values() if e), figures, warnings)
+        lengths = RunSpec(
+            run.length, run.replications, run.quick.length, run.quick.replications, tuple(p for p in precision if p)
+        )
+        return self._finished(document, lengths, axes, tuple(e for e in asked.values() if e), figures, warnings)
 
     def _finished(
         self,
         document: ScenarioFile,
-        run: RunPart,
+        run: RunSpec,
         axes: Mapping[str, Axis],
         expectations: tuple[Expectation, ...],
         figures: tuple[FigureSpec, ...],
@@ -158,7 +166,7 @@ class _Loading:
             axes=axes,
             expectations=expectations,
             figures=figures,
-            run=RunSpec(run.length, run.replications, run.quick.length, run.quick.replications),
+            run=run,
             warnings=warnings,
             assumptions=(*assumptions, *part_assumptions),
             settings=settings,

@@ -59,15 +59,22 @@ class Fidelity:
 
 
 class Search(Protocol):
-    """Asks for runs until it knows its answer: a pure function of the records so far, whoever made them in whatever order."""
+    """Asks for runs until it knows its answer: a pure function of the records so far, whoever made them in whatever order.
+
+    What it wants changes only when a run ends that it wanted.
+    """
 
     @property
     def name(self) -> str:
-        """Name of the expectation that it answers."""
+        """Name of the expectation that it answers, or of what else it looks for."""
         ...
 
     def wants(self, done: Mapping[RecordKey, RunRecord]) -> list[Task]:
         """The runs that it needs next and does not have; none when it is finished."""
+        ...
+
+    def most(self) -> int:
+        """Runs that it asks for at most, those included that it asks for at first."""
         ...
 
     def answer(self, done: Mapping[RecordKey, RunRecord]) -> SearchAnswer:
@@ -140,7 +147,11 @@ def points(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, expect
         fidelity: how well.
         sweep: with every point of the sweep: axes crossed, the last one fastest.
         expectations: with every point that an expectation is judged by, and a search for each threshold.
+
+    Where the scenario asks for a precision, every point has a search for enough replications, unless their number is given or
+    the look is a quick one. A search for a threshold has none: each of its replications is an answer of its own.
     """
+    from hostsim.scenario.precision import Replications
     from hostsim.scenario.search import Bisection
 
     bench = Bench(scenario, fidelity)
@@ -154,9 +165,12 @@ def points(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, expect
             wanted += needed(expectation.form)
     fixed = bench.table(wanted)
     tasks = tuple(bench.task(point, replication) for point in fixed for replication in range(bench.replications))
-    searches = tuple(
+    searches: list[Search] = [
         Bisection(expectation.name, expectation.form, bench, fixed)
         for expectation in asked
         if isinstance(expectation.form, Find)
-    )
-    return Plan(scenario, fidelity, tasks, searches)
+    ]
+    targets = scenario.run.precision
+    if targets and not fidelity.quick and fidelity.replications is None:
+        searches += [Replications(point, bench, targets) for point in fixed]
+    return Plan(scenario, fidelity, tasks, tuple(searches))

@@ -16,7 +16,18 @@ from hostsim.scenario.setting import Setting
 from hostsim.scenario.tree import Assumption, Place
 from hostsim.spec.host import PointSpec
 
-__all__ = ["RunSpec", "Scenario", "resolve_at"]
+__all__ = ["Precision", "RunSpec", "Scenario", "resolve_at"]
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """How well one measure is to be known at every point."""
+
+    metric: str
+    target: float
+    """Greatest half-width of the 95 % interval: a share of the mean, or a number in the metric's unit."""
+    relative: bool
+    """True when ``target`` is a share of the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +38,8 @@ class RunSpec:
     replications: int
     quick_length_ps: int
     quick_replications: int
+    precision: tuple[Precision, ...] = ()
+    """How well measures are to be known at full fidelity; more replications are run until they are."""
 
 
 @dataclass(frozen=True)

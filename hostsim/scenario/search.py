@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -69,6 +70,11 @@ class Bisection:
             if value is not None:
                 tasks.append(self._bench.task(self._point(value), replication))
         return tasks
+
+    def most(self) -> int:
+        """As many as it takes to bisect the bracket in each replication: see `Search`."""
+        steps = math.ceil(math.log2(self._find.stop - self._find.start + 2))
+        return steps * self._bench.replications
 
     def answer(self, done: Mapping[RecordKey, RunRecord]) -> SearchAnswer:
         """The threshold of each replication, what lies on both sides of it, and what to doubt: see `Search`."""
