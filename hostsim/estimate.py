@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "MOST_BATCHES",
     "MSER_BATCH",
     "Interval",
     "batch_means",

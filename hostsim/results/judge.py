@@ -7,8 +7,8 @@ the band alone, by one rule for all forms (`state_of`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from hostsim.estimate import Interval, r_squared, student, variance_ratio
@@ -29,6 +29,7 @@ from hostsim.expect import (
 )
 from hostsim.metrics import CATALOGUE
 from hostsim.record import RunRecord, Scalar
+from hostsim.results.within import within
 
 __all__ = ["judge", "state_of"]
 
@@ -49,7 +50,8 @@ def judge(
     Args:
         expectations: of one scenario; a ratio may name others of them.
         scenario: name of the scenario, for the verdicts.
-        records: runs, in any order; those of no expectation do not matter.
+        records: runs, in any order; those of no expectation do not matter. Where a point has one replication, its interval is
+            that of batch means within the run.
         answers: what the searches found, by name of the expectation.
         known: reasons of the claims that are known not to come out, by claim id.
         level: of the intervals.
@@ -121,6 +123,8 @@ class _Run:
     """By metric; empty when it failed."""
     flags: tuple[str, ...]
     error: str | None
+    alone: Mapping[str, tuple[Interval, str]] = field(default_factory=dict)
+    """Of the only run of its point: by metric, its interval and what that rests on."""
 
 
 def _run(record: RunRecord, metrics: Iterable[str]) -> _Run:
@@ -147,8 +151,17 @@ class _Bench:
         self._level = level
         metrics = {metric for expectation in expectations.values() if (metric := _metric(expectation.form))}
         self._runs: dict[frozenset[tuple[str, Scalar]], dict[int, _Run]] = {}
+        records = list(records) if isinstance(records, Iterator) else records
         for record in records:
             self._runs.setdefault(frozenset(record.axes.items()), {})[record.replication] = _run(record, metrics)
+        alone = {at for at, runs in self._runs.items() if len(runs) == 1}
+        # a second look, since a record is not kept and only now is it known which are alone
+        for record in records if alone else ():
+            at = frozenset(record.axes.items())
+            if at in alone and record.error is None:
+                run = self._runs[at][record.replication]
+                spreads = {metric: within(record, metric, level) for metric in metrics}
+                self._runs[at][record.replication] = replace(run, alone=spreads)
 
     def find(self, expectation: Expectation) -> _Finding:
         """What an expectation comes to.
@@ -181,8 +194,12 @@ class _Bench:
                     f"{NOT_ESTIMABLE}: {metric} needs {least} observations in every run at {_words(at)}"
                 )
             raise _MissingError(f"{metric} has nothing to be measured on at {_words(at)}")
-        interval = self._interval(values)
-        return _Finding(interval, values, (_case(at, interval),), _flags(runs.values()))
+        interval, notes = self._interval(values), _flags(runs.values())
+        if len(runs) == 1:
+            spread, words = next(iter(runs.values())).alone[metric]
+            if math.isfinite(spread.half):
+                interval, notes = _possible(spread), (*notes, f"one replication: the interval is that of {words}")
+        return _Finding(interval, values, (_case(at, interval),), notes)
 
     def _finished(self, at: Case) -> dict[int, _Run]:
         runs = self._runs.get(frozenset(at.items()))
@@ -194,11 +211,9 @@ class _Bench:
         return dict(sorted(runs.items()))
 
     def _interval(self, values: Mapping[int, float], most: float = math.inf) -> Interval:
-        """Student's interval, cut to what the measure can be: none of the catalogue is negative."""
+        """Student's interval, cut to what the measure can be."""
         interval = student(list(values.values()), self._level)
-        if interval.count == 1:
-            return interval
-        return replace(interval, low=max(0.0, interval.low), high=min(most, interval.high))
+        return interval if interval.count == 1 else _possible(interval, most)
 
     def _worst(self, form: Worst, band: Band) -> _Finding:
         findings = [self._at(form.metric, {**form.at, form.over: value}) for value in form.values]
@@ -249,6 +264,11 @@ class _Bench:
         means = [finding.interval.mean for finding in findings]
         holds = float(all((after > before) if form.rising else (after < before) for before, after in pairwise(means)))
         return _Finding(Interval(holds, holds, holds, len(means)), {}, _cases(findings), _notes(findings))
+
+
+def _possible(interval: Interval, most: float = math.inf) -> Interval:
+    """An interval cut to what a measure can be: none of the catalogue is negative."""
+    return replace(interval, low=max(0.0, interval.low), high=min(most, interval.high))
 
 
 def _pairing(of: Sequence[float], to: Sequence[float]) -> tuple[str, ...]:

@@ -1,0 +1,69 @@
+"""The spread of a measure within one run, where there is no other run to take it from."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from hostsim.estimate import MOST_BATCHES, Interval, batch_means
+from hostsim.metrics import CATALOGUE
+from hostsim.record import RunRecord
+
+__all__ = ["within"]
+
+
+def within(record: RunRecord, metric: str, level: float = 0.95) -> tuple[Interval, str]:
+    """A measure of one run with an interval from batch means, and in words what the interval rests on.
+
+    The measured window is cut into some 40 stretches of equal length, the measure is taken over each, and their spread gives the
+    interval; its middle is the measure over the whole window. Unbounded when the window has fewer than 20 time slices,
+    or a stretch has too little to measure.
+
+    Args:
+        record: a finished run.
+        metric: name of a measure.
+        level: of the interval.
+    """
+    whole = CATALOGUE[metric].evaluate(record)
+    borders = _borders(record)
+    if len(borders) < 2 or math.isnan(whole):
+        return Interval(whole, -math.inf, math.inf, 1), "one run"
+    together = max((len(borders) - 1) // MOST_BATCHES, 1)
+    ends = borders[(len(borders) - 1) % together :: together]
+    values = [CATALOGUE[metric].evaluate(_stretch(record, *pair)) for pair in itertools.pairwise(ends)]
+    if any(math.isnan(value) for value in values):
+        return Interval(whole, -math.inf, math.inf, 1), "one run, parts of which have too little to measure"
+    interval, note = batch_means(values, level)
+    return replace(interval, mean=whole, low=whole - interval.half, high=whole + interval.half), note
+
+
+def _borders(record: RunRecord) -> list[int]:
+    """Boundaries of the window's time slices, without those that leave a slice of less than half the usual length."""
+    instants = record.instants_ps
+    places = list(range(record.cut, len(instants)))
+    if len(places) < 2:
+        return places
+    least = float(np.median(np.diff(instants[record.cut :]))) / 2
+    kept = places[:1]
+    for place in places[1:-1]:
+        if min(instants[place] - instants[kept[-1]], instants[-1] - instants[place]) >= least:
+            kept.append(place)
+    return [*kept, places[-1]]
+
+
+def _stretch(record: RunRecord, start: int, end: int) -> RunRecord:
+    """The run with a part of its window as its window; kept in no table."""
+    kept = [start, end]
+    return replace(
+        record,
+        instants_ps=record.instants_ps[kept],
+        series={name: replace(series, values=series.values[kept]) for name, series in record.series.items()},
+        histograms={
+            name: replace(histogram, counts=histogram.counts[kept], sums_ps=histogram.sums_ps[kept])
+            for name, histogram in record.histograms.items()
+        },
+        cut=0,
+    )
