@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from hostsim.model.host import build_host
-from hostsim.model.invariants import check_invariants
+from hostsim.model.invariants import check_invariants, check_slices
 from hostsim.record import RunRecord
 from hostsim.scenario.load import load
 from hostsim.scenario.points import point_at
@@ -55,6 +55,7 @@ def measure(spec: PointSpec, draw: Draw, length: int, warm_up: int = 0) -> RunRe
     host.probe.sample()
     check_invariants(host)
     instants, series, histograms = host.probe.collect()
+    check_slices(instants, series, histograms)
     return RunRecord(
         point_id="",
         replication=draw[1],

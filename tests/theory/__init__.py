@@ -1,0 +1,1 @@
+"""The product's parts against theory."""

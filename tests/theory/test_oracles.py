@@ -1,0 +1,20 @@
+"""Every oracle of `hostsim verify`, shortened.
+
+A case is run for a twentieth of its full length in 24 replications. It passes when its 99.9 % interval contains what theory says and is no
+wider than seven times what the full case allows: 7 % of theory for a mean, 21 % at a load of 0.95 or more and for a quantile.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from hostsim.study.catalogue import oracles
+from hostsim.study.report import rows
+from hostsim.study.verify import QUICK, passed, verify
+
+
+@pytest.mark.parametrize("oracle", oracles(), ids=lambda oracle: oracle.name)
+def test_theory_and_simulation_agree(oracle):
+    """Within an interval that is narrow enough to disagree."""
+    findings = verify([oracle], fidelity=QUICK, jobs=1)
+    assert passed(findings), rows(findings)

@@ -1,0 +1,229 @@
+"""Faults put into the simulator on purpose: each is found by a law, by theory, or by a schedule computed by hand.
+
+(That fingerprints move with such faults is shown in `tests/test_fingerprint.py`.) Every check passes without the fault, here or in
+`test_oracles.py`: what it finds is the fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from hostsim.engine.ring import Ring
+from hostsim.engine.streams import Streams
+from hostsim.errors import InvariantError
+from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.cpu.scheduler import Node
+from hostsim.model.host import build_host
+from hostsim.model.net.vnic import Vnic
+from hostsim.model.traffic.work import Work
+from hostsim.study.catalogue import oracles
+from hostsim.study.verify import QUICK, verify
+from hostsim.study.whole import measure, point
+from hostsim.units import MS, US
+from tests.model.small_host import Labourer, bare_host
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+# --- faults
+
+
+def lose_a_packet(patch: pytest.MonkeyPatch) -> None:
+    """The hundredth packet that is put on a ring never gets there, and no counter says so."""
+    original, pushes = Ring.push, [0]
+
+    def push(self, train):
+        pushes[0] += 1
+        if pushes[0] != 100:
+            original(self, train)
+
+    patch.setattr(Ring, "push", push)
+
+
+def lose_a_taken_packet(patch: pytest.MonkeyPatch) -> None:
+    """The hundredth take is counted and its packets are lost on the way."""
+    original, takes = Ring.take, [0]
+
+    def take(self, limit, now):
+        taken = original(self, limit, now)
+        takes[0] += bool(taken)
+        return [] if taken and takes[0] == 100 else taken
+
+    patch.setattr(Ring, "take", take)
+
+
+def charge_twice(patch: pytest.MonkeyPatch) -> None:
+    """A world whose batch ends is charged for it two times."""
+    original = Pcpu._end
+
+    def end(self, alarm):
+        world, before = self.running, self._charged
+        original(self, alarm)
+        world.used += self._charged - before if alarm is self._alarm else 0
+
+    patch.setattr(Pcpu, "_end", end)
+
+
+def cost_twice(patch: pytest.MonkeyPatch) -> None:
+    """Every tenth burst takes twice its time: PCPU and world agree on it, and no balance is broken."""
+    original, starts = Work.start, [0]
+
+    def start(self, now):
+        starts[0] += 1
+        length = original(self, now)
+        return length if length is None or starts[0] % 10 else 2 * length
+
+    patch.setattr(Work, "start", start)
+
+
+def last_come_first_served(patch: pytest.MonkeyPatch) -> None:
+    """Of worlds that wait with equal right, the one that came last goes first."""
+    original = Node.enqueue
+
+    def enqueue(self, pcpu, world, now):
+        original(self, pcpu, world, now)
+        for queue in (pcpu.systems, pcpu.vcpus):
+            if queue and queue[-1] is world:
+                queue.remove(world)
+                queue.insert(0, world)
+
+    patch.setattr(Node, "enqueue", enqueue)
+
+
+def most_used_first(patch: pytest.MonkeyPatch) -> None:
+    """The vCPU with the most virtual time goes first instead of the one with the least."""
+    original = Pcpu.take_first
+
+    def take_first(self, now):
+        if self.systems or not self.vcpus:
+            return original(self, now)
+        world = max(self.vcpus, key=lambda waiting: waiting.vtime)
+        assert self.withdraw(world, now)
+        return world
+
+    patch.setattr(Pcpu, "take_first", take_first)
+
+
+def wait_although_a_pcpu_is_idle(patch: pytest.MonkeyPatch) -> None:
+    """A PCPU that goes idle takes nothing from the others' queues."""
+    patch.setattr(Node, "steal", lambda self, now: None)
+
+
+def announce_one_late(patch: pytest.MonkeyPatch) -> None:
+    """Coalescing counts one packet more than it should."""
+    original = Ring.nth
+    patch.setattr(Ring, "nth", lambda self, count: original(self, count + 1))
+
+
+def forget_the_last_interrupt(patch: pytest.MonkeyPatch) -> None:
+    """Rate-based coalescing interrupts at once whatever came before."""
+    original = Vnic._raise
+
+    def announce(self, now):
+        original(self, now)
+        self._last = None
+
+    patch.setattr(Vnic, "_raise", announce)
+
+
+def streams_in_order_of_asking(patch: pytest.MonkeyPatch) -> None:
+    """A component's stream depends on how many asked before it instead of on its scope."""
+    original = Streams.stream
+    asked: dict[Streams, int] = {}
+
+    def stream(self, *scope):
+        asked[self] = asked.get(self, 0) + 1
+        return original(self, asked[self])
+
+    patch.setattr(Streams, "stream", stream)
+
+
+# --- checks
+
+
+def laws() -> None:
+    """A whole host with work, and one with packets, keep every balance."""
+    measure(point("queue.yaml"), (1, 0), 20 * MS)
+    measure(point("stream.yaml"), (1, 0), 50 * MS)
+
+
+def is_excluded_by_theory(name: str) -> bool:
+    """True when an oracle's interval, at quick fidelity, does not contain what theory says."""
+    [oracle] = [oracle for oracle in oracles() if oracle.name == name]
+    findings = verify([oracle], fidelity=QUICK, jobs=1)
+    return any(not f.interval.low <= f.quantity.theory <= f.interval.high for f in findings)
+
+
+def order_of_equals(system: bool) -> list[str]:
+    """Names in order of completion: one runs, three with equal right come while it does."""
+    host = bare_host(free=True)
+    done: list[tuple[int, str]] = []
+    worlds = [Labourer(host, name, system=system) for name in "abcd"]
+    for number, world in enumerate(worlds):
+        world.give_at(number * US, 10 * US)
+    host.clock.advance(MS)
+    for world in worlds:
+        done += [(when, world.name) for when, _ in world.done]
+    assert [when for when, _ in sorted(done)] == [10 * US, 20 * US, 30 * US, 40 * US]
+    return [name for _, name in sorted(done)]
+
+
+def first_arrival(further_vms: int) -> int:
+    """First instant at which work comes at a VM, with so many further VMs that have work, too."""
+    spec = point("queue.yaml", **{"vms.worker.count": str(1 + further_vms)})
+    upcoming = build_host(spec, Streams(1, 0)).vcpus[0].work.upcoming()
+    assert upcoming is not None
+    return upcoming
+
+
+# --- each fault is found
+
+
+@pytest.mark.parametrize("fault", [lose_a_packet, lose_a_taken_packet, charge_twice])
+def test_a_law_finds_it(fault: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packets and time are conserved, and who broke that is told."""
+    laws()
+    fault(monkeypatch)
+    with pytest.raises(InvariantError):
+        laws()
+
+
+@pytest.mark.parametrize(
+    ("fault", "name"),
+    [
+        (cost_twice, "M/M/1, load 0.5"),
+        (most_used_first, "Two classes, non-preemptive"),
+        (wait_although_a_pcpu_is_idle, "M/M/4, load 0.8"),
+        (announce_one_late, "Timer 50 us and depth 4, 100 kpps"),
+        (forget_the_last_interrupt, "Rate-based vNIC coalescing, 10 kpps"),
+    ],
+)
+def test_theory_finds_it(fault: Patch, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No balance is broken; the answer is another one."""
+    fault(monkeypatch)
+    assert is_excluded_by_theory(name)  # that it is not without the fault is shown in test_oracles.py
+
+
+@pytest.mark.parametrize("system", [True, False])
+def test_a_schedule_computed_by_hand_finds_a_wrong_tie_break(system: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equals go in the order in which they came; means of theory would not see it."""
+    assert order_of_equals(system) == ["a", "b", "c", "d"]
+    last_come_first_served(monkeypatch)
+    assert order_of_equals(system) == ["a", "d", "c", "b"]
+
+
+def drawn(*asked_before: tuple[str | int, ...]) -> float:
+    """First number of a component's stream when others asked for theirs before it did."""
+    streams = Streams(1, 0)
+    for scope in asked_before:
+        streams.stream(*scope)
+    return float(streams.stream("traffic", 0, 0, "lengths").random())
+
+
+def test_streams_do_not_shift(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More VMs leave the first one's arrivals alone; streams handed out in order of asking would move with every device."""
+    assert first_arrival(0) == first_arrival(3)
+    assert drawn() == drawn(("vm", 0, 99))
+    streams_in_order_of_asking(monkeypatch)
+    assert drawn() != drawn(("vm", 0, 99))
