@@ -7,10 +7,11 @@ Every verb shares one results folder, so that only what is missing is ever run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from hostsim.errors import Fault, InputError
+from hostsim.errors import Fault, InputError, StoreError
 from hostsim.expect import SearchAnswer, Verdict
 from hostsim.record import RunRecord
 from hostsim.report.folder import Assumption, Cost, Results, Setting, read
@@ -33,6 +34,7 @@ __all__ = [
     "compare",
     "fidelity",
     "load",
+    "longest_warm_up",
     "open_results",
     "plan",
     "reproduce",
@@ -210,6 +212,32 @@ def open_results(folder: str | Path) -> Results:
         StoreError: the folder holds no results, or they cannot be read.
     """
     return read(Path(folder))
+
+
+def longest_warm_up(found: Results, results: str | Path = RESULTS) -> RunRecord:
+    """The run of earlier results that lost the greatest part to warm-up, as the results folder keeps it.
+
+    Args:
+        found: the results.
+        results: folder that keeps every run.
+
+    Raises:
+        InputError: none of the runs has finished.
+        StoreError: the folder does not hold the run, or another version of the code made it.
+    """
+    from hostsim.plots.figure import axes_of
+
+    share = (found.table["cut_s"] / found.table["length_s"]).dropna()
+    if share.empty:
+        raise InputError(Fault("no run has finished", given=found.scenario))
+    row: dict[Any, Any] = found.table.loc[[share.idxmax()]].to_dict("records")[0]
+    record = _store(results).get((str(row["point"]), int(row["replication"]), int(row["seed"])))
+    if record is None:
+        raise StoreError(
+            f"{results}: does not hold the runs of {found.scenario} as this version makes them; run it again"
+        )
+    # another scenario may have run the same point under other axes
+    return replace(record, axes={axis: row[axis] for axis in axes_of(found.table)})
 
 
 def plan(scenario: Scenario, runs: Fidelity, *, sweep: bool = True, expectations: bool = False) -> Plan:

@@ -43,14 +43,21 @@ Histograms: ``flow.latency`` from the end of the frame on the wire to the applic
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hostsim.estimate import histogram_quantile, least_count
 from hostsim.record import RunRecord
 from hostsim.units import SECOND
 
-__all__ = ["CATALOGUE", "Metric"]
+__all__ = ["CATALOGUE", "SETTLED", "Metric"]
+
+SETTLED: Mapping[str, tuple[str, ...]] = {
+    "busy": ("pcpu.busy_ps",),
+    "read": ("port.read",),
+    "dropped": ("queue.dropped", "port.split_dropped", "port.ring_dropped"),
+}
+"""What must have settled before the measured window of a run starts; the counters of a group are added up."""
 
 NAN = float("nan")
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hostsim.engine.streams import Streams
 from hostsim.estimate import mser5
+from hostsim.metrics import SETTLED
 from hostsim.model.host import build_host
 from hostsim.model.invariants import check_invariants, check_slices
 from hostsim.record import RunRecord, Scalar, Series
@@ -19,8 +20,6 @@ from hostsim.units import ps_to_seconds
 __all__ = ["simulate"]
 
 MOST_LENGTHENINGS = 2
-SETTLED = (("pcpu.busy_ps",), ("port.read",), ("queue.dropped", "port.split_dropped", "port.ring_dropped"))
-"""What must have settled before the measured window starts; the counters of a group are added up."""
 SAME_LEVEL = 0.01
 """Two means that differ by less than this share of the larger are one level, and noise chose between their cuts."""
 
@@ -97,7 +96,7 @@ def _warm_up(instants: NDArray[np.int64], series: Mapping[str, Series]) -> int:
     widths = np.diff(instants)
     half = len(widths) // 2
     most = 0
-    for counters in SETTLED:
+    for counters in SETTLED.values():
         rates = np.diff(sum(series[counter].values.sum(axis=1) for counter in counters)) / widths
         cut = mser5(rates)
         if cut > half:

@@ -141,12 +141,24 @@ def plot(
         str,
         typer.Argument(metavar="DIR|SCENARIO", help="Folder that `run` wrote, or a scenario below the results folder."),
     ],
+    warm_up: Annotated[
+        bool,
+        typer.Option("--warm-up", help="Draw instead what was cut as warm-up, of the run that lost the most to it."),
+    ] = False,
     results: ResultsFolder = _DEFAULT,
 ) -> None:
     """Draw the figures of an earlier run; runs nothing."""
+    from hostsim import api
+    from hostsim.plots.style import save
+    from hostsim.plots.warm_up import draw_warm_up
     from hostsim.report.folder import draw_figures, read
 
     for folder in _folders(subject, results):
+        if warm_up:
+            record = api.longest_warm_up(read(folder), results)
+            for file in save(draw_warm_up(record), folder / "figures" / "warm-up"):
+                typer.echo(file)
+            continue
         for file in draw_figures(read(folder), folder):
             typer.echo(file)
 

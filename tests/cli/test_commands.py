@@ -278,3 +278,18 @@ def test_ctrl_c_ends_with_130_and_keeps_what_is_finished(tiny):
     assert process.returncode == 130, words
     assert "Traceback" not in words
     assert list(runs.rglob("*.parquet"))
+
+
+def test_plot_warm_up_draws_the_run_that_lost_the_most_to_it(cli, tiny, tmp_path):
+    """From the runs that the results folder keeps; without them it says what to do."""
+    assert cli("run", tiny, "--jobs", "1").exit_code == 0
+    done = cli("plot", "tiny", "--warm-up")
+    assert [Path(line).name for line in done.stdout.splitlines()] == ["warm-up.svg", "warm-up.png"]
+    table = pd.read_parquet("results/tiny/table.parquet")
+    row = table.loc[(table["cut_s"] / table["length_s"]).idxmax()]
+    drawn = Path("results/tiny/figures/warm-up.svg").read_text()
+    assert f"receivers = {row['receivers']}, rate = {row['rate']}, replication {row['replication']}" in drawn
+    shutil.rmtree("results/runs")
+    gone = cli("plot", "tiny", "--warm-up")
+    assert gone.exit_code == 2
+    assert "run it again" in gone.stderr
