@@ -55,7 +55,7 @@ def _sojourn_and_p99(record: RunRecord) -> Sequence[float]:
 
 def single() -> Iterator[Oracle]:
     """Poisson arrivals at one server, first come first served."""
-    for load, bursts in ((0.5, 1.2e6), (0.7, 5e6), (0.8, 1.27e7)):
+    for load, bursts in ((0.5, 1.6e6), (0.7, 5e6), (0.8, 1.27e7)):
         yield Oracle(
             "One server",
             f"M/M/1, load {load}",
@@ -69,9 +69,9 @@ def single() -> Iterator[Oracle]:
     for name, cv2, load, bursts, most in (
         ("M/D/1", 0.0, 0.5, 2e5, 0.01),
         ("M/D/1", 0.0, 0.8, 3.6e6, 0.01),
-        ("M/D/1", 0.0, 0.95, 7e6, 0.03),
+        ("M/D/1", 0.0, 0.95, 1.35e7, 0.03),
         ("M/G/1", 0.5, 0.5, 8e5, 0.01),
-        ("M/G/1", 4.0, 0.5, 6.5e6, 0.01),
+        ("M/G/1", 4.0, 0.5, 7.3e6, 0.01),
     ):
         yield Oracle(
             "One server",
@@ -88,7 +88,7 @@ def _lost(record: RunRecord) -> Sequence[float]:
 
 def lossy() -> Iterator[Oracle]:
     """A ring with room for few: what comes on top is lost."""
-    for load, capacity, bursts in ((0.9, 4, 2.5e6), (1.0, 4, 2.5e6), (1.2, 32, 5e6), (2.0, 512, 8e5)):
+    for load, capacity, bursts in ((0.9, 4, 2.5e6), (1.0, 4, 2.5e6), (1.2, 32, 7.5e6), (2.0, 512, 8e5)):
         fill = 2 * capacity / (load - 1) if load > 1 else 0.0
         yield Oracle(
             "One server",
@@ -104,10 +104,10 @@ def batches() -> Iterator[Oracle]:
     for cv2, batch, load, bursts in (
         (1.0, 4, 0.5, 3.5e6),
         (0.0, 4, 0.7, 7e6),
-        (1.0, 16, 0.3, 6e6),
-        (0.0, 16, 0.5, 6e6),
-        (1.0, 44, 0.3, 7.4e6),
-        (0.0, 44, 0.3, 4.3e6),
+        (1.0, 16, 0.3, 3e6),
+        (0.0, 16, 0.5, 6.8e6),
+        (1.0, 44, 0.3, 8.3e6),
+        (0.0, 44, 0.3, 4.8e6),
     ):
         yield Oracle(
             "Batches",
@@ -125,7 +125,7 @@ def _batch_host(load: float, batch: int, cv2: float, bursts: float) -> Callable[
 
 def bulk() -> Iterator[Oracle]:
     """A server that takes several at a time: the budget of a poll."""
-    for most, rate, bursts in ((2, 1.6, 1.2e7), (4, 3.2, 1.6e7), (32, 19.2, 1.8e7), (64, 38.4, 3.5e7)):
+    for most, rate, bursts in ((2, 1.6, 1.4e7), (4, 3.2, 1.6e7), (32, 19.2, 2.05e7), (64, 38.4, 3.5e7)):
         yield Oracle(
             "Batches",
             f"M/M^(1,{most})/1, rate {rate}",
