@@ -119,7 +119,7 @@ def sharing() -> Iterator[Oracle]:
     With a quantum of q services the mean sojourn misses that of processor sharing by something proportional to q. Twice the mean at q
     less the mean at 2 q, with the same random numbers, is free of it. (With exponential service any quantum gives the same mean.)
     """
-    for cv2, load, bursts, slices in ((0.0, 0.3, 1.4e5, 40), (1.0, 0.5, 1.35e6, 10), (2.0, 0.4, 1.3e6, 16)):
+    for cv2, load, bursts, slices in ((0.0, 0.3, 1.4e5, 40), (1.0, 0.5, 1.35e6, 10), (2.0, 0.4, 1.7e6, 16)):
 
         def simulate(
             draw: Draw,
