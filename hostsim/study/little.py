@@ -124,5 +124,5 @@ def stages() -> Iterator[Oracle]:
         "Receive path with split-receive contexts",
         "50 kpps to four VMs; the time average of what a stage holds over its rate times its mean wait",
         tuple(Quantity(f"L / (rate x W), {stage}", 1.0) for stage in STAGES),
-        lambda draw, portion: _stages(draw, portion, 7e5),
+        lambda draw, portion: _stages(draw, portion, 1e6),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ def _run_all(tasks: list[_Task], jobs: int) -> Iterator[tuple[_Task, tuple[float
             yield task, _run(task)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_leave_interrupts_to_parent) as executor:
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_belong_to_parent) as executor:
         try:
             waiting: dict[Future[tuple[float, ...]], _Task] = {}
             rest = iter(tasks)
@@ -106,8 +107,17 @@ def _run_all(tasks: list[_Task], jobs: int) -> Iterator[tuple[_Task, tuple[float
             executor.shutdown(wait=False, cancel_futures=True)
 
 
-def _leave_interrupts_to_parent() -> None:
+def _belong_to_parent() -> None:
+    """Ctrl-C is the parent's business, and a worker ends with it, however it ends: the pool's own workers would wait for ever."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def outlive_nobody() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=outlive_nobody, daemon=True).start()
 
 
 def _processors() -> int:
