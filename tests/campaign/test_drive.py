@@ -177,6 +177,11 @@ SWEEP = plan(tasks([point(n=n, sleep=0.1) for n in range(10)], 2))
 """The same sweep as the script's."""
 
 
+def hear_ctrl_c() -> None:
+    """A program started in the background is deaf to Ctrl-C, and so are all that it starts, these tests perhaps among them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start_sweep(tmp_path: Path, store: Path) -> subprocess.Popen[str]:
     """A sweep of its own process, at work: a few of its twenty runs have ended."""
     script = tmp_path / "sweep.py"
@@ -187,6 +192,7 @@ def start_sweep(tmp_path: Path, store: Path) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=hear_ctrl_c,  # noqa: PLW1509  sets a signal's disposition and nothing else
     )
     deadline = time.monotonic() + 30
     while len(list(store.rglob("*.parquet"))) < 3:

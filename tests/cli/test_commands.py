@@ -268,7 +268,14 @@ def test_ctrl_c_ends_with_130_and_keeps_what_is_finished(tiny):
         "--axis",
         "rate=5 kpps",
     ]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # a program started in the background is deaf to Ctrl-C, and so are all that it starts
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    )
     runs = Path("results/runs")
     deadline = time.monotonic() + 30
     while not list(runs.rglob("*.parquet")) and time.monotonic() < deadline:
