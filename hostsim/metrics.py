@@ -8,26 +8,42 @@ no level is cumulative):
 ``pcpu.dispatches``                hand-overs of the PCPU to a world
 ``pcpu.switches``                  of these, with another world than the last one on this PCPU
 ``pcpu.preemptions``               running worlds cut short
-``KIND.used_ps``                   time charged to worlds; KIND is ``vcpu``, ``netpoll``, ``splitrx``
+``KIND.used_ps``                   time charged to worlds; KIND is ``vcpu``, ``netpoll``, ``splitrx``, ``networld``
 ``KIND.ready_ps``                  time worlds waited for a PCPU
 ``KIND.dispatches``                times a world of the kind got a PCPU
-``vcpu.interrupts``                virtual interrupts taken by the guest
+``KIND.node``                      a level: NUMA node that is its home
+``guest.interrupts``               virtual interrupts taken by a vCPU
+``guest.came``                     frames for the processes of a vCPU that went through the stack
+``guest.socket_dropped``           of these, dropped at the full socket buffer
+``guest.read``                     of these, taken by the application
+``guest.unread``                   a level: frames in sockets
 ``queue.arrived``                  frames that came off the wire to a receive queue of a physical NIC
 ``queue.dropped``                  of these, dropped because no descriptor was free
 ``queue.taken``                    of these, taken by the NetPoll world
 ``queue.interrupts``               physical interrupts of the queue
 ``queue.inside``                   a level: frames that wait in the ring
 ``queue.inside_copies``            a level: copies that these frames will be replicated to
-``port.copies``                    packets meant for a virtual port after replication
+``port.copies``                    packets meant for a receive queue of a vNIC, after replication and large receive offload
+``port.frames``                    frames of the wire in these packets
 ``port.split_dropped``             of these, dropped at the full queue of the port's own receive context
 ``port.split_taken``               of these, taken by that context (0 without one)
 ``port.ring_dropped``              dropped at the full receive ring of the vNIC
+``port.ring_lost``                 frames in the packets dropped there
 ``port.received``                  taken off the vNIC's ring by the guest's stack
-``port.socket_dropped``            dropped at the full socket buffer
-``port.read``                      taken by the application
 ``port.split_inside``              a level: packets in, or on their way into, the queue of the port's own context
 ``port.ring_inside``               a level: packets in, or on their way into, the vNIC's ring
-``port.unread``                    a level: packets in the socket buffer
+``tx.posted``                      packets that a guest posted on a transmit queue of a vNIC
+``tx.dropped``                     of these, dropped because it and the guest's queue before it were full
+``tx.taken``                       of these, taken by the transmit context
+``tx.inside``                      a level: packets that wait there, or will have been posted
+``tx.forced`` ... ``tx.timed``     wake-ups of the transmit context for the queue: by a call of the guest (``forced``), by another
+                                   context (``opportunistic``), because the guest halted (``halted``), by the timer (``timed``)
+``nic.rx_frames``                  packets that came off the wire, as the host sees them
+``nic.tx_packets``                 packets handed to a physical NIC; one that it cuts into frames counts once
+``nic.tx_data``                    of these, packets with data
+``nic.tx_frames``                  frames that they became
+``nic.tx_octets``                  bytes of data in them
+``nic.tx_dropped``                 packets that found its transmit queue full
 ``work.come``                      bursts of work that came at a guest
 ``work.dropped``                   of these, dropped because too many waited
 ``work.started``                   of these, started
@@ -36,6 +52,7 @@ no level is cumulative):
 ``flow.sent``                      packets a sender put on the wire, or bursts of work that came
 ``flow.intended``                  packets times their receivers, or bursts
 ``flow.delivered``                 of these, taken by the application
+``flow.octets``                    bytes of data that reached the application at their end, on the host or outside
 =================================  =====================================================================================
 
 Histograms: ``flow.latency`` from the end of the frame on the wire to the application's read.
@@ -54,7 +71,7 @@ __all__ = ["CATALOGUE", "SETTLED", "Metric"]
 
 SETTLED: Mapping[str, tuple[str, ...]] = {
     "busy": ("pcpu.busy_ps",),
-    "read": ("port.read",),
+    "read": ("guest.read",),
     "dropped": ("queue.dropped", "port.split_dropped", "port.ring_dropped"),
 }
 """What must have settled before the measured window of a run starts; the counters of a group are added up."""
@@ -103,7 +120,7 @@ def _rate(*counters: str) -> Callable[[RunRecord], float]:
 
 def _loss(record: RunRecord) -> float:
     dropped = record.total("flow.dropped_nic") + sum(
-        record.total(c) for c in ("port.split_dropped", "port.ring_dropped", "port.socket_dropped")
+        record.total(c) for c in ("port.split_dropped", "port.ring_lost", "guest.socket_dropped")
     )
     return _share(dropped, record.total("flow.intended"))
 
@@ -116,6 +133,55 @@ def _per_10kpps(record: RunRecord) -> float:
     """Guest CPU in percent of a vCPU for each 10,000 packets a second that a guest takes off its ring."""
     packets = record.total("port.received")
     return _share(record.total("vcpu.used_ps"), packets * SECOND / 1e4) if packets else NAN
+
+
+def _gbits(record: RunRecord) -> float:
+    """Bits of data a nanosecond: Gbit/s."""
+    return record.total("flow.octets") * 8 * 1e3 / record.window_ps
+
+
+def _cpu_per_gbit(record: RunRecord) -> float:
+    rate = _gbits(record)
+    return _share(record.total("pcpu.busy_ps"), record.window_ps) / rate if rate else NAN
+
+
+def _nics(record: RunRecord) -> int:
+    """Ports of physical NICs that packets went through."""
+    if "nic.rx_frames" not in record.series:
+        return 0
+    return int(((record.window("nic.rx_frames") + record.window("nic.tx_packets")) > 0).sum())
+
+
+def _per_nic(value: Callable[[RunRecord], float]) -> Callable[[RunRecord], float]:
+    def evaluate(record: RunRecord) -> float:
+        count = _nics(record)
+        return value(record) / count if count else NAN
+
+    return evaluate
+
+
+def _scaled(value: Callable[[RunRecord], float], factor: float) -> Callable[[RunRecord], float]:
+    return lambda record: value(record) * factor
+
+
+def _tso_size(record: RunRecord) -> float:
+    packets = record.total("nic.tx_data")
+    return record.total("nic.tx_octets") / packets / 1e3 if packets else NAN
+
+
+def _busiest(counter: str) -> Callable[[RunRecord], float]:
+    def evaluate(record: RunRecord) -> float:
+        if counter not in record.series or not record.series[counter].entities:
+            return NAN
+        return _share(float(record.window(counter).max()), record.window_ps)
+
+    return evaluate
+
+
+def _queues_used(record: RunRecord) -> float:
+    """Receive queues that at least a hundredth of the frames came by."""
+    frames = record.window("queue.arrived")
+    return float((frames * 100 >= max(int(frames.sum()), 1)).sum())
 
 
 def _quantile(share: float) -> Callable[[RunRecord], float]:
@@ -168,6 +234,21 @@ _ENTRIES = (
         "instant",
         _per_10kpps,
     ),
+    Metric("throughput", "Gbit/s", "Data that reached the application at its end, all traffic together.", "rate", _gbits),
+    Metric(
+        "throughput_per_nic",
+        "Gbit/s",
+        "throughput over the ports of physical NICs that packets went through.",
+        "rate",
+        _per_nic(_gbits),
+    ),
+    Metric(
+        "cpu_per_gbit",
+        "% of a PCPU per Gbit/s",
+        "Time that all PCPUs were busy, in percent of one PCPU, over throughput.",
+        "instant",
+        _cpu_per_gbit,
+    ),
     Metric(
         "guest_ready",
         "% of a vCPU",
@@ -181,6 +262,27 @@ _ENTRIES = (
         "Sum over the NetPoll worlds of their charged time.",
         "instant",
         _sum_busy("netpoll.used_ps"),
+    ),
+    Metric(
+        "busiest_netpoll",
+        "% of a PCPU",
+        "Charged time of the NetPoll world that has most: near 100 its queue is the bottleneck.",
+        "instant",
+        _busiest("netpoll.used_ps"),
+    ),
+    Metric(
+        "networld_cpu",
+        "% of a PCPU",
+        "Sum over the NetWorlds (transmit contexts) of their charged time.",
+        "instant",
+        _sum_busy("networld.used_ps"),
+    ),
+    Metric(
+        "network_threads_cpu",
+        "% of a PCPU",
+        "Sum over all networking contexts of their charged time: NetPolls, split-receive contexts, NetWorlds.",
+        "instant",
+        lambda record: sum(_sum_busy(f"{kind}.used_ps")(record) for kind in ("netpoll", "splitrx", "networld")),
     ),
     Metric(
         "splitrx_cpu",
@@ -215,16 +317,16 @@ _ENTRIES = (
         "%",
         "Of the packets meant for the receivers: dropped at a vNIC's receive ring.",
         "instant",
-        _drop_share("port.ring_dropped"),
+        _drop_share("port.ring_lost"),
     ),
     Metric(
         "loss_socket",
         "%",
         "Of the packets meant for the receivers: dropped at a full socket buffer.",
         "instant",
-        _drop_share("port.socket_dropped"),
+        _drop_share("guest.socket_dropped"),
     ),
-    Metric("delivered", "pps", "Packets taken by applications, all VMs together.", "rate", _rate("port.read")),
+    Metric("delivered", "pps", "Packets taken by applications, all VMs together.", "rate", _rate("guest.read")),
     Metric(
         "latency_mean",
         "us",
@@ -235,6 +337,49 @@ _ENTRIES = (
     *(
         _percentile(name, share)
         for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999))
+    ),
+    Metric(
+        "rx_per_nic",
+        "kpps",
+        "Packets received, as the host sees them, over the ports of physical NICs that packets went through.",
+        "rate",
+        _per_nic(_scaled(_rate("nic.rx_frames"), 1e-3)),
+    ),
+    Metric(
+        "tx_per_nic",
+        "kpps",
+        "Packets handed to physical NICs, over their ports that packets went through; one for TSO counts once.",
+        "rate",
+        _per_nic(_scaled(_rate("nic.tx_packets"), 1e-3)),
+    ),
+    Metric("tso_size", "kB", "Mean data of the packets with data handed to physical NICs.", "instant", _tso_size),
+    Metric(
+        "guest_rx_per_nic",
+        "kpps",
+        "Packets that guests take off their vNICs' rings, over the ports of physical NICs that packets went through.",
+        "rate",
+        _per_nic(_scaled(_rate("port.received"), 1e-3)),
+    ),
+    Metric(
+        "host_packets",
+        "Mpps",
+        "Packets received and sent through physical NICs, all of them together.",
+        "rate",
+        _scaled(_rate("nic.rx_frames", "nic.tx_packets"), 1e-6),
+    ),
+    Metric(
+        "rx_queues_used",
+        "queues",
+        "Receive queues of physical NICs that at least a hundredth of the frames came by.",
+        "instant",
+        _queues_used,
+    ),
+    Metric(
+        "tx_calls",
+        "/s",
+        "Calls of guests into the VMkernel that woke a transmit context.",
+        "rate",
+        _rate("tx.forced"),
     ),
     Metric("nic_interrupts", "/s", "Interrupts of the physical NICs.", "rate", _rate("queue.interrupts")),
     Metric("guest_interrupts", "/s", "Virtual interrupts taken, all VMs together.", "rate", _rate("guest.interrupts")),

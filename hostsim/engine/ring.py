@@ -7,7 +7,7 @@ finds room is settled when somebody looks, in closed form, so that a push costs 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from hostsim.engine.train import Train
@@ -24,17 +24,19 @@ class Ring:
 
     Attributes:
         capacity: packets that fit.
+        on_drop: called with what found no room, if anybody wants to know.
         held: packets that are here and wait.
         pushed: packets ever pushed, those still on their way included.
         taken: packets ever taken.
         dropped: packets that found no room.
     """
 
-    __slots__ = ("_coming", "_here", "capacity", "dropped", "held", "pushed", "taken")
+    __slots__ = ("_coming", "_here", "capacity", "dropped", "held", "on_drop", "pushed", "taken")
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.held = self.pushed = self.taken = self.dropped = 0
+        self.on_drop: Callable[[Train], None] | None = None
         self._here: deque[Train] = deque()
         self._coming: deque[Train] = deque()
 
@@ -58,8 +60,13 @@ class Ring:
             if count > room:
                 self.dropped += count - room
                 if room == 0:
+                    if self.on_drop is not None:
+                        self.on_drop(train)
                     continue
-                train, count = train.split(room), room
+                front, count = train.split(room), room
+                if self.on_drop is not None:
+                    self.on_drop(train)
+                train = front
             self._here.append(train)
             self.held += count
 
@@ -99,6 +106,16 @@ class Ring:
         self.held -= count
         self.taken += count
         return taken
+
+    def recall(self, trains: Iterable[Train], now: int) -> list[Train]:
+        """Take back those of ``trains``, pushed before, that are not here by ``now``, in the order of their pushes."""
+        self.settle(now)
+        wanted = {id(train) for train in trains}
+        back = [train for train in self._coming if id(train) in wanted]
+        for train in back:
+            self._coming.remove(train)
+            self.pushed -= train.count
+        return back
 
     def first(self) -> int | None:
         """Instant at which the oldest packet not yet taken is here (possibly ahead, or past); None when there is none."""

@@ -30,9 +30,10 @@ class Train:
         born: instant at which the first left the wire.
         gap: picoseconds between the births of one and the next, where that is constant.
         births: all instants of birth where it is not; None otherwise.
+        frames: frames of the wire in each packet: more than one where large receive or segmentation offload made it.
     """
 
-    __slots__ = ("births", "born", "count", "flow", "gap", "ready", "step")
+    __slots__ = ("births", "born", "count", "flow", "frames", "gap", "ready", "step")
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class Train:
         born: int,
         gap: int,
         births: list[int] | None = None,
+        frames: int = 1,
     ) -> None:
         self.flow = flow
         self.count = count
@@ -51,6 +53,7 @@ class Train:
         self.born = born
         self.gap = gap
         self.births = births
+        self.frames = frames
 
     def born_at(self) -> list[int]:
         """Instant of birth of every packet."""
@@ -68,7 +71,7 @@ class Train:
 
     def again(self, ready: int, step: int) -> Train:
         """The same packets at another place, at other instants."""
-        return Train(self.flow, self.count, ready, step, self.born, self.gap, self.births)
+        return Train(self.flow, self.count, ready, step, self.born, self.gap, self.births, self.frames)
 
     def absorb(self, other: Train) -> bool:
         """Take the packets of ``other`` in, if they follow these at the same gap; instants of being here are lost by it.
@@ -86,7 +89,14 @@ class Train:
         """Cut off and return the first ``count`` packets (fewer than all); the rest stays."""
         births = self.births
         front = Train(
-            self.flow, count, self.ready, self.step, self.born, self.gap, None if births is None else births[:count]
+            self.flow,
+            count,
+            self.ready,
+            self.step,
+            self.born,
+            self.gap,
+            None if births is None else births[:count],
+            self.frames,
         )
         self.count -= count
         self.ready += count * self.step

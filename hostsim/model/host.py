@@ -1,63 +1,124 @@
-"""The host: the one file that wires parts together, names them and lets them be measured."""
+"""The host: the one file that wires parts together and names them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from hostsim.engine.clock import Clock
 from hostsim.engine.probe import Probe
 from hostsim.engine.streams import Streams
 from hostsim.errors import WiringError
-from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.cpu.world import World, ready_times
+from hostsim.model.connect import connect
+from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.cpu.scheduler import Node, Scheduler
+from hostsim.model.cpu.world import World
 from hostsim.model.guest.vcpu import Vcpu
-from hostsim.model.net.pnic import NetPoll, RxQueue
+from hostsim.model.net.link import Link
+from hostsim.model.net.netpoll import NetPoll
+from hostsim.model.net.netqueue import NetQueue, VnicFilter
+from hostsim.model.net.networld import NetWorld, TxCoalescing, TxQueue, Uplink
+from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import Port, SplitRx, VSwitch
 from hostsim.model.net.wire import Wire
 from hostsim.model.timing import Timing
 from hostsim.model.traffic.flow import Flow
-from hostsim.model.traffic.source import make_arrivals, make_lengths
-from hostsim.model.traffic.work import Work
+from hostsim.model.watch import watch
+from hostsim.policy.aggregation import Backoff
 from hostsim.policy.scheduling import home_node
-from hostsim.spec.host import PointSpec
-from hostsim.spec.workload import MulticastSpec, WorkSpec
+from hostsim.spec.host import PointSpec, VmGroupSpec
+from hostsim.spec.nic import NicOptions, NicSpec
+from hostsim.spec.settings import VnicSettings
+from hostsim.spec.workload import HttpSpec, TcpStreamSpec
 
-__all__ = ["Host", "build_host"]
+__all__ = ["Host", "VirtualMachine", "VirtualNic", "build_host"]
 
 SLICES_AT_FIRST = 128
+QUEUE_DISCIPLINE = 1000
+"""Packets that wait in a guest for a full transmit ring (Linux ``txqueuelen``)."""
+
+
+@dataclass(eq=False, slots=True)
+class VirtualNic:
+    """A vNIC of a VM."""
+
+    settings: VnicSettings
+    vswitch: VSwitch
+    switch: str
+    nic: Pnic
+    """The uplink that teaming gave its port."""
+    ports: list[Port] = field(default_factory=list)
+    """One for each receive queue."""
+    transmits: list[TxQueue] = field(default_factory=list)
+    filter: VnicFilter = field(default_factory=lambda: VnicFilter([]))
+
+
+@dataclass(eq=False, slots=True)
+class VirtualMachine:
+    """A VM: what belongs together."""
+
+    name: str
+    group: VmGroupSpec
+    vcpus: list[Vcpu]
+    vnics: list[VirtualNic] = field(default_factory=list)
+    worlds: list[World] = field(default_factory=list)
+    """Its NetWorlds and split-receive contexts."""
 
 
 class Host:
     """A wired host, ready to run.
 
     Attributes:
+        spec: what it was built from.
         clock: its time.
+        timing: costs on its processors.
         scheduler: its PCPUs.
-        queues: receive queues of its physical NICs.
-        polls: their NetPoll worlds.
-        ports: virtual ports, one a VM, in order of power-on.
-        vcpus: vCPUs, one a VM, in the same order.
+        nics: ports of its physical NICs that a switch uses.
+        netqueues: their receive queues, by name of the port.
+        polls: NetPoll worlds.
+        switches: virtual switches by name.
+        vms: in order of power-on.
         flows: what comes at it, in the order of the scenario.
         probe: its counters in time slices.
     """
 
-    def __init__(self, clock: Clock, scheduler: Scheduler, probe: Probe) -> None:
-        self.clock, self.scheduler, self.probe = clock, scheduler, probe
-        self.queues: list[RxQueue] = []
+    def __init__(self, spec: PointSpec) -> None:
+        self.spec = spec
+        self.clock = Clock()
+        cpu = spec.hardware.cpu
+        self.timing = Timing(spec.costs, cpu)
+        self.scheduler = Scheduler(self.clock, cpu.sockets, cpu.cores, self.timing, spec.settings)
+        self.probe = Probe(self.clock, max(1, spec.length // SLICES_AT_FIRST))
+        self.nics: dict[str, Pnic] = {}
+        self.netqueues: dict[str, NetQueue] = {}
         self.polls: list[NetPoll] = []
-        self.ports: list[Port] = []
-        self.vcpus: list[Vcpu] = []
+        self.switches: dict[str, VSwitch] = {}
+        self.vms: list[VirtualMachine] = []
         self.flows: list[Flow] = []
+
+    @property
+    def vcpus(self) -> list[Vcpu]:
+        """All vCPUs, VM after VM."""
+        return [vcpu for vm in self.vms for vcpu in vm.vcpus]
+
+    @property
+    def ports(self) -> list[Port]:
+        """All receive queues of vNICs, VM after VM."""
+        return [port for vm in self.vms for vnic in vm.vnics for port in vnic.ports]
+
+    @property
+    def transmits(self) -> list[TxQueue]:
+        """All transmit queues of vNICs, VM after VM."""
+        return [queue for vm in self.vms for vnic in vm.vnics for queue in vnic.transmits]
+
+    @property
+    def queues(self) -> list[RxQueue]:
+        """Receive queues of physical NICs that have a context."""
+        return [poll.queue for poll in self.polls]
 
     def worlds(self) -> list[World]:
         """All worlds."""
-        splits = [port.split for port in self.ports if port.split is not None]
-        return [*self.polls, *splits, *self.vcpus]
-
-
-Members = dict[str, list[tuple[Port, Vcpu]]]
-"""The VMs of each group: port and vCPU."""
+        return [*self.polls, *(world for vm in self.vms for world in (*vm.worlds, *vm.vcpus))]
 
 
 def build_host(spec: PointSpec, streams: Streams) -> Host:
@@ -66,229 +127,207 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
     Raises:
         WiringError: a part lacks its other end.
     """
-    clock = Clock()
-    cpu = spec.hardware.cpu
-    timing = Timing(spec.costs, cpu)
-    scheduler = Scheduler(clock, cpu.sockets, cpu.cores, timing, spec.settings)
-    host = Host(clock, scheduler, Probe(clock, max(1, spec.length // SLICES_AT_FIRST)))
-    switches = {name: VSwitch(scheduler, timing) for name in spec.vswitches}
-    wires = _build_uplinks(spec, host, switches, timing)
-    members = _build_vms(spec, host, timing)
-    for name, traffic in spec.traffic.items():
-        if isinstance(traffic, MulticastSpec):
-            _build_stream(spec, host, switches, wires, members, name, streams)
-        else:
-            _build_work(host, members, name, traffic, streams)
-    _boot(spec, members, streams)
+    host = Host(spec)
+    settings = spec.settings
+    for name, vswitch in spec.vswitches.items():
+        lro = settings.lro_bytes if settings.sw_lro else 0
+        host.switches[name] = VSwitch(host.scheduler, host.timing, lro_octets=lro, vxlan=vswitch.vxlan)
+        for uplink in vswitch.uplinks:
+            _add_nic(host, name, uplink)
+    for group in spec.vms:
+        for number in range(group.count):
+            _add_vm(host, group, f"{group.name}[{number}]")
+    for name in host.nics:
+        _add_queues(host, name)
+    connect(host, streams)
+    for place, group in enumerate(spec.vms):
+        members = [vm for vm in host.vms if vm.group is group]
+        for number, vm in enumerate(members):
+            for which, vcpu in enumerate(vm.vcpus):
+                scope = ("vm", place, number, which) if which else ("vm", place, number)
+                vcpu.boot(int(streams.stream(*scope).integers(0, group.guest.timer_period)))
     for poll in host.polls:
-        poll.rest(clock.now)
-    _watch(host)
+        poll.rest(host.clock.now)
+    watch(host)
     return host
 
 
-def _build_uplinks(spec: PointSpec, host: Host, switches: dict[str, VSwitch], timing: Timing) -> dict[str, Wire]:
-    """One receive queue and its NetPoll for the uplink of each switch; returns the wire in front of each switch."""
-    wires = {}
-    for name, vswitch in spec.vswitches.items():
-        uplink = vswitch.uplinks[0]
-        nic = spec.hardware.nics.get(uplink)
-        if nic is None:
-            raise WiringError(f"the uplink {uplink!r} of {name!r} is not a NIC of the host")
-        node = host.scheduler.nodes[nic.node]
-        wire = Wire(nic.line_rate)
-        queue = RxQueue(host.clock, f"{uplink}-rx0", nic.rx_ring, nic.interrupt_interval, wire)
-        start = node.pcpus[len(host.polls) % len(node.pcpus)]
-        budget = spec.settings.poll_budget
-        poll = NetPoll(
-            f"{uplink}-pollWorld-0", node, start, host.scheduler, queue, switches[name], timing, nic.driver, budget
-        )
-        host.queues.append(queue)
-        host.polls.append(poll)
-        wires[name] = wire
-    return wires
+def _closed_loop(spec: PointSpec) -> bool:
+    """True where something waits for the host's answers."""
+    return any(isinstance(traffic, TcpStreamSpec | HttpSpec) for traffic in spec.traffic.values())
 
 
-def _build_vms(spec: PointSpec, host: Host, timing: Timing) -> Members:
-    """All VMs, homes dealt round robin over the nodes in order of power-on."""
-    scheduler, clock = host.scheduler, host.clock
+def _add_nic(host: Host, switch: str, name: str) -> None:
+    """A port of a physical NIC, with no queue yet."""
+    spec = host.spec
+    nic = spec.hardware.nics.get(name)
+    if nic is None:
+        raise WiringError(f"the uplink {name!r} of {switch!r} is not a NIC of the host")
+    several = spec.settings.netqueue and nic.rx_queues > 1
+    wire = Link() if _closed_loop(spec) or several else Wire()
+    joins = spec.settings.lro_bytes if nic.lro and spec.settings.hw_lro else 0
+    host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], wire, nic.tx_queue, joins=joins)
+    if _closed_loop(spec):
+        host.switches[switch].connect()
+
+
+def _add_vm(host: Host, group: VmGroupSpec, name: str) -> None:
+    """A VM: homes are dealt round robin over the nodes in order of power-on, ports over the uplinks of their switch."""
+    spec, scheduler, clock = host.spec, host.scheduler, host.clock
     hertz = spec.costs.cycle_rate(spec.hardware.cpu.family, spec.hardware.cpu.clock)
-    members: Members = {}
-    for group in spec.vms:
-        guest, settings = group.guest, group.settings
-        read_ps = guest.applications.udp_sink.ps(hertz)
-        members[group.name] = []
-        for number in range(group.count):
-            vm = len(host.vcpus)
-            name = f"{group.name}[{number}]"
-            node = scheduler.nodes[home_node(vm, len(scheduler.nodes))]
-            start = node.pcpus[vm // len(scheduler.nodes) % len(node.pcpus)]
-            vcpu = Vcpu(clock, f"{name}.vcpu0", node, start, scheduler, timing, guest, read_ps, settings.shares)
-            vcpu.vnic = Vnic(clock, f"{name}.eth0", settings.rx_ring, settings.coalescing, vcpu)
-            split = None
-            if settings.split_rx:
-                capacity, budget = spec.settings.port_rx_queue, spec.settings.poll_budget
-                split = SplitRx(f"{name}.splitRx", node, start, vcpu.vnic, timing, capacity, budget)
-            port = Port(vcpu.vnic, split)
-            scheduler.adopt([vcpu] if split is None else [vcpu, split])
-            host.vcpus.append(vcpu)
-            host.ports.append(port)
-            members[group.name].append((port, vcpu))
-    return members
-
-
-def _build_stream(
-    spec: PointSpec,
-    host: Host,
-    switches: dict[str, VSwitch],
-    wires: dict[str, Wire],
-    members: Members,
-    name: str,
-    streams: Streams,
-) -> None:
-    """A multicast stream: over the wire of the switch that its receivers are on, to their ports."""
-    traffic = spec.traffic[name]
-    networks = sorted({group.network for group in spec.vms if group.name in traffic.to})
-    if len(networks) != 1:
-        raise WiringError(f"the receivers of {name!r} are on {len(networks)} virtual switches; a stream enters by one")
-    assert isinstance(traffic, MulticastSpec)
-    receivers = [port for group in traffic.to for port, _ in members[group]]
-    flow = Flow(name, traffic.packet_size, len(receivers))
-    position = len(host.flows)
-    host.flows.append(flow)
-    wires[networks[0]].carry(flow, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position)))
-    for port in receivers:
-        switches[networks[0]].join(flow, port)
-
-
-def _build_work(host: Host, members: Members, name: str, traffic: WorkSpec, streams: Streams) -> None:
-    """Work for every VM of some groups, each VM with arrivals and lengths of its own."""
-    position = len(host.flows)
-    flow = Flow(name, 0, 1)
-    host.flows.append(flow)
-    for number, vcpu in enumerate(vcpu for group in traffic.to for _, vcpu in members[group]):
-        if vcpu.work is not None:
-            raise WiringError(
-                f"{vcpu.name} has work from {vcpu.work.flow.name!r} already; {name!r} would be a second source"
+    read_ps = group.guest.applications.udp_sink.ps(hertz)
+    position = len(host.vms)
+    allowed = [scheduler.nodes[node] for node in group.settings.nodes] or scheduler.nodes
+    node = allowed[home_node(position, len(allowed))]
+    first = position // len(allowed)
+    vcpus = []
+    for number in range(group.vcpus):
+        start = node.pcpus[(first * group.vcpus + number) % len(node.pcpus)]
+        vcpus.append(
+            Vcpu(
+                clock,
+                f"{name}.vcpu{number}",
+                node,
+                start,
+                scheduler,
+                host.timing,
+                group.guest,
+                read_ps,
+                group.settings.shares,
             )
-        vcpu.work = Work(
-            flow,
-            make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position, number, "arrivals")),
-            make_lengths(traffic.service, streams.stream("traffic", position, number, "lengths")),
-            batch=traffic.batch,
-            together=traffic.together,
-            waiting=traffic.waiting,
         )
+    vm = VirtualMachine(name, group, vcpus)
+    for number, (settings, network) in enumerate(zip(group.settings.vnics, group.networks, strict=True)):
+        _add_vnic(host, vm, number, settings, network)
+    _add_networlds(host, vm)
+    scheduler.adopt([*vcpus, *vm.worlds])
+    host.vms.append(vm)
 
 
-def _boot(spec: PointSpec, members: Members, streams: Streams) -> None:
-    """Start every guest's timer at a random point of its period."""
-    for place, group in enumerate(spec.vms):
-        for number, (_, vcpu) in enumerate(members[group.name]):
-            vcpu.boot(int(streams.stream("vm", place, number).integers(0, group.guest.timer_period)))
-
-
-def _watch(host: Host) -> None:
-    """Tell the probe what to sample."""
-    probe, scheduler = host.probe, host.scheduler
-    pcpus = scheduler.pcpus
-    workers = [(vcpu, vcpu.work) for vcpu in host.vcpus if vcpu.work is not None]
-
-    def bring_up_to_date(now: int) -> None:
-        for pcpu in pcpus:
-            pcpu.charge(now)
-        for queue in host.queues:
-            queue.settle(now)
-        for _, work in workers:
-            work.settle(now)
-
-    probe.on_sample.append(bring_up_to_date)
-
-    def watch(kind: str, counters: str, names: Iterable[str], read: Callable[[int], Sequence[Sequence[int]]]) -> None:
-        probe.watch(kind, counters.split(), tuple(names), read)
-
-    ports, vcpus, queues, flows, nodes = host.ports, host.vcpus, host.queues, host.flows, scheduler.nodes
-    watch(
-        "pcpu",
-        "busy_ps dispatches switches preemptions",
-        (f"pcpu{pcpu.index}" for pcpu in pcpus),
-        lambda now: (
-            [p.busy(now) for p in pcpus],
-            [p.dispatches for p in pcpus],
-            [p.switches for p in pcpus],
-            [p.preemptions for p in pcpus],
-        ),
+def _add_vnic(host: Host, vm: VirtualMachine, number: int, settings: VnicSettings, network: str) -> None:
+    """A vNIC: receive and transmit queues, each on a vCPU of its own as far as there are some."""
+    spec, clock = host.spec, host.clock
+    vswitch = spec.vswitches[network]
+    on_switch = sum(vnic.switch == network for other in host.vms for vnic in other.vnics)
+    name = vswitch.uplinks[(on_switch + sum(vnic.switch == network for vnic in vm.vnics)) % len(vswitch.uplinks)]
+    nic, hardware = host.nics[name], spec.hardware.nics[name]
+    options = spec.nics.get(name, NicOptions())
+    queues = min(len(vm.vcpus), options.rss_rings) if settings.rss else 1
+    uplink = Uplink(
+        nic,
+        hardware.rate,
+        host.timing,
+        spec.drivers[hardware.driver],
+        vxlan=vswitch.vxlan,
+        tso=spec.settings.hw_tso and (hardware.vxlan_tso if vswitch.vxlan else hardware.tso),
     )
-    watch(
-        "node",
-        "waiting_ps",
-        (f"node{node.index}" for node in nodes),
-        lambda now: ([n.waiting.integral(now) for n in nodes],),
-    )
-    for kind in ("vcpu", "netpoll", "splitrx"):
-        worlds = [world for world in host.worlds() if world.kind == kind]
-        watch(
-            kind,
-            "used_ps ready_ps dispatches",
-            (world.name for world in worlds),
-            lambda now, worlds=worlds: (
-                [w.used for w in worlds],
-                ready_times(worlds, now),
-                [w.dispatches for w in worlds],
-            ),  # type: ignore[misc]
+    coalescing = TxCoalescing(spec.settings.tx_timeout, spec.settings.tx_depth_cap, spec.settings.tx_call_rate)
+    made = VirtualNic(settings, host.switches[network], network, nic)
+    for place in range(queues):
+        vcpu = vm.vcpus[place]
+        label = f"{vm.name}.eth{number}" + (f"-rx{place}" if queues > 1 else "")
+        backoff = Backoff(spec.settings.lro_threshold, spec.settings.lro_backoff)
+        vnic = Vnic(clock, label, settings.rx_ring, settings.coalescing, vcpu, backoff)
+        split = None
+        if settings.split_rx:
+            capacity, budget = spec.settings.port_rx_queue, spec.settings.poll_budget
+            split = SplitRx(f"{vm.name}.splitRx", vcpu.node, vcpu.last, vnic, host.timing, capacity, budget)
+            vm.worlds.append(split)
+        transmit = TxQueue(
+            clock, label.replace("-rx", "-tx"), settings.tx_ring + QUEUE_DISCIPLINE, coalescing, uplink, vcpu
         )
-    watch("guest", "interrupts", (vcpu.name for vcpu in vcpus), lambda _: ([v.interrupts for v in vcpus],))
-    watch(
-        "queue",
-        "arrived dropped taken interrupts inside inside_copies",
-        (queue.name for queue in queues),
-        lambda _: (
-            [q.ring.pushed for q in queues],
-            [q.ring.dropped for q in queues],
-            [q.ring.taken for q in queues],
-            [q.interrupts for q in queues],
-            [q.ring.count_inside() for q in queues],
-            [q.copies_inside() for q in queues],
-        ),
-    )
-    watch(
-        "port",
-        "copies split_dropped split_taken ring_dropped received socket_dropped read split_inside ring_inside unread",
-        (port.vnic.name for port in ports),
-        lambda _: (
-            [(p.split or p.vnic).ring.pushed for p in ports],
-            [p.split.ring.dropped if p.split else 0 for p in ports],
-            [p.split.ring.taken if p.split else 0 for p in ports],
-            [p.vnic.ring.dropped for p in ports],
-            [v.received for v in vcpus],
-            [v.socket_dropped for v in vcpus],
-            [v.read for v in vcpus],
-            [p.split.ring.count_inside() if p.split else 0 for p in ports],
-            [p.vnic.ring.count_inside() for p in ports],
-            [v.in_socket() for v in vcpus],
-        ),
-    )
-    watch(
-        "work",
-        "come dropped started inside in_service",
-        (vcpu.name for vcpu, _ in workers),
-        lambda _: (
-            [w.ring.pushed for _, w in workers],
-            [w.ring.dropped for _, w in workers],
-            [w.ring.taken for _, w in workers],
-            [w.ring.count_inside() for _, w in workers],
-            [w.unfinished() for _, w in workers],
-        ),
-    )
-    watch(
-        "flow",
-        "sent intended dropped_nic delivered",
-        (flow.name for flow in flows),
-        lambda _: (
-            [f.sent for f in flows],
-            [f.sent * f.receivers for f in flows],
-            [f.lost_nic * f.receivers for f in flows],
-            [f.delivered for f in flows],
-        ),
-    )
-    for flow in host.flows:
-        probe.watch_latency("flow.latency", flow.name, flow.latency)
+        vcpu.vnics.append(vnic)
+        vcpu.transmits.append(transmit)
+        made.ports.append(Port(vnic, split))
+        made.transmits.append(transmit)
+        made.filter.vnics.append(vnic)
+    for port in made.ports:
+        port.vnic.transmits = made.transmits
+    vm.vnics.append(made)
+
+
+def _add_networlds(host: Host, vm: VirtualMachine) -> None:
+    """Transmit contexts: of the VM, of each vNIC that asks for one of its own, of each of its queues."""
+    shared: list[TxQueue] = []
+    contexts: list[tuple[str, list[TxQueue]]] = []
+    for number, vnic in enumerate(vm.vnics):
+        if vnic.settings.tx_context == "vm":
+            shared += vnic.transmits
+        elif vnic.settings.tx_context == "vnic":
+            contexts.append((f"{vm.name}.NetWorld-eth{number}", vnic.transmits))
+        else:
+            contexts += [
+                (f"{vm.name}.NetWorld-eth{number}-{place}", [queue]) for place, queue in enumerate(vnic.transmits)
+            ]
+    if shared:
+        contexts.insert(0, (f"{vm.name}.NetWorld", shared))
+    for name, queues in contexts:
+        start = _beside(vm.vcpus[-1].last)
+        world = NetWorld(
+            name, vm.vcpus[0].node, start, host.scheduler, host.timing, host.spec.settings.tx_poll_bound
+        )
+        world.queues = queues
+        for queue in queues:
+            queue.serve(world)
+        vm.worlds.append(world)
+
+
+def _beside(pcpu: Pcpu) -> Pcpu:
+    """The next PCPU of the same node."""
+    pcpus = pcpu.node.pcpus
+    return pcpus[(pcpus.index(pcpu) + 1) % len(pcpus)]
+
+
+def _add_queues(host: Host, name: str) -> None:
+    """Receive queues of a port with their NetPolls, and what frames for each vNIC come by."""
+    spec = host.spec
+    nic, options = spec.hardware.nics[name], spec.nics.get(name, NicOptions())
+    (switch,) = (switch for switch, vswitch in spec.vswitches.items() if name in vswitch.uplinks)
+    here = [vnic for vm in host.vms for vnic in vm.vnics if vnic.nic.name == name]
+    hashed = [vnic for vnic in here if len(vnic.ports) > 1]
+    tunnelled = spec.vswitches[switch].vxlan  # the NIC sees the tunnel's address only: all of it is for the default queue
+    left = nic.rx_queues - options.drss
+    shared = [_rings(host, name, nic, options.drss)]
+    owned = []
+    if spec.settings.netqueue and not tunnelled:
+        for vnic in hashed:
+            if left >= options.rss_rings:
+                owned.append((vnic, _rings(host, name, nic, options.rss_rings)))
+                left -= options.rss_rings
+        dealt = len(here) - len(owned)
+        shared += [_rings(host, name, nic, 1) for _ in range(min(left, dealt))]
+    netqueue = NetQueue(host.clock, shared, spec.netqueue, dynamic=spec.settings.netqueue_dynamic)
+    for vnic, rings in owned:
+        netqueue.give(vnic.filter, rings)
+    alone = [vnic for vnic in here if not any(vnic is other for other, _ in owned)]
+    for position, vnic in enumerate(alone):
+        netqueue.deal(vnic.filter, position)
+    host.netqueues[name] = netqueue
+
+
+def _rings(host: Host, name: str, nic: NicSpec, count: int) -> list[RxQueue]:
+    """Rings of a queue, each with a NetPoll, on the NIC's node."""
+    spec, port = host.spec, host.nics[name]
+    options = spec.nics.get(name, NicOptions())
+    interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval
+    switch = next(switch for switch, vswitch in spec.vswitches.items() if name in vswitch.uplinks)
+    rings = []
+    for _ in range(count):
+        number = len(port.queues)
+        queue = RxQueue(host.clock, f"{name}-rx{number}", nic.rx_ring, interval, port, port.node)
+        port.queues.append(queue)
+        start = port.node.pcpus[len(host.polls) % len(port.node.pcpus)]
+        poll = NetPoll(
+            f"{name}-pollWorld-{number}",
+            port.node,
+            start,
+            host.scheduler,
+            queue,
+            host.switches[switch],
+            host.timing,
+            spec.drivers[nic.driver],
+            spec.settings.poll_budget,
+        )
+        host.polls.append(poll)
+        rings.append(queue)
+    return rings

@@ -15,53 +15,102 @@ class Timing:
     """
 
     __slots__ = (
+        "_copies",
         "_copy",
         "_guest_copy",
-        "_port",
+        "_guest_copy_far",
+        "_lines",
+        "_remote",
         "cache_refill_migrated",
         "cache_refill_same",
         "context_switch",
+        "guest_ack",
+        "guest_ipi",
         "guest_rx_packet",
         "guest_timer_tick",
+        "guest_tx_packet",
         "halt_exit",
+        "poll_entry",
         "poll_wake",
         "preemption",
+        "replicate_clone",
         "rx_packet",
+        "segment_software",
         "split_enqueue",
+        "sw_lro",
+        "tx_frame",
+        "tx_packet",
         "vcpu_lead",
         "vcpu_wake",
         "virtual_interrupt",
+        "vmk_call",
+        "vnic_deliver",
+        "vxlan_decap",
+        "vxlan_encap",
     )
+
+    cache_refill_migrated: int
+    cache_refill_same: int
+    context_switch: int
+    guest_ack: int
+    guest_ipi: int
+    guest_rx_packet: int
+    guest_timer_tick: int
+    guest_tx_packet: int
+    halt_exit: int
+    poll_entry: int
+    preemption: int
+    replicate_clone: int
+    segment_software: int
+    split_enqueue: int
+    sw_lro: int
+    vcpu_wake: int
+    virtual_interrupt: int
+    vmk_call: int
+    vnic_deliver: int
+    vxlan_decap: int
+    vxlan_encap: int
 
     def __init__(self, costs: CostModel, cpu: CpuSpec) -> None:
         hertz = costs.cycle_rate(cpu.family, cpu.clock)
-        self.context_switch = costs.context_switch.ps(hertz)
-        self.cache_refill_same = costs.cache_refill_same.ps(hertz)
-        self.cache_refill_migrated = costs.cache_refill_migrated.ps(hertz)
-        self.halt_exit = costs.halt_exit.ps(hertz)
-        self.preemption = costs.preemption.ps(hertz)
+        for name in self.__slots__:
+            if name in CostModel.model_fields:
+                setattr(self, name, getattr(costs, name).ps(hertz))
         self.vcpu_lead = costs.vcpu_preemption_lead.ps(hertz)
         self.poll_wake = costs.interrupt.ps(hertz) + costs.poll_entry.ps(hertz)
-        self.rx_packet = {
-            driver: costs.driver_rx.ps(hertz) + costs.switch_forward.ps(hertz) + conversion
-            for driver, conversion in (("native", 0), ("vmklinux", costs.vmklinux_conversion.ps(hertz)))
-        }
-        """Receive cost of a packet before it is handed to ports, by the NIC's driver."""
-        self.split_enqueue = costs.split_enqueue.ps(hertz)
-        self.vcpu_wake = costs.vcpu_wake.ps(hertz)
-        self.virtual_interrupt = costs.virtual_interrupt.ps(hertz)
-        self.guest_rx_packet = costs.guest_rx_packet.ps(hertz)
-        self.guest_timer_tick = costs.guest_timer_tick.ps(hertz)
+        conversion = {"native": 0, "vmklinux": costs.vmklinux_conversion.ps(hertz)}
+        forward = costs.switch_forward.ps(hertz)
+        self.rx_packet = {driver: costs.driver_rx.ps(hertz) + forward + own for driver, own in conversion.items()}
+        """Receive cost of a frame before it is handed to ports, by the kind of the NIC's driver."""
+        self.tx_packet = costs.networld_tx.ps(hertz) + forward
+        """Cost of a packet in a transmit context before it is handed to the NIC's driver."""
+        self.tx_frame = {driver: costs.driver_tx.ps(hertz) + own for driver, own in conversion.items()}
+        """Cost of what is handed to the NIC's driver, by its kind."""
         uncached = 1.0 if cpu.ddio else costs.copy_uncached.value
         self._copy = costs.copy_per_byte.per_byte(hertz) * uncached
+        self._lines = costs.shared_lines.ps(hertz)
+        self._remote = costs.remote_memory.value
+        share = costs.guest_copy_memory.value
         self._guest_copy = costs.guest_copy_per_byte.per_byte(hertz)
-        self._port = costs.replicate_clone.ps(hertz), costs.vnic_deliver.ps(hertz)
+        self._guest_copy_far = self._guest_copy * (1 - share + share * self._remote)
+        self._copies: dict[tuple[int, bool], int] = {}
 
-    def port_copy(self, octets: int) -> int:
-        """One multicast packet cloned, put on a vNIC's ring and copied into guest memory."""
-        clone, deliver = self._port
-        return clone + deliver + round(octets * self._copy)
+    def frame(self, octets: int, *, far: bool) -> int:
+        """The data of one frame copied into guest memory and its shared lines; ``far`` when one end is on another node."""
+        known = self._copies.get((octets, far))
+        if known is None:
+            factor = self._remote if far else 1.0
+            known = self._copies[octets, far] = round((octets * self._copy + self._lines) * factor)
+        return known
 
-    def guest_copy(self, octets: int) -> int:
-        """Data of one packet copied from the guest's stack to its application."""
-        return round(octets * self._guest_copy)
+    def deliver(self, octets: int, *, far: bool) -> int:
+        """One packet copied into guest memory and put on a vNIC's ring."""
+        return self.frame(octets, far=far) + self.vnic_deliver
+
+    def port_copy(self, octets: int, *, far: bool) -> int:
+        """One multicast packet cloned, copied into guest memory and put on a vNIC's ring."""
+        return self.replicate_clone + self.deliver(octets, far=far)
+
+    def guest_copy(self, octets: int, *, far: bool = False) -> int:
+        """Data copied between the guest's stack and its application; ``far`` when another node put it there."""
+        return round(octets * (self._guest_copy_far if far else self._guest_copy))

@@ -1,25 +1,45 @@
 """A vCPU and the guest on it: interrupts, a NAPI-like poll, a datagram socket, and the process that reads it.
 
-One burst of the guest is one visit: exit and interrupt, a poll of at most the budget, then the process reads what the poll
-put into its socket. The instants of all reads are known when the burst begins; a burst that is cut short accounts for the
-reads it did.
+One burst of the guest is one visit: exit and interrupt, a poll of at most the budget, then its processes handle what came for
+them. A process on another vCPU finds it in that vCPU's inbox. The instants of all that a burst does are known when it begins; a
+burst that is cut short accounts for the datagrams it read, and what it had still to hand on is handed on when it goes on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Protocol
+
 from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.ring import Ring
 from hostsim.engine.train import Train
 from hostsim.errors import InvariantError
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Node, Scheduler
-from hostsim.model.cpu.world import World
+from hostsim.model.cpu.world import World, WorldState
+from hostsim.model.net.networld import TxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.timing import Timing
-from hostsim.model.traffic.flow import Flow
+from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.model.traffic.work import Work
 from hostsim.spec.guest import GuestSpec
 
 __all__ = ["Vcpu"]
+
+UNBOUNDED = 1 << 62
+"""Capacity of an inbox: what waits for processes is bounded by the windows of TCP."""
+
+
+class Target(Protocol):
+    """What a burst hands packets to at instants that lie ahead: a transmit queue, or another vCPU."""
+
+    def hand(self, train: Train) -> None:
+        """Packets that will be there at their instants."""
+        ...
+
+    def take_back(self, trains: Iterable[Train], now: int) -> list[Train]:
+        """Those that are not there by ``now``: they will come later than it seemed."""
+        ...
 
 
 class Vcpu(World):
@@ -27,20 +47,32 @@ class Vcpu(World):
 
     Attributes:
         halted: the guest executes HLT; only an interrupt or its timer brings it back.
-        interrupts: virtual interrupts taken from the vNIC.
-        received: packets taken off the vNIC's ring.
-        socket_dropped: of these, dropped at the full socket buffer.
+        interrupts: virtual interrupts taken from the vNICs.
+        came: frames for the processes of this vCPU, through the stack.
+        socket_dropped: of these, dropped at a full socket buffer.
         read: taken by the application.
+        owed: time to be charged with the next burst, in picoseconds.
+        asker: the vCPU that handed over last.
+        vnics: receive queues whose interrupts it takes.
+        transmits: transmit queues that it posts to.
+        timing: costs.
         work: bursts of CPU that the guest has to do besides, if any.
     """
 
     __slots__ = (
         "_budget",
+        "_clock",
+        "_cut_at",
+        "_drained",
+        "_handed",
+        "_held_back",
         "_in_socket",
-        "_interrupted",
+        "_inbox",
+        "_inbox_timer",
         "_newest",
         "_period",
         "_polling",
+        "_raised",
         "_read_ps",
         "_reading",
         "_scheduler",
@@ -48,14 +80,17 @@ class Vcpu(World):
         "_socket_overhead",
         "_ticks",
         "_timer",
-        "_timing",
         "_work_timer",
+        "asker",
+        "came",
         "halted",
         "interrupts",
+        "owed",
         "read",
-        "received",
         "socket_dropped",
-        "vnic",
+        "timing",
+        "transmits",
+        "vnics",
         "work",
     )
 
@@ -72,20 +107,28 @@ class Vcpu(World):
         shares: int,
     ) -> None:
         super().__init__("vcpu", name, system=False, node=node, last=last, shares=shares)
-        self._scheduler, self._timing = scheduler, timing
+        self._clock, self._scheduler, self.timing = clock, scheduler, timing
         self._budget, self._read_ps = guest.napi_budget, read_ps
         self._socket_buffer, self._socket_overhead = guest.socket_buffer, guest.socket_overhead
         self._period = guest.timer_period
         self._timer = Timer(clock, self._tick)
         self._work_timer = Timer(clock, self._work_comes)
         self._ticks = 0
-        self._interrupted = self._polling = False
+        self._raised: list[Vnic] = []
+        self._polling: list[Vnic] = []
+        self._drained: Vnic | None = None
+        self._inbox = Ring(UNBOUNDED)
+        self._inbox_timer = Timer(clock, self._inbox_due)
+        self.asker: Vcpu | None = None
+        self._handed: list[tuple[Target, Train]] = []
+        self._held_back: list[tuple[Target, Train]] = []
         self._in_socket: list[tuple[Train, int]] = []
-        self._reading = 0
-        self._newest: dict[Flow, int] = {}
+        self._reading = self._cut_at = 0
+        self._newest: dict[Sender, int] = {}
         self.halted = True
-        self.interrupts = self.received = self.socket_dropped = self.read = 0
-        self.vnic: Vnic
+        self.interrupts = self.came = self.socket_dropped = self.read = self.owed = 0
+        self.vnics: list[Vnic] = []
+        self.transmits: list[TxQueue] = []
         self.work: Work | None = None
 
     def boot(self, phase: int) -> None:
@@ -93,9 +136,50 @@ class Vcpu(World):
         self._timer.arm(phase)
         self._await_work()
 
-    def interrupt(self, now: int) -> None:
-        self._interrupted = True
+    def interrupt(self, now: int, vnic: Vnic) -> None:
+        """A vNIC has packets."""
+        self._raised.append(vnic)
         self._scheduler.wake(self, now)
+
+    # --- what others hand over, and what it hands to others
+
+    def hand(self, train: Train) -> None:
+        """Packets for a process of this vCPU, or its turn, at instants that may lie ahead."""
+        self.came += train.count * train.frames
+        self._inbox.push(train)
+        if self.state is WorldState.SLEEPING:
+            self._await_inbox()
+
+    def take_back(self, trains: Iterable[Train], now: int) -> list[Train]:
+        """Those of the packets that are not there by ``now``."""
+        back = self._inbox.recall(trains, now)
+        self.came -= sum(train.count * train.frames for train in back)
+        return back
+
+    def _await_inbox(self) -> None:
+        first = self._inbox.first()
+        if first is not None and (self._inbox_timer.due is None or first < self._inbox_timer.due):
+            self._inbox_timer.arm(max(first, self._clock.now))
+
+    def _inbox_due(self, now: int) -> None:
+        if self.state is WorldState.SLEEPING:
+            if self.asker is not None:
+                self.asker.owed += self.timing.guest_ipi
+            self._scheduler.wake(self, now)
+
+    def _inbox_waits(self, now: int) -> bool:
+        inbox = self._inbox
+        if inbox.pushed == inbox.taken:
+            return False
+        inbox.settle(now)
+        return inbox.held > 0
+
+    def post(self, target: Target, train: Train) -> None:
+        """Packets that this burst hands on at their instants."""
+        self._handed.append((target, train))
+        target.hand(train)
+
+    # --- as a world
 
     def _tick(self, now: int) -> None:
         self._timer.arm(now + self._period)
@@ -103,9 +187,11 @@ class Vcpu(World):
         self._scheduler.wake(self, now)
 
     def begin(self, start: int) -> int | None:
-        timing = self._timing
+        timing = self.timing
         end = start
-        if not (self._interrupted or self._polling or self._ticks):
+        raised = self._raised
+        letters = self._inbox_waits(start)
+        if not (raised or self._polling or self._ticks or letters):
             burst = self.work.start(start) if self.work is not None else None
             if burst is None:
                 return None
@@ -113,27 +199,50 @@ class Vcpu(World):
         if self.halted:
             self.halted = False
             end += timing.vcpu_wake
-        elif self._interrupted:
+        elif raised:
             end += timing.virtual_interrupt
+        if self.owed:
+            end += self.owed
+            self.owed = 0
         if self._ticks:
             end += self._ticks * timing.guest_timer_tick
             self._ticks = 0
-        if self._interrupted:
-            self._interrupted = False
-            self._polling = True
-            self.interrupts += 1
+        if self._handed:
+            self._handed = []
+        if raised:
+            self.interrupts += len(raised)
+            self._polling += raised
+            self._raised = []
+        if letters:
+            for train in self._inbox.take(self._budget, start):
+                end = train.flow.handle(train, end)  # type: ignore[attr-defined]  # only what is handled is handed over
         if self._polling:
             end = self._poll(end)
         return end - start
 
     def _poll(self, start: int) -> int:
-        """Take a batch off the ring, put it through the stack into the socket, let the process read it."""
+        """Take a batch off a ring, put it through the stack into sockets, let the processes of this vCPU have it."""
+        timing = self.timing
+        stack = timing.guest_rx_packet
+        vnic = self._polling.pop(0)
         end = start
         count = octets = 0
-        for train in self.vnic.take(self._budget, start):
-            size = train.flow.size
+        own: list[Train] = []
+        for train in vnic.take(self._budget, start):
+            flow: Sender = train.flow  # type: ignore[assignment]  # packets belong to senders
             count += train.count
-            end += train.count * self._timing.guest_rx_packet
+            if flow.vnic is not None:
+                vcpu: Vcpu = flow.vcpu  # type: ignore[attr-defined]  # unicast has a process
+                if vcpu is self:
+                    own.append(train)
+                else:
+                    vcpu.asker = self
+                    self.post(vcpu, train.again(end + stack, stack))
+                end += train.count * stack
+                continue
+            self.came += train.count
+            size = flow.size
+            end += train.count * stack
             room = (self._socket_buffer - octets) // (size + self._socket_overhead)
             if train.count > room:
                 self.socket_dropped += train.count - room
@@ -141,9 +250,14 @@ class Vcpu(World):
                     continue
                 train = train.split(room)
             octets += train.count * (size + self._socket_overhead)
-            self._in_socket.append((train, self._read_ps + self._timing.guest_copy(size)))
-        self.received += count
-        self._polling = count == self._budget
+            self._in_socket.append((train, self._read_ps + timing.guest_copy(size, far=vnic.is_far)))
+        for train in own:
+            self.came += train.count * train.frames
+            end = train.flow.handle(train, end)  # type: ignore[attr-defined]
+        if count == self._budget:
+            self._polling.append(vnic)
+        else:
+            self._drained = vnic
         reading = 0
         for train, read in self._in_socket:
             reading += train.count * read
@@ -159,11 +273,17 @@ class Vcpu(World):
             self._in_socket.clear()
         if self.work is not None:
             self.work.finish(now)
-        if not self._polling:
-            self.vnic.unmask(now)
+        if self._drained is not None:
+            drained, self._drained = self._drained, None
+            drained.unmask(now)
 
     def cut(self, now: int, left: int) -> None:
-        """Account for the reads done by now."""
+        """Account for the reads done by now; hold back what is not handed on by now."""
+        for target in dict.fromkeys(target for target, _ in self._handed):
+            mine = [train for other, train in self._handed if other is target]
+            self._held_back += [(target, train) for train in target.take_back(mine, now)]
+        self._handed = []
+        self._cut_at = now
         socket = self._in_socket
         while socket and left < self._reading:
             train, read = socket[0]
@@ -177,20 +297,41 @@ class Vcpu(World):
             self._count_reads(train, now + left - self._reading, read)
             self._reading -= train.count * read
 
+    def resume(self, start: int) -> None:
+        """The rest of a burst that was cut goes on: hand on what was held back, as much later."""
+        held, self._held_back = self._held_back, []
+        for target, train in held:
+            train.ready += start - self._cut_at
+            self.post(target, train)
+
+    def count_read(self, train: Train, start: int, end: int) -> None:
+        """A process takes packets of a connection between ``start`` and ``end``."""
+        totals: Flow = train.flow.totals  # type: ignore[attr-defined]  # packets belong to senders
+        frames = train.count * train.frames
+        totals.delivered += frames
+        self.read += frames
+        if train.count > 1:
+            each = (end - start) // train.count
+            totals.latency.add(start + each - train.born, each - train.gap, frames)
+        else:
+            totals.latency.add(end - train.born, -train.gap, frames)
+
     def _count_reads(self, train: Train, start: int, read: int) -> None:
         """The process reads a train, one packet after another, from ``start``."""
-        flow = train.flow
-        assert isinstance(flow, Flow)
+        sender = train.flow
+        assert isinstance(sender, Sender)
+        flow = sender.totals
         count = train.count
         newest = self._newest
-        if train.born < newest.get(flow, 0):
+        if train.born < newest.get(sender, 0):
             raise InvariantError(
-                f"a packet born at {train.born} ps is read after one born at {newest[flow]} ps",
+                f"a packet born at {train.born} ps is read after one born at {newest[sender]} ps",
                 f"{self.name}, {flow.name}",
                 start,
             )
-        newest[flow] = train.born
+        newest[sender] = train.born
         flow.delivered += count
+        flow.octets += count * sender.size
         self.read += count
         if train.births is None:
             flow.latency.add(start + read - train.born, read - train.gap, count)
@@ -198,11 +339,12 @@ class Vcpu(World):
             flow.latency.add_each([start + read * i - born for i, born in enumerate(train.births, 1)])
 
     def in_socket(self) -> int:
-        """Packets in the socket buffer that the process has yet to read."""
-        return sum(train.count for train, _ in self._in_socket)
+        """Frames in socket buffers that processes have yet to take."""
+        waiting = sum(train.count * train.frames for train in self._inbox.trains())
+        return waiting + sum(train.count for train, _ in self._in_socket)
 
     def has_work(self, now: int) -> bool:
-        if self._interrupted or self._polling or self._ticks:
+        if self._raised or self._polling or self._ticks or self._inbox_waits(now):
             return True
         if self.work is None:
             return False
@@ -211,7 +353,11 @@ class Vcpu(World):
 
     def rest(self, now: int) -> None:
         self.halted = True
-        self.vnic.guest_halts(now)
+        for vnic in self.vnics:
+            vnic.guest_halts(now)
+        for queue in self.transmits:
+            queue.guest_halts(now)
+        self._await_inbox()
         self._await_work()
 
     def _await_work(self) -> None:

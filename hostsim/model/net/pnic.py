@@ -1,25 +1,37 @@
-"""A receive queue of a physical NIC, and the NetPoll world that empties it.
+"""A port of a physical NIC: receive queues in front of the wire, steering between them, and the way out.
 
-Frames arrive lazily: the queue asks its flows how many have come whenever somebody looks. An interrupt is scheduled only
-while the NetPoll sleeps; while it runs, the queue's interrupt is masked, as with NAPI.
+Frames arrive lazily: the port asks the wire what has come whenever somebody looks. An interrupt is scheduled only while the
+NetPoll of a queue sleeps; while it runs, the queue's interrupt is masked, as with NAPI.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.ring import Ring
 from hostsim.engine.train import Train
-from hostsim.model.cpu.pcpu import Pcpu
-from hostsim.model.cpu.scheduler import Node, Scheduler
-from hostsim.model.cpu.world import World
-from hostsim.model.net.wire import Wire
-from hostsim.model.timing import Timing
-from hostsim.model.traffic.flow import Flow
+from hostsim.model.cpu.scheduler import Node
 from hostsim.policy.coalescing import paced
 
-__all__ = ["NetPoll", "RxQueue", "Switching"]
+if TYPE_CHECKING:
+    from hostsim.model.net.link import Sender
+    from hostsim.model.net.netpoll import NetPoll
+
+__all__ = ["Incoming", "Pnic", "RxQueue"]
+
+
+class Incoming(Protocol):
+    """A wire that frames come from."""
+
+    def collect(self, now: int) -> list[Train]:
+        """Frames that set out by ``now`` and were not collected before, in order; they may end a little later."""
+        ...
+
+    def upcoming(self, wanted: Callable[[Sender], bool]) -> int | None:
+        """An instant before which no further frame of the wanted senders ends; None when none is known to come."""
+        ...
 
 
 class RxQueue:
@@ -27,132 +39,173 @@ class RxQueue:
 
     Attributes:
         name: for tables: ``vmnic0-rx0``.
-        wire: where its frames come from.
         ring: descriptors; a frame that finds none is dropped at no cost to the host.
         interrupts: physical interrupts so far.
+        memory: NUMA node whose memory the frames are written to.
+        poll: the NetPoll that serves it.
     """
 
-    __slots__ = ("_flows", "_interval", "_last", "_timer", "interrupts", "name", "poll", "ring", "wire")
+    __slots__ = ("_interval", "_last", "_masked", "_nic", "_timer", "interrupts", "memory", "name", "poll", "ring")
 
-    def __init__(self, clock: Clock, name: str, capacity: int, interval: int, wire: Wire) -> None:
+    poll: NetPoll
+
+    def __init__(self, clock: Clock, name: str, capacity: int, interval: int, nic: Pnic, memory: Node) -> None:
         self.name = name
         self.ring = Ring(capacity)
-        self.wire = wire
+        self.ring.on_drop = _count_loss
+        self.memory = memory
         self.interrupts = 0
+        self._nic = nic
         self._interval = interval
         self._last: int | None = None
+        self._masked = True
         self._timer = Timer(clock, self._interrupt)
-        self.poll: NetPoll
 
     def settle(self, now: int) -> None:
         """Let in what came off the wire by ``now``; drop what found no descriptor."""
-        ring = self.ring
-        for train in self.wire.collect(now):
-            flow = train.flow
-            assert isinstance(flow, Flow)
-            flow.sent += train.count
-            dropped = ring.dropped
-            ring.push(train)
-            ring.settle(now)
-            flow.lost_nic += ring.dropped - dropped
+        self._nic.settle(now)
+        self.ring.settle(now)
 
     def copies_inside(self) -> int:
         """Copies that the frames waiting here will be replicated to."""
-        return sum(train.count * train.flow.receivers for train in self.ring.trains())  # type: ignore[attr-defined]  # frames belong to flows
+        return sum(train.count * train.frames * train.flow.receivers for train in self.ring.trains())  # type: ignore[attr-defined]  # frames belong to flows
 
     def take(self, limit: int, now: int) -> list[Train]:
         """Take at most ``limit`` frames that are here at ``now``."""
-        self.settle(now)
+        self._nic.settle(now)
         return self.ring.take(limit, now)
 
     def unmask(self, now: int) -> None:
         """The NetPoll goes to sleep: interrupt for the next frame, no sooner than moderation allows."""
-        first = now if self.ring.held else self.wire.upcoming()
+        self._masked = False
+        self._nic.settle(now)
+        first = self.ring.first()
+        if first is None:
+            first = self._nic.upcoming(self)
         if first is not None:
             self._timer.arm(max(now, paced(first, self._last, self._interval)))
 
+    def expect(self, at: int) -> None:
+        """A frame may come at ``at``, which nobody knew of before."""
+        if self._masked:
+            return
+        at = paced(at, self._last, self._interval)
+        due = self._timer.due
+        if due is None or at < due:
+            self._timer.arm(at)
+
     def _interrupt(self, now: int) -> None:
+        self.settle(now)
+        if not self.ring.held:  # it came later than it could have
+            self.unmask(now)
+            return
+        self._masked = True
         self._last = now
         self.interrupts += 1
         self.poll.interrupt(now)
 
 
-class Switching(Protocol):
-    """What a NetPoll hands its frames to."""
-
-    runs_on: bool
-    """True when no receiver waits for the end of the poll, so that a poll may run on while frames keep coming."""
-
-    def replication_ps(self, flow: Flow) -> int:
-        """Time to hand one packet of a flow to all its receivers."""
-        ...
-
-    def receive(self, train: Train, start: int, packet_ps: int) -> int:
-        """Work through a train from ``start``, ``packet_ps`` a packet before it is handed on; returns the end."""
-        ...
-
-    def poll_done(self, now: int) -> None:
-        """The poll is over: wake whom it was for."""
-        ...
+def _count_loss(train: Train) -> None:
+    """A train found no descriptor."""
+    frames = train.count * train.frames
+    flow = train.flow
+    flow.totals.lost_nic += frames  # type: ignore[attr-defined]  # frames belong to flows
+    flow.dropped(frames)  # type: ignore[attr-defined]
 
 
-class NetPoll(World):
-    """The VMkernel's receive context of one queue: takes frames in batches and runs the virtual switch on them."""
+class Pnic:
+    """A port of a physical NIC.
 
-    __slots__ = ("_budget", "_interrupted", "_packet_ps", "_queue", "_scheduler", "_switch", "_wake_ps")
+    Attributes:
+        name: as administrators see it: ``vmnic0``.
+        node: NUMA node that it sits behind.
+        wire: what comes in.
+        queues: its receive queues.
+        tx_packets, tx_data, tx_frames, tx_octets: handed to it for the wire; of these, with data; frames it cut them to; their bytes of data.
+        tx_dropped: packets that found its transmit queue full.
+        sent_until: instant from which its wire has nothing to send.
+    """
 
-    def __init__(
-        self,
-        name: str,
-        node: Node,
-        last: Pcpu,
-        scheduler: Scheduler,
-        queue: RxQueue,
-        switch: Switching,
-        timing: Timing,
-        driver: str,
-        budget: int,
-    ) -> None:
-        super().__init__("netpoll", name, system=True, node=node, last=last)
-        self._scheduler, self._queue, self._switch, self._budget = scheduler, queue, switch, budget
-        self._wake_ps = timing.poll_wake
-        self._packet_ps = timing.rx_packet[driver]
-        self._interrupted = False
-        queue.poll = self
+    __slots__ = (
+        "_join",
+        "_steer",
+        "_tx_limit",
+        "name",
+        "node",
+        "queues",
+        "sent_until",
+        "tx_data",
+        "tx_dropped",
+        "tx_frames",
+        "tx_octets",
+        "tx_packets",
+        "wire",
+    )
 
-    def interrupt(self, now: int) -> None:
-        """The queue has something."""
-        self._interrupted = True
-        self._scheduler.wake(self, now)
+    def __init__(self, name: str, node: Node, wire: Incoming, tx_limit: int, *, joins: int = 0) -> None:
+        """A port with no queue yet.
 
-    def begin(self, start: int) -> int | None:
-        queue, switch, budget = self._queue, self._switch, self._budget
-        end = start
-        woken = self._interrupted
-        if woken:
-            self._interrupted = False
-            end += self._wake_ps
-        at = end
-        batch: list[Train] = []
-        while taken := queue.take(budget, end):
-            for train in taken:
-                budget -= train.count
-                end += train.count * (self._packet_ps + switch.replication_ps(train.flow))  # type: ignore[arg-type]  # frames belong to flows
-                if not (batch and batch[-1].absorb(train)):
-                    batch.append(train)
-            # Frames come from outside and depend on nothing here: a poll that finds more at its end needs no event.
-            if not budget or not switch.runs_on:
-                break
-        for train in batch:
-            at = switch.receive(train, at, self._packet_ps)
-        return end - start if batch or woken else None
+        Args:
+            name: for tables.
+            node: NUMA node that it sits behind.
+            wire: what comes in.
+            tx_limit: packets that may wait for the wire.
+            joins: bytes of data that hardware LRO joins at most; 0 where there is none.
+        """
+        self.name, self.node, self.wire = name, node, wire
+        self.queues: list[RxQueue] = []
+        self._tx_limit, self._join = tx_limit, joins
+        self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
 
-    def end(self, now: int) -> None:
-        self._switch.poll_done(now)
+    def settle(self, now: int) -> None:
+        """Put what came off the wire by ``now`` on its way into the queues."""
+        for train in self.wire.collect(now):
+            flow = train.flow
+            flow.totals.sent += train.count  # type: ignore[attr-defined]  # frames belong to flows
+            if self._join and flow.joins and train.count > 1:  # type: ignore[attr-defined]
+                self._push_joined(train)
+            else:
+                flow.queue.ring.push(train)  # type: ignore[attr-defined]
 
-    def has_work(self, now: int) -> bool:
-        self._queue.settle(now)
-        return self._interrupted or self._queue.ring.held > 0
+    def _push_joined(self, train: Train) -> None:
+        """Hardware LRO: frames that follow each other on the wire are one packet when the last of them is here."""
+        flow = train.flow
+        most = max(1, self._join // flow.size)
+        while train.count > most:
+            self._push_joined(train.split(most))
+        last = train.ready + (train.count - 1) * train.step
+        flow.queue.ring.push(Train(flow, 1, last, 0, train.born, train.gap, None, train.count))  # type: ignore[attr-defined]
 
-    def rest(self, now: int) -> None:
-        self._queue.unmask(now)
+    def upcoming(self, queue: RxQueue) -> int | None:
+        """An instant before which nothing further comes to a queue; None when nothing is known to come."""
+        return self.wire.upcoming(lambda sender: sender.queue is queue)
+
+    def transmit(self, train: Train, frame_ps: int, *, cut: bool = False) -> tuple[int, int] | None:
+        """Packets for the wire at their instants, the wire being busy with those before.
+
+        Args:
+            train: packets of ``frames`` frames each, at instants that may lie ahead.
+            frame_ps: time of a frame on the wire.
+            cut: the packets come as frames already.
+
+        Returns:
+            Instants at which the last bit of the first packet, and picoseconds until that of the next, is through; None when
+            there was no room for them.
+        """
+        count = train.count
+        packet_ps = train.frames * frame_ps
+        start = self.sent_until
+        if train.ready >= start:
+            start = train.ready
+        elif start - train.ready > self._tx_limit * packet_ps:
+            self.tx_dropped += count
+            return None
+        step = max(packet_ps, train.step)
+        self.sent_until = start + (count - 1) * step + packet_ps
+        packets = count * train.frames if cut else count
+        self.tx_packets += packets
+        if train.flow.size:
+            self.tx_data += packets
+        self.tx_frames += count * train.frames
+        self.tx_octets += count * train.frames * train.flow.size
+        return start + packet_ps, step

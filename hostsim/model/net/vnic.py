@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.ring import Ring
 from hostsim.engine.train import Train
+from hostsim.model.cpu.scheduler import Node
+from hostsim.policy.aggregation import Backoff
 from hostsim.policy.coalescing import paced
 from hostsim.spec.settings import Coalescing
 from hostsim.units import SECOND
+
+if TYPE_CHECKING:
+    from hostsim.model.net.networld import TxQueue
 
 __all__ = ["Vnic"]
 
@@ -19,8 +24,9 @@ class Interruptible(Protocol):
     """The vCPU that takes the vNIC's interrupts."""
 
     halted: bool
+    node: Node
 
-    def interrupt(self, now: int) -> None:
+    def interrupt(self, now: int, vnic: Vnic) -> None:
         """Take an interrupt, at once or when you run."""
         ...
 
@@ -42,11 +48,17 @@ _QUIET, _HELD, _RAISED, _MASKED = _Line
 
 
 class Vnic:
-    """The receive ring of a vNIC with its coalescing.
+    """A receive queue of a vNIC: its ring with its coalescing.
 
     Attributes:
         name: for tables.
         ring: packets in guest memory that the guest has not yet taken.
+        vcpu: the vCPU that takes its interrupts.
+        lro: whether software LRO pays.
+        transmits: transmit queues of the same vNIC.
+        frames: of the wire, put on their way into the ring.
+        lost: frames that found no room there.
+        is_far: what was put there last was put there from another NUMA node.
     """
 
     __slots__ = (
@@ -58,15 +70,32 @@ class Vnic:
         "_static",
         "_timeout",
         "_timer",
-        "_vcpu",
+        "frames",
+        "is_far",
+        "lost",
+        "lro",
         "name",
         "ring",
+        "transmits",
+        "vcpu",
     )
 
-    def __init__(self, clock: Clock, name: str, capacity: int, coalescing: Coalescing, vcpu: Interruptible) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        name: str,
+        capacity: int,
+        coalescing: Coalescing,
+        vcpu: Interruptible,
+        lro: Backoff,
+    ) -> None:
         self.name = name
         self.ring = Ring(capacity)
-        self._vcpu = vcpu
+        self.ring.on_drop = self._dropped
+        self.vcpu, self.lro = vcpu, lro
+        self.transmits: list[TxQueue] = []
+        self.frames = self.lost = 0
+        self.is_far = False
         self._line = _QUIET
         self._last: int | None = None
         self._interval = SECOND // coalescing.rate if coalescing.scheme == "rbc" else 0
@@ -78,6 +107,7 @@ class Vnic:
     def receive(self, train: Train) -> None:
         """Packets on their way into the ring, at instants that lie ahead or are now."""
         self.ring.push(train)
+        self.frames += train.count * train.frames
         if self._line is _QUIET:
             self._line = _HELD
             self._timer.arm(self._due(train.ready))
@@ -86,8 +116,13 @@ class Vnic:
             if full is not None:
                 self._depth_timer.arm(max(full, train.ready))
 
+    def _dropped(self, train: Train) -> None:
+        frames = train.count * train.frames
+        self.lost += frames
+        train.flow.dropped(frames)  # type: ignore[attr-defined]  # packets belong to senders
+
     def _due(self, first: int) -> int:
-        if self._static and not self._vcpu.halted:
+        if self._static and not self.vcpu.halted:
             return first + self._timeout
         return paced(first, self._last, self._interval)
 
@@ -98,7 +133,7 @@ class Vnic:
         self._depth_timer.disarm()
         self._line = _RAISED
         self._last = now
-        self._vcpu.interrupt(now)
+        self.vcpu.interrupt(now, self)
 
     def take(self, limit: int, now: int) -> list[Train]:
         """The guest polls the ring, its interrupt masked."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 
 import numpy as np
 
 from hostsim.engine.arrivals import Arrivals, ConstantArrivals
 from hostsim.engine.train import Train
-from hostsim.model.traffic.flow import Flow
-from hostsim.spec.network import datagram_on_wire
-from hostsim.units import MS, transmission_ps
+from hostsim.model.traffic.flow import Sender
+from hostsim.units import MS
 
 __all__ = ["Wire"]
 
@@ -26,11 +26,10 @@ class Wire:
     milliseconds ahead, which changes nothing, because nothing in the host can change what comes.
     """
 
-    __slots__ = ("_arrivals", "_ends", "_flows", "_free", "_horizon", "_line_rate", "_next", "_owners", "_shift")
+    __slots__ = ("_arrivals", "_ends", "_flows", "_free", "_horizon", "_next", "_owners", "_shift")
 
-    def __init__(self, line_rate: float) -> None:
-        self._line_rate = line_rate
-        self._flows: list[Flow] = []
+    def __init__(self) -> None:
+        self._flows: list[Sender] = []
         self._arrivals: list[Arrivals] = []
         self._shift = 0
         self._free = 0
@@ -39,18 +38,18 @@ class Wire:
         self._owners: list[int] = []
         self._next = 0
 
-    def carry(self, flow: Flow, arrivals: Arrivals) -> None:
+    def carry(self, sender: Sender, arrivals: Arrivals) -> None:
         """Let a flow come over this wire, its frames sent as they arrive at its sender."""
-        self._flows.append(flow)
+        self._flows.append(sender)
         self._arrivals.append(arrivals)
         alone = len(self._flows) == 1 and isinstance(arrivals, ConstantArrivals)
-        self._shift = self._frame_ps(flow) if alone else 0
+        self._shift = sender.frame_ps if alone else 0
 
-    def _frame_ps(self, flow: Flow) -> int:
-        return transmission_ps(datagram_on_wire(flow.size), self._line_rate)
+    def upcoming(self, _wanted: Callable[[Sender], bool]) -> int | None:
+        """Instant at which the first frame not yet collected has come; None when there will be no more.
 
-    def upcoming(self) -> int | None:
-        """Instant at which the first frame not yet collected has come; None when there will be no more."""
+        All its frames go to one queue, so that nobody wants others.
+        """
         if self._shift:
             sent = self._arrivals[0].upcoming()
             return None if sent is None else sent + self._shift
@@ -96,7 +95,7 @@ class Wire:
         instants, flow_of = np.array(sent, dtype=np.int64), np.array(owners, dtype=np.int64)
         order = np.argsort(instants, kind="stable")
         instants, flow_of = instants[order], flow_of[order]
-        frame = np.array([self._frame_ps(flow) for flow in self._flows], dtype=np.int64)[flow_of]
+        frame = np.array([flow.frame_ps for flow in self._flows], dtype=np.int64)[flow_of]
         through = np.cumsum(frame)
         ends = np.maximum.accumulate(np.maximum(instants, self._free) - (through - frame)) + through
         if len(ends):

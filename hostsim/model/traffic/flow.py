@@ -2,27 +2,63 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hostsim.engine.probe import LatencyLog
 
-__all__ = ["Flow"]
+if TYPE_CHECKING:
+    from hostsim.model.net.pnic import RxQueue
+    from hostsim.model.net.vnic import Vnic
+
+__all__ = ["Flow", "Sender"]
 
 
 class Flow:
-    """Packets of one sender to its receivers, or bursts of work of one kind.
+    """Packets of one traffic entry to its receivers, or bursts of work of one kind.
 
     Attributes:
         name: for tables only.
-        size: bytes of data in a packet.
+        size: bytes of data in a packet; of TCP, in a full segment.
         receivers: virtual ports that get a copy of each.
         sent: frames that came off the wire, or bursts that came.
         lost_nic: of the frames, dropped at the physical NIC.
-        delivered: copies taken by applications, or bursts done.
+        delivered: copies taken by guests' applications (frames, where offloads joined some), or bursts done.
+        octets: bytes of data that reached the application at their end, on the host or outside.
         latency: from the end of the frame on the wire to the application's read, or from a burst's arrival to its end.
     """
 
-    __slots__ = ("delivered", "latency", "lost_nic", "name", "receivers", "sent", "size")
+    __slots__ = ("delivered", "latency", "lost_nic", "name", "octets", "receivers", "sent", "size")
 
     def __init__(self, name: str, size: int, receivers: int) -> None:
         self.name, self.size, self.receivers = name, size, receivers
-        self.sent = self.lost_nic = self.delivered = 0
+        self.sent = self.lost_nic = self.delivered = self.octets = 0
         self.latency = LatencyLog()
+
+
+class Sender:
+    """What one connection, or one open-loop flow, puts on a wire: what a train of frames belongs to.
+
+    Attributes:
+        totals: where its frames are counted.
+        size: bytes of data in a frame.
+        receivers: virtual ports that get a copy of each.
+        frame_ps: time of a frame on the wire.
+        burst: frames that it puts on the wire in one go.
+        joins: True where large receive offload may join its frames.
+        backlog: frames released and not yet on the wire.
+        queue: receive queue that its frames are steered to.
+        vnic: receive ring of the guest that they end in; None for multicast.
+    """
+
+    __slots__ = ("backlog", "burst", "frame_ps", "joins", "queue", "receivers", "size", "totals", "vnic")
+
+    queue: RxQueue
+
+    def __init__(self, totals: Flow, size: int, frame_ps: int, burst: int, *, joins: bool = False) -> None:
+        self.totals, self.size, self.frame_ps, self.burst, self.joins = totals, size, frame_ps, burst, joins
+        self.receivers = totals.receivers
+        self.backlog = 0
+        self.vnic: Vnic | None = None
+
+    def dropped(self, frames: int) -> None:
+        """Frames of it were dropped on the host. Nothing comes of it, where nobody waits for them."""

@@ -1,0 +1,178 @@
+"""Traffic laid on a wired host: senders on wires, connections to guests, work for vCPUs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hostsim.engine.streams import Streams
+from hostsim.errors import WiringError
+from hostsim.model.net.link import Link
+from hostsim.model.net.wire import Wire
+from hostsim.model.traffic.congestion import Congestion
+from hostsim.model.traffic.connection import ENDLESS, Application, Ends
+from hostsim.model.traffic.flow import Flow, Sender
+from hostsim.model.traffic.receiving import Receiving
+from hostsim.model.traffic.sending import Sending
+from hostsim.model.traffic.source import make_arrivals, make_lengths
+from hostsim.model.traffic.work import Work
+from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
+from hostsim.spec.network import TCP_HEADERS, datagram_on_wire, packet_on_wire, segment_size
+from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, WorkSpec
+from hostsim.units import MS, transmission_ps
+
+if TYPE_CHECKING:
+    from hostsim.model.host import Host, VirtualMachine
+
+__all__ = ["connect"]
+
+PEER, TUNNEL_ENDS = "10.1.0.1", ("10.2.0.1", "10.2.0.2")
+"""Addresses outside the host: of the peer, and of the two ends of a VXLAN tunnel."""
+VXLAN_PORT, FIRST_TUNNEL_PORT, TUNNEL_PORTS = 8472, 49152, 16384
+"""Port of VXLAN's receivers at the time, and the range of the sender's, chosen by the hash of the inner flow (RFC 7348)."""
+STREAM_PORT, HTTP_PORT = 5001, 80
+START_WITHIN = 1 * MS
+"""Connections of a VM begin within this, at random."""
+
+
+def connect(host: Host, streams: Streams) -> None:
+    """Lay all traffic of a host's spec on it.
+
+    Raises:
+        WiringError: it leads nowhere.
+    """
+    for name, traffic in host.spec.traffic.items():
+        members = [vm for group in traffic.to for vm in host.vms if vm.group.name == group]
+        if isinstance(traffic, MulticastSpec):
+            _stream(host, name, traffic, members, streams)
+        elif isinstance(traffic, WorkSpec):
+            _work(host, name, traffic, members, streams)
+        else:
+            _connections(host, name, traffic, members, streams)
+
+
+def _stream(host: Host, name: str, traffic: MulticastSpec, members: list[VirtualMachine], streams: Streams) -> None:
+    """A multicast stream: over the wire of the first uplink of the switch that its receivers are on, to their ports."""
+    networks = sorted({group.networks[0] for group in host.spec.vms if group.name in traffic.to})
+    if len(networks) != 1:
+        raise WiringError(f"the receivers of {name!r} are on {len(networks)} virtual switches; a stream enters by one")
+    flow = Flow(name, traffic.packet_size, len(members))
+    position = len(host.flows)
+    host.flows.append(flow)
+    uplink = host.spec.vswitches[networks[0]].uplinks[0]
+    nic = host.nics[uplink]
+    rate = host.spec.hardware.nics[uplink].rate
+    sender = Sender(flow, traffic.packet_size, transmission_ps(datagram_on_wire(traffic.packet_size), rate), 1)
+    sender.queue = nic.queues[0]
+    assert isinstance(nic.wire, Wire | Link)
+    nic.wire.carry(sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position)))
+    for vm in members:
+        host.switches[networks[0]].join(sender, vm.vnics[0].ports[0])
+
+
+def _work(host: Host, name: str, traffic: WorkSpec, members: list[VirtualMachine], streams: Streams) -> None:
+    """Work for the first vCPU of every VM of some groups, each with arrivals and lengths of its own."""
+    position = len(host.flows)
+    flow = Flow(name, 0, 1)
+    host.flows.append(flow)
+    for number, vm in enumerate(members):
+        vcpu = vm.vcpus[0]
+        if vcpu.work is not None:
+            raise WiringError(
+                f"{vcpu.name} has work from {vcpu.work.flow.name!r} already; {name!r} would be a second source"
+            )
+        vcpu.work = Work(
+            flow,
+            make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position, number, "arrivals")),
+            make_lengths(traffic.service, streams.stream("traffic", position, number, "lengths")),
+            batch=traffic.batch,
+            together=traffic.together,
+            waiting=traffic.waiting,
+        )
+
+
+def _connections(
+    host: Host,
+    name: str,
+    traffic: TcpStreamSpec | HttpSpec,
+    members: list[VirtualMachine],
+    streams: Streams,
+) -> None:
+    """TCP connections between every VM of some groups and the peer."""
+    position = len(host.flows)
+    message = traffic.message_size if isinstance(traffic, TcpStreamSpec) else None
+    receive = traffic.direction == "receive" if isinstance(traffic, TcpStreamSpec) else traffic.method == "post"
+    flow = Flow(name, 0, 1)
+    host.flows.append(flow)
+    hertz = host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.clock)
+    for number, vm in enumerate(members):
+        vnic = vm.vnics[traffic.vnic]
+        guest = vm.group.guest
+        costs = guest.applications
+        application = Application(
+            per_packet=costs.tcp_sink.ps(hertz),
+            per_write=costs.tcp_source.ps(hertz),
+            per_request=costs.http_server.ps(hertz) if isinstance(traffic, HttpSpec) else 0,
+            write_copies=isinstance(traffic, TcpStreamSpec),
+            ack_every=guest.ack_every,
+            tso_divisor=guest.tso_divisor,
+        )
+        switch = host.spec.vswitches[vnic.switch]
+        rate = host.spec.hardware.nics[vnic.nic.name].rate
+        most = segment_size(switch.mtu)
+        size = most if message is None else min(message, most)
+        full = message is None or message >= most
+        frame_ps = transmission_ps(packet_on_wire(size + TCP_HEADERS, vxlan=switch.vxlan), rate)
+        small_ps = transmission_ps(packet_on_wire(TCP_HEADERS, vxlan=switch.vxlan), rate)
+        # a small packet is charged to the socket's buffer with its overhead
+        segments = max(1, traffic.window // (size if full else size + guest.socket_overhead))
+        file = ENDLESS if isinstance(traffic, TcpStreamSpec) else -(-traffic.size // size)
+        link = vnic.nic.wire
+        assert isinstance(link, Link)
+        starts = streams.stream("traffic", position, number).integers(0, START_WITHIN, traffic.connections)
+        for place in range(traffic.connections):
+            value = _hash(host, vm, vnic.switch, traffic, place)
+            queues = vnic.transmits
+            which = place % len(vm.vcpus)
+            if len(queues) > 1:  # a process goes where its packets come in
+                probe = Sender(flow, 0, 0, 1)
+                host.netqueues[vnic.nic.name].add(vnic.filter, probe, value)
+                vnic.filter.senders.pop()
+                assert probe.vnic is not None
+                which = vm.vcpus.index(probe.vnic.vcpu)  # type: ignore[arg-type]  # a vNIC interrupts a vCPU
+            ends = Ends(
+                host.clock,
+                flow,
+                link,
+                queues[which % len(queues)],
+                vm.vcpus[which],
+                application,
+                traffic.delay,
+            )
+            congestion = Congestion(segments, guest.initial_window)
+            connection: Receiving | Sending
+            if receive:
+                connection = Receiving(
+                    ends, congestion, file, size=size, frame_ps=frame_ps, burst=traffic.burst, full=full
+                )
+                senders: list[Sender] = [connection.data]
+            else:
+                connection = Sending(
+                    ends, congestion, file, size=size, small_ps=small_ps, burst=traffic.burst, full=full
+                )
+                senders = [connection.acks, connection.requests]
+            for sender in senders:
+                host.netqueues[vnic.nic.name].add(vnic.filter, sender, value)
+            connection.begin(int(starts[place]))
+
+
+def _hash(host: Host, vm: VirtualMachine, switch: str, traffic: TcpStreamSpec | HttpSpec, place: int) -> int:
+    """What the NIC's hash makes of a connection: of its own addresses and ports, or of the tunnel's."""
+    number = host.vms.index(vm)
+    address = f"10.0.{number // 250}.{number % 250 + 1}"
+    server = HTTP_PORT if isinstance(traffic, HttpSpec) else STREAM_PORT
+    port = 1 + (traffic.port + place - 1) % 65535
+    inner = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, address, port, server))
+    if not host.spec.vswitches[switch].vxlan:
+        return inner
+    outer = rss_input(*TUNNEL_ENDS, FIRST_TUNNEL_PORT + inner % TUNNEL_PORTS, VXLAN_PORT)
+    return toeplitz_hash(DEFAULT_KEY, outer)

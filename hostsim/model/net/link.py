@@ -1,0 +1,107 @@
+"""The wire in front of a physical NIC when what comes depends on what the host sent: the peer's queues, and frames one by one.
+
+What the peer may send is released to it, in flights, at instants that lie ahead. The peer gives its connections turns: each
+puts at most a burst on the wire before the next one does. Bursts are worked out when somebody looks, no further than now, so
+that a release that is made later for an earlier instant still finds its place.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from heapq import heappop, heappush
+
+from hostsim.engine.arrivals import Arrivals
+from hostsim.engine.train import Train
+from hostsim.model.traffic.flow import Sender
+
+__all__ = ["Link"]
+
+
+class Link:
+    """A link from a peer that waits for the host's answers.
+
+    Attributes:
+        free: instant from which the wire has nothing to carry, as far as it was worked out.
+    """
+
+    __slots__ = ("_active", "_bursts", "_number", "_open", "_released", "free")
+
+    def __init__(self) -> None:
+        self._released: list[tuple[int, int, Sender, int, int, int]] = []
+        self._number = 0
+        self._active: deque[Sender] = deque()
+        self._bursts: list[Train] = []
+        self._open: list[tuple[Sender, Arrivals]] = []
+        self.free = 0
+
+    def carry(self, sender: Sender, arrivals: Arrivals) -> None:
+        """Let an open-loop flow come over this link besides."""
+        self._open.append((sender, arrivals))
+
+    def release(self, sender: Sender, at: int, step: int, turns: int, frames: int) -> None:
+        """Let a sender put ``frames`` on the wire, in ``turns`` equal parts from ``at`` on, ``step`` picoseconds apart."""
+        if frames:
+            self._number += 1
+            heappush(self._released, (at, self._number, sender, step, min(turns, frames), frames))
+            sender.queue.expect(at + sender.frame_ps)
+
+    def collect(self, now: int) -> list[Train]:
+        """Bursts whose first bit was on the wire by ``now`` and that were not collected before, in order."""
+        for sender, arrivals in self._open:
+            for train in arrivals.collect(now, sender):
+                for born in train.born_at():
+                    self._number += 1
+                    heappush(self._released, (born, self._number, sender, 0, 1, 1))
+        released, active, free = self._released, self._active, self.free
+        while True:
+            while released and released[0][0] <= free:
+                self._admit()
+            if not active:
+                if not released or released[0][0] > now:
+                    break
+                free = released[0][0]
+                continue
+            if free > now:
+                break
+            sender = active.popleft()
+            backlog = sender.backlog
+            count = sender.burst if backlog > sender.burst else backlog
+            frame = sender.frame_ps
+            born = free + frame
+            self._bursts.append(Train(sender, count, born, frame, born, frame))
+            free += count * frame
+            sender.backlog = backlog - count
+            if backlog > count:
+                while released and released[0][0] <= free:  # who came meanwhile is before it
+                    self._admit()
+                active.append(sender)
+        self.free = free
+        bursts, self._bursts = self._bursts, []
+        return bursts
+
+    def _admit(self) -> None:
+        at, _, sender, step, turns, frames = heappop(self._released)
+        part = frames // turns
+        if not sender.backlog:
+            self._active.append(sender)
+        sender.backlog += part
+        if turns > 1:
+            self._number += 1
+            heappush(self._released, (at + step, self._number, sender, step, turns - 1, frames - part))
+
+    def upcoming(self, wanted: Callable[[Sender], bool]) -> int | None:
+        """An instant before which no frame of the wanted senders can come, of those released; None when none was."""
+        if self._active and wanted(self._active[0]):
+            return self.free + self._active[0].frame_ps
+        place = self.free
+        for sender in self._active:
+            if wanted(sender):
+                return place + sender.frame_ps
+            place += sender.frame_ps * min(sender.burst, sender.backlog)
+        soonest = [at + sender.frame_ps for at, _, sender, *_ in self._released if wanted(sender)]
+        for sender, arrivals in self._open:
+            sent = arrivals.upcoming()
+            if sent is not None and wanted(sender):
+                soonest.append(sent + sender.frame_ps)
+        return min(soonest, default=None)

@@ -1,0 +1,107 @@
+"""The NetPoll world: the VMkernel's receive context of one queue, which runs the driver, LRO and the virtual switch."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from hostsim.engine.train import Train
+from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.cpu.scheduler import Node, Scheduler
+from hostsim.model.cpu.world import World
+from hostsim.model.net.pnic import RxQueue
+from hostsim.model.timing import Timing
+
+__all__ = ["NetPoll", "Switching"]
+
+
+class Switching(Protocol):
+    """What a NetPoll hands its frames to."""
+
+    runs_on: bool
+    """True when no receiver waits for the end of the poll, so that a poll may run on while frames keep coming."""
+
+    def receive(self, batch: list[Train], start: int, packet_ps: int, where: Node, memory: Node) -> int:
+        """Work through a batch from ``start``, ``packet_ps`` a frame before it is handed on; returns the end.
+
+        The receive context runs on the node ``where``; the frames lie in the memory of the node ``memory``.
+        """
+        ...
+
+    def work_ps(self, train: Train, packet_ps: int, where: Node, memory: Node) -> int:
+        """Time that `receive` would take for a train of an open-loop flow by itself."""
+        ...
+
+    def poll_done(self, now: int) -> None:
+        """The poll is over: wake whom it was for."""
+        ...
+
+
+class NetPoll(World):
+    """The VMkernel's receive context of one queue: takes frames in batches and runs the virtual switch on them.
+
+    Attributes:
+        queue: the queue that it serves.
+    """
+
+    __slots__ = ("_budget", "_interrupted", "_packet_ps", "_scheduler", "_switch", "_wake_ps", "queue")
+
+    def __init__(
+        self,
+        name: str,
+        node: Node,
+        last: Pcpu,
+        scheduler: Scheduler,
+        queue: RxQueue,
+        switch: Switching,
+        timing: Timing,
+        driver: str,
+        budget: int,
+    ) -> None:
+        super().__init__("netpoll", name, system=True, node=node, last=last)
+        self._scheduler, self._switch, self._budget = scheduler, switch, budget
+        self.queue = queue
+        self._wake_ps = timing.poll_wake
+        self._packet_ps = timing.rx_packet[driver]
+        self._interrupted = False
+        queue.poll = self
+
+    def interrupt(self, now: int) -> None:
+        """The queue has something."""
+        self._interrupted = True
+        self._scheduler.wake(self, now)
+
+    def begin(self, start: int) -> int | None:
+        queue, switch, budget, packet_ps = self.queue, self._switch, self._budget, self._packet_ps
+        where, memory = self.node, queue.memory
+        end = start
+        woken = self._interrupted
+        if woken:
+            self._interrupted = False
+            end += self._wake_ps
+        at = end
+        batch: list[Train] = []
+        while taken := queue.take(budget, end):
+            if not switch.runs_on:
+                batch = taken
+                break
+            for train in taken:
+                budget -= train.count
+                end += switch.work_ps(train, packet_ps, where, memory)
+                if not (batch and batch[-1].absorb(train)):
+                    batch.append(train)
+            # Frames come from outside and depend on nothing here: a poll that finds more at its end needs no event.
+            if not budget:
+                break
+        if not batch:
+            return end - start if woken else None
+        return switch.receive(batch, at, packet_ps, where, memory) - start
+
+    def end(self, now: int) -> None:
+        self._switch.poll_done(now)
+
+    def has_work(self, now: int) -> bool:
+        self.queue.settle(now)
+        return self._interrupted or self.queue.ring.held > 0
+
+    def rest(self, now: int) -> None:
+        self.queue.unmask(now)

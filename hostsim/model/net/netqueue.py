@@ -1,0 +1,110 @@
+"""NetQueue and RSS: which receive queue of a NIC the frames for a vNIC come by, and the balancer that packs and unpacks them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hostsim.engine.clock import Clock, Timer
+from hostsim.model.net.pnic import RxQueue
+from hostsim.model.net.vnic import Vnic
+from hostsim.model.traffic.flow import Sender
+from hostsim.policy.netqueue import fixed_queue, rebalance
+from hostsim.policy.steering import rss_queue
+from hostsim.spec.settings import NetQueueSpec
+
+__all__ = ["INDIRECTION", "NetQueue", "VnicFilter"]
+
+INDIRECTION = 128
+"""Entries of a NIC's indirection table (Intel 82599 data sheet)."""
+
+
+@dataclass(eq=False, slots=True)
+class VnicFilter:
+    """The filter for a vNIC's address, with the traffic that it catches.
+
+    Attributes:
+        vnics: receive queues of the vNIC.
+        senders: what is sent to it, each with its hash.
+        seen: frames counted at the balancer's last look.
+    """
+
+    vnics: list[Vnic]
+    senders: list[tuple[Sender, int]] = field(default_factory=list)
+    seen: int = 0
+
+    def frames(self) -> int:
+        """Frames that came through the filter."""
+        return sum(vnic.frames for vnic in self.vnics)
+
+
+class NetQueue:
+    """The receive queues of a port. Each is one ring, or several that frames are spread over by their hash (RSS).
+
+    Args:
+        clock: the host's.
+        queues: rings of each queue that vNICs are dealt to; the first is the default queue.
+        spec: marks of the balancer.
+        dynamic: it packs and unpacks.
+    """
+
+    __slots__ = ("_busy", "_filters", "_own", "_queues", "_spec", "_timer", "moves")
+
+    def __init__(self, clock: Clock, queues: list[list[RxQueue]], spec: NetQueueSpec, *, dynamic: bool) -> None:
+        self._queues, self._spec = queues, spec
+        self._own: list[tuple[VnicFilter, list[RxQueue]]] = []
+        self._filters: list[list[VnicFilter]] = [[] for _ in queues]
+        self._busy = [0] * len(queues)
+        self._timer = Timer(clock, self._balance)
+        self.moves = 0
+        if dynamic and len(queues) > 1:
+            self._timer.arm(clock.now + spec.period)
+
+    def give(self, target: VnicFilter, rings: list[RxQueue]) -> None:
+        """A vNIC has a queue of its own, with RSS."""
+        self._own.append((target, rings))
+
+    def deal(self, target: VnicFilter, position: int) -> None:
+        """A vNIC gets a queue of its own while there are some; where the balancer is at work it starts on the default queue."""
+        queue = 0 if self._timer.due is not None else fixed_queue(position, len(self._queues))
+        self._filters[queue].append(target)
+
+    def rings_of(self, target: VnicFilter) -> list[RxQueue]:
+        """Rings that the frames for a vNIC come by."""
+        for other, rings in self._own:
+            if other is target:
+                return rings
+        return next(rings for rings, here in zip(self._queues, self._filters, strict=True) if target in here)
+
+    def add(self, target: VnicFilter, sender: Sender, value: int) -> None:
+        """A further sender to a vNIC; ``value`` is the hash of its frames."""
+        target.senders.append((sender, value))
+        _steer(sender, value, target, self.rings_of(target))
+
+    def _balance(self, now: int) -> None:
+        """Look at what the receive contexts used since the last look; move vNICs."""
+        spec = self._spec
+        busy = [sum(ring.poll.used for ring in rings) for rings in self._queues]
+        loads = [(used - before) / spec.period for used, before in zip(busy, self._busy, strict=True)]
+        counts = [[target.frames() for target in filters] for filters in self._filters]
+        members = [
+            [count - target.seen for count, target in zip(row, filters, strict=True)]
+            for row, filters in zip(counts, self._filters, strict=True)
+        ]
+        for row, filters in zip(counts, self._filters, strict=True):
+            for count, target in zip(row, filters, strict=True):
+                target.seen = count
+        for move in rebalance(loads, members, spec.pack_below / 100, spec.unpack_above / 100):
+            target = self._filters[move.source].pop(move.member)
+            self._filters[move.target].append(target)
+            for sender, value in target.senders:
+                _steer(sender, value, target, self._queues[move.target])
+                sender.queue.expect(now)  # it may have frames on their way that another queue waited for
+            self.moves += 1
+        self._busy = busy
+        self._timer.arm(now + spec.period)
+
+
+def _steer(sender: Sender, value: int, target: VnicFilter, rings: list[RxQueue]) -> None:
+    place = rss_queue(value, [entry % len(rings) for entry in range(INDIRECTION)])
+    sender.queue = rings[place]
+    sender.vnic = target.vnics[place % len(target.vnics)]

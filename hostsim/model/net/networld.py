@@ -1,0 +1,276 @@
+"""A NetWorld: the transmit context that takes packets off vNICs' rings and sends them through the switch to the wire.
+
+Posting a packet costs a guest nothing more than writing a descriptor. A transmit context that sleeps is woken in one of four ways, counted apart:
+by a call from the guest once so many packets wait (forced), by the receive context when it serves the same vNIC (opportunistic), when
+the guest halts, or by a timer. How many packets wait before a guest calls follows from how fast it sends: such that it calls at
+most so many times a second, as receive coalescing bounds interrupts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.ring import Ring
+from hostsim.engine.train import Train
+from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.cpu.scheduler import Node, Scheduler
+from hostsim.model.cpu.world import World, WorldState
+from hostsim.model.net.pnic import Pnic
+from hostsim.model.timing import Timing
+from hostsim.spec.network import TCP_HEADERS, packet_on_wire
+from hostsim.units import MS, SECOND, transmission_ps
+
+__all__ = ["CAUSES", "NetWorld", "TxCoalescing", "TxQueue", "Uplink"]
+
+CAUSES = ("forced", "opportunistic", "halted", "timed")
+"""Ways in which a transmit context is woken."""
+_FORCED, _OPPORTUNISTIC, _HALTED, _TIMED = range(4)
+_RATE_WINDOW = 4 * MS
+"""Time over which a guest's rate of packets is taken."""
+_SLEEPING = WorldState.SLEEPING
+
+
+class Outgoing(Protocol):
+    """What a packet that a guest sends belongs to."""
+
+    size: int
+    """Bytes of data in a frame."""
+
+    def sent(self, train: Train, first: int, step: int, frame_ps: int) -> None:
+        """The packets of a train are through the wire: the first at ``first``, each further one ``step`` later."""
+        ...
+
+    def dropped(self, frames: int) -> None:
+        """Frames found no room."""
+        ...
+
+
+class Caller(Protocol):
+    """The vCPU that posts packets."""
+
+    owed: int
+    """Time that it has still to be charged, in picoseconds."""
+
+
+class TxCoalescing:
+    """How a platform coalesces transmits."""
+
+    __slots__ = ("call_rate", "depth_cap", "timeout")
+
+    def __init__(self, timeout: int, depth_cap: int, call_rate: int) -> None:
+        self.timeout, self.depth_cap, self.call_rate = timeout, depth_cap, call_rate
+
+
+class Uplink:
+    """The way from a virtual port to the wire.
+
+    Attributes:
+        nic: port of a physical NIC.
+    """
+
+    __slots__ = ("_cut_ps", "_frames", "_own_ps", "_packet_ps", "_rate", "_segments", "_vxlan", "nic")
+
+    def __init__(self, nic: Pnic, rate: float, timing: Timing, driver: str, *, vxlan: bool, tso: bool) -> None:
+        """A way out.
+
+        Args:
+            nic: port of a physical NIC.
+            rate: its bits a second.
+            timing: costs.
+            driver: kind of its driver.
+            vxlan: packets go out in VXLAN.
+            tso: the NIC cuts these packets into frames; else the VMkernel does.
+        """
+        self.nic = nic
+        self._rate, self._vxlan, self._segments = rate, vxlan, not tso
+        self._packet_ps = timing.tx_packet
+        self._own_ps = timing.tx_frame[driver] + (timing.vxlan_encap if vxlan else 0)
+        self._cut_ps = timing.segment_software + self._own_ps
+        self._frames: dict[int, int] = {}
+
+    def work_ps(self, frames: int) -> int:
+        """Time of a transmit context for a packet of ``frames`` frames: where the VMkernel cuts it, each is a packet to what follows."""
+        return self._packet_ps + (frames * self._cut_ps if self._segments and frames > 1 else self._own_ps)
+
+    def send(self, train: Train) -> None:
+        """Put packets on the wire at their instants."""
+        flow: Outgoing = train.flow  # type: ignore[assignment]  # what guests send
+        frame = self._frames.get(flow.size)
+        if frame is None:
+            octets = packet_on_wire(flow.size + TCP_HEADERS, vxlan=self._vxlan)
+            frame = self._frames[flow.size] = transmission_ps(octets, self._rate)
+        through = self.nic.transmit(train, frame, cut=self._segments)
+        if through is None:
+            flow.dropped(train.count * train.frames)
+        else:
+            flow.sent(train, *through, frame)
+
+
+class TxQueue:
+    """A transmit queue of a vNIC.
+
+    Attributes:
+        name: for tables.
+        ring: descriptors, and what waits in the guest's queue discipline before them.
+        uplink: where its packets go.
+        wakes: by cause, how often its context was woken for it.
+    """
+
+    __slots__ = (
+        "_clock",
+        "_coalescing",
+        "_count",
+        "_depth",
+        "_since",
+        "_timer",
+        "_vcpu",
+        "_world",
+        "name",
+        "ring",
+        "uplink",
+        "wakes",
+    )
+
+    def __init__(
+        self, clock: Clock, name: str, capacity: int, coalescing: TxCoalescing, uplink: Uplink, vcpu: Caller
+    ) -> None:
+        self.name, self.uplink, self._vcpu = name, uplink, vcpu
+        self.ring = Ring(capacity)
+        self.ring.on_drop = _tell
+        self.wakes = [0, 0, 0, 0]
+        self._coalescing = coalescing
+        self._depth, self._since, self._count = 1, 0, 0
+        self._clock = clock
+        self._timer = Timer(clock, self._due)
+        self._world: NetWorld
+
+    def serve(self, world: NetWorld) -> None:
+        """From now on ``world`` takes packets from here."""
+        self._world = world
+
+    def hand(self, train: Train) -> None:
+        """Packets that the guest will have written at their instants."""
+        self.ring.push(train)
+        self._rate(train)
+        if self._world.state is _SLEEPING:
+            self.await_wake()
+
+    def take_back(self, trains: Iterable[Train], now: int) -> list[Train]:
+        """Those of the packets that are not written by ``now``: the guest was cut short."""
+        return self.ring.recall(trains, now)
+
+    def _rate(self, train: Train) -> None:
+        """Packets that wait before the guest calls: as many as it sends in the least time between two calls."""
+        self._count += train.count
+        passed = train.ready - self._since
+        if passed >= _RATE_WINDOW:
+            in_window = self._count * SECOND // (passed * self._coalescing.call_rate)
+            self._depth = max(1, min(self._coalescing.depth_cap, in_window))
+            self._since, self._count = train.ready, 0
+
+    def await_wake(self) -> None:
+        """The context sleeps: arrange for its wake-up, if there is anything or something known to come."""
+        ring = self.ring
+        first = ring.first()
+        if first is None:
+            return
+        due = first + self._coalescing.timeout
+        full = ring.nth(self._depth)
+        if full is not None and full < due:
+            due = full
+        if self._timer.due is None or due < self._timer.due:
+            self._timer.arm(max(due, self._clock.now))
+
+    def _due(self, now: int) -> None:
+        if self._world.state is not _SLEEPING:
+            return
+        self.ring.settle(now)
+        held = self.ring.held
+        if held >= self._depth:
+            self._vcpu.owed += self._world.call_ps
+            self._wake(_FORCED, now)
+        elif held:
+            self._wake(_TIMED, now)
+        else:
+            self.await_wake()
+
+    def look(self, now: int) -> None:
+        """Another context serves this vNIC: it wakes the transmit context if anything waits."""
+        if self._world.state is _SLEEPING and self._waits(now):
+            self._wake(_OPPORTUNISTIC, now)
+
+    def guest_halts(self, now: int) -> None:
+        """The guest halts: whatever it posted goes now."""
+        if self._world.state is _SLEEPING and self._waits(now):
+            self._wake(_HALTED, now)
+
+    def _waits(self, now: int) -> bool:
+        ring = self.ring
+        if ring.pushed == ring.taken + ring.dropped:
+            return False
+        ring.settle(now)
+        return ring.held > 0
+
+    def _wake(self, cause: int, now: int) -> None:
+        self.wakes[cause] += 1
+        self._timer.disarm()
+        self._world.wake(now)
+
+
+def _tell(train: Train) -> None:
+    train.flow.dropped(train.count * train.frames)  # type: ignore[attr-defined]  # what guests send
+
+
+class NetWorld(World):
+    """The transmit context of a VM, of a vNIC, or of a queue.
+
+    Attributes:
+        call_ps: what a guest's call that wakes it costs the guest.
+        queues: transmit queues that it serves, in turns.
+    """
+
+    __slots__ = ("_bound", "_entry", "_next", "_scheduler", "_woken", "call_ps", "queues")
+
+    def __init__(
+        self, name: str, node: Node, last: Pcpu, scheduler: Scheduler, timing: Timing, bound: int
+    ) -> None:
+        super().__init__("networld", name, system=True, node=node, last=last)
+        self._scheduler, self._bound = scheduler, bound
+        self._entry, self.call_ps = timing.poll_entry, timing.vmk_call
+        self.queues: list[TxQueue] = []
+        self._next = 0
+        self._woken = False
+
+    def wake(self, now: int) -> None:
+        """There is something to send."""
+        self._woken = True
+        self._scheduler.wake(self, now)
+
+    def begin(self, start: int) -> int | None:
+        end = start
+        if self._woken:
+            self._woken = False
+            end += self._entry
+        queues = self.queues
+        for turn in range(len(queues)):
+            queue = queues[(self._next + turn) % len(queues)]
+            taken = queue.ring.take(self._bound, start)
+            if taken:
+                self._next = (self._next + turn + 1) % len(queues)
+                for train in taken:
+                    work = queue.uplink.work_ps(train.frames)
+                    queue.uplink.send(train.again(end + work, work))
+                    end += train.count * work
+                break
+        return end - start if end > start else None
+
+    def has_work(self, now: int) -> bool:
+        for queue in self.queues:
+            queue.ring.settle(now)
+        return any(queue.ring.held for queue in self.queues)
+
+    def rest(self, now: int) -> None:
+        for queue in self.queues:
+            queue.await_wake()

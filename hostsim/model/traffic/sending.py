@@ -1,0 +1,165 @@
+"""TCP from a guest: a stream, or files fetched one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hostsim.engine.train import Train
+from hostsim.model.traffic.congestion import Congestion
+from hostsim.model.traffic.connection import ENDLESS, RETRANSMIT_AFTER, Answer, Connection, Ends, Frames
+
+if TYPE_CHECKING:
+    from hostsim.model.guest.vcpu import Vcpu
+
+__all__ = ["Sending"]
+
+MOST_TSO = 65536
+"""Bytes of a packet for TSO at most: the length field of IPv4."""
+PEER_ACKS_EVERY = 2
+"""Full segments from one acknowledgement of the peer to the next (RFC 1122)."""
+
+
+class Sending(Connection):
+    """The guest sends, the peer receives.
+
+    Attributes:
+        acks: acknowledgements of the peer.
+        requests: what the peer asks for files with.
+    """
+
+    __slots__ = ("_acked", "_acks_coming", "_carry", "_data", "_most", "_there", "acks", "requests")
+
+    def __init__(
+        self, ends: Ends, congestion: Congestion, file: int, *, size: int, small_ps: int, burst: int, full: bool
+    ) -> None:
+        """A connection that nothing has been sent on.
+
+        Args:
+            ends: what it lies between.
+            congestion: the guest's window.
+            file: segments of each file, or `ENDLESS`.
+            size: bytes of data in a segment.
+            small_ps: time on the wire of a frame without data.
+            burst: frames that the peer puts on the wire in one go.
+            full: segments are as large as the path allows, so that segmentation offload may carry several.
+        """
+        super().__init__(ends, congestion, file)
+        self.acks = Frames(ends, 0, small_ps, self._ack, self._acks_dropped, burst=burst)
+        self.requests = Frames(ends, 0, small_ps, self._request, self._request_dropped)
+        self._data = Answer(size, self._data_sent, self._lose)
+        self._most = max(1, MOST_TSO // size) if full else 1
+        self._carry = self._there = self._acked = self._acks_coming = 0
+
+    def begin(self, at: int) -> None:
+        """The peer asks for the first file, or the guest begins its stream."""
+        if self._file == ENDLESS:
+            self._turn(self._transfer, at)
+        else:
+            self._ask(at)
+
+    def _turn(self, handle: Callable[[int], int], at: int) -> None:
+        vcpu = self._ends.vcpu
+        vcpu.hand(Train(_Turn(vcpu, handle), 1, at, 0, at, 0, None, 0))
+
+    def _ask(self, at: int) -> None:
+        self._carry = self._there = 0
+        self._ends.link.release(self.requests, at, 0, 1, 1)
+
+    # --- the guest's side
+
+    def _transfer(self, start: int) -> int:
+        self._remaining = self._file
+        return self._send(start)
+
+    def _request(self, train: Train, start: int, _far: bool) -> int:
+        end = start + self._ends.application.per_request
+        self._ends.vcpu.count_read(train, start, end)
+        self._congestion.acked(self._congestion.in_flight)
+        return self._transfer(end)
+
+    def _ack(self, train: Train, start: int, _far: bool) -> int:
+        """Acknowledgements open the window."""
+        acks = train.count * train.frames
+        self._ends.vcpu.count_read(train, start, start)
+        acked = self._acked * acks // self._acks_coming
+        self._acks_coming -= acks
+        self._acked -= acked
+        self._congestion.acked(min(acked, self._congestion.in_flight))
+        if self._lost:
+            self._repair()
+        return self._send(start)
+
+    def _send(self, start: int) -> int:
+        """Send what the window allows, in packets as large as segmentation offload and the window make them."""
+        congestion, ends = self._congestion, self._ends
+        application, vcpu = ends.application, ends.vcpu
+        whole = max(1, min(self._most, congestion.allowed // application.tso_divisor))
+        can = min(congestion.room(), self._remaining)
+        end = start
+        for count, frames in ((can // whole, whole), (1, can % whole)):
+            if not count or not frames:
+                continue
+            if frames < whole and can < self._remaining and congestion.in_flight:
+                continue  # the rest waits for acknowledgements that are on their way, to go with what they allow
+            work = vcpu.timing.guest_tx_packet
+            if application.write_copies:
+                work += application.per_write + vcpu.timing.guest_copy(frames * self._data.size)
+            vcpu.post(ends.queue, Train(self._data, count, end + work, work, end, 0, None, frames))
+            end += count * work
+            congestion.in_flight += count * frames
+            self._remaining -= count * frames
+            can -= count * frames
+        return end
+
+    def _send_again(self, now: int) -> None:
+        self._turn(self._send, now)
+
+    # --- the peer's side
+
+    def _data_sent(self, train: Train, first: int, step: int, frame_ps: int) -> None:
+        """Data reaches the peer, which acknowledges it, or asks for the next file."""
+        ends = self._ends
+        frames = train.count * train.frames
+        ends.totals.octets += frames * self._data.size
+        self._there += frames
+        last = first + (train.count - 1) * step
+        if self._there >= self._file:
+            self._ask(last + ends.delay)
+            return
+        acks, carry = divmod(self._carry + frames, PEER_ACKS_EVERY)
+        if not acks and not self._acks_coming and self._lost + carry >= self._congestion.in_flight:
+            acks, carry = 1, 0  # nothing more is on its way, and its last segment says so
+        if acks:
+            begun = first - train.frames * frame_ps
+            self._acks_coming += acks
+            self._acked += self._carry + frames - carry
+            due = min(begun + (PEER_ACKS_EVERY - self._carry) * frame_ps, last) + ends.delay
+            between = (last - begun) // acks
+            ends.link.release(self.acks, due, between, acks, acks)
+        self._carry = carry
+
+    def _request_dropped(self, _frames: int) -> None:
+        """The peer asks again."""
+        self._ask(self._ends.clock.now + RETRANSMIT_AFTER)
+
+    def _acks_dropped(self, frames: int) -> None:
+        """The next acknowledgement covers what these would have."""
+        self._acks_coming -= frames
+        if not self._acks_coming:
+            self._carry += self._acked
+            self._acked = 0
+
+
+class _Turn:
+    """A process's turn to send that no packet brought: the beginning of a stream, or the sender's timer."""
+
+    __slots__ = ("_handle", "size", "vcpu")
+
+    def __init__(self, vcpu: Vcpu, handle: Callable[[int], int]) -> None:
+        self.vcpu, self._handle = vcpu, handle
+        self.size = 0
+
+    def handle(self, _train: Train, start: int) -> int:
+        """Send."""
+        return self._handle(start)

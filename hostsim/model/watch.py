@@ -1,0 +1,167 @@
+"""What is measured of a host: every counter that the probe samples, by kind and entity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from hostsim.model.cpu.world import ready_times
+
+if TYPE_CHECKING:
+    from hostsim.model.host import Host
+
+__all__ = ["WORLD_KINDS", "watch"]
+
+WORLD_KINDS = ("vcpu", "netpoll", "splitrx", "networld")
+"""Kinds of worlds."""
+
+
+def watch(host: Host) -> None:
+    """Tell the probe of a host what to sample."""
+    probe, scheduler = host.probe, host.scheduler
+    pcpus, ports, vcpus, queues, flows, nodes = (
+        scheduler.pcpus,
+        host.ports,
+        host.vcpus,
+        host.queues,
+        host.flows,
+        scheduler.nodes,
+    )
+    transmits, nics = host.transmits, list(host.nics.values())
+    workers = [(vcpu, vcpu.work) for vcpu in vcpus if vcpu.work is not None]
+
+    def bring_up_to_date(now: int) -> None:
+        for pcpu in pcpus:
+            pcpu.charge(now)
+        for queue in queues:
+            queue.settle(now)
+        for _, work in workers:
+            work.settle(now)
+
+    probe.on_sample.append(bring_up_to_date)
+
+    def add(kind: str, counters: str, names: Iterable[str], read: Callable[[int], Sequence[Sequence[int]]]) -> None:
+        probe.watch(kind, counters.split(), tuple(names), read)
+
+    add(
+        "pcpu",
+        "busy_ps dispatches switches preemptions",
+        (f"pcpu{pcpu.index}" for pcpu in pcpus),
+        lambda now: (
+            [p.busy(now) for p in pcpus],
+            [p.dispatches for p in pcpus],
+            [p.switches for p in pcpus],
+            [p.preemptions for p in pcpus],
+        ),
+    )
+    add(
+        "node",
+        "waiting_ps",
+        (f"node{node.index}" for node in nodes),
+        lambda now: ([n.waiting.integral(now) for n in nodes],),
+    )
+    for kind in WORLD_KINDS:
+        worlds = [world for world in host.worlds() if world.kind == kind]
+        add(
+            kind,
+            "used_ps ready_ps dispatches node",
+            (world.name for world in worlds),
+            lambda now, worlds=worlds: (  # type: ignore[misc]
+                [w.used for w in worlds],
+                ready_times(worlds, now),
+                [w.dispatches for w in worlds],
+                [w.node.index for w in worlds],
+            ),
+        )
+    add(
+        "guest",
+        "interrupts came socket_dropped read unread",
+        (vcpu.name for vcpu in vcpus),
+        lambda _: (
+            [v.interrupts for v in vcpus],
+            [v.came for v in vcpus],
+            [v.socket_dropped for v in vcpus],
+            [v.read for v in vcpus],
+            [v.in_socket() for v in vcpus],
+        ),
+    )
+    add(
+        "queue",
+        "arrived dropped taken interrupts inside inside_copies",
+        (queue.name for queue in queues),
+        lambda _: (
+            [q.ring.pushed for q in queues],
+            [q.ring.dropped for q in queues],
+            [q.ring.taken for q in queues],
+            [q.interrupts for q in queues],
+            [q.ring.count_inside() for q in queues],
+            [q.copies_inside() for q in queues],
+        ),
+    )
+    add(
+        "port",
+        "copies frames split_dropped split_taken ring_dropped ring_lost received split_inside ring_inside",
+        (port.vnic.name for port in ports),
+        lambda _: (
+            [(p.split or p.vnic).ring.pushed for p in ports],
+            [p.split.ring.pushed if p.split else p.vnic.frames for p in ports],
+            [p.split.ring.dropped if p.split else 0 for p in ports],
+            [p.split.ring.taken if p.split else 0 for p in ports],
+            [p.vnic.ring.dropped for p in ports],
+            [p.vnic.lost for p in ports],
+            [p.vnic.ring.taken for p in ports],
+            [p.split.ring.count_inside() if p.split else 0 for p in ports],
+            [p.vnic.ring.count_inside() for p in ports],
+        ),
+    )
+    add(
+        "tx",
+        "posted dropped taken inside forced opportunistic halted timed",
+        (queue.name for queue in transmits),
+        lambda _: (
+            [q.ring.pushed for q in transmits],
+            [q.ring.dropped for q in transmits],
+            [q.ring.taken for q in transmits],
+            [q.ring.count_inside() for q in transmits],
+            *([q.wakes[cause] for q in transmits] for cause in range(4)),
+        ),
+    )
+    add(
+        "nic",
+        "rx_frames tx_packets tx_data tx_frames tx_octets tx_dropped",
+        (nic.name for nic in nics),
+        lambda _: (
+            [sum(queue.ring.pushed for queue in nic.queues) for nic in nics],
+            [nic.tx_packets for nic in nics],
+            [nic.tx_data for nic in nics],
+            [nic.tx_frames for nic in nics],
+            [nic.tx_octets for nic in nics],
+            [nic.tx_dropped for nic in nics],
+        ),
+    )
+    add(
+        "work",
+        "come dropped started inside in_service",
+        (vcpu.name for vcpu, _ in workers),
+        lambda _: (
+            [w.ring.pushed for _, w in workers],
+            [w.ring.dropped for _, w in workers],
+            [w.ring.taken for _, w in workers],
+            [w.ring.count_inside() for _, w in workers],
+            [w.unfinished() for _, w in workers],
+        ),
+    )
+    add(
+        "flow",
+        "sent intended dropped_nic delivered octets",
+        (flow.name for flow in flows),
+        lambda _: (
+            [f.sent for f in flows],
+            [f.sent * f.receivers for f in flows],
+            [f.lost_nic * f.receivers for f in flows],
+            [f.delivered for f in flows],
+            [f.octets for f in flows],
+        ),
+    )
+    for flow in flows:
+        probe.watch_latency("flow.latency", flow.name, flow.latency)

@@ -1,0 +1,49 @@
+"""Large receive offload in software: which frames become one packet, and whether it pays.
+
+``Net.VmxnetLROMaxLength``, ``Net.VmxnetLROThreshold``, ``Net.VmxnetLROUseRatio`` and ``Net.VmxnetLROBackoffPeriod`` as listed for 6.0.
+"""
+
+from __future__ import annotations
+
+__all__ = ["Backoff", "most_frames"]
+
+USE_RATIO = 2 / 3
+"""Packets over frames from which joining does not pay (``Net.VmxnetLROUseRatio``)."""
+
+
+def most_frames(octets: int, most_octets: int) -> int:
+    """Frames with ``octets`` bytes of data that make a packet of at most ``most_octets``; at least one."""
+    return max(1, most_octets // octets) if octets else 1
+
+
+class Backoff:
+    """Keeps LRO on for a vNIC while it makes fewer packets, and off for a while where it does not.
+
+    Args:
+        threshold: frames after which it looks.
+        period: such stretches of frames for which it stays off.
+    """
+
+    __slots__ = ("_frames", "_off", "_packets", "_period", "_threshold")
+
+    def __init__(self, threshold: int, period: int) -> None:
+        self._threshold, self._period = threshold, period
+        self._frames = self._packets = 0
+        self._off = 0
+
+    @property
+    def on(self) -> bool:
+        """True while frames are joined."""
+        return self._off <= 0
+
+    def count(self, frames: int, packets: int) -> None:
+        """So many frames became so many packets."""
+        if self._off > 0:
+            self._off -= frames
+            return
+        self._frames += frames
+        self._packets += packets
+        if self._frames >= self._threshold:
+            if self._packets > USE_RATIO * self._frames:
+                self._off = self._period * self._threshold
+            self._frames = self._packets = 0

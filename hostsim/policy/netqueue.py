@@ -1,0 +1,65 @@
+"""Which receive queue of a NIC serves which vNIC: as few queues as carry the load (Dynamic NetQueue), or one each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = ["Move", "fixed_queue", "rebalance"]
+
+
+class Move(NamedTuple):
+    """One vNIC goes to another queue."""
+
+    source: int
+    """Position of its queue."""
+    member: int
+    """Position among the vNICs of that queue."""
+    target: int
+    """Position of the other queue."""
+
+
+def fixed_queue(position: int, queues: int) -> int:
+    """The queue of the vNIC at a position in the order of power-on, where queues are not balanced: one each, then shared.
+
+    Queue 0 is the default queue, which takes what nothing else is filtered for; vNICs get it only where there is no other.
+    """
+    return 1 + position % (queues - 1) if queues > 1 else 0
+
+
+def rebalance(
+    loads: Sequence[float], members: Sequence[Sequence[float]], pack_below: float, unpack_above: float
+) -> list[Move]:
+    """The moves that the balancer makes at one look.
+
+    A queue whose receive context is too busy gives one of its vNICs away: to the least busy queue in use where that stays
+    below the mark, else to one that is not in use. Where no queue is too busy, the least busy one is given up if the next
+    can take all its vNICs.
+
+    Args:
+        loads: share of a PCPU that the receive context of each queue used, 0..1.
+        members: packets that each vNIC of a queue received, by queue; any unit.
+        pack_below: share of a PCPU up to which two queues are made one.
+        unpack_above: share of a PCPU from which a queue gives a vNIC away.
+    """
+    used = [queue for queue, vnics in enumerate(members) if vnics]
+    if not used:
+        return []
+    by_load = sorted(used, key=lambda queue: loads[queue])
+    fullest = by_load[-1]
+    if loads[fullest] > unpack_above and len(members[fullest]) > 1:
+        total = sum(members[fullest])
+        shares = [loads[fullest] * packets / total for packets in members[fullest]] if total else []
+        if not shares:
+            return []
+        member = min(range(len(shares)), key=lambda m: abs(loads[fullest] / 2 - shares[m]))
+        target = by_load[0]
+        if target == fullest or loads[target] + shares[member] > unpack_above:
+            spare = [queue for queue, vnics in enumerate(members) if not vnics]
+            if not spare:
+                return []
+            target = spare[0]
+        return [Move(fullest, member, target)]
+    if len(by_load) > 1 and loads[by_load[0]] + loads[by_load[1]] < pack_below:
+        return [Move(by_load[0], member, by_load[1]) for member in reversed(range(len(members[by_load[0]])))]
+    return []
