@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from hostsim.errors import Fault, nearest_name
@@ -108,7 +108,7 @@ def vm_settings(
     guest: GuestSpec,
     vnics: int,
     path: str,
-    rings: Rings = Rings(),  # noqa: B008  frozen
+    rings: Rings = Rings(),
 ) -> tuple[VmSettings | None, list[Fault], list[str]]:
     """The settings of one group of VMs in force.
 
