@@ -14,6 +14,7 @@ from hostsim.spec.base import Spec
 from hostsim.spec.costs import CostModel
 from hostsim.spec.cpu import CpuSpec
 from hostsim.spec.guest import GuestSpec
+from hostsim.spec.name import SwitchNames
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions, NicSpec
 from hostsim.spec.quantity import Duration
@@ -41,7 +42,7 @@ class VmGroupSpec(Spec):
     guest: GuestSpec
     settings: VmSettings
     vcpus: Annotated[int, Field(ge=1, le=64)]
-    networks: Annotated[tuple[str, ...], Field(min_length=1, max_length=10)]
+    networks: SwitchNames
     """Name of the virtual switch that each vNIC is connected to."""
 
 

@@ -11,10 +11,12 @@ from hostsim.spec.guest import GuestSpec
 from hostsim.spec.settings import Coalescing, HostSettings, PlatformSpec, SettingSpec, VmSettings, VnicSettings
 from hostsim.units import MS, US
 
-__all__ = ["Rings", "host_settings", "vm_settings"]
+__all__ = ["PNIC_LRO", "PNIC_RSS", "Rings", "host_settings", "vm_settings", "vmx_table"]
 
-_PNIC_RSS = 4
-"""Bit of ``ethernetX.pnicFeatures`` that asks for RSS."""
+PNIC_LRO = 1
+"""Bit of ``ethernetX.pnicFeatures`` that asks for a queue with LRO."""
+PNIC_RSS = 4
+"""Bit that asks for a queue with RSS."""
 _CONTEXTS: dict[int, Literal["vm", "vnic", "queue"]] = {1: "vnic", 2: "vm", 3: "queue"}
 _SHARES = {"low": 500, "normal": 1000, "high": 2000}
 _STATIC_TIMEOUT = 4 * MS
@@ -101,6 +103,17 @@ class Rings:
     tx: int | None = None
 
 
+def vmx_table(platform: PlatformSpec, vnics: int) -> dict[str, SettingSpec]:
+    """The ``.vmx`` keys of a VM, those of ``ethernetX.`` once for each of its vNICs."""
+    table: dict[str, SettingSpec] = {}
+    for name, setting in platform.vmx.items():
+        if name.startswith("ethernetX."):
+            table.update({name.replace("X", str(number), 1): setting for number in range(vnics)})
+        else:
+            table[name] = setting
+    return table
+
+
 def vm_settings(
     platform: PlatformSpec,
     advanced: Mapping[str, object],
@@ -126,13 +139,7 @@ def vm_settings(
     """
     faults: list[Fault] = []
     warnings: list[str] = []
-    table: dict[str, SettingSpec] = {}
-    for name, setting in platform.vmx.items():
-        if name.startswith("ethernetX."):
-            table.update({name.replace("X", str(number), 1): setting for number in range(vnics)})
-        else:
-            table[name] = setting
-    keys = _resolve(table, vmx, f"{path}.vmx", faults, warnings)
+    keys = _resolve(vmx_table(platform, vnics), vmx, f"{path}.vmx", faults, warnings)
     host = _resolve(platform.advanced, advanced, "host.advanced", [], [])
     made = [_vnic(platform, host, vmx, keys, guest, rings, number, f"{path}.vmx", faults) for number in range(vnics)]
     shares = str(keys["sched.cpu.shares"])
@@ -192,6 +199,6 @@ def _vnic(
         coalescing=Coalescing.model_validate(
             {"scheme": scheme, "rate": rate, "depth": depth, "timeout": _STATIC_TIMEOUT}
         ),
-        rss=bool(int(keys[f"{name}.pnicFeatures"]) & _PNIC_RSS) and platform.features.vnic_rss,
+        rss=bool(int(keys[f"{name}.pnicFeatures"]) & PNIC_RSS) and platform.features.vnic_rss,
         tx_context=_CONTEXTS[context],
     )

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hostsim.spec.base import Spec
+from hostsim.spec.name import UplinkNames
 
 __all__ = [
     "ETHERNET_OVERHEAD",
@@ -50,7 +51,7 @@ def segment_size(mtu: int) -> int:
 class VSwitchSpec(Spec):
     """A virtual switch with its uplinks."""
 
-    uplinks: Annotated[tuple[str, ...], Field(min_length=1, max_length=32)]
+    uplinks: UplinkNames
     """Names of the physical NICs (``vmnic0``) that connect the switch. With several, each virtual port has one of them, dealt in the order of the
     ports (teaming by originating port id)."""
     mtu: Annotated[int, Field(ge=1280, le=9000)] = 1500

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hostsim.spec.base import Spec
 from hostsim.spec.costs import CostModel
@@ -87,6 +87,12 @@ class NetQueueSpec(Spec):
     """Share of a PCPU that the receive contexts of the queues left would use at most, for a queue to be given up."""
     unpack_above: Annotated[Percent, Field(gt=0, le=100)]
     """Share of a PCPU that the receive context of a queue uses, from which one of its vNICs gets another queue."""
+
+    @model_validator(mode="after")
+    def _apart(self) -> NetQueueSpec:
+        if self.pack_below >= self.unpack_above:
+            raise ValueError("would pack what it has just unpacked|pack_below: a share below unpack_above")
+        return self
 
 
 class FeatureSpec(Spec):
