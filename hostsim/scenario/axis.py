@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hostsim.errors import Fault, InputError
+from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.record import Scalar
 from hostsim.scenario.part import Change
 from hostsim.scenario.tree import Place, keys, show_value
@@ -38,11 +38,22 @@ class Axis:
     """For each value where it was written."""
     index: Mapping[str, int] = field(repr=False, compare=False)
     """Position of each value by what it means, see `meaning`."""
+    labels: tuple[Scalar, ...] = ()
+    """Names of all steps, swept or not, where they have names: there are no others then."""
+
+    def fault(self, name: str, value: Scalar, place: Place) -> Fault | None:
+        """The fault of a value that the axis ``name`` cannot have."""
+        if not self.labels or meaning(value) in self.index:
+            return None
+        known = [str(label) for label in self.labels]
+        allowed = "one of " + ", ".join(known)
+        nearest = nearest_name(str(value), known)
+        return Fault("is not a label of the axis", name, repr(value), allowed, nearest, place.file, place.line)
 
     def known(self, value: Scalar) -> Scalar:
         """The axis' own way to write a value; a value that it does not have comes back as it is."""
         index = self.index.get(meaning(value))
-        return value if index is None else self.values[index]
+        return value if index is None else (self.labels or self.values)[index]
 
     def changes(self, value: Scalar, place: Place) -> list[Change]:
         """What a value of the axis, or another one that stands at ``place``, changes in a scenario."""
@@ -51,6 +62,10 @@ class Axis:
         if index is not None:
             step, place = self.steps[index], self.places[index]
         return [(keys(path), setting, place) for path, setting in zip(self.paths, step, strict=True)]
+
+    def only(self, chosen: Iterable[Scalar]) -> Axis:
+        """The axis swept over some of its labels, in the order given; all of them must be known."""
+        return replace(self, values=tuple(dict.fromkeys(map(self.known, chosen))))
 
 
 def meaning(value: Scalar) -> str:
@@ -64,7 +79,7 @@ def meaning(value: Scalar) -> str:
 
 
 def make_axis(
-    name: str, paths: tuple[str, ...], written: Iterable[tuple[Any, Place]]
+    name: str, paths: tuple[str, ...], written: Iterable[tuple[Any, Place]], labels: Sequence[Scalar] = ()
 ) -> tuple[Axis | None, list[Fault]]:
     """An axis from its values.
 
@@ -72,6 +87,7 @@ def make_axis(
         name: its name, for faults.
         paths: what it varies.
         written: each value, or list of one value for each path, with its place.
+        labels: what the values are called, one each; by default what they are.
 
     Returns:
         The axis (None when there are faults) and faults: lists that do not fit the paths, values that stand twice.
@@ -81,9 +97,10 @@ def make_axis(
     steps: list[tuple[Scalar, ...]] = []
     places: list[Place] = []
     faults: list[Fault] = []
-    for value, place in written:
+    for position, (value, place) in enumerate(written):
         step = value if isinstance(value, tuple) else (value,) * len(paths)
         label = ", ".join(map(str, value)) if isinstance(value, tuple) else value
+        label = labels[position] if labels else label
         if len(step) != len(paths):
             allowed = f"one value, or a list of {len(paths)}" if len(paths) > 1 else "one value, not a list"
             message = "does not fit the paths of the axis"
@@ -98,7 +115,7 @@ def make_axis(
             places.append(place)
             continue
         faults.append(Fault(message, f"sweep.{name}.values", show_value(value), allowed, "", place.file, place.line))
-    return (None if faults else Axis(paths, tuple(values), tuple(steps), tuple(places), index)), faults
+    return (None if faults else Axis(paths, tuple(values), tuple(steps), tuple(places), index, tuple(labels))), faults
 
 
 def read_values(text: str, like: Iterable[Scalar]) -> list[Scalar]:

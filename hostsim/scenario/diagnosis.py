@@ -215,6 +215,8 @@ def _properties(root: JsonSchema, node: JsonSchema) -> list[str]:
 
 _OPEN = (*SETTINGS, "precision")
 """Mappings that take a new key by ``--set``; what may be one is told by whoever reads it."""
+_OPTIONS: KeyPath = ("host", "nics")
+"""Likewise, but only there: in a hardware file the NICs are what they are."""
 
 
 def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ()) -> Fault | None:
@@ -231,7 +233,8 @@ def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ())
     for i, key in enumerate(path):
         inner = _step(root, node, key)
         known = _properties(root, node)
-        if inner is not None and key not in known and (i == 0 or path[i - 1] not in _OPEN):
+        is_open = i > 0 and (path[i - 1] in _OPEN or path[:i] == _OPTIONS)
+        if inner is not None and key not in known and not is_open:
             here = tree.get(path[:i])
             known = list(here) if isinstance(here, dict) else []
             inner = inner if key in known else None

@@ -6,14 +6,16 @@ become a `hostsim.spec.host.PointSpec`. There is no field for what anything cost
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from hostsim.spec.base import Spec
+from hostsim.spec.name import Names, SwitchNames
 from hostsim.spec.network import VSwitchSpec
-from hostsim.spec.quantity import Duration, Rate, Size
-from hostsim.spec.workload import ServiceSpec
+from hostsim.spec.nic import NicOptions
+from hostsim.spec.quantity import Duration
+from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, WorkSpec
 from hostsim.units import SECOND
 
 __all__ = [
@@ -49,29 +51,6 @@ Length = Annotated[Duration, Field(gt=0)]
 """Simulated time of a run."""
 
 
-def _listed(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
-def _only_one(value: int) -> int:
-    if value != 1:
-        raise ValueError("is more than the model has: its guests have one vCPU|1")
-    return value
-
-
-def _one_or_more(most: int | None) -> WithJsonSchema:
-    listed: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "minItems": 1}
-    if most is not None:
-        listed["maxItems"] = most
-    return WithJsonSchema({"anyOf": [{"type": "string"}, listed]})
-
-
-Names = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1), _one_or_more(None)]
-"""One name, or a list of names."""
-OneName = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1, max_length=1), _one_or_more(1)]
-"""One name, in a list or not."""
-
-
 class HostPart(Spec):
     """Settings of the host by the names that administrators type."""
 
@@ -79,6 +58,8 @@ class HostPart(Spec):
     """Advanced settings: ``Net.MaxPortRxQueueLen: 80``."""
     kernel: dict[str, Value] = Field(default_factory=dict)
     """VMkernel boot settings: ``netMaxPktsToProcess: 64``."""
+    nics: dict[str, NicOptions] = Field(default_factory=dict)
+    """Options that the drivers of physical NICs are loaded with, by NIC: ``vmnic0: {rss_rings: 4}``."""
 
 
 class VmGroupPart(Spec):
@@ -88,14 +69,16 @@ class VmGroupPart(Spec):
     """How many."""
     guest: str
     """Name of a shipped guest, or a path to a guest file."""
-    networks: OneName
-    """The virtual switch of each vNIC; one vNIC."""
-    vcpus: Annotated[int, AfterValidator(_only_one), WithJsonSchema({"const": 1})] = 1
-    """vCPUs of each VM: 1."""
+    networks: SwitchNames
+    """The virtual switch of each vNIC: the first one is ``ethernet0``. One name may stand without a list."""
+    vcpus: Annotated[int, Field(ge=1, le=64)] = 1
+    """vCPUs of each VM."""
     vmx: dict[str, Value] = Field(default_factory=dict)
     """Keys of the VM's ``.vmx`` file: ``ethernet0.emuRxMode: "1"``."""
     rx_ring: Annotated[int, Field(ge=32, le=4096)] | None = None
-    """Receive descriptors of the vNIC, where the guest does not ask for its driver's default."""
+    """Receive descriptors of each queue of its vNICs, where the guest does not ask for its driver's default."""
+    tx_ring: Annotated[int, Field(ge=32, le=4096)] | None = None
+    """Transmit descriptors of each queue, likewise."""
 
 
 class ArrivalsPart(Spec):
@@ -109,43 +92,21 @@ class ArrivalsPart(Spec):
     """For ``replay`` only: path of a text file of seconds, one a line, ascending."""
 
 
-class MulticastPart(Spec):
+class MulticastPart(MulticastSpec):
     """One sender's stream of datagrams to a multicast group."""
 
-    kind: Literal["multicast"]
-    """What kind of traffic this is."""
-    to: Names
-    """Groups of VMs that receive; every VM of them has joined."""
-    packet_size: Size
-    """Bytes of data in a datagram."""
-    rate: Rate | None = None
-    """Datagrams in a second; not with ``process: replay``."""
-    arrivals: ArrivalsPart = Field(default_factory=ArrivalsPart)
+    arrivals: ArrivalsPart = ArrivalsPart()  # type: ignore[assignment]  # a file of instants, not yet the instants
     """How the datagrams are spaced; at a fixed interval where nothing is said."""
 
 
-class WorkPart(Spec):
+class WorkPart(WorkSpec):
     """Bursts of CPU that come at a guest: background load, and the queues of theory. No packet is involved."""
 
-    kind: Literal["work"]
-    """What kind of traffic this is."""
-    to: Names
-    """Groups of VMs that work; every VM has a stream of its own."""
-    rate: Rate | None = None
-    """Arrivals in a second at each VM; not with ``process: replay``."""
-    arrivals: ArrivalsPart = Field(default_factory=ArrivalsPart)
+    arrivals: ArrivalsPart = ArrivalsPart()  # type: ignore[assignment]  # a file of instants, not yet the instants
     """How the arrivals are spaced; at a fixed interval where nothing is said."""
-    service: ServiceSpec
-    """How long a burst lasts."""
-    batch: Annotated[int, Field(ge=1, le=4096)] = 1
-    """Bursts that come together at each arrival."""
-    together: Annotated[int, Field(ge=1, le=4096)] = 1
-    """Most bursts that are served as one, in the time of one."""
-    waiting: Annotated[int, Field(ge=1, le=1_000_000)] = 1_000_000
-    """Bursts that may wait in a VM, the one in service not counted; one that comes on top is dropped."""
 
 
-TrafficPart = Annotated[MulticastPart | WorkPart, Field(discriminator="kind")]
+TrafficPart = Annotated[MulticastPart | WorkPart | TcpStreamSpec | HttpSpec, Field(discriminator="kind")]
 """What comes at the host."""
 
 
@@ -181,6 +142,16 @@ class AxisPart(Spec):
         tuple[Value | tuple[Value, ...], ...], Field(min_length=1, json_schema_extra={"x-allowed": "a list of values"})
     ]
     """The values in the order of tables; with several paths a list for each step, or one value for all paths."""
+    labels: tuple[Value, ...] = ()
+    """With several paths: what each step is called wherever it is named or drawn; its values with commas where nothing is said."""
+
+    @model_validator(mode="after")
+    def _label_each(self) -> AxisPart:
+        if self.labels and len(self.set) == 1:
+            raise ValueError("has labels for what has one value a step already|labels with several paths")
+        if self.labels and len(self.labels) != len(self.values):
+            raise ValueError(f"has not one label for each value|{len(self.values)} labels, or none")
+        return self
 
 
 class FigurePart(Spec):

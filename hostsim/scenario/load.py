@@ -6,7 +6,6 @@ cannot stop half way at a value that was wrong from the start.
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import math
 from collections.abc import Iterator, Mapping
@@ -22,7 +21,7 @@ from hostsim.scenario.diagnosis import schema_of, validate, walk
 from hostsim.scenario.document import AxisPart, ExpectPart, FigurePart, PointFile, RunPart, ScenarioFile
 from hostsim.scenario.expectation import Reader, needed
 from hostsim.scenario.part import Change, range_faults
-from hostsim.scenario.published import display_name, shipped
+from hostsim.scenario.published import display_name, find_scenario
 from hostsim.scenario.resolve import Resolver, part_of
 from hostsim.scenario.scenario import RunSpec, Scenario, resolve_at
 from hostsim.scenario.setting import settings_in_force
@@ -31,6 +30,7 @@ from hostsim.scenario.yaml import KeyPath, parse_value
 from hostsim.spec.base import Spec
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec
+from hostsim.spec.in_force import vmx_table
 from hostsim.spec.settings import PlatformSpec
 
 __all__ = ["RESERVED", "load"]
@@ -60,33 +60,6 @@ def load(
     """
     file = find_scenario(scenario)
     return _Loading(file, overrides or {}, axes or {}).scenario()
-
-
-def find_scenario(scenario: str | Path) -> Path:
-    """The file of a scenario.
-
-    Raises:
-        InputError: neither a file nor the name of a shipped one.
-    """
-    known = shipped()
-    if str(scenario) in known:
-        return known[str(scenario)]
-    file = Path(scenario)
-    if file.is_file():
-        return file
-    allowed = "a path, or one of " + ", ".join(known)
-    if file.suffix in (".yaml", ".yml") or len(file.parts) > 1:
-        near = [str(other) for other in file.parent.glob("*.yaml")] if file.parent.is_dir() else []
-        nearest = next(iter(difflib.get_close_matches(str(file), near, n=1)), "")
-        raise InputError(Fault("file not found", given=str(file), allowed=allowed, nearest=nearest))
-    raise InputError(
-        Fault(
-            "unknown scenario",
-            given=repr(str(scenario)),
-            allowed=allowed,
-            nearest=nearest_name(str(scenario), list(known)),
-        )
-    )
 
 
 class _Loading:
@@ -235,8 +208,10 @@ class _Loading:
             return None  # told when the point is made
         if spec is None:
             return None
-        table = getattr(spec, str(path[-2]))
-        known = [name.replace("ethernetX.", "ethernet0.") for name in table]
+        known = list(getattr(spec, str(path[-2])))
+        if path[-2] == "vmx":
+            networks = resolver.tree.get((*path[:-2], "networks"))
+            known = list(vmx_table(spec, len(networks) if isinstance(networks, tuple) else 1))
         name = str(path[-1])
         if name in known:
             return None
@@ -267,9 +242,11 @@ class _Loading:
         for name, part in self._parts("sweep", AxisPart):
             path: KeyPath = ("sweep", name)
             written = [(value, self._tree.place((*path, "values", i))) for i, value in enumerate(part.values)]
-            axis = self._axis(
-                str(name), part.set, written, self._tree.place((*path, "set")), texts.pop(str(name), None)
-            )
+            place, text = self._tree.place((*path, "set")), texts.pop(str(name), None)
+            if part.labels:
+                axis = self._labelled(str(name), part, written, place, text)
+            else:
+                axis = self._axis(str(name), part.set, written, place, text)
             if axis is not None:
                 axes[str(name)] = axis
         for name, text in texts.items():
@@ -294,8 +271,30 @@ class _Loading:
             return None
         return self._axis(name, (name,), [], Place("--axis"), text)
 
+    def _labelled(
+        self, name: str, part: AxisPart, written: list[tuple[Any, Place]], place: Place, text: str | None
+    ) -> Axis | None:
+        """An axis whose steps have names; an option chooses among them."""
+        axis = self._axis(name, part.set, written, place, None, part.labels)
+        if axis is None or text is None:
+            return axis
+        try:
+            chosen = read_values(text, part.labels)
+        except InputError as error:
+            self._faults += [Fault(f.message, name, f.given, f.allowed, f.nearest, "--axis") for f in error.faults]
+            return None
+        faults = [fault for value in chosen if (fault := axis.fault(name, value, Place("--axis"))) is not None]
+        self._faults += faults
+        return None if faults else axis.only(chosen)
+
     def _axis(
-        self, name: str, paths: tuple[str, ...], written: list[tuple[Any, Place]], place: Place, text: str | None
+        self,
+        name: str,
+        paths: tuple[str, ...],
+        written: list[tuple[Any, Place]],
+        place: Place,
+        text: str | None,
+        labels: tuple[Scalar, ...] = (),
     ) -> Axis | None:
         faults: list[Fault] = []
         if text is not None:
@@ -324,7 +323,7 @@ class _Loading:
             faults.append(Fault("is set and varied", pinned[0], "", "one of --set and --axis", "", "--axis"))
         elif pinned:
             written = [self._pinned[pinned[0]]]
-        axis, value_faults = make_axis(name, paths, written) if not faults else (None, [])
+        axis, value_faults = make_axis(name, paths, written, labels) if not faults else (None, [])
         self._faults += [*faults, *value_faults]
         return axis
 

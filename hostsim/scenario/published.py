@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import functools
 import importlib.resources
 from pathlib import Path
@@ -11,7 +12,7 @@ from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import Band, Claim
 from hostsim.scenario.yaml import read
 
-__all__ = ["claims", "data_root", "display_name", "find_part", "known_red", "shipped", "shipped_parts"]
+__all__ = ["claims", "data_root", "display_name", "find_part", "find_scenario", "known_red", "shipped", "shipped_parts"]
 
 
 @functools.cache
@@ -40,6 +41,33 @@ def shipped() -> dict[str, Path]:
 def shipped_parts(kind: str) -> dict[str, Path]:
     """Shipped parts of a kind, ``platforms``, ``hardware`` or ``guests``: name -> file."""
     return {file.stem: file for file in sorted((data_root() / kind).glob("*.yaml"))}
+
+
+def find_scenario(scenario: str | Path) -> Path:
+    """The file of a scenario.
+
+    Raises:
+        InputError: neither a file nor the name of a shipped one.
+    """
+    known = shipped()
+    if str(scenario) in known:
+        return known[str(scenario)]
+    file = Path(scenario)
+    if file.is_file():
+        return file
+    allowed = "a path, or one of " + ", ".join(known)
+    if file.suffix in (".yaml", ".yml") or len(file.parts) > 1:
+        near = [str(other) for other in file.parent.glob("*.yaml")] if file.parent.is_dir() else []
+        nearest = next(iter(difflib.get_close_matches(str(file), near, n=1)), "")
+        raise InputError(Fault("file not found", given=str(file), allowed=allowed, nearest=nearest))
+    raise InputError(
+        Fault(
+            "unknown scenario",
+            given=repr(str(scenario)),
+            allowed=allowed,
+            nearest=nearest_name(str(scenario), list(known)),
+        )
+    )
 
 
 def find_part(kind: str, name: str, beside: Path) -> Path:

@@ -10,17 +10,27 @@ from typing import Any
 from hostsim.errors import Fault, InputError
 from hostsim.scenario.diagnosis import validate
 from hostsim.scenario.document import PointFile
+from hostsim.scenario.fit import feature_warnings, nic_faults, traffic_faults, vm_faults
 from hostsim.scenario.instants import read_instants
 from hostsim.scenario.part import Change, Part, Parts
-from hostsim.scenario.rules import line_rate_faults, network_faults, server_faults
+from hostsim.scenario.rules import network_faults, server_faults
 from hostsim.scenario.tree import Tree, dotted, keys, show_value
 from hostsim.scenario.yaml import KeyPath
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
-from hostsim.spec.settings import HostSettings, PlatformSpec, VmSettings, host_settings, vm_settings
-from hostsim.spec.workload import MulticastSpec, WorkSpec
+from hostsim.spec.in_force import Rings, host_settings, vm_settings
+from hostsim.spec.nic import NicOptions
+from hostsim.spec.settings import HostSettings, PlatformSpec
+from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, TrafficSpec, WorkSpec
 
 __all__ = ["Resolution", "Resolver", "part_of"]
+
+_KINDS: dict[str, type[MulticastSpec | WorkSpec | TcpStreamSpec | HttpSpec]] = {
+    "multicast": MulticastSpec,
+    "work": WorkSpec,
+    "tcp_stream": TcpStreamSpec,
+    "http": HttpSpec,
+}
 
 
 def part_of(path: KeyPath) -> tuple[KeyPath, KeyPath] | None:
@@ -136,15 +146,21 @@ class _Point:
         settings = self._host_settings(platform)
         groups = [group for name in self._vms if (group := self._group(name, platform))]
         traffic = {name: flow for name in self._mapping(("traffic",)) if (flow := self._flow(name))}
-        if self._file and hardware and not self.faults:
-            self.faults += line_rate_faults(self._tree, self._file, hardware, traffic)
         spec = None
+        if self._file and platform and hardware and settings and not self.faults:
+            self.faults += nic_faults(self._tree, self._file, hardware, platform)
+            self.faults += vm_faults(self._tree, self._file, groups, hardware)
+            self.faults += traffic_faults(self._tree, self._file, hardware, traffic)
+            self.warnings += feature_warnings(self._file, platform)
         if self._file and platform and hardware and settings and not self.faults:
             spec = PointSpec.model_validate(
                 {
                     "hardware": hardware,
                     "costs": platform.costs,
                     "settings": settings,
+                    "nics": {name: self._file.host.nics.get(name, NicOptions()) for name in hardware.nics},
+                    "drivers": platform.drivers,
+                    "netqueue": platform.netqueue,
                     "vswitches": dict(self._file.network),
                     "vms": tuple(groups),
                     "traffic": traffic,
@@ -186,25 +202,30 @@ class _Point:
         if platform is None or guest is None:
             return None
         part = self._file.vms[name] if self._file else None
-        settings: VmSettings | None
+        networks = self._tree.get(("vms", name, "networks"))
         settings, faults, warnings = vm_settings(
             platform,
             self._mapping(("host", "advanced")),
             self._mapping(("vms", name, "vmx")),
-            (part.rx_ring if part else None) or guest.rx_ring,
+            guest,
+            len(networks) if isinstance(networks, tuple) else 1,
             f"vms.{name}",
+            Rings(part.rx_ring, part.tx_ring) if part else Rings(),
         )
         self.faults += map(self._placed, faults)
         self.warnings += warnings
         if part is None or settings is None:
             return None
-        return VmGroupSpec(name=name, count=part.count, guest=guest, settings=settings, network=part.networks[0])
+        return VmGroupSpec(
+            name=name, count=part.count, guest=guest, settings=settings, vcpus=part.vcpus, networks=part.networks
+        )
 
-    def _flow(self, name: str) -> MulticastSpec | WorkSpec | None:
+    def _flow(self, name: str) -> TrafficSpec | None:
         path = ("traffic", name)
         written = self._mapping(path)
         if self._is_faulty(path):
             return None
+        data = dict(written)
         arrivals = dict(written.get("arrivals", {}))
         if "file" in arrivals:
             try:
@@ -212,10 +233,8 @@ class _Point:
             except InputError as error:
                 self.faults += self._tree.located((*path, "arrivals", "file"), error)
                 return None
-        to = written["to"]
-        data = {**written, "to": (to,) if isinstance(to, str) else to, "arrivals": arrivals}
-        kind: type[MulticastSpec] | type[WorkSpec] = WorkSpec if written["kind"] == "work" else MulticastSpec
-        flow, faults = validate(kind, self._tree, path, data)
+            data["arrivals"] = arrivals
+        flow, faults = validate(_KINDS[data["kind"]], self._tree, path, data)
         self.faults += faults
         return flow
 

@@ -1,4 +1,4 @@
-"""Rules between the parts of a scenario: what one part names another must have, what comes down a wire must fit on it."""
+"""Rules between the parts of a scenario: what one part names another must have."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hostsim.errors import Fault, nearest_name
-from hostsim.scenario.document import PointFile
 from hostsim.scenario.tree import Tree
 from hostsim.scenario.yaml import KeyPath
 from hostsim.spec.host import HardwareSpec
-from hostsim.spec.network import MTU, UDP_HEADERS, datagram_on_wire
 from hostsim.spec.settings import PlatformSpec
-from hostsim.spec.workload import MulticastSpec, TrafficSpec
 
-__all__ = ["line_rate_faults", "network_faults", "server_faults"]
+__all__ = ["network_faults", "server_faults"]
 
 
 def _unknown(tree: Tree, path: KeyPath, name: str, known: Iterable[str], what: str) -> Fault:
@@ -35,13 +32,18 @@ def _names(value: Any) -> list[str]:
 
 
 def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
-    """Names that lead nowhere: receivers, virtual switches, uplinks; and streams that no one switch could replicate.
+    """Names that lead nowhere: groups, virtual switches, physical NICs; and streams that no one switch could replicate.
 
     Args:
         tree: the scenario, whether or not it is sound otherwise.
         hardware: its server, when that could be read.
     """
     faults: list[Fault] = []
+    options = _mapping(tree, ("host", "nics")) if hardware is not None else {}
+    known = hardware.nics if hardware is not None else {}
+    faults += [
+        _unknown(tree, ("host", "nics", name), name, known, "physical NIC") for name in options if name not in known
+    ]
     groups, switches, flows = (_mapping(tree, (key,)) for key in ("vms", "network", "traffic"))
     for group in groups:
         path: KeyPath = ("vms", group, "networks")
@@ -50,7 +52,10 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
     owners: dict[str, str] = {}
     for switch in switches:
         path = ("network", switch, "uplinks")
-        for name in _names(tree.get(path)):
+        names = _names(tree.get(path))
+        if len(set(names)) < len(names):
+            faults.append(tree.fault(path, "names a NIC twice", "each NIC once"))
+        for name in names:
             if hardware is not None and name not in hardware.nics:
                 faults.append(_unknown(tree, path, name, hardware.nics, "physical NIC"))
             elif owners.setdefault(name, switch) != switch:
@@ -60,20 +65,21 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
         path = ("traffic", flow, "to")
         names = _names(tree.get(path))
         faults += [_unknown(tree, path, name, groups, "group of VMs") for name in names if name not in groups]
-        if tree.get(("traffic", flow, "kind")) == "work":
+        if len(set(names)) < len(names):
+            faults.append(tree.fault(path, "names a group twice", "each group once"))
+        kind = tree.get(("traffic", flow, "kind"))
+        if kind == "work":
             faults += [
                 tree.fault(path, f"{name} has work from {workers[name]} already", "groups without work")
-                for name in names
+                for name in dict.fromkeys(names)
                 if name in workers
             ]
             workers.update(dict.fromkeys(names, flow))
-            continue
-        homes = {home for name in names for home in _names(tree.get(("vms", name, "networks")))}
-        if len(homes) > 1:
-            message = f"has receivers on {' and '.join(sorted(homes))}"
-            faults.append(tree.fault(path, message, "groups on one virtual switch"))
-        if len(set(names)) < len(names):
-            faults.append(tree.fault(path, "names a group twice", "each group once"))
+        elif kind == "multicast":
+            homes = {home for name in names for home in _names(tree.get(("vms", name, "networks")))[:1]}
+            if len(homes) > 1:
+                message = f"has receivers on {' and '.join(sorted(homes))}"
+                faults.append(tree.fault(path, message, "groups whose first vNIC is on one virtual switch"))
     return faults
 
 
@@ -90,33 +96,9 @@ def server_faults(tree: Tree, hardware: HardwareSpec, platform: PlatformSpec | N
         if nic.node >= hardware.cpu.sockets:
             allowed = f"a NUMA node 0..{hardware.cpu.sockets - 1}: one for each socket"
             faults.append(tree.fault(("nics", name, "node"), "is not a node of this server", allowed))
+        if platform is not None and nic.driver not in platform.drivers:
+            faults.append(_unknown(tree, ("nics", name, "driver"), nic.driver, platform.drivers, "driver"))
     family = hardware.cpu.family
     if platform is not None and family not in platform.costs.generations:
         faults.append(_unknown(tree, ("cpu", "family"), family, platform.costs.generations, "processor family"))
-    return faults
-
-
-def line_rate_faults(
-    tree: Tree, file: PointFile, hardware: HardwareSpec, traffic: Mapping[str, TrafficSpec]
-) -> list[Fault]:
-    """Streams that do not fit on their wire, packet by packet or all together. Replayed instants are taken as they are."""
-    faults: list[Fault] = []
-    load: dict[str, float] = {}
-    for name, flow in traffic.items():
-        path: KeyPath = ("traffic", name)
-        if not isinstance(flow, MulticastSpec):
-            continue
-        if flow.packet_size + UDP_HEADERS > MTU:
-            allowed = f"at most {MTU - UDP_HEADERS} B: one frame at an MTU of {MTU}"
-            faults.append(tree.fault((*path, "packet_size"), "does not fit in a frame", allowed))
-            continue
-        switch = file.vms[flow.to[0]].networks[0]
-        nic = file.network[switch].uplinks[0]
-        line_rate = hardware.nics[nic].line_rate
-        frame_bits = 8 * datagram_on_wire(flow.packet_size)
-        room = line_rate - load.get(nic, 0.0)
-        load[nic] = load.get(nic, 0.0) + (flow.rate or 0.0) * frame_bits
-        if load[nic] >= line_rate:
-            allowed = f"below {max(room, 0.0) / frame_bits:.0f} pps, which is what {nic} has left at {frame_bits // 8} B a frame"
-            faults.append(tree.fault((*path, "rate"), "is more than the wire carries", allowed))
     return faults

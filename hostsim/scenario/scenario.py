@@ -85,6 +85,9 @@ def resolve_at(
 ) -> Resolution:
     """One point with its faults; values that are not among an axis' own are said to stand at ``place``."""
     changes: list[Change] = []
+    faults = [fault for name, axis in axes.items() if (fault := axis.fault(name, values[name], place)) is not None]
+    if faults:
+        return Resolution(None, tuple(faults), ())
     for name, axis in axes.items():
         changes += axis.changes(values[name], place)
     return resolver.resolve(changes, length_ps)

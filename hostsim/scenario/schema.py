@@ -23,7 +23,19 @@ _ASSUMED = {
     "required": ["value", "assumed", "range"],
     "additionalProperties": False,
 }
-_INPUTS = ("VmGroupPart", "MulticastPart", "WorkPart", "ArrivalsPart", "RunPart", "QuickPart")
+_INPUTS = (
+    "VmGroupPart",
+    "NicOptions",
+    "VSwitchSpec",
+    "MulticastPart",
+    "WorkPart",
+    "TcpStreamSpec",
+    "HttpSpec",
+    "ServiceSpec",
+    "ArrivalsPart",
+    "RunPart",
+    "QuickPart",
+)
 """Parts of the file whose values may be written as assumptions."""
 
 

@@ -11,6 +11,7 @@ from hostsim.scenario.part import Part
 from hostsim.scenario.resolve import Resolver
 from hostsim.scenario.tree import Assumption, Tree, dotted
 from hostsim.scenario.yaml import KeyPath
+from hostsim.spec.in_force import vmx_table
 from hostsim.spec.settings import PlatformSpec, SettingSpec
 
 __all__ = ["Setting", "settings_in_force"]
@@ -96,6 +97,7 @@ def _defaults(platform: PlatformSpec, groups: Mapping[str, Any]) -> Iterator[tup
     for section in ("advanced", "kernel"):
         for name, setting in getattr(platform, section).items():
             yield f"host.{section}.{name}", setting
-    for group in groups:
-        for name, setting in platform.vmx.items():
-            yield f"vms.{group}.vmx.{name.replace('ethernetX.', 'ethernet0.')}", setting
+    for group, part in groups.items():
+        networks = part.get("networks")
+        for name, setting in vmx_table(platform, len(networks) if isinstance(networks, tuple) else 1).items():
+            yield f"vms.{group}.vmx.{name}", setting

@@ -96,16 +96,35 @@ class CostModel(Spec):
     """Conversion of one frame between the structures of a Linux driver and the VMkernel's."""
     switch_forward: Cost
     """Port look-up and forwarding of one packet in the virtual switch."""
+    sw_lro: Cost
+    """Software LRO looks at one frame and joins it to those before it of the same connection."""
+    vxlan_decap: Cost
+    """One VXLAN frame taken out of its outer headers."""
     replicate_clone: Cost
     """One further copy of a multicast packet: clone of its descriptor and of its bookkeeping."""
     vnic_deliver: Cost
-    """One packet put on a vNIC's receive ring: descriptor, mapping of guest memory, completion."""
+    """One packet put on a vNIC's receive ring: mapping of guest memory, completion."""
+    shared_lines: Cost
+    """Cache lines of one frame that NIC, VMkernel and guest write in turn: descriptors, completions, headers."""
     copy_per_byte: Cost
     """One byte copied into guest memory, the source in the last-level cache."""
     copy_uncached: Factor
     """Factor on ``copy_per_byte`` on processors without DDIO."""
     split_enqueue: Cost
     """One packet queued to a vNIC's own receive context."""
+    remote_memory: Factor
+    """What a byte copied, or a line shared, costs when its other end is on another NUMA node, the same node being 1."""
+    # --- transmit path
+    vmk_call: Cost
+    """A guest's call into the VMkernel that wakes a sleeping transmit context: exit, wake-up, entry."""
+    networld_tx: Cost
+    """One packet taken off a vNIC's transmit ring: descriptor, mapping of guest memory, completion."""
+    driver_tx: Cost
+    """The NIC driver puts one packet on its ring and frees it when it is sent."""
+    segment_software: Cost
+    """One frame cut off a large TCP packet by the VMkernel, where the NIC cannot."""
+    vxlan_encap: Cost
+    """One packet put into VXLAN headers: look-up of the tunnel's end, headers."""
     # --- vCPU and guest
     vcpu_wake: Cost
     """A halted vCPU resumes: return from the halt, exit and entry, guest's own wake-up."""
@@ -113,8 +132,16 @@ class CostModel(Spec):
     """An interrupt taken by a running guest: exit, injection, entry, handler."""
     guest_rx_packet: Cost
     """Guest network stack, one packet received, socket look-up included."""
+    guest_tx_packet: Cost
+    """Guest network stack, one packet of data sent: stack, driver, clean-up when it is gone."""
+    guest_ack: Cost
+    """Guest network stack, one acknowledgement made and sent."""
+    guest_ipi: Cost
+    """A guest's interrupt from one of its vCPUs to another that is halted: exit on the sender's side."""
     guest_copy_per_byte: Cost
-    """One byte copied from the stack to the application."""
+    """One byte copied between the stack and the application."""
+    guest_copy_memory: Factor
+    """Share of ``guest_copy_per_byte`` spent waiting for memory: what gets dearer when the data was put there from another node."""
     guest_timer_tick: Cost
     """Timer tick and housekeeping of an idle guest, each ``timer_period`` of the guest; never merged with another."""
     # --- processor generations

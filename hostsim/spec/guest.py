@@ -18,6 +18,12 @@ class ApplicationCosts(Spec):
 
     udp_sink: Cost
     """One datagram taken by a process that waits in ``recv``: its wake-up, the system call and what it does with it."""
+    tcp_sink: Cost
+    """One packet's data taken from a TCP socket by a process that throws it away (netperf): its share of a ``recv``."""
+    tcp_source: Cost
+    """One write to a TCP socket by a process that has always more (netperf)."""
+    http_server: Cost
+    """One request served: parsed, file looked up, answer begun."""
 
 
 class GuestSpec(Spec):
@@ -29,6 +35,14 @@ class GuestSpec(Spec):
     """Packets one poll of the receive ring may take before others get their turn."""
     rx_ring: Annotated[int, Field(ge=32, le=4096)]
     """Receive descriptors that the vNIC driver asks for by default."""
+    tx_ring: Annotated[int, Field(ge=32, le=4096)]
+    """Transmit descriptors that the vNIC driver asks for by default."""
+    ack_every: Annotated[int, Field(ge=1, le=64)]
+    """TCP packets that the guest sees from one acknowledgement to the next."""
+    initial_window: Annotated[int, Field(ge=1, le=64)]
+    """Segments that a new connection may have in flight."""
+    tso_divisor: Annotated[int, Field(ge=1, le=64)]
+    """A packet for TSO is at most the congestion window over this (Linux ``tcp_tso_win_divisor``)."""
     socket_buffer: Size
     """Receive buffer of a datagram socket (``rmem_default``)."""
     socket_overhead: Size

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -14,10 +14,11 @@ from hostsim.spec.base import Spec
 from hostsim.spec.costs import CostModel
 from hostsim.spec.cpu import CpuSpec
 from hostsim.spec.guest import GuestSpec
+from hostsim.spec.name import SwitchNames
 from hostsim.spec.network import VSwitchSpec
-from hostsim.spec.nic import NicSpec
+from hostsim.spec.nic import NicOptions, NicSpec
 from hostsim.spec.quantity import Duration
-from hostsim.spec.settings import HostSettings, VmSettings
+from hostsim.spec.settings import HostSettings, NetQueueSpec, VmSettings
 from hostsim.spec.workload import TrafficSpec
 
 __all__ = ["HardwareSpec", "PointSpec", "VmGroupSpec"]
@@ -40,8 +41,9 @@ class VmGroupSpec(Spec):
     count: Annotated[int, Field(ge=0, le=4096)]
     guest: GuestSpec
     settings: VmSettings
-    network: str
-    """Name of the virtual switch that its vNIC is connected to."""
+    vcpus: Annotated[int, Field(ge=1, le=64)]
+    networks: SwitchNames
+    """Name of the virtual switch that each vNIC is connected to."""
 
 
 class PointSpec(Spec):
@@ -50,6 +52,11 @@ class PointSpec(Spec):
     hardware: HardwareSpec
     costs: CostModel
     settings: HostSettings
+    nics: dict[str, NicOptions]
+    """Driver options of each physical NIC."""
+    drivers: dict[str, Literal["vmklinux", "native"]]
+    """Kind of each driver on this platform."""
+    netqueue: NetQueueSpec
     vswitches: dict[str, VSwitchSpec]
     vms: tuple[VmGroupSpec, ...]
     """In the order of the scenario: the first VM of the first group is VM 0."""

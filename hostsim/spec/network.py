@@ -7,8 +7,19 @@ from typing import Annotated
 from pydantic import Field
 
 from hostsim.spec.base import Spec
+from hostsim.spec.name import UplinkNames
 
-__all__ = ["ETHERNET_OVERHEAD", "LEAST_PAYLOAD", "MTU", "UDP_HEADERS", "VSwitchSpec", "datagram_on_wire"]
+__all__ = [
+    "ETHERNET_OVERHEAD",
+    "LEAST_PAYLOAD",
+    "TCP_HEADERS",
+    "UDP_HEADERS",
+    "VXLAN_HEADERS",
+    "VSwitchSpec",
+    "datagram_on_wire",
+    "packet_on_wire",
+    "segment_size",
+]
 
 UDP_HEADERS = 28
 """Bytes of the IPv4 and UDP headers of a datagram."""
@@ -16,17 +27,34 @@ ETHERNET_OVERHEAD = 38
 """Bytes on the wire around the payload of a frame: header 14, check sequence 4, preamble 8, gap 12."""
 LEAST_PAYLOAD = 46
 """Bytes that an Ethernet frame carries at least."""
-MTU = 1500
-"""Bytes that a frame carries at most."""
+TCP_HEADERS = 52
+"""Bytes of the IPv4 and TCP headers of a segment, timestamps included (RFC 7323)."""
+VXLAN_HEADERS = 50
+"""Bytes that VXLAN puts around an Ethernet frame without its check sequence: Ethernet 14, IPv4 20, UDP 8, VXLAN 8 (RFC 7348)."""
 
 
 def datagram_on_wire(octets: int) -> int:
     """Bytes on the wire of a datagram with ``octets`` bytes of data, in one frame."""
-    return max(octets + UDP_HEADERS, LEAST_PAYLOAD) + ETHERNET_OVERHEAD
+    return packet_on_wire(octets + UDP_HEADERS)
+
+
+def packet_on_wire(octets: int, *, vxlan: bool = False) -> int:
+    """Bytes on the wire of an IP packet of ``octets`` bytes, headers included, in one frame; inside VXLAN or not."""
+    return max(octets, LEAST_PAYLOAD) + ETHERNET_OVERHEAD + (VXLAN_HEADERS if vxlan else 0)
+
+
+def segment_size(mtu: int) -> int:
+    """Bytes of data in a full TCP segment."""
+    return mtu - TCP_HEADERS
 
 
 class VSwitchSpec(Spec):
-    """A virtual switch with its uplink."""
+    """A virtual switch with its uplinks."""
 
-    uplinks: Annotated[tuple[str, ...], Field(min_length=1, max_length=1)]
-    """Name of the physical NIC (``vmnic0``) that connects the switch."""
+    uplinks: UplinkNames
+    """Names of the physical NICs (``vmnic0``) that connect the switch. With several, each virtual port has one of them, dealt in the order of the
+    ports (teaming by originating port id)."""
+    mtu: Annotated[int, Field(ge=1280, le=9000)] = 1500
+    """Bytes of an IP packet of its guests at most; frames on the wire are larger by the headers of VXLAN."""
+    vxlan: bool = False
+    """True where the switch puts the frames of its guests into VXLAN (RFC 7348)."""

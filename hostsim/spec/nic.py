@@ -9,7 +9,26 @@ from pydantic import Field
 from hostsim.spec.base import Spec
 from hostsim.spec.quantity import Bandwidth, Duration
 
-__all__ = ["NicSpec"]
+__all__ = ["NicOptions", "NicSpec", "PcieSpec"]
+
+_LANE_RATE = {1: 2.5e9 * 0.8, 2: 5e9 * 0.8, 3: 8e9 * 128 / 130, 4: 16e9 * 128 / 130}
+"""Bits a second of a lane after its line code, by generation of PCI Express (Base Specification 1.1 to 4.0)."""
+_PAYLOAD_SHARE = 256 / (256 + 24)
+"""Data in a memory write of 256 B: header, sequence number, checks and framing take 24 B (PCI Express Base Specification)."""
+
+
+class PcieSpec(Spec):
+    """The slot of an adapter."""
+
+    generation: Literal[1, 2, 3, 4]
+    """Generation of PCI Express."""
+    lanes: Literal[1, 4, 8, 16]
+    """Lanes in use."""
+
+    @property
+    def bandwidth(self) -> float:
+        """Bits of data a second, each way."""
+        return _LANE_RATE[self.generation] * self.lanes * _PAYLOAD_SHARE
 
 
 class NicSpec(Spec):
@@ -23,7 +42,44 @@ class NicSpec(Spec):
     """NUMA node whose I/O hub the NIC sits behind."""
     rx_ring: Annotated[int, Field(ge=1, le=65536)]
     """Receive descriptors of a queue; packets that find none are dropped at no cost to the host."""
-    driver: Literal["vmklinux", "native"]
-    """``vmklinux`` converts each packet from the Linux driver's structures; ``native`` does not."""
+    driver: str
+    """Name of the driver, one of the platform's ``drivers``: the platform's version decides of what kind it is."""
     interrupt_interval: Duration
     """Interrupt moderation: least time between two interrupts of a queue."""
+    rx_queues: Annotated[int, Field(ge=1, le=64)] = 1
+    """Receive queues that the host may use, the default queue included."""
+    tx_queue: Annotated[int, Field(ge=64, le=65536)] = 4096
+    """Packets that wait for the wire, in descriptors of the NIC and in the host's queue before them."""
+    rss: bool = False
+    """True where the NIC spreads the packets of a queue over several rings by the Toeplitz hash of addresses and ports."""
+    tso: bool = True
+    """True where the NIC cuts large TCP packets into frames."""
+    lro: bool = False
+    """True where the NIC joins frames of a connection before the host sees them."""
+    vxlan_tso: bool = False
+    """True where the NIC can cut large TCP packets inside VXLAN."""
+    pcie: PcieSpec | None = None
+    """Slot of the adapter; nothing where it never limits."""
+    ports_on_adapter: Annotated[int, Field(ge=1, le=8)] = 1
+    """Ports that share the slot."""
+
+    @property
+    def rate(self) -> float:
+        """Bits a second that reach the host: the wire's, or the port's share of the bus where that is less.
+
+        Pause frames (IEEE 802.3x) make the sender as slow as the bus.
+        """
+        if self.pcie is None:
+            return self.line_rate
+        return min(self.line_rate, self.pcie.bandwidth / self.ports_on_adapter)
+
+
+class NicOptions(Spec):
+    """Options of a NIC's driver, as a module is loaded with them."""
+
+    rss_rings: Annotated[int, Field(ge=1, le=16)] = 1
+    """Rings of a queue whose vNIC asks for RSS (``num_rings_per_rss_queue``); 1 is off."""
+    drss: Annotated[int, Field(ge=1, le=16)] = 1
+    """Rings of the default queue (``DRSS``); 1 is off."""
+    interrupt_interval: Duration | None = None
+    """Least time between two interrupts of a queue; the hardware file's where nothing is said."""

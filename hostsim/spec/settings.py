@@ -6,17 +6,24 @@ is listed but has no effect in the model (``modelled: false``) is a warning that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from hostsim.errors import Fault, nearest_name
 from hostsim.spec.base import Spec
 from hostsim.spec.costs import CostModel
-from hostsim.units import MS
+from hostsim.spec.quantity import Duration, Percent
 
-__all__ = ["Coalescing", "HostSettings", "PlatformSpec", "SettingSpec", "VmSettings", "host_settings", "vm_settings"]
+__all__ = [
+    "Coalescing",
+    "FeatureSpec",
+    "HostSettings",
+    "NetQueueSpec",
+    "PlatformSpec",
+    "SettingSpec",
+    "VmSettings",
+    "VnicSettings",
+]
 
 
 class SettingSpec(Spec):
@@ -71,11 +78,41 @@ class SettingSpec(Spec):
         return number
 
 
+class NetQueueSpec(Spec):
+    """When the NetQueue balancer packs vNICs on fewer receive queues, and unpacks them again; nobody published its thresholds."""
+
+    period: Annotated[Duration, Field(gt=0)]
+    """Time between two looks at the queues."""
+    pack_below: Annotated[Percent, Field(gt=0, le=100)]
+    """Share of a PCPU that the receive contexts of the queues left would use at most, for a queue to be given up."""
+    unpack_above: Annotated[Percent, Field(gt=0, le=100)]
+    """Share of a PCPU that the receive context of a queue uses, from which one of its vNICs gets another queue."""
+
+    @model_validator(mode="after")
+    def _apart(self) -> NetQueueSpec:
+        if self.pack_below >= self.unpack_above:
+            raise ValueError("would pack what it has just unpacked|pack_below: a share below unpack_above")
+        return self
+
+
+class FeatureSpec(Spec):
+    """What a version of the hypervisor can do that another cannot."""
+
+    vnic_rss: bool
+    """A vNIC may take from several hardware queues (``ethernetX.pnicFeatures``)."""
+    vxlan: bool
+    """A virtual switch may put frames into VXLAN."""
+
+
 class PlatformSpec(Spec):
     """A version of the hypervisor: its costs, its settings with their defaults."""
 
     platform: str
     """Name of the platform; nothing depends on it."""
+    features: FeatureSpec
+    drivers: dict[str, Literal["vmklinux", "native"]]
+    """Kind of each NIC driver: ``vmklinux`` converts each packet from a Linux driver's structures, ``native`` does not."""
+    netqueue: NetQueueSpec
     costs: CostModel
     advanced: dict[str, SettingSpec]
     """Advanced settings by their dotted names."""
@@ -113,140 +150,55 @@ class HostSettings(Spec):
     """Packets that wait for a vNIC's own receive context (``Net.MaxPortRxQueueLen``)."""
     poll_budget: int
     """Packets a receive context takes in one invocation (``netMaxPktsToProcess``)."""
+    tx_poll_bound: int
+    """Packets a transmit context takes in one poll (``Net.vNicTxPollBound``)."""
+    tx_timeout: int
+    """Longest wait of a packet on a transmit ring before its context is woken, in picoseconds (``Net.CoalesceTxTimeout``)."""
+    tx_depth_cap: int
+    """Most packets that a guest posts without a call (``Net.CoalesceTxQDepthCap``)."""
+    tx_call_rate: int
+    """Calls a second that transmit coalescing lets a vNIC make (``Net.CoalesceRBCRate``, as for receive)."""
+    sw_lro: bool
+    """Software LRO (``Net.Vmxnet3SwLRO``)."""
+    hw_lro: bool
+    """Hardware LRO, where the NIC has it (``Net.Vmxnet3HwLRO``)."""
+    lro_bytes: int
+    """Bytes of a packet that LRO makes at most (``Net.VmxnetLROMaxLength``)."""
+    lro_threshold: int
+    """Frames after which software LRO looks whether it pays (``Net.VmxnetLROThreshold``)."""
+    lro_backoff: int
+    """Such stretches of frames for which it stays off where it does not (``Net.VmxnetLROBackoffPeriod``)."""
+    hw_tso: bool
+    """Segmentation in hardware, where the NIC has it (``Net.UseHwTSO``)."""
+    netqueue: bool
+    """Receive queues besides the default one are used (``netNetqueueEnabled``)."""
+    netqueue_dynamic: bool
+    """The balancer packs and unpacks receive queues (``Net.NetNetqRxDynamicLB``)."""
+    numa_io_threshold: int
+    """Load of the networking contexts, in percent of a core, below which NUMA I/O placement is in force (``Net.NetNetqNumaIOCpuPinThreshold``)."""
+
+
+class VnicSettings(Spec):
+    """Settings of one vNIC of the VMs of a group."""
+
+    split_rx: bool
+    """The vNIC has a receive context of its own (``ethernetX.emuRxMode``)."""
+    rx_ring: Annotated[int, Field(ge=32, le=4096)]
+    """Receive descriptors of each queue."""
+    tx_ring: Annotated[int, Field(ge=32, le=4096)]
+    """Transmit descriptors of each queue."""
+    coalescing: Coalescing
+    rss: bool
+    """The vNIC asks for a queue with RSS (``ethernetX.pnicFeatures``, bit 4) and gets it on this platform."""
+    tx_context: Literal["vm", "vnic", "queue"]
+    """Whose transmit contexts are: the VM's, each vNIC's, each queue's (``ethernetX.ctxPerDev``, ``Net.NetVMTxType``)."""
 
 
 class VmSettings(Spec):
     """``.vmx`` keys in force for the VMs of a group, in the model's units."""
 
     shares: Annotated[int, Field(ge=1)]
-    """CPU shares of the vCPU (``sched.cpu.shares``)."""
-    split_rx: bool
-    """The vNIC has a receive context of its own (``ethernetX.emuRxMode``)."""
-    rx_ring: Annotated[int, Field(ge=32, le=4096)]
-    """Receive descriptors of the vNIC."""
-    coalescing: Coalescing
-
-
-_SHARES = {"low": 500, "normal": 1000, "high": 2000}
-_STATIC_TIMEOUT = 4 * MS
-"""Static coalescing never waits longer (`ethernetX.coalescingParams` as documented)."""
-
-
-def _resolve(
-    table: Mapping[str, SettingSpec], given: Mapping[str, object], path: str, faults: list[Fault], warnings: list[str]
-) -> dict[str, int | str]:
-    values = {name: setting.default for name, setting in table.items()}
-    for name, value in given.items():
-        setting = table.get(name)
-        where = f"{path}.{name}"
-        if setting is None:
-            faults.append(
-                Fault(
-                    "unknown setting",
-                    where,
-                    repr(value),
-                    "a setting the platform lists",
-                    nearest_name(name, list(table)),
-                )
-            )
-            continue
-        try:
-            values[name] = setting.read(value)
-        except ValueError as error:
-            faults.append(Fault(str(error), where, repr(value), setting.allowed()))
-            continue
-        if not setting.modelled and values[name] != setting.default:
-            warnings.append(f"setting not modelled: {name} = {value}")
-    return values
-
-
-def host_settings(
-    platform: PlatformSpec, advanced: Mapping[str, object], kernel: Mapping[str, object], path: str = "host"
-) -> tuple[HostSettings | None, list[Fault], list[str]]:
-    """The settings of a host in force.
-
-    Args:
-        platform: the platform whose defaults apply.
-        advanced: what the scenario sets, by dotted name.
-        kernel: what the scenario sets, by name.
-        path: where these stand in the file, for faults.
-
-    Returns:
-        The settings (None when there are faults), the faults (without line), and warnings.
-    """
-    faults: list[Fault] = []
-    warnings: list[str] = []
-    adv = _resolve(platform.advanced, advanced, f"{path}.advanced", faults, warnings)
-    ker = _resolve(platform.kernel, kernel, f"{path}.kernel", faults, warnings)
-    if faults:
-        return None, faults, warnings
-    settings = HostSettings(
-        quantum=int(adv["Cpu.Quantum"]) * MS,
-        lag_quanta=int(adv["Cpu.BoundLagQuanta"]),
-        numa_rebalance_period=int(adv["Numa.RebalancePeriod"]) * MS,
-        numa_imbalance=int(adv["Numa.MigImbalanceThreshold"]),
-        port_rx_queue=int(adv["Net.MaxPortRxQueueLen"]),
-        poll_budget=int(ker["netMaxPktsToProcess"]),
-    )
-    return settings, faults, warnings
-
-
-def vm_settings(
-    platform: PlatformSpec, advanced: Mapping[str, object], vmx: Mapping[str, object], guest_rx_ring: int, path: str
-) -> tuple[VmSettings | None, list[Fault], list[str]]:
-    """The settings of one group of VMs in force.
-
-    Args:
-        platform: the platform whose defaults apply.
-        advanced: the host's own settings as the scenario gives them: defaults of its vNICs hang on them.
-        vmx: what the scenario sets, by ``.vmx`` key with the vNIC's number (``ethernet0.emuRxMode``).
-        guest_rx_ring: descriptors the guest's driver asks for.
-        path: where the group stands in the file (``vms.receiver``), for faults.
-
-    Returns:
-        The settings (None when there are faults), the faults (without line), and warnings.
-    """
-    faults: list[Fault] = []
-    warnings: list[str] = []
-    table = {name.replace("ethernetX.", "ethernet0."): setting for name, setting in platform.vmx.items()}
-    keys = _resolve(table, vmx, f"{path}.vmx", faults, warnings)
-    host = _resolve(platform.advanced, advanced, "host.advanced", [], [])
-    scheme = str(vmx.get("ethernet0.coalescingScheme", host["Net.CoalesceScheme"]))
-    params = keys["ethernet0.coalescingParams"]
-    rate, depth = int(host["Net.CoalesceRBCRate"]), 64
-    if params != "" and scheme in (table["ethernet0.coalescingScheme"].choices or ()):
-        where = f"{path}.vmx.ethernet0.coalescingParams"
-        low, high = {"rbc": (100, 100_000), "static": (1, 64)}.get(scheme, (0, -1))
-        allowed = f"with {scheme}: an integer {low}..{high}" if low <= high else f"nothing with the scheme {scheme!r}"
-        try:
-            number = int(params)
-        except ValueError:
-            faults.append(Fault("is not an integer", where, repr(params), allowed))
-        else:
-            if not low <= number <= high:
-                faults.append(Fault("is out of range", where, repr(params), allowed))
-            rate, depth = (number, depth) if scheme == "rbc" else (rate, number)
-    shares = str(keys["sched.cpu.shares"])
-    if shares not in _SHARES and not (shares.isdecimal() and 1 <= int(shares) <= 1_000_000):
-        faults.append(
-            Fault(
-                "is not a number of shares",
-                f"{path}.vmx.sched.cpu.shares",
-                repr(shares),
-                "low, normal, high or an integer 1..1000000",
-            )
-        )
-    if faults:
-        return None, faults, warnings
-    return (
-        VmSettings(
-            shares=_SHARES.get(shares) or int(shares),
-            split_rx=str(keys["ethernet0.emuRxMode"]) == "1",
-            rx_ring=guest_rx_ring,
-            coalescing=Coalescing.model_validate(
-                {"scheme": scheme, "rate": rate, "depth": depth, "timeout": _STATIC_TIMEOUT}
-            ),
-        ),
-        faults,
-        warnings,
-    )
+    """CPU shares of each vCPU (``sched.cpu.shares``)."""
+    nodes: tuple[int, ...]
+    """NUMA nodes that the VM may run on (``numa.nodeAffinity``); none given is any."""
+    vnics: tuple[VnicSettings, ...]

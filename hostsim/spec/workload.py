@@ -7,11 +7,19 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from hostsim.spec.base import Spec
+from hostsim.spec.name import Names
 from hostsim.spec.quantity import Duration, Rate, Size
 
-__all__ = ["ArrivalSpec", "MulticastSpec", "Names", "ServiceSpec", "TrafficSpec", "WorkSpec"]
-
-Names = Annotated[tuple[str, ...], Field(min_length=1)]
+__all__ = [
+    "ArrivalSpec",
+    "HttpSpec",
+    "MulticastSpec",
+    "ServiceSpec",
+    "TcpSpec",
+    "TcpStreamSpec",
+    "TrafficSpec",
+    "WorkSpec",
+]
 
 
 class ArrivalSpec(Spec):
@@ -37,13 +45,15 @@ class MulticastSpec(Spec):
     """One sender's stream of datagrams to a multicast group; every VM of ``to`` has joined it."""
 
     kind: Literal["multicast"]
+    """What kind of traffic this is."""
     to: Names
-    """Names of the VM groups that receive; one name may stand without a list."""
+    """Names of the VM groups that receive, each VM through its first vNIC. The stream enters by the first uplink of their switch."""
     packet_size: Size
     """Bytes of data in a datagram."""
     rate: Rate | None = None
     """Datagrams in a second; not with ``process: replay``."""
     arrivals: ArrivalSpec = ArrivalSpec()
+    """How the datagrams are spaced; at a fixed interval where nothing is said."""
 
     @model_validator(mode="after")
     def _rate_or_replay(self) -> MulticastSpec:
@@ -75,12 +85,15 @@ class WorkSpec(Spec):
     """Bursts of CPU that come at a guest: background load, and the queues of theory. No packet is involved."""
 
     kind: Literal["work"]
+    """What kind of traffic this is."""
     to: Names
-    """Names of the VM groups that work; each VM has a stream of its own. One name may stand without a list."""
+    """Names of the VM groups that work; each VM has a stream of its own, on its first vCPU."""
     rate: Rate | None = None
     """Arrivals in a second at each VM; not with ``process: replay``."""
     arrivals: ArrivalSpec = ArrivalSpec()
+    """How the arrivals are spaced; at a fixed interval where nothing is said."""
     service: ServiceSpec
+    """How long a burst lasts."""
     batch: Annotated[int, Field(ge=1, le=4096)] = 1
     """Bursts that come together at each arrival."""
     together: Annotated[int, Field(ge=1, le=4096)] = 1
@@ -95,5 +108,54 @@ class WorkSpec(Spec):
         return self
 
 
-TrafficSpec: TypeAlias = Annotated[MulticastSpec | WorkSpec, Field(discriminator="kind")]
+class TcpSpec(Spec):
+    """What all closed-loop TCP traffic has: connections between each VM of some groups and a peer outside the host."""
+
+    to: Names
+    """Names of the VM groups; each of their VMs has connections of its own."""
+    vnic: Annotated[int, Field(ge=0, le=9)] = 0
+    """Number of the vNIC that the connections go through."""
+    window: Annotated[Size, Field(ge=2048)]
+    """Bytes that a connection may have in flight: the smaller of what the receiver offers and the sender's buffer."""
+    burst: Annotated[int, Field(ge=1, le=64)] = 1
+    """Frames that the peer puts on the wire in one go, before another of its connections gets a turn."""
+    delay: Duration = 0
+    """Time from the end of a frame on the wire to what it makes the peer put on the wire: half of the round trip outside the host, and the peer's own work."""
+    port: Annotated[int, Field(ge=1, le=65535)] = 33000
+    """The peer's port of a VM's first connection; the next connections have the next ports."""
+
+
+class TcpStreamSpec(TcpSpec):
+    """Streams of data that never end (netperf TCP_STREAM)."""
+
+    kind: Literal["tcp_stream"]
+    """What kind of traffic this is."""
+    direction: Literal["receive", "send"]
+    """What the VMs do."""
+    streams: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Connections of each VM."""
+    message_size: Annotated[Size, Field(ge=1)] | None = None
+    """Bytes of each write of the sender. One that is smaller than a segment goes out by itself (``TCP_NODELAY``). Where nothing is said, writes are
+    large enough to fill every segment."""
+
+    @property
+    def connections(self) -> int:
+        """Connections of each VM."""
+        return self.streams
+
+
+class HttpSpec(TcpSpec):
+    """Files fetched from, or posted to, a web server in each VM, one after the other on each connection."""
+
+    kind: Literal["http"]
+    """What kind of traffic this is."""
+    method: Literal["get", "post"]
+    """``get``: the VM sends the file. ``post``: it receives it."""
+    size: Annotated[Size, Field(ge=1)]
+    """Bytes of a file."""
+    connections: Annotated[int, Field(ge=1, le=4096)]
+    """Connections of each VM, kept open."""
+
+
+TrafficSpec: TypeAlias = Annotated[MulticastSpec | WorkSpec | TcpStreamSpec | HttpSpec, Field(discriminator="kind")]
 """Any kind of traffic."""

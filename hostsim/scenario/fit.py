@@ -1,0 +1,130 @@
+"""What must fit: VMs on their host, queues on a NIC, packets in a frame, streams on a wire.
+
+Asked of a point whose parts are sound by themselves and name only what there is (`hostsim.scenario.rules`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from hostsim.errors import Fault
+from hostsim.scenario.document import PointFile
+from hostsim.scenario.tree import Tree
+from hostsim.scenario.yaml import KeyPath
+from hostsim.spec.host import HardwareSpec, VmGroupSpec
+from hostsim.spec.in_force import PNIC_LRO, PNIC_RSS
+from hostsim.spec.network import UDP_HEADERS, packet_on_wire, segment_size
+from hostsim.spec.settings import PlatformSpec
+from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpSpec, TcpStreamSpec, TrafficSpec
+
+__all__ = ["feature_warnings", "nic_faults", "traffic_faults", "vm_faults"]
+
+_LAST_PORT = 65535
+
+
+def nic_faults(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: PlatformSpec) -> Iterator[Fault]:
+    """Driver options that a NIC cannot follow, and switches that the platform does not have."""
+    for name, options in file.host.nics.items():
+        path: KeyPath = ("host", "nics", name)
+        nic = hardware.nics[name]
+        asked = [key for key in ("rss_rings", "drss") if getattr(options, key) > 1]
+        if asked and not nic.rss:
+            yield from (tree.fault((*path, key), f"is more than {name} has: it does no RSS", "1") for key in asked)
+            continue
+        rings = options.drss + (options.rss_rings if options.rss_rings > 1 else 0)
+        if rings > nic.rx_queues:
+            message = f"needs {rings} receive queues, those of rss_rings and of drss together"
+            yield tree.fault((*path, asked[0]), message, f"at most the {nic.rx_queues} that {name} has")
+    for name, switch in file.network.items():
+        if switch.vxlan and not platform.features.vxlan:
+            yield tree.fault(("network", name, "vxlan"), "is not known to this platform", "false")
+
+
+def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec) -> Iterator[Fault]:
+    """VMs that the host has no room for, or whose settings exclude each other."""
+    cpu = hardware.cpu
+    for group in groups:
+        path: KeyPath = ("vms", group.name)
+        if group.vcpus > cpu.pcpus:
+            yield tree.fault((*path, "vcpus"), "is more than the host has PCPUs", f"an integer 1..{cpu.pcpus}")
+        if any(node >= cpu.sockets for node in group.settings.nodes):
+            allowed = f"NUMA nodes 0..{cpu.sockets - 1}: one for each socket"
+            yield tree.fault((*path, "vmx", "numa.nodeAffinity"), "names a node that the host has not", allowed)
+        for number, vnic in enumerate(group.settings.vnics):
+            if vnic.split_rx and vnic.rss and _rings(file, group.networks[number]) > 1:
+                key = f"ethernet{number}.emuRxMode"
+                message = f"goes with one receive queue, and ethernet{number}.pnicFeatures gets several"
+                yield tree.fault((*path, "vmx", key), message, '"0", or no RSS')
+
+
+def traffic_faults(
+    tree: Tree, file: PointFile, hardware: HardwareSpec, traffic: Mapping[str, TrafficSpec]
+) -> Iterator[Fault]:
+    """Packets that do not fit in a frame, connections that cannot be, and streams that do not fit on their wire."""
+    load: dict[str, float] = {}
+    for name, flow in traffic.items():
+        path: KeyPath = ("traffic", name)
+        if isinstance(flow, MulticastSpec):
+            yield from _stream_faults(tree, path, file, hardware, flow, load)
+        elif isinstance(flow, TcpStreamSpec | HttpSpec):
+            yield from _connection_faults(tree, path, file, flow, flow.connections)
+
+
+def _stream_faults(
+    tree: Tree, path: KeyPath, file: PointFile, hardware: HardwareSpec, flow: MulticastSpec, load: dict[str, float]
+) -> Iterator[Fault]:
+    """A stream against its frames and its wire, which carries ``load`` already. Replayed instants are taken as they are."""
+    switch = file.network[file.vms[flow.to[0]].networks[0]]
+    if flow.packet_size + UDP_HEADERS > switch.mtu:
+        allowed = f"at most {switch.mtu - UDP_HEADERS} B: one frame at an MTU of {switch.mtu}"
+        yield tree.fault((*path, "packet_size"), "does not fit in a frame", allowed)
+        return
+    nic = switch.uplinks[0]
+    rate = hardware.nics[nic].rate
+    frame_bits = 8 * packet_on_wire(flow.packet_size + UDP_HEADERS, vxlan=switch.vxlan)
+    room = rate - load.get(nic, 0.0)
+    load[nic] = load.get(nic, 0.0) + (flow.rate or 0.0) * frame_bits
+    if load[nic] >= rate:
+        allowed = (
+            f"below {max(room, 0.0) / frame_bits:.0f} pps, which is what {nic} has left at {frame_bits // 8} B a frame"
+        )
+        yield tree.fault((*path, "rate"), "is more than the wire carries", allowed)
+
+
+def _connection_faults(tree: Tree, path: KeyPath, file: PointFile, flow: TcpSpec, connections: int) -> Iterator[Fault]:
+    """Connections against the vNICs they go through, and the numbers that ports have."""
+    networks = {group: file.vms[group].networks for group in flow.to}
+    least = min(map(len, networks.values()))
+    if flow.vnic >= least:
+        group = next(group for group, names in networks.items() if len(names) == least)
+        allowed = f"an integer 0..{least - 1}" if least > 1 else "0"
+        yield tree.fault((*path, "vnic"), f"is not a vNIC of {group}", allowed, given=str(flow.vnic))
+        return
+    segment = max(segment_size(file.network[names[flow.vnic]].mtu) for names in networks.values())
+    if flow.window < segment:
+        yield tree.fault((*path, "window"), "is smaller than a segment", f"from {segment} B on")
+    if flow.port + connections - 1 > _LAST_PORT:
+        allowed = f"at most {_LAST_PORT + 1 - connections}: {connections} connections have a port each"
+        yield tree.fault((*path, "port"), "leaves too few ports", allowed, given=str(flow.port))
+
+
+def feature_warnings(file: PointFile, platform: PlatformSpec) -> Iterator[str]:
+    """What vNICs ask of physical NICs and do not get."""
+    for name, group in file.vms.items():
+        for number, switch in enumerate(group.networks):
+            key = f"ethernet{number}.pnicFeatures"
+            asked = int(group.vmx.get(key, 0))
+            if asked & PNIC_LRO:
+                yield f"vms.{name}: {key} asks for LRO, which is not modelled: Net.Vmxnet3HwLRO alone decides"
+            if not asked & PNIC_RSS:
+                continue
+            if not platform.features.vnic_rss:
+                yield f"vms.{name}: {key} asks for RSS, but this platform gives a vNIC one receive queue"
+            elif _rings(file, switch) == 1:
+                yield f"vms.{name}: {key} asks for RSS, but no uplink of {switch} has rss_rings above 1"
+
+
+def _rings(file: PointFile, switch: str) -> int:
+    """The most rings that a queue with RSS has on an uplink of a switch."""
+    options = (file.host.nics.get(nic) for nic in file.network[switch].uplinks)
+    return max((entry.rss_rings for entry in options if entry is not None), default=1)

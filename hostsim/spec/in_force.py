@@ -1,0 +1,204 @@
+"""Settings in force: what a platform's defaults and a scenario's own values come to, in the model's units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from hostsim.errors import Fault, nearest_name
+from hostsim.spec.guest import GuestSpec
+from hostsim.spec.settings import Coalescing, HostSettings, PlatformSpec, SettingSpec, VmSettings, VnicSettings
+from hostsim.units import MS, US
+
+__all__ = ["PNIC_LRO", "PNIC_RSS", "Rings", "host_settings", "vm_settings", "vmx_table"]
+
+PNIC_LRO = 1
+"""Bit of ``ethernetX.pnicFeatures`` that asks for a queue with LRO."""
+PNIC_RSS = 4
+"""Bit that asks for a queue with RSS."""
+_CONTEXTS: dict[int, Literal["vm", "vnic", "queue"]] = {1: "vnic", 2: "vm", 3: "queue"}
+_SHARES = {"low": 500, "normal": 1000, "high": 2000}
+_STATIC_TIMEOUT = 4 * MS
+"""Static coalescing never waits longer (`ethernetX.coalescingParams` as documented)."""
+
+
+def _resolve(
+    table: Mapping[str, SettingSpec], given: Mapping[str, object], path: str, faults: list[Fault], warnings: list[str]
+) -> dict[str, int | str]:
+    values = {name: setting.default for name, setting in table.items()}
+    for name, value in given.items():
+        setting = table.get(name)
+        where = f"{path}.{name}"
+        if setting is None:
+            faults.append(
+                Fault(
+                    "unknown setting",
+                    where,
+                    repr(value),
+                    "a setting the platform lists",
+                    nearest_name(name, list(table)),
+                )
+            )
+            continue
+        try:
+            values[name] = setting.read(value)
+        except ValueError as error:
+            faults.append(Fault(str(error), where, repr(value), setting.allowed()))
+            continue
+        if not setting.modelled and values[name] != setting.default:
+            warnings.append(f"setting not modelled: {name} = {value}")
+    return values
+
+
+def host_settings(
+    platform: PlatformSpec, advanced: Mapping[str, object], kernel: Mapping[str, object], path: str = "host"
+) -> tuple[HostSettings | None, list[Fault], list[str]]:
+    """The settings of a host in force.
+
+    Args:
+        platform: the platform whose defaults apply.
+        advanced: what the scenario sets, by dotted name.
+        kernel: what the scenario sets, by name.
+        path: where these stand in the file, for faults.
+
+    Returns:
+        The settings (None when there are faults), the faults (without line), and warnings.
+    """
+    faults: list[Fault] = []
+    warnings: list[str] = []
+    adv = _resolve(platform.advanced, advanced, f"{path}.advanced", faults, warnings)
+    ker = _resolve(platform.kernel, kernel, f"{path}.kernel", faults, warnings)
+    if faults:
+        return None, faults, warnings
+    settings = HostSettings(
+        quantum=int(adv["Cpu.Quantum"]) * MS,
+        lag_quanta=int(adv["Cpu.BoundLagQuanta"]),
+        numa_rebalance_period=int(adv["Numa.RebalancePeriod"]) * MS,
+        numa_imbalance=int(adv["Numa.MigImbalanceThreshold"]),
+        port_rx_queue=int(adv["Net.MaxPortRxQueueLen"]),
+        poll_budget=int(ker["netMaxPktsToProcess"]),
+        tx_poll_bound=int(adv["Net.vNicTxPollBound"]),
+        tx_timeout=int(adv["Net.CoalesceTxTimeout"]) * US,
+        tx_depth_cap=int(adv["Net.CoalesceTxQDepthCap"]),
+        tx_call_rate=int(adv["Net.CoalesceRBCRate"]),
+        sw_lro=adv["Net.Vmxnet3SwLRO"] == 1,
+        hw_lro=adv["Net.Vmxnet3HwLRO"] == 1,
+        lro_bytes=int(adv["Net.VmxnetLROMaxLength"]),
+        lro_threshold=int(adv["Net.VmxnetLROThreshold"]),
+        lro_backoff=int(adv["Net.VmxnetLROBackoffPeriod"]),
+        hw_tso=adv["Net.UseHwTSO"] == 1,
+        netqueue=ker["netNetqueueEnabled"] == "TRUE",
+        netqueue_dynamic=adv["Net.NetNetqRxDynamicLB"] == 1,
+        numa_io_threshold=int(adv["Net.NetNetqNumaIOCpuPinThreshold"]),
+    )
+    return settings, faults, warnings
+
+
+@dataclass(frozen=True, slots=True)
+class Rings:
+    """Descriptors of a vNIC where a scenario sets them; None leaves them to the guest's driver."""
+
+    rx: int | None = None
+    tx: int | None = None
+
+
+def vmx_table(platform: PlatformSpec, vnics: int) -> dict[str, SettingSpec]:
+    """The ``.vmx`` keys of a VM, those of ``ethernetX.`` once for each of its vNICs."""
+    table: dict[str, SettingSpec] = {}
+    for name, setting in platform.vmx.items():
+        if name.startswith("ethernetX."):
+            table.update({name.replace("X", str(number), 1): setting for number in range(vnics)})
+        else:
+            table[name] = setting
+    return table
+
+
+def vm_settings(
+    platform: PlatformSpec,
+    advanced: Mapping[str, object],
+    vmx: Mapping[str, object],
+    guest: GuestSpec,
+    vnics: int,
+    path: str,
+    rings: Rings = Rings(),
+) -> tuple[VmSettings | None, list[Fault], list[str]]:
+    """The settings of one group of VMs in force.
+
+    Args:
+        platform: the platform whose defaults apply.
+        advanced: the host's own settings as the scenario gives them: defaults of its vNICs hang on them.
+        vmx: what the scenario sets, by ``.vmx`` key with the vNIC's number (``ethernet0.emuRxMode``).
+        guest: what its drivers ask for.
+        vnics: number of vNICs.
+        path: where the group stands in the file (``vms.receiver``), for faults.
+        rings: descriptors that the scenario sets.
+
+    Returns:
+        The settings (None when there are faults), the faults (without line), and warnings.
+    """
+    faults: list[Fault] = []
+    warnings: list[str] = []
+    keys = _resolve(vmx_table(platform, vnics), vmx, f"{path}.vmx", faults, warnings)
+    host = _resolve(platform.advanced, advanced, "host.advanced", [], [])
+    made = [_vnic(platform, host, vmx, keys, guest, rings, number, f"{path}.vmx", faults) for number in range(vnics)]
+    shares = str(keys["sched.cpu.shares"])
+    if shares not in _SHARES and not (shares.isdecimal() and 1 <= int(shares) <= 1_000_000):
+        allowed = "low, normal, high or an integer 1..1000000"
+        faults.append(Fault("is not a number of shares", f"{path}.vmx.sched.cpu.shares", repr(shares), allowed))
+    nodes = [text.strip() for text in str(keys["numa.nodeAffinity"]).split(",") if text.strip()]
+    if not all(text.isdecimal() for text in nodes):
+        where, given = f"{path}.vmx.numa.nodeAffinity", repr(keys["numa.nodeAffinity"])
+        faults.append(Fault("is not a list of nodes", where, given, "numbers of NUMA nodes with commas between"))
+    if faults:
+        return None, faults, warnings
+    settings = VmSettings(
+        shares=_SHARES.get(shares) or int(shares),
+        nodes=tuple(sorted({int(text) for text in nodes})),
+        vnics=tuple(vnic for vnic in made if vnic is not None),
+    )
+    return settings, faults, warnings
+
+
+def _vnic(
+    platform: PlatformSpec,
+    host: Mapping[str, int | str],
+    vmx: Mapping[str, object],
+    keys: Mapping[str, int | str],
+    guest: GuestSpec,
+    rings: Rings,
+    number: int,
+    path: str,
+    faults: list[Fault],
+) -> VnicSettings | None:
+    """The settings of one vNIC."""
+    name = f"ethernet{number}"
+    scheme = str(vmx.get(f"{name}.coalescingScheme", host["Net.CoalesceScheme"]))
+    params = keys[f"{name}.coalescingParams"]
+    rate, depth = int(host["Net.CoalesceRBCRate"]), 64
+    if params != "" and scheme in (platform.vmx["ethernetX.coalescingScheme"].choices or ()):
+        where = f"{path}.{name}.coalescingParams"
+        low, high = {"rbc": (100, 100_000), "static": (1, 64)}.get(scheme, (0, -1))
+        allowed = f"with {scheme}: an integer {low}..{high}" if low <= high else f"nothing with the scheme {scheme!r}"
+        try:
+            value = int(params)
+        except ValueError:
+            faults.append(Fault("is not an integer", where, repr(params), allowed))
+        else:
+            if not low <= value <= high:
+                faults.append(Fault("is out of range", where, repr(params), allowed))
+            rate, depth = (value, depth) if scheme == "rbc" else (rate, value)
+    if faults:
+        return None
+    asked = f"{name}.ctxPerDev"  # 1, 2 and 3 mean the same there and in Net.NetVMTxType
+    context = int(keys[asked] if asked in vmx else host["Net.NetVMTxType"])
+    return VnicSettings(
+        split_rx=str(keys[f"{name}.emuRxMode"]) == "1",
+        rx_ring=rings.rx or guest.rx_ring,
+        tx_ring=rings.tx or guest.tx_ring,
+        coalescing=Coalescing.model_validate(
+            {"scheme": scheme, "rate": rate, "depth": depth, "timeout": _STATIC_TIMEOUT}
+        ),
+        rss=bool(int(keys[f"{name}.pnicFeatures"]) & PNIC_RSS) and platform.features.vnic_rss,
+        tx_context=_CONTEXTS[context],
+    )
