@@ -45,7 +45,7 @@ class Node:
         """Let a world wait at a PCPU of this node."""
         if world.state is not _READY:
             world.state = _READY
-            world.ready_since = now
+            world.stalled_since = now
         if world.system:
             pcpu.systems.append(world)
         else:
