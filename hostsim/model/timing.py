@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from hostsim.spec.costs import CostModel
 from hostsim.spec.cpu import CpuSpec
 
@@ -27,6 +29,7 @@ class Timing:
         "poll_wake",
         "preemption",
         "rx_packet",
+        "smt_throughput",
         "split_enqueue",
         "vcpu_lead",
         "vcpu_wake",
@@ -41,6 +44,7 @@ class Timing:
         self.halt_exit = costs.halt_exit.ps(hertz)
         self.preemption = costs.preemption.ps(hertz)
         self.vcpu_lead = costs.vcpu_preemption_lead.ps(hertz)
+        self.smt_throughput = Fraction(costs.smt_throughput.value).limit_denominator(1000)
         self.poll_wake = costs.interrupt.ps(hertz) + costs.poll_entry.ps(hertz)
         self.rx_packet = {
             driver: costs.driver_rx.ps(hertz) + costs.switch_forward.ps(hertz) + conversion

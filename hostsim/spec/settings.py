@@ -14,7 +14,7 @@ from pydantic import Field
 from hostsim.errors import Fault, nearest_name
 from hostsim.spec.base import Spec
 from hostsim.spec.costs import CostModel
-from hostsim.units import MS
+from hostsim.units import MS, US
 
 __all__ = ["Coalescing", "HostSettings", "PlatformSpec", "SettingSpec", "VmSettings", "host_settings", "vm_settings"]
 
@@ -105,6 +105,12 @@ class HostSettings(Spec):
     """Longest stay of a world on a PCPU while others wait, in picoseconds (``Cpu.Quantum``)."""
     lag_quanta: int
     """Quanta of entitlement that a sleeping world may save up (``Cpu.BoundLagQuanta``)."""
+    costop_threshold: int
+    """Lead over the slowest sibling from which a vCPU is co-stopped, in picoseconds (``Cpu.CoschedCostopThreshold``)."""
+    costart_threshold: int
+    """Lead at which a co-stopped vCPU may start again, in picoseconds (``Cpu.CoschedCostartThreshold``)."""
+    cosched_period: int
+    """Picoseconds between two looks at the vCPUs of an SMP VM (``Cpu.CoschedPollUsec``)."""
     numa_rebalance_period: int
     """Picoseconds between two checks of the NUMA balancer (``Numa.RebalancePeriod``)."""
     numa_imbalance: int
@@ -183,6 +189,9 @@ def host_settings(
     settings = HostSettings(
         quantum=int(adv["Cpu.Quantum"]) * MS,
         lag_quanta=int(adv["Cpu.BoundLagQuanta"]),
+        costop_threshold=int(adv["Cpu.CoschedCostopThreshold"]) * US,
+        costart_threshold=int(adv["Cpu.CoschedCostartThreshold"]) * US,
+        cosched_period=int(adv["Cpu.CoschedPollUsec"]) * US,
         numa_rebalance_period=int(adv["Numa.RebalancePeriod"]) * MS,
         numa_imbalance=int(adv["Numa.MigImbalanceThreshold"]),
         port_rx_queue=int(adv["Net.MaxPortRxQueueLen"]),

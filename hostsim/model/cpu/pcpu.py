@@ -8,6 +8,7 @@ PCPU has turned to another alarm.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,8 @@ class Pcpu:
     )  # fmt: skip
 
     def __init__(self, clock: Clock, index: int, node: Node, timing: Timing, quantum: int) -> None:
-        self._clock, self._at, self._quantum = clock, clock.at, quantum
+        self._clock, self._quantum = clock, quantum
+        self._at: Callable[[Alarm, int], None] = clock.at
         self._halt_exit, self._preemption = timing.halt_exit, timing.preemption
         self._switch_same = timing.context_switch + timing.cache_refill_same
         self._switch_migrated = timing.context_switch + timing.cache_refill_migrated
