@@ -10,8 +10,10 @@ no level is cumulative):
 ``pcpu.preemptions``               running worlds cut short
 ``KIND.used_ps``                   time charged to worlds; KIND is ``vcpu``, ``netpoll``, ``splitrx``, ``networld``
 ``KIND.ready_ps``                  time worlds waited for a PCPU
+``KIND.costop_ps``                 time vCPUs were held back for their siblings
 ``KIND.dispatches``                times a world of the kind got a PCPU
 ``KIND.node``                      a level: NUMA node that is its home
+``numa_io.in_force_ps``            time NUMA-aware I/O placement was in force
 ``guest.interrupts``               virtual interrupts taken by a vCPU
 ``guest.came``                     frames for the processes of a vCPU that went through the stack
 ``guest.socket_dropped``           of these, dropped at the full socket buffer
@@ -255,6 +257,20 @@ _ENTRIES = (
         "Mean %RDY of the vCPUs: time runnable and without a PCPU.",
         "instant",
         _busy("vcpu.ready_ps"),
+    ),
+    Metric(
+        "guest_costop",
+        "% of a vCPU",
+        "Mean %CSTP of the vCPUs: time held back so that their siblings catch up.",
+        "instant",
+        _busy("vcpu.costop_ps"),
+    ),
+    Metric(
+        "numa_io",
+        "% of the window",
+        "Share of the time in which NUMA-aware I/O placement was in force.",
+        "instant",
+        _busy("numa_io.in_force_ps"),
     ),
     Metric(
         "netpoll_cpu",

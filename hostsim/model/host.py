@@ -10,7 +10,7 @@ from hostsim.engine.streams import Streams
 from hostsim.errors import WiringError
 from hostsim.model.connect import connect
 from hostsim.model.cpu.pcpu import Pcpu
-from hostsim.model.cpu.scheduler import Node, Scheduler
+from hostsim.model.cpu.scheduler import Node, Scheduler, Unit
 from hostsim.model.cpu.world import World
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.net.link import Link
@@ -21,11 +21,12 @@ from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import Port, SplitRx, VSwitch
 from hostsim.model.net.wire import Wire
+from hostsim.model.placement import NumaIo
 from hostsim.model.timing import Timing
 from hostsim.model.traffic.flow import Flow
 from hostsim.model.watch import watch
 from hostsim.policy.aggregation import Backoff
-from hostsim.policy.scheduling import home_node
+from hostsim.policy.scheduling import home_nodes
 from hostsim.spec.host import PointSpec, VmGroupSpec
 from hostsim.spec.nic import NicOptions, NicSpec
 from hostsim.spec.settings import VnicSettings
@@ -63,6 +64,26 @@ class VirtualMachine:
     vnics: list[VirtualNic] = field(default_factory=list)
     worlds: list[World] = field(default_factory=list)
     """Its NetWorlds and split-receive contexts."""
+    units: list[Unit] = field(default_factory=list)
+    """What of it has a home together: all of it, or a block of a wide one."""
+
+    @property
+    def is_bound(self) -> bool:
+        """Its nodes are set, so that nothing moves it."""
+        return bool(self.group.settings.nodes)
+
+    def used(self) -> int:
+        """Time charged to its worlds, in picoseconds."""
+        return sum(world.used for world in (*self.vcpus, *self.worlds))
+
+    def frames(self) -> int:
+        """Packets through its vNICs."""
+        received = sum(port.vnic.frames for vnic in self.vnics for port in vnic.ports)
+        return received + sum(queue.ring.taken for vnic in self.vnics for queue in vnic.transmits)
+
+    def near(self, node: Node) -> bool:
+        """One of its uplinks is behind this node."""
+        return any(vnic.nic.node is node for vnic in self.vnics)
 
 
 class Host:
@@ -79,15 +100,18 @@ class Host:
         switches: virtual switches by name.
         vms: in order of power-on.
         flows: what comes at it, in the order of the scenario.
+        numa_io: placement of VMs next to their NICs.
         probe: its counters in time slices.
     """
+
+    numa_io: NumaIo
 
     def __init__(self, spec: PointSpec) -> None:
         self.spec = spec
         self.clock = Clock()
         cpu = spec.hardware.cpu
         self.timing = Timing(spec.costs, cpu)
-        self.scheduler = Scheduler(self.clock, cpu.sockets, cpu.cores, self.timing, spec.settings)
+        self.scheduler = Scheduler(self.clock, cpu.sockets, cpu.cores, self.timing, spec.settings, cpu.threads)
         self.probe = Probe(self.clock, max(1, spec.length // SLICES_AT_FIRST))
         self.nics: dict[str, Pnic] = {}
         self.netqueues: dict[str, NetQueue] = {}
@@ -148,6 +172,7 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
                 vcpu.boot(int(streams.stream(*scope).integers(0, group.guest.timer_period)))
     for poll in host.polls:
         poll.rest(host.clock.now)
+    host.numa_io = NumaIo(host)
     watch(host)
     return host
 
@@ -178,10 +203,12 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str) -> None:
     read_ps = group.guest.applications.udp_sink.ps(hertz)
     position = len(host.vms)
     allowed = [scheduler.nodes[node] for node in group.settings.nodes] or scheduler.nodes
-    node = allowed[home_node(position, len(allowed))]
+    homes = [
+        allowed[home] for home in home_nodes(position, group.vcpus, len(allowed), spec.hardware.cpu.cores)
+    ]
     first = position // len(allowed)
     vcpus = []
-    for number in range(group.vcpus):
+    for number, node in enumerate(homes):
         start = node.pcpus[(first * group.vcpus + number) % len(node.pcpus)]
         vcpus.append(
             Vcpu(
@@ -200,7 +227,11 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str) -> None:
     for number, (settings, network) in enumerate(zip(group.settings.vnics, group.networks, strict=True)):
         _add_vnic(host, vm, number, settings, network)
     _add_networlds(host, vm)
-    scheduler.adopt([*vcpus, *vm.worlds])
+    for node in dict.fromkeys(homes):
+        together = [world for world in (*vcpus, *vm.worlds) if world.node is node]
+        vm.units.append(scheduler.adopt(together, nodes=group.settings.nodes or None))
+    if len(vcpus) > 1:
+        scheduler.coschedule(vcpus)
     host.vms.append(vm)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hostsim.spec.costs import CostModel
+from fractions import Fraction
+
+from hostsim.spec.costs import Cost, CostModel
 from hostsim.spec.cpu import CpuSpec
 
 __all__ = ["Timing"]
@@ -36,6 +38,7 @@ class Timing:
         "replicate_clone",
         "rx_packet",
         "segment_software",
+        "smt_throughput",
         "split_enqueue",
         "sw_lro",
         "tx_frame",
@@ -74,9 +77,10 @@ class Timing:
     def __init__(self, costs: CostModel, cpu: CpuSpec) -> None:
         hertz = costs.cycle_rate(cpu.family, cpu.clock)
         for name in self.__slots__:
-            if name in CostModel.model_fields:
-                setattr(self, name, getattr(costs, name).ps(hertz))
+            if isinstance(cost := getattr(costs, name, None), Cost):
+                setattr(self, name, cost.ps(hertz))
         self.vcpu_lead = costs.vcpu_preemption_lead.ps(hertz)
+        self.smt_throughput = Fraction(costs.smt_throughput.value).limit_denominator(1000)
         self.poll_wake = costs.interrupt.ps(hertz) + costs.poll_entry.ps(hertz)
         conversion = {"native": 0, "vmklinux": costs.vmklinux_conversion.ps(hertz)}
         forward = costs.switch_forward.ps(hertz)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from hostsim.model.cpu.world import ready_times
+from hostsim.model.cpu.world import costop_times, ready_times
 
 if TYPE_CHECKING:
     from hostsim.model.host import Host
@@ -60,15 +60,17 @@ def watch(host: Host) -> None:
         (f"node{node.index}" for node in nodes),
         lambda now: ([n.waiting.integral(now) for n in nodes],),
     )
+    add("numa_io", "in_force_ps", ("host",), lambda now: ([host.numa_io.state.integral(now)],))
     for kind in WORLD_KINDS:
         worlds = [world for world in host.worlds() if world.kind == kind]
         add(
             kind,
-            "used_ps ready_ps dispatches node",
+            "used_ps ready_ps costop_ps dispatches node",
             (world.name for world in worlds),
             lambda now, worlds=worlds: (  # type: ignore[misc]
                 [w.used for w in worlds],
                 ready_times(worlds, now),
+                costop_times(worlds, now),
                 [w.dispatches for w in worlds],
                 [w.node.index for w in worlds],
             ),

@@ -6,9 +6,9 @@ is `hostsim.model.cpu`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-__all__ = ["home_node", "move_to_balance", "preempts", "virtual_time_on_wake"]
+__all__ = ["costarts", "costops", "home_node", "home_nodes", "move_to_balance", "preempts", "virtual_time_on_wake"]
 
 
 def preempts(waking_vtime: int, running_vtime: int, lead: int) -> bool:
@@ -33,26 +33,67 @@ def home_node(position: int, nodes: int) -> int:
     return position % nodes
 
 
+def home_nodes(position: int, vcpus: int, nodes: int, cores: int) -> list[int]:
+    """Home NUMA nodes of the vCPUs of a VM, one each.
+
+    A VM that fits a node has one home. A wide one, with more vCPUs than a node has cores, is split into as few blocks of
+    neighbouring vCPUs as will do, equal but for one vCPU, on one node after the other; where there are more vCPUs than the
+    host has cores, every node has a block. Hyperthreads do not count as cores, as without ``Numa.PreferHT``.
+
+    Args:
+        position: the VM's place in the order of power-on.
+        vcpus: its vCPUs.
+        nodes: NUMA nodes of the host.
+        cores: cores of a node.
+    """
+    blocks = min(nodes, -(-vcpus // cores))
+    first = home_node(position, nodes)
+    return [(first + vcpu * blocks // vcpus) % nodes for vcpu in range(vcpus)]
+
+
+def costops(lead: int, threshold: int) -> bool:
+    """True when a vCPU is too far ahead of the slowest of its siblings to go on."""
+    return lead > threshold
+
+
+def costarts(lead: int, threshold: int) -> bool:
+    """True when a co-stopped vCPU may go on. The slowest vCPU, whose lead is 0, always may."""
+    return lead <= threshold
+
+
 def move_to_balance(
-    loads: Sequence[float], members: Sequence[Sequence[float]], threshold: float
+    loads: Sequence[float],
+    members: Sequence[Sequence[float]],
+    threshold: float,
+    allowed: Sequence[Sequence[Collection[int] | None]] | None = None,
 ) -> tuple[int, int, int] | None:
     """The one move that the NUMA balancer makes at a check.
 
     Args:
         loads: share of each node's PCPU time in use, 0..1.
         members: load that each VM at home on a node adds to it, in the same unit, by node.
-        threshold: difference between fullest and emptiest node below which nothing moves.
+        threshold: difference between two nodes below which nothing moves.
+        allowed: nodes that each of these VMs may live on, None for all; None when all may live anywhere.
 
     Returns:
-        (from node, position among its members, to node), for the VM whose move leaves the two nodes closest; None when
-        the difference is below the threshold or no move makes it smaller.
+        (from node, position among its members, to node): from the fullest node to the emptiest that one of its VMs may live
+        on, for the VM whose move leaves the two closest; None when no difference reaches the threshold or no move makes it
+        smaller.
     """
     fullest = max(range(len(loads)), key=loads.__getitem__)
-    emptiest = min(range(len(loads)), key=loads.__getitem__)
-    difference = loads[fullest] - loads[emptiest]
-    if difference < threshold or not members[fullest]:
-        return None
-    position, load = min(enumerate(members[fullest]), key=lambda item: abs(difference - 2 * item[1]))
-    if not 0 < load < difference:
-        return None
-    return fullest, position, emptiest
+    for target in sorted(range(len(loads)), key=loads.__getitem__):
+        difference = loads[fullest] - loads[target]
+        if target == fullest or difference < threshold:
+            return None
+        moves = [
+            (abs(difference - 2 * load), position)
+            for position, load in enumerate(members[fullest])
+            if 0 < load < difference and _may_live(target, None if allowed is None else allowed[fullest][position])
+        ]
+        if moves:
+            return fullest, min(moves)[1], target
+    return None
+
+
+def _may_live(node: int, nodes: Collection[int] | None) -> bool:
+    return nodes is None or node in nodes

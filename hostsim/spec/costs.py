@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from hostsim.spec.base import Spec
 from hostsim.spec.quantity import Cycles, Duration
@@ -69,6 +69,12 @@ class Factor(Provenance):
     range: tuple[float, float] | None = None
 
 
+def _smt_throughput(factor: Factor) -> Factor:
+    if not 1 <= factor.value <= 2:
+        raise ValueError("two hyperthreads do no less than one and no more than two cores|1..2")
+    return factor
+
+
 class CostModel(Spec):
     """Every cost of the modelled host. One value each, for all experiments."""
 
@@ -85,6 +91,8 @@ class CostModel(Spec):
     """Cutting a running world short, on the bill of the world that preempts."""
     vcpu_preemption_lead: Cost
     """Virtual time by which a waking vCPU must lag behind a running one to cut it short. A threshold, never charged."""
+    smt_throughput: Annotated[Factor, AfterValidator(_smt_throughput)]
+    """Throughput of a core with both hyperthreads busy, one thread alone being 1. Between 1 and 2."""
     # --- physical NIC and receive path
     interrupt: Cost
     """A physical interrupt, from the vector to the poll world made ready."""

@@ -1,8 +1,8 @@
-"""Processors of a host: sockets, cores, NUMA nodes, clock."""
+"""Processors of a host: sockets, cores, hyperthreads, NUMA nodes, clock."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -22,7 +22,9 @@ class CpuSpec(Spec):
     sockets: Annotated[int, Field(ge=1, le=64)]
     """Number of sockets; each is a NUMA node."""
     cores: Annotated[int, Field(ge=1, le=256)]
-    """Cores in each socket; one PCPU each."""
+    """Cores in each socket."""
+    threads: Literal[1, 2] = 1
+    """PCPUs in each core: 2 with hyperthreading, where two neighbouring PCPUs share the throughput of their core."""
     clock: Frequency
     """Nominal clock."""
     ddio: bool = False
@@ -31,4 +33,4 @@ class CpuSpec(Spec):
     @property
     def pcpus(self) -> int:
         """Number of PCPUs of the host."""
-        return self.sockets * self.cores
+        return self.sockets * self.cores * self.threads

@@ -74,6 +74,9 @@ def host_settings(
     settings = HostSettings(
         quantum=int(adv["Cpu.Quantum"]) * MS,
         lag_quanta=int(adv["Cpu.BoundLagQuanta"]),
+        costop_threshold=int(adv["Cpu.CoschedCostopThreshold"]) * US,
+        costart_threshold=int(adv["Cpu.CoschedCostartThreshold"]) * US,
+        cosched_period=int(adv["Cpu.CoschedPollUsec"]) * US,
         numa_rebalance_period=int(adv["Numa.RebalancePeriod"]) * MS,
         numa_imbalance=int(adv["Numa.MigImbalanceThreshold"]),
         port_rx_queue=int(adv["Net.MaxPortRxQueueLen"]),

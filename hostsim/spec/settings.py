@@ -142,6 +142,12 @@ class HostSettings(Spec):
     """Longest stay of a world on a PCPU while others wait, in picoseconds (``Cpu.Quantum``)."""
     lag_quanta: int
     """Quanta of entitlement that a sleeping world may save up (``Cpu.BoundLagQuanta``)."""
+    costop_threshold: int
+    """Lead over the slowest sibling from which a vCPU is co-stopped, in picoseconds (``Cpu.CoschedCostopThreshold``)."""
+    costart_threshold: int
+    """Lead at which a co-stopped vCPU may start again, in picoseconds (``Cpu.CoschedCostartThreshold``)."""
+    cosched_period: int
+    """Picoseconds between two looks at the vCPUs of an SMP VM (``Cpu.CoschedPollUsec``)."""
     numa_rebalance_period: int
     """Picoseconds between two checks of the NUMA balancer (``Numa.RebalancePeriod``)."""
     numa_imbalance: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from fractions import Fraction
 
 from hostsim.engine.clock import Alarm, Clock
 from hostsim.model.cpu.scheduler import Scheduler
@@ -18,6 +19,9 @@ def settings(**changes: int) -> HostSettings:
     values = {
         "quantum": 50 * MS,
         "lag_quanta": 8,
+        "costop_threshold": 3 * MS,
+        "costart_threshold": 2 * MS,
+        "cosched_period": 1 * MS,
         "numa_rebalance_period": 2 * SECOND,
         "numa_imbalance": 10,
         "port_rx_queue": 80,
@@ -34,6 +38,7 @@ def timing(*, free: bool = False) -> Timing:
     )
     costs.halt_exit, costs.preemption = (0, 0) if free else (HALT_EXIT, PREEMPTION)
     costs.vcpu_lead = 1 * MS
+    costs.smt_throughput = Fraction(5, 4)
     return costs
 
 
@@ -71,9 +76,9 @@ class Labourer(World):
         return bool(self.jobs)
 
 
-def bare_host(sockets: int = 1, cores: int = 1, *, free: bool = False, **changes: int) -> Scheduler:
+def bare_host(sockets: int = 1, cores: int = 1, *, threads: int = 1, free: bool = False, **changes: int) -> Scheduler:
     """PCPUs and a scheduler, nothing else."""
-    return Scheduler(Clock(), sockets, cores, timing(free=free), settings(**changes))
+    return Scheduler(Clock(), sockets, cores, timing(free=free), settings(**changes), threads)
 
 
 def check_charges(scheduler: Scheduler, worlds: list[Labourer]) -> None:

@@ -8,6 +8,7 @@ PCPU has turned to another alarm.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Pcpu"]
 
 _RUNNING, _READY, _SLEEPING = WorldState.RUNNING, WorldState.READY, WorldState.SLEEPING
+_COSTOPPED = WorldState.COSTOPPED
 _by_vtime = attrgetter("vtime")
 
 
@@ -31,7 +33,7 @@ class Pcpu:
         index: number on the host.
         node: NUMA node it belongs to.
         running: world that has it, None when idle.
-        turning: True while a batch has just ended and the next is not decided: nobody may preempt now.
+        turning: True while a batch has just ended and the next has not begun: nobody may preempt now.
         systems: VMkernel worlds that wait here, in order.
         queued: number of worlds that wait here.
         vcpus: vCPUs that wait here; the one with the least virtual time goes first.
@@ -45,7 +47,8 @@ class Pcpu:
     )  # fmt: skip
 
     def __init__(self, clock: Clock, index: int, node: Node, timing: Timing, quantum: int) -> None:
-        self._clock, self._at, self._quantum = clock, clock.at, quantum
+        self._clock, self._quantum = clock, quantum
+        self._at: Callable[[Alarm, int], None] = clock.at
         self._halt_exit, self._preemption = timing.halt_exit, timing.preemption
         self._switch_same = timing.context_switch + timing.cache_refill_same
         self._switch_migrated = timing.context_switch + timing.cache_refill_migrated
@@ -68,6 +71,10 @@ class Pcpu:
     def busy(self, now: int) -> int:
         """Time not idle so far, in picoseconds."""
         return now - self._idle_total - (now - self._idle_since if self._halted else 0)
+
+    def used(self, now: int) -> int:
+        """Time for which this PCPU has used its core so far, in picoseconds: with the core to itself, all of its busy time."""
+        return self.busy(now)
 
     def charge(self, now: int) -> None:
         """Charge the running world for its time so far; changes no decision."""
@@ -103,17 +110,19 @@ class Pcpu:
             self.switches += 1
             self._last = world
         if world.state is _READY:
-            world.waited += now - world.ready_since
+            world.waited += now - world.stalled_since
         world.state = _RUNNING
-        self.running = world
         self.dispatches += 1
         world.dispatches += 1
         self._since = self._charged = now
         length = world.left
         if length:
             world.left = 0
+            world.resume(now + cost)
         else:
             length = world.begin(now + cost) or 0
+        # Not before: a world that its first batch wakes must not cut it short while it has no end yet.
+        self.running = world
         length += cost
         if length > self._quantum:
             length = self._within_quantum(world, length)
@@ -126,26 +135,46 @@ class Pcpu:
 
     def preempt(self, world: World, now: int) -> None:
         """Cut the running vCPU short and run ``world`` instead; the vCPU waits here for the rest of its batch."""
+        self.preemptions += 1
+        self._retire(self._take_off(now), now)
+        self.start(world, now, self._preemption)
+
+    def costop(self, now: int) -> None:
+        """Cut the running vCPU short and stop it until its siblings catch up; the PCPU turns to whoever is next."""
+        victim = self._take_off(now)
+        if victim.left or victim.has_work(now):
+            if victim.left:
+                victim.cut(now, victim.left)
+            victim.state = _COSTOPPED
+            victim.stalled_since = now
+        else:
+            victim.state = _SLEEPING
+            victim.rest(now)
+        following = self.take_first(now) if self.queued else self.node.steal(now)
+        if following is not None:
+            self.start(following, now)
+        else:
+            self._halted = True
+            self._idle_since = now
+            self.node.idle[self] = None
+
+    def _take_off(self, now: int) -> World:
+        """The running vCPU leaves the PCPU in the midst of a batch; at its very end, the batch counts as done."""
         victim = self.running
         assert victim is not None
         self.charge(now)
-        self.preemptions += 1
         # The old end stays in the clock's queue and finds, when due, that it is nobody's alarm any more.
         self._alarm = self._spare.pop() if self._spare else Alarm(self._clock, self._end)
         self.running = None
         victim.left += self._ends - now
-        if victim.left:
-            victim.cut(now, victim.left)
-            self.node.enqueue(self, victim, now)
-        else:  # its end is due at this very instant and counts as reached
-            self.turning = True
+        if not victim.left:
             victim.end(now)
-            self.turning = False
-            self._retire(victim, now)
-        self.start(world, now, self._preemption)
+        return victim
 
     def _retire(self, world: World, now: int) -> None:
-        """A world gives the PCPU up between two batches: it waits here if there is more to do, else it sleeps."""
+        """A world gives the PCPU up: it waits for its turn if there is more to do, at home, else it sleeps."""
+        if world.left:
+            world.cut(now, world.left)
         if world.left or world.has_work(now):
             if world.node is self.node:
                 self.node.enqueue(self, world, now)
@@ -168,10 +197,9 @@ class Pcpu:
         self._charged = now
         if not world.system and world.vtime > self.node.vclock:
             self.node.vclock = world.vtime
+        self.turning = True
         if not world.left:
-            self.turning = True
             world.end(now)
-            self.turning = False
         if world.node is self.node and not (self.queued and self._must_yield(world, now)):
             length: int | None = world.left
             if length:
@@ -182,6 +210,7 @@ class Pcpu:
                 if length > self._quantum:
                     length = self._within_quantum(world, length)
                 self._ends = ends = now + length
+                self.turning = False
                 self._at(alarm, ends)
                 return
             world.state = _SLEEPING
@@ -190,7 +219,10 @@ class Pcpu:
         else:
             following = self.take_first(now) if self.queued else self.node.steal(now)
             self._retire(world, now)
+            if following is None and self.queued:  # retiring woke somebody
+                following = self.take_first(now)
         self.running = None
+        self.turning = False
         if following is not None:
             self.start(following, now)
         else:

@@ -5,18 +5,20 @@ The rules are those of `docs/scheduler.md`; decisions that need no state are `ho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from operator import attrgetter
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.probe import Level
+from hostsim.model.cpu.cosched import Gang
+from hostsim.model.cpu.hyperthread import Hyperthread, IdleThreads
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.world import World, WorldState
 from hostsim.model.timing import Timing
 from hostsim.policy.scheduling import move_to_balance, preempts, virtual_time_on_wake
 from hostsim.spec.settings import HostSettings
 
-__all__ = ["Node", "Scheduler"]
+__all__ = ["Node", "Scheduler", "Unit"]
 
 _SLEEPING, _READY = WorldState.SLEEPING, WorldState.READY
 _by_queued = attrgetter("queued")
@@ -45,11 +47,13 @@ class Node:
         """Let a world wait at a PCPU of this node."""
         if world.state is not _READY:
             world.state = _READY
-            world.ready_since = now
+            world.stalled_since = now
         if world.system:
             pcpu.systems.append(world)
         else:
             pcpu.vcpus.append(world)
+            if world.skew is not None:
+                world.skew.gang.watch(now)
         pcpu.queued += 1
         self.waiting.add(1, now)
 
@@ -60,6 +64,12 @@ class Node:
         else:
             self.enqueue(min(self.pcpus, key=_by_queued), world, now)
 
+    def withdraw(self, world: World, now: int) -> None:
+        """Take a world that waits here out of its queue."""
+        for pcpu in self.pcpus:
+            if pcpu.withdraw(world, now):
+                return
+
     def steal(self, now: int) -> World | None:
         """Take the world that goes first from the longest queue of the node; None when nobody waits."""
         if not self.waiting.value:
@@ -67,34 +77,66 @@ class Node:
         return max(self.pcpus, key=_by_queued).take_first(now)
 
 
+class Unit:
+    """Worlds that share a home: those of a VM, or of a block of a wide one.
+
+    Attributes:
+        worlds: they.
+        nodes: indices of the nodes that it may live on, None for all (``numa.nodeAffinity``).
+        pinned: the balancer leaves it where it is. May be changed at any time.
+    """
+
+    __slots__ = ("nodes", "pinned", "used", "worlds")
+
+    def __init__(self, worlds: Sequence[World], nodes: Collection[int] | None, *, pinned: bool) -> None:
+        self.worlds, self.nodes, self.pinned = worlds, nodes, pinned
+        self.used = 0
+        """Time charged to its worlds up to the balancer's last check, in picoseconds."""
+
+
 class Scheduler:
-    """All nodes of a host."""
+    """All nodes of a host.
+
+    Attributes:
+        clock: its time.
+        nodes: its NUMA nodes.
+        units: what has been adopted, in order.
+        moves: number of times the NUMA balancer moved a unit.
+        homes_changed: number of times a world got another home, whoever moved it.
+    """
 
     __slots__ = (
         "_last_busy",
-        "_last_used",
         "_most_lag",
         "_settings",
         "_timer",
         "_timing",
-        "_units",
         "clock",
+        "homes_changed",
         "moves",
         "nodes",
+        "units",
     )
 
-    def __init__(self, clock: Clock, sockets: int, cores: int, timing: Timing, settings: HostSettings) -> None:
+    def __init__(
+        self, clock: Clock, sockets: int, cores: int, timing: Timing, settings: HostSettings, threads: int = 1
+    ) -> None:
         self.clock, self._timing, self._settings = clock, timing, settings
         self._most_lag = settings.lag_quanta * settings.quantum
         self.nodes = [Node(index) for index in range(sockets)]
         for node in self.nodes:
-            for core in range(cores):
-                node.pcpus.append(Pcpu(clock, node.index * cores + core, node, timing, settings.quantum))
-            node.idle.update(dict.fromkeys(reversed(node.pcpus)))
-        self.moves = 0
-        self._units: list[Sequence[World]] = []
+            first = node.index * cores * threads
+            if threads == 2:
+                node.idle = IdleThreads()
+                for core in range(cores):
+                    node.pcpus += Hyperthread.pair(clock, first + 2 * core, node, timing, settings.quantum)
+            else:
+                node.pcpus += [Pcpu(clock, first + core, node, timing, settings.quantum) for core in range(cores)]
+            for pcpu in reversed(node.pcpus):
+                node.idle[pcpu] = None
+        self.moves = self.homes_changed = 0
+        self.units: list[Unit] = []
         self._last_busy = [0] * sockets
-        self._last_used: list[int] = []
         self._timer = Timer(clock, self._balance)
 
     @property
@@ -102,12 +144,43 @@ class Scheduler:
         """All PCPUs of the host, by index."""
         return [pcpu for node in self.nodes for pcpu in node.pcpus]
 
-    def adopt(self, worlds: Sequence[World]) -> None:
-        """Let the NUMA balancer move these worlds, together: those of one VM."""
-        self._units.append(worlds)
-        self._last_used.append(0)
+    def adopt(self, worlds: Sequence[World], *, movable: bool = True, nodes: Collection[int] | None = None) -> Unit:
+        """Let the NUMA balancer move these worlds, together: those of one VM, or of one block of a wide VM.
+
+        Args:
+            worlds: the worlds, at home on one node.
+            movable: False to have them counted but left where they are.
+            nodes: indices of the nodes that they may live on, None for all.
+
+        Raises:
+            ValueError: their home is not one of ``nodes``.
+        """
+        if nodes is not None and worlds[0].node.index not in nodes:
+            raise ValueError(f"{worlds[0].name} is at home on node {worlds[0].node.index}, not on one of {nodes}")
+        unit = Unit(worlds, nodes, pinned=not movable)
+        self.units.append(unit)
         if self._timer.due is None and len(self.nodes) > 1:
             self._timer.arm(self.clock.now + self._settings.numa_rebalance_period)
+        return unit
+
+    def coschedule(self, vcpus: Sequence[World]) -> None:
+        """Hold the vCPUs of an SMP VM together (`hostsim.model.cpu.cosched`)."""
+        Gang(self.clock, vcpus, self._settings)
+
+    def rehome(self, worlds: Sequence[World], node: Node, now: int) -> None:
+        """Move the home of worlds, wherever each has its home so far.
+
+        One that waits changes queues at once, one that runs at the end of its batch, or when it is cut short.
+        """
+        for world in worlds:
+            old = world.node
+            if old is node:
+                continue
+            world.node = node
+            self.homes_changed += 1
+            if world.state is _READY:
+                old.withdraw(world, now)
+                node.admit(world, now)
 
     def wake(self, world: World, now: int) -> None:
         """A world has something to do. Waking one that runs or waits does nothing: it will find the work itself."""
@@ -116,6 +189,8 @@ class Scheduler:
         node = world.node
         if not world.system:
             world.vtime = virtual_time_on_wake(world.vtime, node.vclock, self._most_lag)
+            if world.skew is not None:
+                world.skew.wake()
         pcpu = world.last
         if pcpu.node is not node:  # re-homed while it slept
             pcpu = min(node.pcpus, key=_by_queued)
@@ -145,18 +220,20 @@ class Scheduler:
         busy = [sum(pcpu.busy(now) for pcpu in node.pcpus) for node in self.nodes]
         capacity = period * len(self.nodes[0].pcpus)
         loads = [(b - before) / capacity for b, before in zip(busy, self._last_busy, strict=True)]
-        used = [sum(world.used for world in unit) for unit in self._units]
-        homes: list[list[int]] = [[] for _ in self.nodes]
-        for position, unit in enumerate(self._units):
-            homes[unit[0].node.index].append(position)
-        members = [[(used[p] - self._last_used[p]) / capacity for p in positions] for positions in homes]
-        move = move_to_balance(loads, members, self._settings.numa_imbalance / 100)
+        homes: list[list[Unit]] = [[] for _ in self.nodes]
+        members: list[list[float]] = [[] for _ in self.nodes]
+        for unit in self.units:
+            used = sum(world.used for world in unit.worlds)
+            if not unit.pinned:
+                home = unit.worlds[0].node.index
+                homes[home].append(unit)
+                members[home].append((used - unit.used) / capacity)
+            unit.used = used
+        allowed = [[unit.nodes for unit in units] for units in homes]
+        move = move_to_balance(loads, members, self._settings.numa_imbalance / 100, allowed)
         if move is not None:
             source, position, target = move
-            for world in self._units[homes[source][position]]:
-                world.node = self.nodes[target]
-                if any(pcpu.withdraw(world, now) for pcpu in self.nodes[source].pcpus):
-                    world.node.admit(world, now)
+            self.rehome(homes[source][position].worlds, self.nodes[target], now)
             self.moves += 1
-        self._last_busy, self._last_used = busy, used
+        self._last_busy = busy
         self._timer.arm(now + period)

@@ -7,10 +7,11 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hostsim.model.cpu.cosched import Skew
     from hostsim.model.cpu.pcpu import Pcpu
     from hostsim.model.cpu.scheduler import Node
 
-__all__ = ["World", "WorldState", "ready_times"]
+__all__ = ["World", "WorldState", "costop_times", "ready_times"]
 
 
 class WorldState(Enum):
@@ -22,6 +23,8 @@ class WorldState(Enum):
     """Waits in the run queue of a PCPU."""
     RUNNING = "running"
     """Has a PCPU."""
+    COSTOPPED = "costopped"
+    """Has something to do, but is held back because its VM's other vCPUs are too far behind (`hostsim.model.cpu.cosched`)."""
 
 
 class World:
@@ -38,19 +41,24 @@ class World:
         last: PCPU where it last ran, or starts.
         used: time charged, in picoseconds.
         waited: time spent READY up to the last dispatch, in picoseconds.
+        costopped: time spent COSTOPPED up to the last start, in picoseconds.
+        stalled_since: instant at which it became READY or COSTOPPED.
+        skew: how far a vCPU of an SMP VM has got; None for every other world.
         vtime: used time over shares.
-        left: rest of a batch that was cut short, in picoseconds.
+        left: rest of a batch that was cut short, in picoseconds of a core that it has to itself.
     """
 
     __slots__ = (
+        "costopped",
         "dispatches",
         "kind",
         "last",
         "left",
         "name",
         "node",
-        "ready_since",
         "shares",
+        "skew",
+        "stalled_since",
         "state",
         "system",
         "used",
@@ -62,7 +70,8 @@ class World:
         self.kind, self.name, self.system, self.shares = kind, name, system, shares
         self.node, self.last = node, last
         self.state = WorldState.SLEEPING
-        self.used = self.waited = self.vtime = self.left = self.dispatches = self.ready_since = 0
+        self.used = self.waited = self.costopped = self.vtime = self.left = self.dispatches = self.stalled_since = 0
+        self.skew: Skew | None = None
 
     def begin(self, start: int) -> int | None:
         """Take the next batch, to be worked on from ``start``; its length in picoseconds, None when there is nothing to do.
@@ -77,6 +86,9 @@ class World:
     def cut(self, now: int, left: int) -> None:
         """The batch is cut short with ``left`` picoseconds of it to do; they will be done later, then `end` is called."""
 
+    def resume(self, start: int) -> None:
+        """The rest of a batch that was cut short is worked on from ``start``, the end of what turning to the world costs."""
+
     def has_work(self, now: int) -> bool:
         """True when `begin` would find something to do now."""
         raise NotImplementedError
@@ -88,4 +100,10 @@ class World:
 def ready_times(worlds: Sequence[World], now: int) -> list[int]:
     """Time that each world has spent READY so far, in picoseconds."""
     ready = WorldState.READY
-    return [world.waited + (now - world.ready_since if world.state is ready else 0) for world in worlds]
+    return [world.waited + (now - world.stalled_since if world.state is ready else 0) for world in worlds]
+
+
+def costop_times(worlds: Sequence[World], now: int) -> list[int]:
+    """Time that each world has spent COSTOPPED so far, in picoseconds."""
+    stopped = WorldState.COSTOPPED
+    return [world.costopped + (now - world.stalled_since if world.state is stopped else 0) for world in worlds]

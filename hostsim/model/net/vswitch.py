@@ -103,7 +103,7 @@ class VSwitch:
     def _steps(self, sender: Sender, where: Node, memory: Node) -> tuple[list[int], int]:
         """Time of each port's copy and their sum; worked out anew when a VM has moved to another node."""
         known = self._known.get(sender)
-        moves = self._scheduler.moves
+        moves = self._scheduler.homes_changed
         if known is None or known[0] != moves or known[1] is not where:
             steps = [self._port_ps(port, sender.size, where, memory) for port in self._ports.get(sender, ())]
             known = self._known[sender] = (moves, where, steps, sum(steps))
