@@ -236,7 +236,9 @@ _ENTRIES = (
         "instant",
         _per_10kpps,
     ),
-    Metric("throughput", "Gbit/s", "Data that reached the application at its end, all traffic together.", "rate", _gbits),
+    Metric(
+        "throughput", "Gbit/s", "Data that reached the application at its end, all traffic together.", "rate", _gbits
+    ),
     Metric(
         "throughput_per_nic",
         "Gbit/s",

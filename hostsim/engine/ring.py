@@ -31,7 +31,7 @@ class Ring:
         dropped: packets that found no room.
     """
 
-    __slots__ = ("_coming", "_here", "capacity", "dropped", "held", "on_drop", "pushed", "taken")
+    __slots__ = ("_coming", "_here", "_in_order", "capacity", "dropped", "held", "on_drop", "pushed", "taken")
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -39,22 +39,31 @@ class Ring:
         self.on_drop: Callable[[Train], None] | None = None
         self._here: deque[Train] = deque()
         self._coming: deque[Train] = deque()
+        self._in_order = True
 
     def push(self, train: Train) -> None:
         """Put a train on its way into the ring; the ring owns it from now on."""
         self.pushed += train.count
-        self._coming.append(train)
+        coming = self._coming
+        if coming and train.ready < coming[-1].ready:
+            self._in_order = False
+        coming.append(train)
 
     def settle(self, now: int) -> None:
         """Let in what has come by ``now``; drop what finds no room."""
         coming = self._coming
-        for _ in range(len(coming)):
-            train = coming.popleft()
+        late: list[Train] = []
+        while coming:
+            train = coming[0]
+            if train.ready > now:
+                if self._in_order:
+                    break  # and so do all behind it
+                late.append(coming.popleft())
+                continue
+            coming.popleft()
             count = train.here(now)
             if count < train.count:
-                coming.append(train)  # in turn: every train passes once, so the order of the rest is kept
-                if count == 0:
-                    continue
+                late.append(train)
                 train = train.split(count)
             room = self.capacity - self.held
             if count > room:
@@ -69,6 +78,12 @@ class Ring:
                 train = front
             self._here.append(train)
             self.held += count
+        if late:  # every train passes once, so the order of the rest is kept
+            if coming and late[-1].ready > coming[0].ready:
+                self._in_order = False
+            coming.extendleft(reversed(late))
+        elif not coming:
+            self._in_order = True
 
     def take(self, limit: int, now: int) -> list[Train]:
         """Take at most ``limit`` packets that are here at ``now``, oldest first; an empty list when there are none."""
@@ -122,7 +137,7 @@ class Ring:
         if self._here:
             return self._here[0].ready
         if self._coming:
-            return min(train.ready for train in self._coming)
+            return self._coming[0].ready if self._in_order else min(train.ready for train in self._coming)
         return None
 
     def nth(self, count: int) -> int | None:
@@ -132,6 +147,8 @@ class Ring:
             return self._here[0].ready
         instants: list[int] = []
         for train in self._coming:
+            if self._in_order and instants and len(instants) >= missing and train.ready >= max(instants):
+                break
             instants.extend(train.ready + i * train.step for i in range(min(train.count, missing)))
         return sorted(instants)[missing - 1] if len(instants) >= missing else None
 

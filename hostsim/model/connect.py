@@ -156,9 +156,7 @@ def _connections(
                 )
                 senders: list[Sender] = [connection.data]
             else:
-                connection = Sending(
-                    ends, congestion, file, size=size, small_ps=small_ps, burst=traffic.burst, full=full
-                )
+                connection = Sending(ends, congestion, file, size=size, small_ps=small_ps, full=full)
                 senders = [connection.acks, connection.requests]
             for sender in senders:
                 host.netqueues[vnic.nic.name].add(vnic.filter, sender, value)

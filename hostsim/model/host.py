@@ -192,8 +192,6 @@ def _add_nic(host: Host, switch: str, name: str) -> None:
     wire = Link() if _closed_loop(spec) or several else Wire()
     joins = spec.settings.lro_bytes if nic.lro and spec.settings.hw_lro else 0
     host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], wire, nic.tx_queue, joins=joins)
-    if _closed_loop(spec):
-        host.switches[switch].connect()
 
 
 def _add_vm(host: Host, group: VmGroupSpec, name: str) -> None:
@@ -203,9 +201,7 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str) -> None:
     read_ps = group.guest.applications.udp_sink.ps(hertz)
     position = len(host.vms)
     allowed = [scheduler.nodes[node] for node in group.settings.nodes] or scheduler.nodes
-    homes = [
-        allowed[home] for home in home_nodes(position, group.vcpus, len(allowed), spec.hardware.cpu.cores)
-    ]
+    homes = [allowed[home] for home in home_nodes(position, group.vcpus, len(allowed), spec.hardware.cpu.cores)]
     first = position // len(allowed)
     vcpus = []
     for number, node in enumerate(homes):
@@ -294,9 +290,7 @@ def _add_networlds(host: Host, vm: VirtualMachine) -> None:
         contexts.insert(0, (f"{vm.name}.NetWorld", shared))
     for name, queues in contexts:
         start = _beside(vm.vcpus[-1].last)
-        world = NetWorld(
-            name, vm.vcpus[0].node, start, host.scheduler, host.timing, host.spec.settings.tx_poll_bound
-        )
+        world = NetWorld(name, vm.vcpus[0].node, start, host.scheduler, host.timing, host.spec.settings.tx_poll_bound)
         world.queues = queues
         for queue in queues:
             queue.serve(world)
@@ -316,7 +310,9 @@ def _add_queues(host: Host, name: str) -> None:
     (switch,) = (switch for switch, vswitch in spec.vswitches.items() if name in vswitch.uplinks)
     here = [vnic for vm in host.vms for vnic in vm.vnics if vnic.nic.name == name]
     hashed = [vnic for vnic in here if len(vnic.ports) > 1]
-    tunnelled = spec.vswitches[switch].vxlan  # the NIC sees the tunnel's address only: all of it is for the default queue
+    tunnelled = spec.vswitches[
+        switch
+    ].vxlan  # the NIC sees the tunnel's address only: all of it is for the default queue
     left = nic.rx_queues - options.drss
     shared = [_rings(host, name, nic, options.drss)]
     owned = []
@@ -327,7 +323,14 @@ def _add_queues(host: Host, name: str) -> None:
                 left -= options.rss_rings
         dealt = len(here) - len(owned)
         shared += [_rings(host, name, nic, 1) for _ in range(min(left, dealt))]
-    netqueue = NetQueue(host.clock, shared, spec.netqueue, dynamic=spec.settings.netqueue_dynamic)
+    wire = host.nics[name].wire
+    netqueue = NetQueue(
+        host.clock,
+        shared,
+        spec.netqueue,
+        dynamic=spec.settings.netqueue_dynamic and isinstance(wire, Link),
+        resteer=wire.resteer if isinstance(wire, Link) else lambda: None,
+    )
     for vnic, rings in owned:
         netqueue.give(vnic.filter, rings)
     alone = [vnic for vnic in here if not any(vnic is other for other, _ in owned)]

@@ -32,8 +32,8 @@ class NumaIo:
         self._period = host.spec.netqueue.period
         self._timer = Timer(host.clock, self._look)
         self._before = 0
-        self._used = {vm: 0 for vm in host.vms}
-        self._seen = {vm: 0 for vm in host.vms}
+        self._used = dict.fromkeys(host.vms, 0)
+        self._seen = dict.fromkeys(host.vms, 0)
         self._defaults: dict[VirtualMachine, list[Node]] = {}
         self.state = Level()
         if self._threshold and len(host.scheduler.nodes) > 1:
@@ -63,7 +63,9 @@ class NumaIo:
         for node in {nic.node.index: nic.node for nic in host.nics.values()}.values():
             loads = [(vm.used() - self._used[vm]) / self._period for vm in host.vms]
             away = [vm.near(node) and vm.vcpus[0].node is not node and not vm.is_bound for vm in host.vms]
-            traffic = [vm.frames() - self._seen[vm] if is_away else 0 for vm, is_away in zip(host.vms, away, strict=True)]
+            traffic = [
+                vm.frames() - self._seen[vm] if is_away else 0 for vm, is_away in zip(host.vms, away, strict=True)
+            ]
             here = sum(load for vm, load in zip(host.vms, loads, strict=True) if vm.vcpus[0].node is node)
             for position in pulled(traffic, loads, len(node.pcpus) - here):
                 vm = host.vms[position]

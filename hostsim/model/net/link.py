@@ -8,12 +8,15 @@ that a release that is made later for an earlier instant still finds its place.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from heapq import heappop, heappush
+from typing import TYPE_CHECKING
 
 from hostsim.engine.arrivals import Arrivals
 from hostsim.engine.train import Train
 from hostsim.model.traffic.flow import Sender
+
+if TYPE_CHECKING:
+    from hostsim.model.net.pnic import RxQueue
 
 __all__ = ["Link"]
 
@@ -28,7 +31,7 @@ class Link:
     __slots__ = ("_active", "_bursts", "_number", "_open", "_released", "free")
 
     def __init__(self) -> None:
-        self._released: list[tuple[int, int, Sender, int, int, int]] = []
+        self._released: list[tuple[int, int, Sender, int, int, int, RxQueue]] = []
         self._number = 0
         self._active: deque[Sender] = deque()
         self._bursts: list[Train] = []
@@ -42,17 +45,21 @@ class Link:
     def release(self, sender: Sender, at: int, step: int, turns: int, frames: int) -> None:
         """Let a sender put ``frames`` on the wire, in ``turns`` equal parts from ``at`` on, ``step`` picoseconds apart."""
         if frames:
-            self._number += 1
-            heappush(self._released, (at, self._number, sender, step, min(turns, frames), frames))
-            sender.queue.expect(at + sender.frame_ps)
+            self._put(at, sender, step, min(turns, frames), frames)
+
+    def _put(self, at: int, sender: Sender, step: int, turns: int, frames: int) -> None:
+        self._number += 1
+        queue = sender.queue
+        heappush(self._released, (at, self._number, sender, step, turns, frames, queue))
+        heappush(queue.releases, at)
+        queue.expect(at + sender.frame_ps)
 
     def collect(self, now: int) -> list[Train]:
         """Bursts whose first bit was on the wire by ``now`` and that were not collected before, in order."""
         for sender, arrivals in self._open:
             for train in arrivals.collect(now, sender):
                 for born in train.born_at():
-                    self._number += 1
-                    heappush(self._released, (born, self._number, sender, 0, 1, 1))
+                    self._put(born, sender, 0, 1, 1)
         released, active, free = self._released, self._active, self.free
         while True:
             while released and released[0][0] <= free:
@@ -81,27 +88,34 @@ class Link:
         return bursts
 
     def _admit(self) -> None:
-        at, _, sender, step, turns, frames = heappop(self._released)
+        at, _, sender, step, turns, frames, queue = heappop(self._released)
+        heappop(queue.releases)  # the same release: those of a queue are admitted in the order of their instants
         part = frames // turns
         if not sender.backlog:
             self._active.append(sender)
         sender.backlog += part
         if turns > 1:
-            self._number += 1
-            heappush(self._released, (at + step, self._number, sender, step, turns - 1, frames - part))
+            self._put(at + step, sender, step, turns - 1, frames - part)
 
-    def upcoming(self, wanted: Callable[[Sender], bool]) -> int | None:
-        """An instant before which no frame of the wanted senders can come, of those released; None when none was."""
-        if self._active and wanted(self._active[0]):
-            return self.free + self._active[0].frame_ps
+    def upcoming(self, queue: RxQueue) -> int | None:
+        """An instant before which no frame for a queue can come, of those released; None when none was."""
         place = self.free
         for sender in self._active:
-            if wanted(sender):
+            if sender.queue is queue:
                 return place + sender.frame_ps
             place += sender.frame_ps * min(sender.burst, sender.backlog)
-        soonest = [at + sender.frame_ps for at, _, sender, *_ in self._released if wanted(sender)]
+        soonest = queue.releases[0] if queue.releases else None
         for sender, arrivals in self._open:
             sent = arrivals.upcoming()
-            if sent is not None and wanted(sender):
-                soonest.append(sent + sender.frame_ps)
-        return min(soonest, default=None)
+            if sent is not None and sender.queue is queue and (soonest is None or sent < soonest):
+                soonest = sent
+        return soonest
+
+    def resteer(self) -> None:
+        """Senders go by other queues from now on."""
+        released = self._released
+        self._released = []
+        for _, _, _, _, _, _, queue in released:
+            queue.releases.clear()
+        for at, _, sender, step, turns, frames, _ in sorted(released):
+            self._put(at, sender, step, turns, frames)

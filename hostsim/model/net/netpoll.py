@@ -28,7 +28,7 @@ class Switching(Protocol):
         ...
 
     def work_ps(self, train: Train, packet_ps: int, where: Node, memory: Node) -> int:
-        """Time that `receive` would take for a train of an open-loop flow by itself."""
+        """Time that `receive` would take for a train by itself; of frames that may be joined, the least."""
         ...
 
     def poll_done(self, now: int) -> None:
@@ -81,16 +81,13 @@ class NetPoll(World):
         at = end
         batch: list[Train] = []
         while taken := queue.take(budget, end):
-            if not switch.runs_on:
-                batch = taken
-                break
             for train in taken:
                 budget -= train.count
                 end += switch.work_ps(train, packet_ps, where, memory)
                 if not (batch and batch[-1].absorb(train)):
                     batch.append(train)
-            # Frames come from outside and depend on nothing here: a poll that finds more at its end needs no event.
-            if not budget:
+            # Frames that come while it works belong to the same poll, as long as there is budget: it needs no event for them.
+            if not budget or not switch.runs_on:
                 break
         if not batch:
             return end - start if woken else None

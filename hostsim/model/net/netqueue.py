@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hostsim.engine.clock import Clock, Timer
@@ -45,12 +46,21 @@ class NetQueue:
         queues: rings of each queue that vNICs are dealt to; the first is the default queue.
         spec: marks of the balancer.
         dynamic: it packs and unpacks.
+        resteer: called when senders go by other queues.
     """
 
-    __slots__ = ("_busy", "_filters", "_own", "_queues", "_spec", "_timer", "moves")
+    __slots__ = ("_busy", "_filters", "_own", "_queues", "_resteer", "_spec", "_timer", "moves")
 
-    def __init__(self, clock: Clock, queues: list[list[RxQueue]], spec: NetQueueSpec, *, dynamic: bool) -> None:
-        self._queues, self._spec = queues, spec
+    def __init__(
+        self,
+        clock: Clock,
+        queues: list[list[RxQueue]],
+        spec: NetQueueSpec,
+        *,
+        dynamic: bool,
+        resteer: Callable[[], None],
+    ) -> None:
+        self._queues, self._spec, self._resteer = queues, spec, resteer
         self._own: list[tuple[VnicFilter, list[RxQueue]]] = []
         self._filters: list[list[VnicFilter]] = [[] for _ in queues]
         self._busy = [0] * len(queues)
@@ -93,13 +103,15 @@ class NetQueue:
         for row, filters in zip(counts, self._filters, strict=True):
             for count, target in zip(row, filters, strict=True):
                 target.seen = count
-        for move in rebalance(loads, members, spec.pack_below / 100, spec.unpack_above / 100):
+        moves = rebalance(loads, members, spec.pack_below / 100, spec.unpack_above / 100)
+        for move in moves:
             target = self._filters[move.source].pop(move.member)
             self._filters[move.target].append(target)
             for sender, value in target.senders:
                 _steer(sender, value, target, self._queues[move.target])
-                sender.queue.expect(now)  # it may have frames on their way that another queue waited for
             self.moves += 1
+        if moves:
+            self._resteer()
         self._busy = busy
         self._timer.arm(now + spec.period)
 

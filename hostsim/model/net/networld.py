@@ -126,6 +126,7 @@ class TxQueue:
         "_since",
         "_timer",
         "_vcpu",
+        "_waiting",
         "_world",
         "name",
         "ring",
@@ -141,7 +142,7 @@ class TxQueue:
         self.ring.on_drop = _tell
         self.wakes = [0, 0, 0, 0]
         self._coalescing = coalescing
-        self._depth, self._since, self._count = 1, 0, 0
+        self._depth, self._since, self._count, self._waiting = 1, 0, 0, 0
         self._clock = clock
         self._timer = Timer(clock, self._due)
         self._world: NetWorld
@@ -154,8 +155,19 @@ class TxQueue:
         """Packets that the guest will have written at their instants."""
         self.ring.push(train)
         self._rate(train)
-        if self._world.state is _SLEEPING:
-            self.await_wake()
+        if self._world.state is not _SLEEPING:
+            return
+        before = self._waiting
+        self._waiting = before + train.count
+        if before < self._depth <= self._waiting:
+            due = train.ready + (self._depth - before - 1) * train.step
+        elif not before:
+            due = train.ready + self._coalescing.timeout
+        else:
+            return
+        armed = self._timer.due
+        if armed is None or due < armed:
+            self._timer.arm(max(due, self._clock.now))
 
     def take_back(self, trains: Iterable[Train], now: int) -> list[Train]:
         """Those of the packets that are not written by ``now``: the guest was cut short."""
@@ -173,6 +185,7 @@ class TxQueue:
     def await_wake(self) -> None:
         """The context sleeps: arrange for its wake-up, if there is anything or something known to come."""
         ring = self.ring
+        self._waiting = ring.pushed - ring.taken - ring.dropped
         first = ring.first()
         if first is None:
             return
@@ -233,9 +246,7 @@ class NetWorld(World):
 
     __slots__ = ("_bound", "_entry", "_next", "_scheduler", "_woken", "call_ps", "queues")
 
-    def __init__(
-        self, name: str, node: Node, last: Pcpu, scheduler: Scheduler, timing: Timing, bound: int
-    ) -> None:
+    def __init__(self, name: str, node: Node, last: Pcpu, scheduler: Scheduler, timing: Timing, bound: int) -> None:
         super().__init__("networld", name, system=True, node=node, last=last)
         self._scheduler, self._bound = scheduler, bound
         self._entry, self.call_ps = timing.poll_entry, timing.vmk_call

@@ -6,7 +6,6 @@ NetPoll of a queue sleeps; while it runs, the queue's interrupt is masked, as wi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from hostsim.engine.clock import Clock, Timer
@@ -16,7 +15,6 @@ from hostsim.model.cpu.scheduler import Node
 from hostsim.policy.coalescing import paced
 
 if TYPE_CHECKING:
-    from hostsim.model.net.link import Sender
     from hostsim.model.net.netpoll import NetPoll
 
 __all__ = ["Incoming", "Pnic", "RxQueue"]
@@ -29,8 +27,8 @@ class Incoming(Protocol):
         """Frames that set out by ``now`` and were not collected before, in order; they may end a little later."""
         ...
 
-    def upcoming(self, wanted: Callable[[Sender], bool]) -> int | None:
-        """An instant before which no further frame of the wanted senders ends; None when none is known to come."""
+    def upcoming(self, queue: RxQueue) -> int | None:
+        """An instant before which no further frame for a queue ends; None when none is known to come."""
         ...
 
 
@@ -43,9 +41,22 @@ class RxQueue:
         interrupts: physical interrupts so far.
         memory: NUMA node whose memory the frames are written to.
         poll: the NetPoll that serves it.
+        releases: a heap of the instants of what was released for it and is not on the wire.
     """
 
-    __slots__ = ("_interval", "_last", "_masked", "_nic", "_timer", "interrupts", "memory", "name", "poll", "ring")
+    __slots__ = (
+        "_interval",
+        "_last",
+        "_masked",
+        "_nic",
+        "_timer",
+        "interrupts",
+        "memory",
+        "name",
+        "poll",
+        "releases",
+        "ring",
+    )
 
     poll: NetPoll
 
@@ -54,6 +65,7 @@ class RxQueue:
         self.ring = Ring(capacity)
         self.ring.on_drop = _count_loss
         self.memory = memory
+        self.releases: list[int] = []
         self.interrupts = 0
         self._nic = nic
         self._interval = interval
@@ -178,7 +190,7 @@ class Pnic:
 
     def upcoming(self, queue: RxQueue) -> int | None:
         """An instant before which nothing further comes to a queue; None when nothing is known to come."""
-        return self.wire.upcoming(lambda sender: sender.queue is queue)
+        return self.wire.upcoming(queue)
 
     def transmit(self, train: Train, frame_ps: int, *, cut: bool = False) -> tuple[int, int] | None:
         """Packets for the wire at their instants, the wire being busy with those before.

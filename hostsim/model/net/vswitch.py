@@ -72,7 +72,17 @@ class VSwitch:
         vxlan: frames come and go in VXLAN.
     """
 
-    __slots__ = ("_filled", "_known", "_lro_octets", "_outer_ps", "_ports", "_scheduler", "_served", "_timing", "runs_on")
+    __slots__ = (
+        "_filled",
+        "_known",
+        "_lro_octets",
+        "_outer_ps",
+        "_ports",
+        "_scheduler",
+        "_served",
+        "_timing",
+        "runs_on",
+    )
 
     def __init__(self, scheduler: Scheduler, timing: Timing, *, lro_octets: int = 0, vxlan: bool = False) -> None:
         self._scheduler, self._timing = scheduler, timing
@@ -90,14 +100,14 @@ class VSwitch:
         if port.split is not None:
             self.runs_on = False
 
-    def connect(self) -> None:
-        """Traffic that waits for answers comes over this switch."""
-        self.runs_on = False
-
     def work_ps(self, train: Train, packet_ps: int, where: Node, memory: Node) -> int:
-        """Time that `receive` would take for a train of multicast packets."""
+        """Time that `receive` would take for a train by itself; of frames that may be joined, the least."""
         sender = train.flow
         assert isinstance(sender, Sender)
+        vnic = sender.vnic
+        if vnic is not None:
+            far = where is not memory or where is not vnic.vcpu.node
+            return train.count * (packet_ps + self._outer_ps + self._timing.frame(sender.size * train.frames, far=far))
         return train.count * (packet_ps + self._outer_ps + self._steps(sender, where, memory)[1])
 
     def _steps(self, sender: Sender, where: Node, memory: Node) -> tuple[list[int], int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from hostsim.engine.arrivals import Arrivals, ConstantArrivals
 from hostsim.engine.train import Train
 from hostsim.model.traffic.flow import Sender
 from hostsim.units import MS
+
+if TYPE_CHECKING:
+    from hostsim.model.net.pnic import RxQueue
 
 __all__ = ["Wire"]
 
@@ -45,10 +48,10 @@ class Wire:
         alone = len(self._flows) == 1 and isinstance(arrivals, ConstantArrivals)
         self._shift = sender.frame_ps if alone else 0
 
-    def upcoming(self, _wanted: Callable[[Sender], bool]) -> int | None:
+    def upcoming(self, _queue: RxQueue) -> int | None:
         """Instant at which the first frame not yet collected has come; None when there will be no more.
 
-        All its frames go to one queue, so that nobody wants others.
+        All its frames go to one queue.
         """
         if self._shift:
             sent = self._arrivals[0].upcoming()

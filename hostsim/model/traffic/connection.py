@@ -116,9 +116,7 @@ class Answer:
 
     __slots__ = ("_dropped", "_sent", "size")
 
-    def __init__(
-        self, size: int, sent: Callable[[Train, int, int, int], None], dropped: Callable[[int], None]
-    ) -> None:
+    def __init__(self, size: int, sent: Callable[[Train, int, int, int], None], dropped: Callable[[int], None]) -> None:
         self.size, self._sent, self._dropped = size, sent, dropped
 
     def sent(self, train: Train, first: int, step: int, frame_ps: int) -> None:

@@ -16,6 +16,8 @@ __all__ = ["Sending"]
 
 MOST_TSO = 65536
 """Bytes of a packet for TSO at most: the length field of IPv4."""
+MOST_ACKS = 64
+"""Acknowledgements that the peer puts on the wire in one go: more than a packet for TSO brings about."""
 PEER_ACKS_EVERY = 2
 """Full segments from one acknowledgement of the peer to the next (RFC 1122)."""
 
@@ -30,9 +32,7 @@ class Sending(Connection):
 
     __slots__ = ("_acked", "_acks_coming", "_carry", "_data", "_most", "_there", "acks", "requests")
 
-    def __init__(
-        self, ends: Ends, congestion: Congestion, file: int, *, size: int, small_ps: int, burst: int, full: bool
-    ) -> None:
+    def __init__(self, ends: Ends, congestion: Congestion, file: int, *, size: int, small_ps: int, full: bool) -> None:
         """A connection that nothing has been sent on.
 
         Args:
@@ -41,11 +41,10 @@ class Sending(Connection):
             file: segments of each file, or `ENDLESS`.
             size: bytes of data in a segment.
             small_ps: time on the wire of a frame without data.
-            burst: frames that the peer puts on the wire in one go.
             full: segments are as large as the path allows, so that segmentation offload may carry several.
         """
         super().__init__(ends, congestion, file)
-        self.acks = Frames(ends, 0, small_ps, self._ack, self._acks_dropped, burst=burst)
+        self.acks = Frames(ends, 0, small_ps, self._ack, self._acks_dropped, burst=MOST_ACKS)
         self.requests = Frames(ends, 0, small_ps, self._request, self._request_dropped)
         self._data = Answer(size, self._data_sent, self._lose)
         self._most = max(1, MOST_TSO // size) if full else 1
@@ -117,7 +116,7 @@ class Sending(Connection):
 
     # --- the peer's side
 
-    def _data_sent(self, train: Train, first: int, step: int, frame_ps: int) -> None:
+    def _data_sent(self, train: Train, first: int, step: int, _frame_ps: int) -> None:
         """Data reaches the peer, which acknowledges it, or asks for the next file."""
         ends = self._ends
         frames = train.count * train.frames
@@ -130,13 +129,10 @@ class Sending(Connection):
         acks, carry = divmod(self._carry + frames, PEER_ACKS_EVERY)
         if not acks and not self._acks_coming and self._lost + carry >= self._congestion.in_flight:
             acks, carry = 1, 0  # nothing more is on its way, and its last segment says so
-        if acks:
-            begun = first - train.frames * frame_ps
+        if acks:  # those of one train of packets come together
             self._acks_coming += acks
             self._acked += self._carry + frames - carry
-            due = min(begun + (PEER_ACKS_EVERY - self._carry) * frame_ps, last) + ends.delay
-            between = (last - begun) // acks
-            ends.link.release(self.acks, due, between, acks, acks)
+            ends.link.release(self.acks, last + ends.delay, 0, 1, acks)
         self._carry = carry
 
     def _request_dropped(self, _frames: int) -> None:
