@@ -155,7 +155,7 @@ def _hooks(recorder: Recorder) -> Iterator[None]:
         undo.append(lambda: setattr(owner, name, original))
 
     event = recorder.event
-    states = ("SLEEPING", "READY", "RUNNING")
+    states = ("SLEEPING", "READY", "RUNNING", "COSTOPPED")
     around(Scheduler, "wake", lambda _, world, now: event(now, world, "wake", states.index(world.state.name)), None)
     around(
         Pcpu,

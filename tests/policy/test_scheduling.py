@@ -5,12 +5,52 @@ from __future__ import annotations
 import pytest
 
 from hostsim.policy.coalescing import paced
-from hostsim.policy.scheduling import home_node, move_to_balance, preempts, virtual_time_on_wake
+from hostsim.policy.scheduling import (
+    costarts,
+    costops,
+    home_node,
+    home_nodes,
+    move_to_balance,
+    preempts,
+    virtual_time_on_wake,
+)
 
 
 def test_homes_are_dealt_round_robin():
     """As at power-on: one node after the other."""
     assert [home_node(vm, 2) for vm in range(5)] == [0, 1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("vcpus", [1, 2, 8])
+def test_a_vm_that_fits_a_node_has_one_home(vcpus: int):
+    """Where `home_node` puts it, whatever its width."""
+    for vm in range(5):
+        assert home_nodes(vm, vcpus, 2, 8) == [home_node(vm, 2)] * vcpus
+
+
+@pytest.mark.parametrize(
+    ("vm", "vcpus", "nodes", "cores", "expected"),
+    [
+        (0, 12, 2, 8, [0] * 6 + [1] * 6),
+        (1, 12, 2, 8, [1] * 6 + [0] * 6),
+        (3, 9, 4, 8, [3] * 5 + [0] * 4),
+        (1, 10, 4, 4, [1] * 4 + [2] * 3 + [3] * 3),  # three blocks will do
+        (0, 7, 2, 2, [0] * 4 + [1] * 3),  # more vCPUs than cores
+        (5, 4, 1, 2, [0] * 4),
+    ],
+)
+def test_a_wide_vm_is_split_evenly_into_as_few_blocks_as_will_do(
+    vm: int, vcpus: int, nodes: int, cores: int, expected: list[int]
+):
+    """Blocks of neighbours on one node after the other, from the VM's turn on."""
+    assert home_nodes(vm, vcpus, nodes, cores) == expected
+
+
+def test_a_lead_stops_above_its_threshold_and_starts_at_its_own():
+    """The slowest leads by nothing and is never held back, whatever the thresholds."""
+    assert (costops(3000, 3000), costops(3001, 3000)) == (False, True)
+    assert (costarts(2001, 2000), costarts(2000, 2000)) == (False, True)
+    assert (costops(0, 0), costarts(0, 0)) == (False, True)
 
 
 def test_a_vcpu_needs_its_lead():
@@ -40,6 +80,20 @@ def test_the_balancer_makes_the_best_single_move(
 ):
     """From fullest to emptiest, only if it helps."""
     assert move_to_balance(loads, members, 0.1) == expected
+
+
+@pytest.mark.parametrize(
+    ("allowed", "expected"),
+    [
+        ([[None, None], [None], [None]], (0, 0, 1)),
+        ([[(0, 2), None], [None], [None]], (0, 1, 1)),  # the better VM may not go to the emptiest node
+        ([[(0, 2), (0, 2)], [None], [None]], (0, 1, 2)),  # neither may: the next emptiest
+        ([[(0,), (0,)], [None], [None]], None),
+    ],
+)
+def test_the_balancer_respects_allowed_nodes(allowed: list[list[tuple[int, ...] | None]], expected: object):
+    """From the fullest node to the emptiest that anybody may go to."""
+    assert move_to_balance([0.9, 0.1, 0.4], [[0.4, 0.2], [0.1], [0.4]], 0.1, allowed) == expected
 
 
 def test_interrupts_are_paced():

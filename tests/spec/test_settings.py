@@ -22,6 +22,7 @@ def test_defaults_are_those_of_the_platform(platform: PlatformSpec) -> None:
     settings, faults, warnings = host_settings(platform, {}, {})
     assert settings is not None
     assert (settings.quantum, settings.port_rx_queue, settings.poll_budget) == (50 * MS, 80, 64)
+    assert (settings.costop_threshold, settings.costart_threshold, settings.cosched_period) == (3 * MS, 2 * MS, 1 * MS)
     assert (faults, warnings) == ([], [])
 
 

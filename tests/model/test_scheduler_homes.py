@@ -1,0 +1,100 @@
+"""Homes: who may be moved, where to, and what becomes of a world whose home changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from hostsim.units import MS, SECOND, US
+from tests.model.small_host import Labourer, bare_host, check_charges
+
+
+def busy_host(sockets=2, vms=3, **adoption):
+    """Two PCPUs a node, and busy VMs that are all at home on the first."""
+    host = bare_host(sockets=sockets, cores=2, free=True)
+    worlds = [Labourer(host, f"vm{number}", pcpu=0) for number in range(vms)]
+    units = []
+    for world in worlds:
+        units.append(host.adopt([world], **adoption))
+        world.give(*[1 * MS] * 20_000)
+    return host, worlds, units
+
+
+@pytest.mark.parametrize(("pinned", "moves"), [((), 1), ((0, 1), 1), ((0, 1, 2), 0)])
+def test_a_pinned_unit_is_not_moved(pinned, moves):
+    """The balancer takes one of the others, or none."""
+    host, worlds, units = busy_host()
+    for number in pinned:
+        units[number].pinned = True
+    host.clock.advance(3 * SECOND)
+    assert host.moves == moves
+    assert all(worlds[number].node is host.nodes[0] for number in pinned)
+    check_charges(host, worlds)
+
+
+def test_a_unit_that_is_released_may_be_moved_again():
+    """Pinned for one check, not for the next; its load in the meantime counts for nothing."""
+    host, worlds, units = busy_host(movable=False)
+    host.clock.advance(3 * SECOND)
+    assert host.moves == 0
+    units[1].pinned = False
+    host.clock.advance(5 * SECOND)
+    assert [world.node.index for world in worlds] == [0, 1, 0]
+
+
+def test_a_unit_moves_to_allowed_nodes_only():
+    """Nodes 1 and 2 are both empty, and node 1 would be taken; the VMs may live on 0 and 2."""
+    for nodes, expected in ((None, [0, 0, 1]), ((0, 2), [0, 0, 2]), ((0,), [0, 0, 0])):
+        host, worlds, _ = busy_host(sockets=3, nodes=nodes)
+        host.clock.advance(2 * SECOND + 1)
+        assert sorted(world.node.index for world in worlds) == expected
+
+
+def test_a_home_that_is_not_allowed_is_refused():
+    """Whoever wires a host says so before time starts."""
+    host = bare_host(sockets=2)
+    with pytest.raises(ValueError, match=r"vm is at home on node 0, not on one of \(1,\)"):
+        host.adopt([Labourer(host, "vm")], nodes=(1,))
+
+
+def test_all_worlds_of_a_unit_move_together():
+    """A VM of two vCPUs and a system world changes its home as one."""
+    host = bare_host(sockets=2, cores=2, free=True)
+    vms = [[Labourer(host, f"vm{v}.{i}", pcpu=i, system=i == 2) for i in (0, 1)] for v in range(2)]
+    for vm in vms:
+        host.adopt(vm)
+        for world in vm:
+            world.give(*[1 * MS] * 20_000)
+    host.clock.advance(3 * SECOND)
+    assert host.moves == 1
+    assert sorted(tuple(world.node.index for world in vm) for vm in vms) == [(0, 0), (1, 1)]
+
+
+def test_who_sleeps_waits_or_runs_when_its_home_changes():
+    """The one that waits changes queues at once, the one that runs at the end of its batch, the one that sleeps when it wakes."""
+    host = bare_host(sockets=2, cores=1, free=True)
+    running, waiting, sleeping = (Labourer(host, name) for name in ("running", "waiting", "sleeping"))
+    running.give(10 * MS, 10 * MS)
+    waiting.give_at(500 * US, 500 * US)
+    sleeping.give_at(5 * MS, 500 * US)
+    host.clock.advance(2 * MS)
+    host.rehome([running, waiting, sleeping], host.nodes[1], host.clock.now)
+    host.rehome([running, waiting, sleeping], host.nodes[1], host.clock.now)  # already there: nothing happens
+    host.clock.advance(SECOND)
+    assert waiting.done == [(2500 * US, 1)]
+    assert sleeping.done == [(5500 * US, 1)]
+    assert running.done == [(10 * MS, 0), (20 * MS, 1)]
+    assert host.moves == 0
+    check_charges(host, [running, waiting, sleeping])
+
+
+def test_a_running_world_with_a_new_home_goes_there_when_it_is_cut_short():
+    """It need not wait at a PCPU that is not its own any more."""
+    host = bare_host(sockets=2, cores=1, free=True)
+    vcpu, system = Labourer(host, "vcpu"), Labourer(host, "system", system=True)
+    vcpu.give(10 * MS)
+    system.give_at(3 * MS, 4 * MS)
+    host.clock.advance(2 * MS)
+    host.rehome([vcpu], host.nodes[1], host.clock.now)
+    host.clock.advance(SECOND)
+    assert system.done == [(7 * MS, 0)]
+    assert vcpu.done == [(10 * MS, 1)]

@@ -1,0 +1,165 @@
+"""Hyperthreads on hosts without costs: a core does 1.25 of what one thread does when both are busy, so 0.625 a thread."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from hostsim.units import MS, SECOND, US
+from tests.model.small_host import Labourer, bare_host, check_charges
+
+
+def check_work(host, worlds, given):
+    """What cores did is what worlds were given: 1 a picosecond alone, 1.25 with both threads busy."""
+    check_charges(host, worlds)
+    now = host.clock.now
+    busy, used = (sum(getattr(pcpu, what)(now) for pcpu in host.pcpus) for what in ("busy", "used"))
+    shared = busy - used
+    assert used - shared + 1.25 * shared == pytest.approx(
+        given, abs=100_000
+    )  # a picosecond may be lost at each change of pace
+
+
+def test_two_equal_bursts_on_one_core_take_1_6_times_as_long():
+    """Each goes at 0.625; both end at once; %UTIL is 100 each, %USED 50."""
+    host = bare_host(threads=2, free=True)
+    worlds = [Labourer(host, str(i), pcpu=i) for i in range(2)]
+    for world in worlds:
+        world.give(100 * US)
+    host.clock.advance(160 * US + 1)
+    assert [world.done for world in worlds] == [[(160 * US, 0)], [(160 * US, 1)]]
+    assert [world.used for world in worlds] == [160 * US] * 2
+    assert [pcpu.busy(host.clock.now) for pcpu in host.pcpus] == [160 * US] * 2
+    assert [pcpu.used(host.clock.now) for pcpu in host.pcpus] == [80 * US] * 2
+    check_work(host, worlds, 200 * US)
+
+
+def test_a_thread_alone_has_the_whole_core():
+    """%USED is %UTIL."""
+    host = bare_host(threads=2, free=True)
+    world = Labourer(host, "a")
+    world.give(100 * US)
+    host.clock.advance(1 * MS)
+    assert world.done == [(100 * US, 0)]
+    assert [pcpu.used(host.clock.now) for pcpu in host.pcpus] == [100 * US, 0]
+
+
+def test_ends_move_when_the_sibling_starts_and_stops():
+    """The second burst starts at 40: 60 are left of the first and take 96; by 136 the second has done 60, and does its last 40 alone."""
+    host = bare_host(threads=2, free=True)
+    one, other = (Labourer(host, str(i), pcpu=i) for i in range(2))
+    one.give(100 * US)
+    other.give_at(40 * US, 100 * US)
+    host.clock.advance(100 * US)
+    assert [pcpu.used(host.clock.now) for pcpu in host.pcpus] == [70 * US, 30 * US]
+    host.clock.advance(1 * MS)
+    assert one.done == [(136 * US, 0)]
+    assert other.done == [(176 * US, 1)]
+    assert [pcpu.used(host.clock.now) for pcpu in host.pcpus] == [88 * US, 88 * US]
+    check_work(host, [one, other], 200 * US)
+
+
+def test_a_batch_that_begins_on_a_shared_core_is_slow_from_the_start():
+    """The second job of a stay, like the first."""
+    host = bare_host(threads=2, free=True)
+    one, other = (Labourer(host, str(i), pcpu=i) for i in range(2))
+    one.give(1 * MS)
+    other.give(100 * US, 200 * US)
+    host.clock.advance(2 * MS)
+    assert other.done == [(160 * US, 1), (480 * US, 1)]
+    assert one.done == [(480 * US + 700 * US, 0)]
+
+
+def test_a_burst_that_is_cut_keeps_the_work_that_was_left():
+    """Cut at 80 with 50 of 100 done; the system world runs 10 slowly; then 50 are left."""
+    host = bare_host(threads=2, free=True)
+    vcpu, other = (Labourer(host, str(i), pcpu=i) for i in range(2))
+    system = Labourer(host, "system", system=True, pcpu=0)
+    vcpu.give(100 * US)
+    other.give(1 * MS)
+    system.give_at(80 * US, 10 * US)
+    host.clock.advance(81 * US)
+    assert vcpu.left == 50 * US
+    host.clock.advance(2 * MS)
+    assert system.done == [(96 * US, 0)]
+    assert vcpu.done == [(176 * US, 0)]
+    check_work(host, [vcpu, other, system], 1110 * US)
+
+
+def test_a_stay_on_a_shared_core_ends_with_the_quantum():
+    """A quantum is wall time, on a shared core as well: two worlds at one thread take turns of 50 ms."""
+    host = bare_host(threads=2, free=True)
+    neighbour, one, other = (Labourer(host, name, pcpu=pcpu) for name, pcpu in (("n", 1), ("a", 0), ("b", 0)))
+    for world in (neighbour, one, other):
+        world.give(1 * SECOND)
+    starts = []
+    for step in range(1, 8):
+        host.clock.advance(step * 50 * MS - 1)
+        starts.append(host.pcpus[0].running)
+    assert starts == [one, other, one, other, one, other, one]
+    host.clock.advance(3 * SECOND)
+    check_work(host, [neighbour, one, other], 3 * SECOND)
+
+
+def test_a_waking_world_takes_a_core_that_is_idle_as_a_whole():
+    """Two idle threads have busy siblings, or their core to themselves: the latter go first, even before the last PCPU."""
+    host = bare_host(cores=3, threads=2, free=True)
+    worlds = [Labourer(host, str(i), pcpu=0) for i in range(6)]
+    for start, world in enumerate(worlds):
+        world.give_at(start * US, 1 * MS)
+    host.clock.advance(6 * US)
+    cores = [world.last.index // 2 for world in worlds]
+    assert cores[:3] == [0, 1, 2]
+    assert sorted(cores[3:]) == [0, 1, 2]
+    assert len({world.last for world in worlds}) == 6
+
+
+def test_a_world_stays_where_it_was_when_no_better_core_is_idle():
+    """Its last PCPU is idle and so is the sibling; later only halves of busy cores are idle, and its own is as good as any."""
+    host = bare_host(cores=2, threads=2, free=True)
+    world = Labourer(host, "a", pcpu=3)
+    world.give(10 * US)
+    others = [Labourer(host, str(i), pcpu=pcpu) for i, pcpu in enumerate((0, 2))]
+    for other in others:
+        other.give_at(20 * US, 1 * MS)
+    world.give_at(50 * US, 10 * US)
+    host.clock.advance(2 * MS)
+    assert world.done == [(10 * US, 3), (66 * US, 3)]
+
+
+def test_systems_vcpus_and_stops_on_shared_cores_lose_no_work():
+    """Random bursts, preemptions and co-stops at random instants on four cores: every picosecond of work is done, at the right pace."""
+    draw = random.Random(5)
+    host = bare_host(
+        cores=2, sockets=2, threads=2, free=True, quantum=3 * MS, costop_threshold=1 * MS, costart_threshold=0
+    )
+    worlds = [Labourer(host, f"v{i}", pcpu=i % 8) for i in range(12)]
+    worlds += [Labourer(host, f"s{i}", pcpu=i, system=True) for i in range(8)]
+    host.coschedule(worlds[:3])
+    host.coschedule(worlds[4:8])
+    given = 0
+    for world in worlds:
+        for _ in range(150):
+            length = round(draw.expovariate(1 / (50 * US if world.system else 1500 * US)))
+            given += length
+            world.give_at(round(draw.uniform(0, 300 * MS)), length)
+    host.clock.advance(2 * SECOND)
+    assert all(len(world.done) == 150 for world in worlds)
+    assert sum(world.costopped for world in worlds) > 0
+    assert sum(pcpu.preemptions for pcpu in host.pcpus) > 100
+    check_work(host, worlds, given)
+    assert all(0 < pcpu.used(host.clock.now) < pcpu.busy(host.clock.now) for pcpu in host.pcpus)
+
+
+def test_one_event_a_dispatch_and_one_for_each_end_that_moved():
+    """Twenty times, the sibling starts in the midst of a burst and is done before it: two moves of its end."""
+    host = bare_host(threads=2, free=True)
+    one, other = (Labourer(host, str(i), pcpu=i) for i in range(2))
+    for step in range(20):
+        one.give_at(step * MS, 100 * US)
+        other.give_at(step * MS + 10 * US, 10 * US)
+    host.clock.advance(SECOND)
+    dispatches = sum(pcpu.dispatches for pcpu in host.pcpus)
+    assert dispatches == 40
+    assert host.clock.scheduled() == 40 + dispatches + 2 * 20
