@@ -5,6 +5,7 @@ no level is cumulative):
 
 =================================  =====================================================================================
 ``pcpu.busy_ps``                   time a PCPU was not idle: worlds, switches, refills and halt exits
+``pcpu.used_ps``                   time charged by %USED: half of it while the other hyperthread of the core is busy too
 ``pcpu.dispatches``                hand-overs of the PCPU to a world
 ``pcpu.switches``                  of these, with another world than the last one on this PCPU
 ``pcpu.preemptions``               running worlds cut short
@@ -222,6 +223,13 @@ def _percentile(name: str, share: float) -> Metric:
 
 _ENTRIES = (
     Metric("host_cpu", "%", "Mean %UTIL of all PCPUs: share of time not idle.", "instant", _busy("pcpu.busy_ps")),
+    Metric(
+        "host_used",
+        "%",
+        "Mean %USED of all PCPUs: as host_cpu, but a PCPU whose sibling hyperthread is busy too is charged half of the time.",
+        "instant",
+        _busy("pcpu.used_ps"),
+    ),
     Metric(
         "guest_cpu",
         "% of a vCPU",

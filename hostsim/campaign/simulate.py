@@ -20,7 +20,9 @@ from hostsim.units import ps_to_seconds
 __all__ = ["simulate"]
 
 MOST_LENGTHENINGS = 2
-SAME_LEVEL = 0.01
+PARTS = 16
+"""Parts of a run at whose beginnings a warm-up may be taken to end."""
+SAME_LEVEL = 0.005
 """Two means that differ by less than this share of the larger are one level, and noise chose between their cuts."""
 
 
@@ -87,22 +89,23 @@ def simulate(
 
 
 def _warm_up(instants: NDArray[np.int64], series: Mapping[str, Series]) -> int:
-    """Number of time slices to cut: the most that MSER-5 cuts from any of the measures that must have settled.
+    """Number of time slices to cut: the most that any of the measures that must have settled asks for.
 
-    MSER-5's error is itself an estimate, and noisy where few batches are left: on a level series a cut past the half is as
-    often chance as warm-up. Such a cut is believed when what it leaves has another level than what the best cut within the
-    first half leaves.
+    MSER-5's error is itself an estimate, and noisy where few batches are left: on a level series its cut is as often chance as
+    warm-up. Of the cuts at sixteenths of the run, and MSER-5's own, the first is taken that leaves the same level as MSER-5's.
     """
     widths = np.diff(instants)
-    half = len(widths) // 2
     most = 0
     for counters in SETTLED.values():
         rates = np.diff(sum(series[counter].values.sum(axis=1) for counter in counters)) / widths
-        cut = mser5(rates)
-        if cut > half:
-            early = mser5(rates, most=half)
-            levels = float(rates[early:].mean()), float(rates[cut:].mean())
-            if abs(levels[0] - levels[1]) <= SAME_LEVEL * max(levels):
-                cut = early
-        most = max(most, cut)
+        chosen = mser5(rates)
+        level = float(rates[chosen:].mean())
+        for cut in (len(rates) * part // PARTS for part in range(PARTS)):
+            if cut >= chosen:
+                break
+            early = float(rates[cut:].mean())
+            if abs(early - level) <= SAME_LEVEL * max(early, level):
+                chosen = cut
+                break
+        most = max(most, chosen)
     return most

@@ -104,7 +104,7 @@ def check_slices(
     busy = np.diff(values["pcpu.busy_ps"], axis=0)
     law(busy > widths, series["pcpu.busy_ps"].entities, "busy for {} ps of a slice of {}", busy, widths + 0 * busy)
     for kind in WORLD_KINDS:
-        spent = np.diff(values[f"{kind}.used_ps"] + values[f"{kind}.ready_ps"], axis=0)
+        spent = np.diff(sum(values[f"{kind}.{state}_ps"] for state in ("used", "ready", "costop")), axis=0)
         what = "ran and waited for {} ps of a slice of {}"
         law(spent > widths, series[f"{kind}.used_ps"].entities, what, spent, widths + 0 * spent)
     for name, counter in series.items():

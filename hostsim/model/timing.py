@@ -28,6 +28,7 @@ class Timing:
         "context_switch",
         "guest_ack",
         "guest_ipi",
+        "guest_process_wake",
         "guest_rx_packet",
         "guest_timer_tick",
         "guest_tx_packet",
@@ -57,6 +58,7 @@ class Timing:
     context_switch: int
     guest_ack: int
     guest_ipi: int
+    guest_process_wake: int
     guest_rx_packet: int
     guest_timer_tick: int
     guest_tx_packet: int

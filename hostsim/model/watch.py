@@ -45,10 +45,11 @@ def watch(host: Host) -> None:
 
     add(
         "pcpu",
-        "busy_ps dispatches switches preemptions",
+        "busy_ps used_ps dispatches switches preemptions",
         (f"pcpu{pcpu.index}" for pcpu in pcpus),
         lambda now: (
             [p.busy(now) for p in pcpus],
+            [p.used(now) for p in pcpus],
             [p.dispatches for p in pcpus],
             [p.switches for p in pcpus],
             [p.preemptions for p in pcpus],

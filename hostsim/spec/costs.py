@@ -146,6 +146,9 @@ class CostModel(Spec):
     """Guest network stack, one acknowledgement made and sent."""
     guest_ipi: Cost
     """A guest's interrupt from one of its vCPUs to another that is halted: exit on the sender's side."""
+    guest_process_wake: Cost
+    """A process that sleeps in a system call is made to run: its waker's part, the guest's scheduler, the switch. Once for all that it then finds.
+    (Of datagrams it is part of ``udp_sink``, because each wakes the process anew.)"""
     guest_copy_per_byte: Cost
     """One byte copied between the stack and the application."""
     guest_copy_memory: Factor

@@ -60,6 +60,7 @@ class Vcpu(World):
     """
 
     __slots__ = (
+        "_awake",
         "_budget",
         "_clock",
         "_cut_at",
@@ -125,6 +126,7 @@ class Vcpu(World):
         self._in_socket: list[tuple[Train, int]] = []
         self._reading = self._cut_at = 0
         self._newest: dict[Sender, int] = {}
+        self._awake: set[object] = set()
         self.halted = True
         self.interrupts = self.came = self.socket_dropped = self.read = self.owed = 0
         self.vnics: list[Vnic] = []
@@ -209,6 +211,8 @@ class Vcpu(World):
             self._ticks = 0
         if self._handed:
             self._handed = []
+        if self._awake:
+            self._awake = set()
         if raised:
             self.interrupts += len(raised)
             self._polling += raised
@@ -303,6 +307,13 @@ class Vcpu(World):
         for target, train in held:
             train.ready += start - self._cut_at
             self.post(target, train)
+
+    def wakes(self, process: object) -> bool:
+        """True for the first time in a burst that a process gets something to do: it slept until then."""
+        if process in self._awake:
+            return False
+        self._awake.add(process)
+        return True
 
     def count_read(self, train: Train, start: int, end: int) -> None:
         """A process takes packets of a connection between ``start`` and ``end``."""

@@ -68,6 +68,8 @@ class Receiving(Connection):
         frames = packets * train.frames
         octets = frames * self.data.size
         end = start + packets * application.per_packet + vcpu.timing.guest_copy(octets, far=far)
+        if vcpu.wakes(self):
+            end += vcpu.timing.guest_process_wake
         vcpu.count_read(train, start, end)
         ends.totals.octets += octets
         self._owing += frames
