@@ -32,13 +32,21 @@ def test_known_red_claims_are_published_ones() -> None:
     assert known_red().keys() <= claims().keys()
 
 
+WARNED = {
+    "40gbe-single": (
+        "vms.receiver: ethernet0.pnicFeatures asks for RSS, but this platform gives a vNIC one receive queue",
+    )
+}
+"""What shipped scenarios warn of: an experiment that compares versions asks an old one for what it does not have."""
+
+
 @pytest.mark.parametrize("name", list(shipped()))
 def test_shipped_scenarios_load_and_plan(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From any folder, by name, without a warning."""
+    """From any folder, by name, with no warning but those that belong to the experiment."""
     monkeypatch.chdir(tmp_path)
     scenario = load(name)
     assert scenario.name == name
-    assert scenario.warnings == ()
+    assert scenario.warnings == WARNED.get(name, ())
     assert points(scenario, Fidelity(quick=True)).tasks
 
 
