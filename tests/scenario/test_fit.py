@@ -131,6 +131,12 @@ STREAM = "  stream: {kind: multicast, to: small, packet_size: 800 B, rate: 40 kp
             id="uplink shared by two switches",
         ),
         pytest.param(
+            "networks: vSwitch1", "networks: [" + ", ".join(["vSwitch1"] * 11) + "]",
+            "small.yaml:12: vms.small.networks: has too many entries; given [" + ", ".join(["'vSwitch1'"] * 11) + "]; "
+            "allowed: text or a list: text",
+            id="more vNICs than a VM may have",
+        ),
+        pytest.param(
             "mtu: 9000", "mtu: 9001",
             "small.yaml:8: network.vSwitch0.mtu: is too large; given 9001; allowed: an integer 1280..9000",
             id="MTU that no frame has",

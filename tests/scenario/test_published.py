@@ -8,6 +8,7 @@ import pytest
 
 from hostsim.expect import Band
 from hostsim.scenario.load import load
+from hostsim.scenario.part import Parts
 from hostsim.scenario.points import Fidelity, points
 from hostsim.scenario.published import claims, data_root, known_red, shipped, shipped_parts
 from hostsim.scenario.yaml import read
@@ -85,3 +86,17 @@ def fitted(tree: object) -> list[str]:
         *(tree.get("fitted_to") or ()),
         *(name for key, entry in tree.items() if key != "fitted_to" for name in fitted(entry)),
     ]
+
+
+@pytest.mark.parametrize("name", [name for name in shipped_parts("hardware") if name != "ideal"])
+def test_shipped_servers_run_on_every_version(name: str) -> None:
+    """Their processors and drivers are known, their nodes exist, and no bus holds a port back."""
+    parts = Parts(data_root())
+    server = parts.hardware(name, ("hardware",)).spec
+    assert server is not None
+    for version in ("esxi-5.0", "esxi-5.1", "esxi-5.5", "esxi-6.0"):
+        platform = parts.platform(version, ("platform",)).spec
+        assert platform is not None
+        assert server.cpu.family in platform.costs.generations
+        assert {nic.driver for nic in server.nics.values()} <= platform.drivers.keys()
+    assert all(nic.node < server.cpu.sockets and nic.rate == nic.line_rate for nic in server.nics.values())
