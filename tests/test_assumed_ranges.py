@@ -9,6 +9,7 @@ from __future__ import annotations
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
+import numpy as np
 import pytest
 
 from hostsim.campaign.simulate import simulate
@@ -21,18 +22,36 @@ FREE = 0.01
 """Percent of loss below which a host counts as free of it."""
 RECEIVERS = {"0": (19, 20, 21, 22), "1": (27, 28, 29, 30)}
 """By default 19 must be free of loss and 22 not; split, 27 and 30."""
+UNTOUCHED = (
+    "platform.netqueue.",
+    "platform.costs.vxlan_decap.",
+    "platform.costs.vxlan_encap.",
+    "platform.costs.segment_software.",
+    "platform.costs.networld_tx.",
+    "platform.costs.driver_tx.",
+    "platform.costs.guest_tx_packet.",
+    "platform.costs.guest_ack.",
+    "platform.costs.generations.",
+)
+"""Starts of the paths of what no multicast packet meets: other directions, protocols and processors, queues that one stream has not."""
 
 
-def assumed() -> list[tuple[str, str]]:
-    """Every assumed constant and input of the multicast experiment, at both ends of its range, as overrides."""
+def ranges() -> list[tuple[str, tuple[str, str]]]:
+    """Every assumed constant and input of the multicast experiment with both ends of its range, as overrides."""
     scenario = load("splitrx")
-    ends = [(f"{a.path}", str(end)) for a in scenario.assumptions for end in a.range]
+    found = [(a.path, (str(a.range[0]), str(a.range[1]))) for a in scenario.assumptions]
     for name, constant in point_at(scenario, {}).spec.costs.entries().items():
         if constant.range is None:
             continue
         key = next(key for key in ("cycles", "time", "value") if getattr(constant, key, None) is not None)
-        ends += [(f"platform.costs.{name}.{key}", f"{end} ps" if key == "time" else str(end)) for end in constant.range]
-    return ends
+        low, high = (f"{end} ps" if key == "time" else str(end) for end in constant.range)
+        found.append((f"platform.costs.{name}.{key}", (low, high)))
+    return found
+
+
+def assumed() -> list[tuple[str, str]]:
+    """Both ends of what a multicast packet meets."""
+    return [(path, end) for path, ends in ranges() if not path.startswith(UNTOUCHED) for end in ends]
 
 
 def run(override: tuple[str, str], receivers: int, split: str, rate: str) -> dict[str, float]:
@@ -76,3 +95,16 @@ def test_no_verdict_hangs_on_an_assumption(override: tuple[str, str], workers: P
     assert band["splitrx.guest_cpu.same"].holds(split["guest_cpu"] / default["guest_cpu"])
     for rate in ("10 kpps", "40 kpps"):
         assert band["splitrx.guest_cpu"].holds(came[1, "0", rate]["guest_cpu_per_10kpps"])
+
+
+def test_what_no_multicast_packet_meets_moves_nothing() -> None:
+    """All of it at once, at the upper ends: the run is the same to the last count."""
+    moved = {path: ends[1] for path, ends in ranges() if path.startswith(UNTOUCHED)}
+    assert len(moved) > len(UNTOUCHED)
+    records = []
+    for overrides in ({}, moved):
+        scenario = load("splitrx", {**overrides, "run.length": "300 ms"})
+        point = point_at(scenario, {"receivers": 20, "split": "1", "rate": "40 kpps"})
+        records.append(simulate(point.spec, point_id="same", axes=point.axes, seed=1, replication=0))
+    for name, series in records[0].series.items():
+        np.testing.assert_array_equal(records[1].series[name].values, series.values, err_msg=name)

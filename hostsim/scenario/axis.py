@@ -114,7 +114,17 @@ def make_axis(
             steps.append(step)
             places.append(place)
             continue
-        faults.append(Fault(message, f"sweep.{name}.values", show_value(value), allowed, "", place.file, place.line))
+        faults.append(
+            Fault(
+                message,
+                f"sweep.{name}.values",
+                show_value(label if labels else value),
+                allowed,
+                "",
+                place.file,
+                place.line,
+            )
+        )
     return (None if faults else Axis(paths, tuple(values), tuple(steps), tuple(places), index, tuple(labels))), faults
 
 

@@ -193,6 +193,9 @@ def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group
         return tree.fault(path, "unknown key", "one of " + ", ".join(known), nearest_name(str(path[-1]), known))
     message, allowed = _MESSAGES.get(error["type"], ""), allowed_at(model, inner)
     given = None
+    if error["type"] in _UNTOLD:
+        union = _schema_at(root, inner[:-1]) or {}
+        allowed = "one of " + ", ".join(union.get("discriminator", {}).get("mapping", {}))
     if error["type"] == "value_error":
         message, _, told = str(error["ctx"]["error"]).partition("|")
         allowed = told or allowed

@@ -16,7 +16,7 @@ from hostsim.spec.settings import PlatformSpec, SettingSpec
 
 __all__ = ["Setting", "settings_in_force"]
 
-_NOT_SETTINGS = frozenset({"hardware", "guest", "model", "source", "fitted_to"})
+_NOT_SETTINGS = frozenset({"hardware", "guest", "model", "source", "fitted_to", "assumed", "range"})
 """Keys of parts that say what something is called or where it comes from."""
 _SECTIONS = ("platform", "hardware", "host", "network", "vms", "traffic", "run")
 

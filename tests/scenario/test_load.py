@@ -9,16 +9,14 @@ import pytest
 
 from hostsim.errors import InputError
 from hostsim.expect import Always, At, Band, Find, Ratio, Worst
+from hostsim.metrics import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.points import Fidelity, points
+from hostsim.scenario.published import data_root, shipped
 from hostsim.units import MS, SECOND
 from tests.scenario.small_scenario import changed, load_text
 
-METRICS = (
-    "host_cpu, guest_cpu, guest_cpu_per_10kpps, guest_ready, netpoll_cpu, splitrx_cpu, loss, loss_nic, loss_split, "
-    "loss_ring, loss_socket, delivered, latency_mean, latency_p50, latency_p95, latency_p99, latency_p999, latency_p9999, nic_interrupts, "
-    "guest_interrupts, dispatches, preemptions"
-)
+METRICS = ", ".join(CATALOGUE)
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +42,7 @@ RATE = "rate: 40 kpps"
         pytest.param(
             "guest: rhel6",
             "guest: rhel6\n    cuont: 2",
-            "small.yaml:11: vms.receiver.cuont: unknown key; given 2; allowed: one of count, guest, networks, vcpus, vmx, rx_ring; "
+            "small.yaml:11: vms.receiver.cuont: unknown key; given 2; allowed: one of count, guest, networks, vcpus, vmx, rx_ring, tx_ring; "
             "did you mean 'count'?",
             id="unknown key",
         ),
@@ -115,8 +113,8 @@ RATE = "rate: 40 kpps"
         pytest.param(
             "hardware: dell-r810",
             "hardware: del-r810",
-            "small.yaml:4: hardware: unknown name; given 'del-r810'; allowed: one of dell-r810, ideal, or a path with a slash; "
-            "did you mean 'dell-r810'?",
+            "small.yaml:4: hardware: unknown name; given 'del-r810'; "
+            "allowed: one of dell-r720, dell-r810, dell-r820, generic-2010, ideal, or a path with a slash; did you mean 'dell-r810'?",
             id="unknown hardware",
         ),
         pytest.param(
@@ -129,7 +127,7 @@ RATE = "rate: 40 kpps"
             SWEPT,
             "vms.receiver.cont, v",
             "small.yaml:17: vms.receiver.cont: there is no such path; "
-            "allowed: one of count, guest, networks, vcpus, vmx, rx_ring; did you mean 'count'?",
+            "allowed: one of count, guest, networks, vcpus, vmx, rx_ring, tx_ring; did you mean 'count'?",
             id="sweep over a key that is not there",
         ),
         pytest.param(
@@ -203,9 +201,9 @@ RATE = "rate: 40 kpps"
         ),
         pytest.param(
             "networks: [vSwitch0]",
-            "networks: [vSwitch0]\n    vcpus: 2",
-            "small.yaml:12: vms.receiver.vcpus: is more than the model has: its guests have one vCPU; given 2; allowed: 1",
-            id="SMP guest",
+            "networks: [vSwitch0]\n    vcpus: 65",
+            "small.yaml:12: vms.receiver.vcpus: is too large; given 65; allowed: an integer 1..64",
+            id="more vCPUs than a VM may have",
         ),
         pytest.param(
             "networks: [vSwitch0]",
@@ -370,14 +368,18 @@ def test_faults_of_a_part_name_its_file(tmp_path: Path) -> None:
         "hardware: box\n"
         "cpu: {model: x, family: westmere, sockets: 1, cores: 4, clock: 2 GHz}\n"
         "nics:\n"
-        "  vmnic0: {model: x, line_rate: 10 Gbit/s, node: 1, rx_ring: 512, driver: native, interrupt_interval: 50 us}\n",
+        "  vmnic0: {model: x, line_rate: 10 Gbit/s, node: 1, rx_ring: 512, driver: ixgb, interrupt_interval: 50 us}\n",
         encoding="utf-8",
     )
     told = faults(tmp_path, ("dell-r810", "./box.yaml"))
     assert told[0].startswith("box.yaml:2: cpu.family: unknown processor family; given 'westmere'; allowed: one of ")
     assert told[0].endswith("did you mean 'westmere-ex'?")
     assert told[1:] == [
-        "box.yaml:4: nics.vmnic0.node: is not a node of this server; given 1; allowed: a NUMA node 0..0: one for each socket"
+        "box.yaml:4: nics.vmnic0.node: is not a node of this server; given 1; allowed: a NUMA node 0..0: one for each socket",
+        (
+            "box.yaml:4: nics.vmnic0.driver: unknown driver; given 'ixgb'; allowed: one of bnx2x, igb, ixgbe, tg3, mlx4; "
+            "did you mean 'ixgbe'?"
+        ),
     ]
 
 
@@ -413,10 +415,10 @@ def test_a_platform_is_laid_over_its_parent_key_by_key(tmp_path: Path) -> None:
 def test_a_missing_scenario_names_the_nearest(tmp_path: Path) -> None:
     """By name among the shipped ones, by path among the files beside it."""
     (tmp_path / "mine.yaml").write_text(changed(), encoding="utf-8")
-    shipped = "a path, or one of splitrx, first-sweep"
+    known = "a path, or one of " + ", ".join(shipped())
     for given, expected in (
-        ("splitrxx", f"unknown scenario; given 'splitrxx'; allowed: {shipped}; did you mean 'splitrx'?"),
-        ("min.yaml", f"file not found; given min.yaml; allowed: {shipped}; did you mean 'mine.yaml'?"),
+        ("splitrxx", f"unknown scenario; given 'splitrxx'; allowed: {known}; did you mean 'splitrx'?"),
+        ("min.yaml", f"file not found; given min.yaml; allowed: {known}; did you mean 'mine.yaml'?"),
     ):
         with pytest.raises(InputError) as caught:
             load(given)
@@ -452,7 +454,7 @@ def test_overrides_win_and_keep_their_origin(tmp_path: Path) -> None:
             {"vms.receiver.cont": "5"},
             (
                 "--set: vms.receiver.cont: there is no such path; "
-                "allowed: one of count, guest, networks, vcpus, vmx, rx_ring; did you mean 'count'?"
+                "allowed: one of count, guest, networks, vcpus, vmx, rx_ring, tx_ring; did you mean 'count'?"
             ),
         ),
         (
@@ -539,8 +541,9 @@ def test_linked_paths_move_together(tmp_path: Path) -> None:
 def test_platform_hardware_and_guests_are_axes_like_any_other(tmp_path: Path) -> None:
     """A part is varied by its name."""
     (tmp_path / "slow.yaml").write_text(
-        "guest: slow\nnapi_budget: 8\nrx_ring: 128\nsocket_buffer: 100 kB\nsocket_overhead: 500 B\ntimer_period: 10 ms\n"
-        "applications: {udp_sink: {cycles: 1, source: a test}}\n",
+        (data_root() / "guests" / "rhel6.yaml")
+        .read_text(encoding="utf-8")
+        .replace("napi_budget: 64", "napi_budget: 8"),
         encoding="utf-8",
     )
     scenario = load_text(tmp_path, axes={"vms.receiver.guest": "rhel6, ./slow.yaml"})
@@ -554,8 +557,8 @@ def test_platform_hardware_and_guests_are_axes_like_any_other(tmp_path: Path) ->
 
 def test_settings_that_are_known_but_not_modelled_warn(tmp_path: Path) -> None:
     """The scenario and its points carry the warning."""
-    scenario = load_text(tmp_path, ('emuRxMode: "0"', 'emuRxMode: "0", ethernet0.ctxPerDev: 3'))
-    assert scenario.warnings == ("setting not modelled: ethernet0.ctxPerDev = 3",)
+    scenario = load_text(tmp_path, ('emuRxMode: "0"', 'emuRxMode: "0", ethernet0.udpRSS: 1'))
+    assert scenario.warnings == ("setting not modelled: ethernet0.udpRSS = 1",)
     assert {task.point.warnings for task in points(scenario, Fidelity()).tasks} == {scenario.warnings}
 
 
@@ -629,7 +632,7 @@ def test_arrivals_are_replayed_from_a_file_beside_the_scenario(tmp_path: Path) -
 def test_receivers_of_a_stream_hang_on_one_switch(tmp_path: Path) -> None:
     """One NIC brings the packet, one switch replicates it."""
     hardware = tmp_path / "box.yaml"
-    nic = "{model: x, line_rate: 10 Gbit/s, node: 0, rx_ring: 512, driver: native, interrupt_interval: 50 us}"
+    nic = "{model: x, line_rate: 10 Gbit/s, node: 0, rx_ring: 512, driver: ixgbe, interrupt_interval: 50 us}"
     hardware.write_text(
         "hardware: box\ncpu: {model: x, family: westmere-ex, sockets: 1, cores: 4, clock: 2 GHz}\n"
         f"nics: {{vmnic0: {nic}, vmnic1: {nic}}}\n",
@@ -645,7 +648,7 @@ def test_receivers_of_a_stream_hang_on_one_switch(tmp_path: Path) -> None:
     assert told == [
         (
             "small.yaml:16: traffic.stream.to: has receivers on vSwitch0 and vSwitch1; given ['receiver', 'other']; "
-            "allowed: groups on one virtual switch"
+            "allowed: groups whose first vNIC is on one virtual switch"
         )
     ]
 

@@ -35,9 +35,25 @@ def test_the_schema_knows_names_and_assumptions() -> None:
     schema = scenario_schema()
     assert "esxi-5.0" in schema["properties"]["platform"]["examples"]
     assert "loss" in schema["$defs"]["FigurePart"]["properties"]["y"]["enum"]
-    assert {"$ref": "#/$defs/Assumed"} in schema["$defs"]["MulticastPart"]["properties"]["rate"]["anyOf"]
+    inputs = {
+        "MulticastPart": "rate",
+        "WorkPart": "rate",
+        "TcpStreamSpec": "window",
+        "HttpSpec": "burst",
+        "NicOptions": "interrupt_interval",
+        "VmGroupPart": "tx_ring",
+    }
+    for part, key in inputs.items():
+        assert {"$ref": "#/$defs/Assumed"} in schema["$defs"][part]["properties"][key]["anyOf"]
     keys = {key for node in nodes(schema) for key in node.get("properties", {})}
     assert keys.isdisjoint({"cycles", "costs", "time", "fitted_to"})
+
+
+def test_every_part_of_a_host_is_described() -> None:
+    """Each key of NICs, switches, groups and traffic has prose."""
+    definitions = scenario_schema()["$defs"]
+    for part in ("NicOptions", "VSwitchSpec", "VmGroupPart", "MulticastPart", "WorkPart", "TcpStreamSpec", "HttpSpec"):
+        assert [key for key, node in definitions[part]["properties"].items() if not node.get("description")] == [], part
 
 
 def test_making_the_schema_leaves_the_models_alone() -> None:

@@ -1,0 +1,243 @@
+"""What must fit: each kind of nonsense is refused with line, value and what is allowed; what is asked in vain warns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hostsim.errors import InputError
+from tests.scenario.small_receiver import load_text
+
+
+@pytest.fixture(autouse=True)
+def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Faults name files from the working folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+def faults(tmp_path: Path, *changes: tuple[str, str]) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        load_text(tmp_path, *changes)
+    return str(caught.value).splitlines()
+
+
+OPTIONS = "{vmnic0: {rss_rings: 4, drss: 2}}"
+WINDOW = "direction: receive, window: 256 KiB"
+STREAM = "  stream: {kind: multicast, to: small, packet_size: 800 B, rate: 40 kpps}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(
+            OPTIONS, "{vmnic2: {drss: 2}}",
+            "small.yaml:6: host.nics.vmnic2: unknown physical NIC; given 'vmnic2'; allowed: one of vmnic0, vmnic1; "
+            "did you mean 'vmnic1'?",
+            id="options of a NIC that is not there",
+        ),
+        pytest.param(
+            OPTIONS, "{vmnic0: {rss_ring: 2}}",
+            "small.yaml:6: host.nics.vmnic0.rss_ring: unknown key; given 2; "
+            "allowed: one of rss_rings, drss, interrupt_interval; did you mean 'rss_rings'?",
+            id="unknown option",
+        ),
+        pytest.param(
+            OPTIONS, "{vmnic0: {rss_rings: 32}}",
+            "small.yaml:6: host.nics.vmnic0.rss_rings: is too large; given 32; allowed: an integer 1..16",
+            id="more rings than any NIC has",
+        ),
+        pytest.param(
+            OPTIONS, "{vmnic0: {rss_rings: 16}}",
+            "small.yaml:6: host.nics.vmnic0.rss_rings: needs 17 receive queues, those of rss_rings and of drss together; "
+            "given 16; allowed: at most the 16 that vmnic0 has",
+            id="more rings than this NIC has, with the default queue",
+        ),
+        pytest.param(
+            OPTIONS, "{vmnic1: {drss: 16}}",
+            "small.yaml:6: host.nics.vmnic1.drss: needs 16 receive queues, those of rss_rings and of drss together; "
+            "given 16; allowed: at most the 8 that vmnic1 has",
+            id="more rings of the default queue than this NIC has",
+        ),
+        pytest.param(
+            "platform: esxi-6.0", "platform: esxi-5.0",
+            "small.yaml:9: network.vSwitch1.vxlan: is not known to this platform; given true; allowed: false",
+            id="VXLAN before it came",
+        ),
+        pytest.param(
+            "vcpus: 4", "vcpus: 13",
+            "small.yaml:11: vms.big.vcpus: is more than the host has PCPUs; given 13; allowed: an integer 1..12",
+            id="more vCPUs than PCPUs",
+        ),
+        pytest.param(
+            '"4"', '"4", numa.nodeAffinity: "0,2"',
+            "small.yaml:11: vms.big.vmx.numa.nodeAffinity: names a node that the host has not; given '0,2'; "
+            "allowed: NUMA nodes 0..1: one for each socket",
+            id="node that is not there",
+        ),
+        pytest.param(
+            '"4"', '"4", ethernet0.emuRxMode: "1"',
+            "small.yaml:11: vms.big.vmx.ethernet0.emuRxMode: goes with one receive queue, and ethernet0.pnicFeatures gets "
+            "several; given '1'; allowed: \"0\", or no RSS",
+            id="splitRx of several queues",
+        ),
+        pytest.param(
+            '"4"', '"4", ethernet2.emuRxMode: "1"',
+            "small.yaml:11: vms.big.vmx.ethernet2.emuRxMode: unknown setting; given '1'; "
+            "allowed: a setting the platform lists; did you mean 'ethernet1.emuRxMode'?",
+            id="key of a vNIC that is not there",
+        ),
+        pytest.param(
+            "vnic: 1", "vnic: 2",
+            "small.yaml:15: traffic.files.vnic: is not a vNIC of big; given 2; allowed: an integer 0..1",
+            id="traffic through a vNIC that is not there",
+        ),
+        pytest.param(
+            WINDOW, WINDOW + ", vnic: 1",
+            "small.yaml:14: traffic.netperf.vnic: is not a vNIC of small; given 1; allowed: 0",
+            id="traffic through a vNIC that one of two groups has",
+        ),
+        pytest.param(
+            WINDOW, "direction: receive, window: 8 kB",
+            "small.yaml:14: traffic.netperf.window: is smaller than a segment; given '8 kB'; allowed: from 8948 B on",
+            id="window smaller than a segment",
+        ),
+        pytest.param(
+            WINDOW, WINDOW + ", message_size: 0 B",
+            "small.yaml:14: traffic.netperf.message_size: is too small; given '0 B'; "
+            "allowed: a number and a unit of size, one of B, kB, MB, GB, KiB, MiB, GiB; from 1",
+            id="messages of nothing",
+        ),
+        pytest.param(
+            "port: 40000", "port: 65530",
+            "small.yaml:15: traffic.files.port: leaves too few ports; given 65530; "
+            "allowed: at most 65526: 10 connections have a port each",
+            id="more connections than ports",
+        ),
+        pytest.param(
+            "to: [big, small]", "to: [big, big]",
+            "small.yaml:14: traffic.netperf.to: names a group twice; given ['big', 'big']; allowed: each group once",
+            id="group named twice",
+        ),
+        pytest.param(
+            "uplinks: vmnic1", "uplinks: [vmnic1, vmnic1]",
+            "small.yaml:9: network.vSwitch1.uplinks: names a NIC twice; given ['vmnic1', 'vmnic1']; allowed: each NIC once",
+            id="uplink named twice",
+        ),
+        pytest.param(
+            "uplinks: vmnic1", "uplinks: [vmnic1, vmnic0]",
+            "small.yaml:9: network.vSwitch1.uplinks: is already the uplink of vSwitch0; given ['vmnic1', 'vmnic0']; "
+            "allowed: a NIC of its own",
+            id="uplink shared by two switches",
+        ),
+        pytest.param(
+            "networks: vSwitch1", "networks: [" + ", ".join(["vSwitch1"] * 11) + "]",
+            "small.yaml:12: vms.small.networks: has too many entries; given [" + ", ".join(["'vSwitch1'"] * 11) + "]; "
+            "allowed: text or a list: text",
+            id="more vNICs than a VM may have",
+        ),
+        pytest.param(
+            "mtu: 9000", "mtu: 9001",
+            "small.yaml:8: network.vSwitch0.mtu: is too large; given 9001; allowed: an integer 1280..9000",
+            id="MTU that no frame has",
+        ),
+        pytest.param(
+            "kind: http", "kind: htttp",
+            "small.yaml:15: traffic.files.kind: is not one of the choices; given 'htttp'; "
+            "allowed: one of http, multicast, tcp_stream, work",
+            id="unknown kind of traffic",
+        ),
+        pytest.param(
+            "traffic:", "traffic:\n" + STREAM.replace("800 B", "1473 B"),
+            "small.yaml:14: traffic.stream.packet_size: does not fit in a frame; given '1473 B'; "
+            "allowed: at most 1472 B: one frame at an MTU of 1500",
+            id="packet longer than the MTU of its switch",
+        ),
+        pytest.param(
+            "traffic:", "traffic:\n" + STREAM.replace("40 kpps", "1.4 Mpps"),
+            "small.yaml:14: traffic.stream.rate: is more than the wire carries; given '1.4 Mpps'; "
+            "allowed: below 1364629 pps, which is what vmnic1 has left at 916 B a frame",
+            id="stream that VXLAN makes too much for the wire",
+        ),
+    ],
+)  # fmt: skip
+def test_nonsense_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """File, line, path, value given, what is allowed, and nothing beside."""
+    assert faults(tmp_path, (old, new)) == [expected]
+
+
+def test_a_nic_without_rss_has_one_ring(tmp_path: Path) -> None:
+    """Each option that asks for more is told."""
+    assert faults(
+        tmp_path,
+        ("esxi-6.0", "esxi-5.0"),
+        ("dell-r720", "dell-r810"),
+        ("\n  vSwitch1: {uplinks: vmnic1, vxlan: true}", ""),
+        (", vSwitch1]", "]"),
+        ("networks: vSwitch1", "networks: vSwitch0"),
+        ("vnic: 1, ", ""),
+    ) == [
+        "small.yaml:6: host.nics.vmnic0.rss_rings: is more than vmnic0 has: it does no RSS; given 4; allowed: 1",
+        "small.yaml:6: host.nics.vmnic0.drss: is more than vmnic0 has: it does no RSS; given 2; allowed: 1",
+    ]
+
+
+def test_frames_may_be_jumbo(tmp_path: Path) -> None:
+    """The MTU is the switch's own; a stream enters by its first uplink, whose rate counts."""
+    stream = "  stream: {kind: multicast, to: big, packet_size: 8972 B, rate: 500 kpps}"
+    load_text(tmp_path, ("traffic:", "traffic:\n" + stream))
+    told = faults(tmp_path, ("traffic:", "traffic:\n" + stream.replace("500", "600")))
+    assert told == [
+        (
+            "small.yaml:14: traffic.stream.rate: is more than the wire carries; given '600 kpps'; "
+            "allowed: below 553220 pps, which is what vmnic0 has left at 9038 B a frame"
+        )
+    ]
+
+
+def test_a_bus_that_is_slower_than_the_wire_is_what_a_stream_must_fit_on(tmp_path: Path) -> None:
+    """Pause frames hold the sender back: more than the bus takes never comes."""
+    stream = "  stream: {kind: multicast, to: big, packet_size: 8972 B, rate: 300 kpps}"
+    changes = (("traffic:", "traffic:\n" + stream),)
+    load_text(tmp_path, *changes)
+    with pytest.raises(InputError, match=r"is more than the wire carries.* below 202"):
+        load_text(tmp_path, *changes, overrides={"hardware.nics.vmnic0.pcie.lanes": "4",
+                                                 "hardware.nics.vmnic0.pcie.generation": "2"})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(
+            "esxi-6.0", "esxi-5.5",
+            "vms.big: ethernet0.pnicFeatures asks for RSS, but this platform gives a vNIC one receive queue",
+            id="platform without",
+        ),
+        pytest.param(
+            "rss_rings: 4, ", "",
+            "vms.big: ethernet0.pnicFeatures asks for RSS, but no uplink of vSwitch0 has rss_rings above 1",
+            id="NIC without",
+        ),
+        pytest.param(
+            'pnicFeatures: "4"', 'pnicFeatures: "1"',
+            "vms.big: ethernet0.pnicFeatures asks for LRO, which is not modelled: Net.Vmxnet3HwLRO alone decides",
+            id="LRO by vNIC",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_asked_in_vain_warns(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    """Results carry it; as it stands the scenario has nothing to warn of."""
+    assert load_text(tmp_path).warnings == ()
+    assert load_text(tmp_path, (old, new)).warnings == (expected,)
+
+
+def test_one_uplink_with_rings_is_enough(tmp_path: Path) -> None:
+    """Which uplink a port gets depends on the order of ports, so that nothing is said when one of several has them."""
+    changes = (
+        ("\n  vSwitch1: {uplinks: vmnic1, vxlan: true}", ""),
+        ("[vmnic0]", "[vmnic1, vmnic0]"),
+        (", vSwitch1]", "]"),
+        ("networks: vSwitch1", "networks: vSwitch0"),
+        ("vnic: 1, ", ""),
+    )
+    assert load_text(tmp_path, *changes).warnings == ()
