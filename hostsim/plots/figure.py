@@ -14,7 +14,7 @@ import numpy as np
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.estimate import student
-from hostsim.expect import NOT_ESTIMABLE, Always, At, FigureSpec, Find, Fit, Ratio, Verdict, Worst
+from hostsim.expect import NOT_ESTIMABLE, Always, At, FigureSpec, Find, Fit, Ratio, Switches, Verdict, Worst
 from hostsim.metrics import CATALOGUE
 from hostsim.plots.style import INK, LOOKS, PAPER, RC, Look
 from hostsim.record import Scalar
@@ -232,7 +232,7 @@ def _published(
         case Worst(metric=figure.y, at=at, over=figure.x, values=values):
             xs = [place[str(value)] for value in values if str(value) in place]
             colour = _colour(at, figure, looks, table)
-        case Find() | At() | Worst() | Ratio() | Fit() | Always():
+        case Find() | At() | Worst() | Ratio() | Fit() | Always() | Switches():
             return None
     if xs and colour is not None and (band.low is not None or band.high is not None):
         edge = axes.get_ylim()

@@ -9,20 +9,31 @@ from hostsim.expect import (
     Always,
     At,
     Band,
+    Compared,
     Expectation,
     FigureSpec,
     Find,
     Fit,
     Form,
+    Limit,
+    Monotone,
     Ratio,
     Verdict,
     VerdictState,
+    Within,
     Worst,
 )
 from hostsim.metrics import CATALOGUE
 from hostsim.report.folder import Assumption, Cost, Results, Setting
 
 AT_2 = At("loss", {"receivers": 2})
+ALWAYS = Always(
+    (
+        Monotone("loss", "not falling", "receivers", (1, 2), {}),
+        Within("loss", Limit(below=5.0), {"receivers": 1}),
+        Compared("loss", {"receivers": 2}, {"receivers": 1}, Limit(above=1.2), {}),
+    )
+)
 
 
 def verdict(
@@ -48,7 +59,7 @@ VERDICTS = (
     verdict("open", Worst("loss", {}, "receivers", (1, 2)), (1, None), 1.1, (0.9, 1.3), VerdictState.OPEN),
     verdict("missing", Ratio(None, "a", "b"), (1, 1), None, (None, None), VerdictState.MISSING, reason="no run"),
     verdict("red", Fit("loss", "receivers", (1, 2), {}), state=VerdictState.FAIL, known=True, reason="no mechanism"),
-    verdict("mine", Always("loss", "receivers", (1, 2), True, {}), (None, 1), 1.0, (1.0, 1.0), is_claim=False),
+    verdict("mine", ALWAYS, (None, 1), 1.0, (1.0, 1.0), is_claim=False),
 )
 
 
