@@ -149,7 +149,7 @@ def compare(after: Results, before: str | Path, tolerance: float) -> list[Move]:
         InputError: the earlier run is of another scenario, seed or fidelity, or they share no point.
         StoreError: there is no earlier run.
     """
-    from hostsim.plots.figure import axes_of
+    from hostsim.plots.scale import axes_of
     from hostsim.results.compare import compare as compare_tables
 
     folder = Path(before) / after.scenario
@@ -225,7 +225,7 @@ def longest_warm_up(found: Results, results: str | Path = RESULTS) -> RunRecord:
         InputError: none of the runs has finished.
         StoreError: the folder does not hold the run, or another version of the code made it.
     """
-    from hostsim.plots.figure import axes_of
+    from hostsim.plots.scale import axes_of
 
     share = (found.table["cut_s"] / found.table["length_s"]).dropna()
     if share.empty:

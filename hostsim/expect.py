@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 from hostsim.record import Scalar
 
@@ -17,16 +18,24 @@ __all__ = [
     "At",
     "Band",
     "Claim",
+    "Compared",
+    "Condition",
+    "Direction",
     "Expectation",
     "FigureSpec",
     "Find",
     "Fit",
     "Form",
+    "Limit",
+    "Monotone",
     "Ratio",
     "SearchAnswer",
+    "Switches",
     "Verdict",
     "VerdictState",
+    "Within",
     "Worst",
+    "measured",
 ]
 
 
@@ -114,18 +123,104 @@ class Fit:
     at: Mapping[str, Scalar]
 
 
+Direction = Literal["rising", "falling", "not falling", "not rising"]
+"""How a metric may move at every step of a line; the last two allow for noise."""
+
+
 @dataclass(frozen=True, slots=True)
-class Always:
-    """1 when the metric's mean is strictly monotone along an axis at every step, else 0."""
+class Monotone:
+    """A metric that moves one way at every step along an axis.
+
+    ``rising`` and ``falling`` are strict and go by the means. ``not falling`` (and likewise ``not rising``) is broken only by a step whose
+    differences, paired by replication on common random numbers, have a 95 % Student interval below 0, and whose fall is more than
+    0.5 % of the larger mean. Of one replication there is no such interval: every fall of more than 0.5 % breaks it.
+    """
 
     metric: str
+    direction: Direction
     along: str
+    """The axis."""
     values: tuple[Scalar, ...]
-    rising: bool
     at: Mapping[str, Scalar]
 
 
-Form = At | Worst | Find | Ratio | Fit | Always
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What a number must be below or above; exactly one of the two, and equal is neither."""
+
+    below: float | None = None
+    above: float | None = None
+
+    def holds(self, value: float) -> bool:
+        """True when the value is on the right side."""
+        return (self.below is None or value < self.below) and (self.above is None or value > self.above)
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """A metric that keeps to a limit (in its unit) at every point of a line, or at one point."""
+
+    metric: str
+    limit: Limit
+    at: Mapping[str, Scalar]
+    along: str | None = None
+    """The axis; None for the one point ``at``."""
+    values: tuple[Scalar, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A metric at one point over the same at another, paired by replication, that keeps to a limit."""
+
+    metric: str
+    of: Mapping[str, Scalar]
+    """Numerator, merged over ``at``."""
+    to: Mapping[str, Scalar]
+    """Denominator, merged over ``at``."""
+    limit: Limit
+    at: Mapping[str, Scalar]
+
+
+Condition = Monotone | Within | Compared
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """1 when all conditions hold, else 0."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """1 when a state is in force exactly at those cases at which a metric is below a threshold, else 0.
+
+    The state is in force at a case when its metric, in percent of the window, is above 50.
+    """
+
+    state: str
+    """Metric of the state."""
+    when: str
+    """Metric that decides."""
+    cases: tuple[Mapping[str, Scalar], ...]
+    below: tuple[float, ...]
+    """The threshold at each case, in the unit of ``when``; 0 means that the state is never to be in force."""
+
+
+Form = At | Worst | Find | Ratio | Fit | Always | Switches
+
+
+def measured(form: Form) -> tuple[str, ...]:
+    """The metrics that must be taken at every point of a form; none of a search, which has its own records."""
+    match form:
+        case Find():
+            return ()
+        case Always():
+            return tuple(dict.fromkeys(condition.metric for condition in form.conditions))
+        case Switches():
+            return form.state, form.when
+        case At() | Worst() | Ratio() | Fit():
+            return () if form.metric is None else (form.metric,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +239,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class FigureSpec:
-    """One figure of a scenario: a metric against an axis, one line for each combination of the series axes."""
+    """One figure of a scenario: a metric against an axis, one line or bar for each combination of the series axes."""
 
     name: str
     x: str
@@ -152,6 +247,10 @@ class FigureSpec:
     series: tuple[str, ...] = ()
     at: Mapping[str, Scalar] = field(default_factory=dict)
     """Values of the axes that are neither x nor series; the first value of the sweep where nothing is said."""
+    kind: Literal["line", "bar"] = "line"
+    """``bar`` puts a group of bars at each value of x, one bar a series."""
+    right: str | None = None
+    """A second metric, drawn as lines on an axis of its own on the right."""
 
 
 class VerdictState(StrEnum):

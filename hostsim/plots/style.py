@@ -65,16 +65,19 @@ class Look:
     dash: str | tuple[int, tuple[float, ...]]
     is_open: bool
     """The marker is hollow."""
+    hatch: str
+    """Of a bar."""
 
 
 LOOKS: tuple[Look, ...] = (
-    Look("#0072b2", "o", "-", False),
-    Look("#d55e00", "s", (0, (5.0, 1.6)), False),
-    Look("#009e73", "^", (0, (1.2, 1.4)), True),
-    Look("#b35a8f", "D", (0, (6.0, 1.6, 1.2, 1.6)), True),
-    Look("#c98a00", "v", (0, (8.0, 2.0)), False),
-    Look("#3f95c4", "P", (0, (3.0, 1.2, 1.2, 1.2, 1.2, 1.2)), False),
-    Look("#6a737d", "X", (0, (2.0, 2.0)), True),
+    Look("#0072b2", "o", "-", False, ""),
+    Look("#d55e00", "s", (0, (5.0, 1.6)), False, "///"),
+    Look("#009e73", "^", (0, (1.2, 1.4)), True, "..."),
+    Look("#b35a8f", "D", (0, (6.0, 1.6, 1.2, 1.6)), True, "\\\\\\"),
+    Look("#c98a00", "v", (0, (8.0, 2.0)), False, "xxx"),
+    Look("#3f95c4", "P", (0, (3.0, 1.2, 1.2, 1.2, 1.2, 1.2)), False, "---"),
+    Look("#6a737d", "X", (0, (2.0, 2.0)), True, "ooo"),
+    Look("#7a4b2a", "*", (0, (4.0, 1.0)), False, "+++"),
 )
 """Looks in the order in which series get them; with more series than looks they start again. Colours after Okabe and Ito."""
 

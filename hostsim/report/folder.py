@@ -20,7 +20,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from hostsim.errors import Fault, InputError, StoreError, nearest_name
-from hostsim.expect import NOT_ESTIMABLE, Band, Expectation, FigureSpec, Form, Verdict, VerdictState
+from hostsim.expect import (
+    NOT_ESTIMABLE,
+    Band,
+    Condition,
+    Expectation,
+    FigureSpec,
+    Form,
+    Limit,
+    Verdict,
+    VerdictState,
+)
 from hostsim.metrics import CATALOGUE
 from hostsim.plots.atomic import write_whole
 from hostsim.record import RunRecord
@@ -31,7 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Assumption", "Cost", "Results", "Setting", "draw_figures", "read", "write"]
 
-_FORMAT = 1
+_FORMAT = 2
+_TOLD_APART: dict[str, type] = {kind.__name__: kind for kind in (*get_args(Form), *get_args(Condition), Limit)}
+"""Types that are kept with their name, under ``form``."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -205,7 +217,7 @@ def _plain(value: Any) -> Any:
         return value.value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         named = {entry.name: _plain(getattr(value, entry.name)) for entry in dataclasses.fields(value)}
-        return {"form": type(value).__name__} | named if isinstance(value, get_args(Form)) else named
+        return {"form": type(value).__name__} | named if type(value).__name__ in _TOLD_APART else named
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
@@ -219,13 +231,23 @@ def _tuples(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
 
 
+def _read(kept: Any) -> Any:
+    """What `_plain` made of a form: mappings with a ``form`` become that, lists tuples."""
+    if isinstance(kept, list):
+        return tuple(_read(entry) for entry in kept)
+    if not isinstance(kept, dict):
+        return kept
+    fields = {name: _read(value) for name, value in kept.items()}
+    kind = _TOLD_APART.get(str(kept.get("form")))  # an axis may have this name as well
+    return fields if kind is None else kind(**{name: value for name, value in fields.items() if name != "form"})
+
+
 def _verdict(kept: dict[str, Any]) -> Verdict:
     expectation = kept.pop("expectation")
-    form = expectation.pop("form")
-    kinds = {kind.__name__: kind for kind in get_args(Form)}
+    form = _read(expectation.pop("form"))
     band = Band(**expectation.pop("band"))
     return Verdict(
-        expectation=Expectation(form=kinds[form.pop("form")](**_tuples(form)), band=band, **expectation),
+        expectation=Expectation(form=form, band=band, **expectation),
         state=VerdictState(kept.pop("state")),
         **_tuples(kept),
     )

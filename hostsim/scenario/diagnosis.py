@@ -166,8 +166,14 @@ def validate(model: type[Model], tree: Tree, at: KeyPath = (), data: Any = None)
 def _faults(model: type[BaseModel], tree: Tree, at: KeyPath, errors: Sequence[Any]) -> list[Fault]:
     by_path: dict[KeyPath, list[Any]] = {}
     for error in errors:
+        if error["type"] == "too_short" and any(_is_inside(other["loc"], error["loc"]) for other in errors):
+            continue  # pydantic counts the sound entries only
         by_path.setdefault(_path(tree, at, error), []).append(error)
     return [_fault(model, tree, at, path, group) for path, group in by_path.items()]
+
+
+def _is_inside(loc: KeyPath, outer: KeyPath) -> bool:
+    return len(loc) > len(outer) and loc[: len(outer)] == outer
 
 
 def _path(tree: Tree, at: KeyPath, error: Any) -> KeyPath:

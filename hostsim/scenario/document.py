@@ -10,6 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from hostsim.scenario.asked import ExpectPart, FigurePart
+from hostsim.scenario.entry import Name, Value
 from hostsim.spec.base import Spec
 from hostsim.spec.name import Names, SwitchNames
 from hostsim.spec.network import VSwitchSpec
@@ -19,34 +21,16 @@ from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, WorkSp
 from hostsim.units import SECOND
 
 __all__ = [
-    "AlwaysPart",
     "AxisPart",
-    "ExpectPart",
-    "FigurePart",
-    "FindPart",
-    "FitPart",
     "HostPart",
-    "LinePart",
     "MulticastPart",
     "PointFile",
-    "RatioPart",
     "RunPart",
     "ScenarioFile",
     "VmGroupPart",
     "WorkPart",
 ]
 
-Name = Annotated[
-    str,
-    Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]*$", json_schema_extra={"x-allowed": "letters, digits, _ and -"}),
-]
-"""A name that the user chooses; it may stand in a dotted path."""
-Value = str | int | float | bool
-"""A setting or a value of an axis."""
-Point = dict[str, Value]
-"""Values of axes, as written in the sweep; the first value of an axis that is not named."""
-Bound = int | float | str | None
-"""An end of a band: a number in the metric's unit or a number with its unit; nothing where the band is open."""
 Length = Annotated[Duration, Field(gt=0)]
 """Simulated time of a run."""
 
@@ -151,141 +135,6 @@ class AxisPart(Spec):
             raise ValueError("has labels for what has one value a step already|labels with several paths")
         if self.labels and len(self.labels) != len(self.values):
             raise ValueError(f"has not one label for each value|{len(self.values)} labels, or none")
-        return self
-
-
-class FigurePart(Spec):
-    """A metric against an axis."""
-
-    x: str
-    """Name of an axis."""
-    y: str
-    """Name of a metric; ``hostsim metrics`` lists them."""
-    series: Names | tuple[()] = ()
-    """Axes that get a line for each combination of their values."""
-    at: Point = Field(default_factory=dict)
-    """Values of the other axes."""
-
-
-class WherePart(Spec):
-    """A condition on a metric."""
-
-    metric: str
-    below: int | float | str
-    """The metric is below this: a number in the metric's unit, or a number with its unit."""
-
-
-class FindPart(Spec):
-    """A threshold on an axis of integers, in steps of 1, whatever values the sweep has."""
-
-    largest: str | None = None
-    """The axis; the answer is its largest value at which the condition holds."""
-    smallest: str | None = None
-    """The axis; the answer is its smallest value at which the condition holds."""
-    start: Annotated[int, Field(alias="from")]
-    """Least value to look at."""
-    stop: Annotated[int, Field(alias="to")]
-    """Greatest value to look at."""
-    where: WherePart
-    at: Point = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _one_axis_and_a_bracket(self) -> FindPart:
-        if (self.largest is None) == (self.smallest is None):
-            raise ValueError("needs exactly one of largest and smallest|largest: AXIS or smallest: AXIS")
-        if self.start > self.stop:
-            raise ValueError("has its ends the wrong way round|from: a number not above to")
-        return self
-
-
-class RatioPart(Spec):
-    """One value over another, paired by replication: a metric at two points, or two other expectations."""
-
-    metric: str | None = None
-    """The metric; not with names of expectations."""
-    of: Point | str
-    """Numerator: values of axes, or the name of another expectation."""
-    to: Point | str
-    """Denominator, likewise."""
-    at: Point = Field(default_factory=dict)
-    """Values of axes that both points have."""
-
-    @model_validator(mode="after")
-    def _points_or_names(self) -> RatioPart:
-        named = [isinstance(side, str) for side in (self.of, self.to)]
-        if any(named) != all(named) or all(named) != (self.metric is None) or (all(named) and self.at):
-            raise ValueError(
-                "mixes points and names|metric: METRIC, of: {AXIS: VALUE}, to: {AXIS: VALUE}; or of: NAME, to: NAME"
-            )
-        return self
-
-
-class LinePart(Spec):
-    """A metric along an axis, of which one point counts."""
-
-    metric: str
-    over: str
-    """The axis."""
-    values: Annotated[tuple[Value, ...], Field(min_length=1)]
-    at: Point = Field(default_factory=dict)
-
-
-class FitPart(Spec):
-    """How straight a metric runs against an axis."""
-
-    metric: str
-    against: str
-    """The axis."""
-    values: Annotated[tuple[Value, ...], Field(min_length=3)]
-    at: Point = Field(default_factory=dict)
-
-
-class AlwaysPart(Spec):
-    """A metric that moves one way at every step along an axis."""
-
-    metric: str
-    direction: Annotated[Literal["rising", "falling"], Field(alias="is")]
-    along: str
-    """The axis."""
-    values: Annotated[tuple[Value, ...], Field(min_length=2)]
-    at: Point = Field(default_factory=dict)
-
-
-class ExpectPart(Spec):
-    """One thing that is expected: a published claim, or a measurement of one's own."""
-
-    claim: str | None = None
-    """Id of a published claim; its band and unit are those of ``claims.csv``."""
-    name: str | None = None
-    """Name of an expectation of one's own; needs ``between``."""
-    between: tuple[Bound, Bound] | None = None
-    """Accepted values, ends included, of an expectation of one's own."""
-    metric: str | None = None
-    """The mean of this metric at the point ``at``."""
-    at: Point | None = None
-    find: FindPart | None = None
-    ratio: RatioPart | None = None
-    worst: LinePart | None = None
-    """The point that is farthest outside the band, or nearest an end of it."""
-    best: LinePart | None = None
-    """The point that is deepest inside the band."""
-    r2: FitPart | None = None
-    """R squared of the straight line."""
-    always: AlwaysPart | None = None
-    """1 when it holds at every step, else 0."""
-
-    @model_validator(mode="after")
-    def _one_question(self) -> ExpectPart:
-        forms = [form for form in ("metric", "find", "ratio", "worst", "best", "r2", "always") if getattr(self, form)]
-        if len(forms) != 1:
-            raise ValueError(
-                "asks not exactly one thing|one of metric (with at), find, ratio, worst, best, r2, always"
-                + (f"; has {' and '.join(forms)}" if forms else "")
-            )
-        if self.at is not None and self.metric is None:
-            raise ValueError("has an at that belongs to no metric|at beside metric, or inside the form")
-        if (self.claim is None) == (self.name is None) or (self.name is None) != (self.between is None):
-            raise ValueError("is neither a claim nor one's own|claim: ID; or name: TEXT and between: [low, high]")
         return self
 
 

@@ -16,9 +16,10 @@ from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import Expectation, FigureSpec
 from hostsim.metrics import CATALOGUE
 from hostsim.record import Scalar
+from hostsim.scenario.asked import ExpectPart, FigurePart
 from hostsim.scenario.axis import Axis, make_axis, read_values
 from hostsim.scenario.diagnosis import schema_of, validate, walk
-from hostsim.scenario.document import AxisPart, ExpectPart, FigurePart, PointFile, RunPart, ScenarioFile
+from hostsim.scenario.document import AxisPart, PointFile, RunPart, ScenarioFile
 from hostsim.scenario.expectation import Reader, needed
 from hostsim.scenario.part import Change, range_faults
 from hostsim.scenario.published import display_name, find_scenario

@@ -57,6 +57,7 @@ def scenario_schema() -> dict[str, Any]:
     top["hardware"]["examples"] = list(shipped_parts("hardware"))
     definitions["VmGroupPart"]["properties"]["guest"]["examples"] = list(shipped_parts("guests"))
     definitions["FigurePart"]["properties"]["y"]["enum"] = list(CATALOGUE)
+    definitions["FigurePart"]["properties"]["right"]["enum"] = [*CATALOGUE, None]
     definitions["RunPart"]["properties"]["precision"]["propertyNames"] = {"enum": list(CATALOGUE)}
     definitions["ExpectPart"]["properties"]["claim"]["examples"] = list(claims())
     _drop(schema, "x-allowed")

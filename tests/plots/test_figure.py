@@ -5,36 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import pandas as pd
 import pytest
+from sample_table import table, verdict
 
 from hostsim.errors import InputError
-from hostsim.expect import At, Band, Expectation, FigureSpec, Find, Form, Verdict, VerdictState, Worst
-from hostsim.metrics import CATALOGUE
-from hostsim.plots.figure import axes_of, axis_label, draw, metric_label
+from hostsim.expect import At, FigureSpec, Find, Form, Worst
+from hostsim.plots.figure import draw
+from hostsim.plots.scale import axes_of, axis_label, metric_label
 from hostsim.plots.style import as_svg, save
 
 LOSS = FigureSpec("loss", "receivers", "loss", ("split",))
-
-
-def table(rates: tuple[str, ...] = ("40 kpps",), replications: int = 3) -> pd.DataFrame:
-    """Loss of ten times the receivers by default, of as many when split; the replication is added."""
-    rows = [
-        {"point": f"{receivers}{split}{rate}", "replication": r, "seed": 1}
-        | {"receivers": receivers, "split": split, "rate": rate}
-        | dict.fromkeys(CATALOGUE, np.nan)
-        | {"loss": receivers * (1.0 if split == "1" else 10.0) + r, "flags": "", "error": ""}
-        for receivers in (1, 2, 4)
-        for split in ("0", "1")
-        for rate in rates
-        for r in range(replications)
-    ]
-    return pd.DataFrame(rows)
-
-
-def verdict(form: Form, low: float | None, high: float | None, published: str = "2") -> Verdict:
-    expectation = Expectation("a claim", form, Band(low, high), "VMs", published, is_claim=True)
-    return Verdict(expectation, "a scenario", 2.0, 1.9, 2.1, VerdictState.PASS)
 
 
 def find(at: Mapping[str, str | int]) -> Find:

@@ -9,20 +9,33 @@ from hostsim.expect import (
     Always,
     At,
     Band,
+    Compared,
     Expectation,
     FigureSpec,
     Find,
     Fit,
     Form,
+    Limit,
+    Monotone,
     Ratio,
+    Switches,
     Verdict,
     VerdictState,
+    Within,
     Worst,
 )
 from hostsim.metrics import CATALOGUE
 from hostsim.report.folder import Assumption, Cost, Results, Setting
 
+SWITCHES = Switches("loss", "host_cpu", ({"receivers": 1}, {"receivers": 2}), (40.0, 0.0))
 AT_2 = At("loss", {"receivers": 2})
+ALWAYS = Always(
+    (
+        Monotone("loss", "not falling", "receivers", (1, 2), {}),
+        Within("loss", Limit(below=5.0), {"receivers": 1}),
+        Compared("loss", {"receivers": 2}, {"receivers": 1}, Limit(above=1.2), {}),
+    )
+)
 
 
 def verdict(
@@ -48,7 +61,8 @@ VERDICTS = (
     verdict("open", Worst("loss", {}, "receivers", (1, 2)), (1, None), 1.1, (0.9, 1.3), VerdictState.OPEN),
     verdict("missing", Ratio(None, "a", "b"), (1, 1), None, (None, None), VerdictState.MISSING, reason="no run"),
     verdict("red", Fit("loss", "receivers", (1, 2), {}), state=VerdictState.FAIL, known=True, reason="no mechanism"),
-    verdict("mine", Always("loss", "receivers", (1, 2), True, {}), (None, 1), 1.0, (1.0, 1.0), is_claim=False),
+    verdict("state", SWITCHES, (1, 1), 1.0, (1.0, 1.0)),
+    verdict("mine", ALWAYS, (None, 1), 1.0, (1.0, 1.0), is_claim=False),
 )
 
 
@@ -56,11 +70,20 @@ def table() -> pd.DataFrame:
     rows = [
         {"point": f"p{receivers}", "replication": r, "seed": 1, "receivers": receivers}
         | dict.fromkeys(CATALOGUE, np.nan)
-        | {"loss": float(receivers + r), "flags": "warm-up" if r == 2 else "", "error": ""}
+        | {
+            "loss": float(receivers + r),
+            "guest_ready": 10.0 * receivers,
+            "flags": "warm-up" if r == 2 else "",
+            "error": "",
+        }
         for receivers in (1, 2)
         for r in range(3)
     ]
-    rows[-1] |= {"error": "Traceback <most recent>\n  a & b\nInvariantError: lost", "loss": np.nan}
+    rows[-1] |= {
+        "error": "Traceback <most recent>\n  a & b\nInvariantError: lost",
+        "loss": np.nan,
+        "guest_ready": np.nan,
+    }
     made = pd.DataFrame(rows)
     made.attrs |= {"units": {"loss": "%"}, "provenance": {"seed": "1"}}
     return made
@@ -71,7 +94,10 @@ def results(**changes: object) -> Results:
         "scenario": "small",
         "question": "Is 1 < 2 & 3?",
         "table": table(),
-        "figures": (FigureSpec("loss", "receivers", "loss"), FigureSpec("odd / name", "receivers", "loss")),
+        "figures": (
+            FigureSpec("loss", "receivers", "loss"),
+            FigureSpec("odd / name", "receivers", "loss", kind="bar", right="guest_ready"),
+        ),
         "verdicts": VERDICTS,
         "settings": (Setting("Cpu.Quantum", "50", "a platform's default"),),
         "assumptions": (Assumption("traffic.x.rate", "1 kpps", "not published", "1 kpps to 2 kpps"),),

@@ -70,11 +70,19 @@ def test_every_claim_figure_setting_warning_and_failure_is_shown(page):
     text = parsed(page).text
     for verdict in VERDICTS:
         assert verdict.expectation.name in text
-    for words in ("loss (%)", "Cpu.Quantum", "a platform's default", "traffic.x.rate", "not published", "warm-up"):
+    for words in (
+        "loss (%)",
+        "guest ready (% of a vCPU)",
+        "Cpu.Quantum",
+        "a platform's default",
+        "traffic.x.rate",
+        "not published",
+        "warm-up",
+    ):
         assert words in text
     assert "setting not modelled: Net.Y = 1" in text
     assert "1 of 6 runs failed" in text
-    assert "8 of 12" in text
+    assert "10 of 14" in text
 
 
 def test_text_of_users_is_escaped(page):

@@ -17,6 +17,7 @@ from hostsim.expect import (
     Find,
     Fit,
     Form,
+    Monotone,
     Ratio,
     SearchAnswer,
     Verdict,
@@ -233,7 +234,8 @@ def test_fit_of_a_constant_is_missing() -> None:
 def test_always_is_strictly_monotone_in_the_means(levels: list[float], rising: bool, value: float) -> None:
     """Each step counts; a boolean has no interval; every step is listed."""
     records = line("loss", "n", [(n, [level, level + 0.5]) for n, level in enumerate(levels)])
-    verdict = verdict_on(expect(Always("loss", "n", tuple(range(3)), rising, {}), 1, 1), records)
+    form = Always((Monotone("loss", "rising" if rising else "falling", "n", tuple(range(3)), {}),))
+    verdict = verdict_on(expect(form, 1, 1), records)
     assert (verdict.value, verdict.ci_low, verdict.ci_high) == (value, value, value)
     assert verdict.state is (PASS if value else FAIL)
     assert len(verdict.points) == 3

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.expect import Always, At, Band, Find, Ratio, Worst
+from hostsim.expect import Always, At, Band, Find, Monotone, Ratio, Worst
 from hostsim.metrics import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.points import Fidelity, points
@@ -305,7 +305,7 @@ RATE = "rate: 40 kpps"
             "metric: loss\n",
             "metric: loss\n    r2: {metric: loss, against: receivers, values: [1, 2, 3]}\n",
             "small.yaml:22: expect[0]: asks not exactly one thing; "
-            "allowed: one of metric (with at), find, ratio, worst, best, r2, always; has metric and r2",
+            "allowed: one of metric (with at), find, ratio, worst, best, r2, always, switches; has metric and r2",
             id="two questions",
         ),
         pytest.param(
@@ -607,7 +607,7 @@ def test_every_form_of_expectation_is_read(tmp_path: Path) -> None:
     assert [expectation.form for expectation in scenario.expectations[:5]] == [
         Find(False, "receivers", 1, 48, "latency_p95", 1000.0, split),
         Worst("loss", split, "receivers", (1, 3), best=True),
-        Always("loss", "receivers", (1, 3), False, split),
+        Always((Monotone("loss", "falling", "receivers", (1, 3), split),)),
         Ratio("loss", {"split": "1"}, {"split": "0"}, {"receivers": 1, "split": "0"}),
         Ratio(None, "f", "mine", {}),
     ]

@@ -1,0 +1,96 @@
+"""Marks of a curve: a line with its band, bars with error bars, a line on the right-hand axis, words where nothing can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hostsim.plots.series import Curve
+from hostsim.plots.style import INK, PAPER, Look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_absent", "draw_bars", "draw_line", "draw_right"]
+
+DOTS = (0, (1.0, 1.3))
+"""Dash of the lines of the right-hand axis."""
+
+
+def draw_line(axes: Axes, curve: Curve, look: Look, label: str) -> None:
+    """A line through the means, the intervals as a band around it."""
+    if not curve.points:
+        return
+    x = np.array(curve.x)
+    low, high = np.array([(point.low, point.high) for point in curve.points]).T
+    shown = np.isfinite(low) & np.isfinite(high)
+    axes.fill_between(x, low, high, where=shown.tolist(), color=look.colour, alpha=0.18, linewidth=0)
+    axes.plot(
+        x,
+        curve.means,
+        color=look.colour,
+        linestyle=look.dash,
+        marker=look.marker,
+        markerfacecolor=PAPER if look.is_open else look.colour,
+        label=label or None,
+    )
+
+
+def draw_bars(axes: Axes, curve: Curve, width: float, look: Look, label: str) -> None:
+    """A bar for each mean, told from its neighbours by colour and hatch, the intervals as error bars."""
+    bars = axes.bar(
+        curve.x,
+        curve.means,
+        width,
+        color=look.colour,
+        edgecolor=PAPER,
+        linewidth=0.6,
+        hatch=look.hatch,
+        label=label or None,
+    )
+    for bar in bars:
+        bar.set_hatch_linewidth(0.45)
+    _error_bars(axes, curve, INK)
+
+
+def draw_right(axes: Axes, curve: Curve, look: Look) -> None:
+    """A thin dotted line with open markers, lifted off what lies under it."""
+    from matplotlib.patheffects import withStroke
+
+    axes.plot(
+        curve.x,
+        curve.means,
+        color=look.colour,
+        linestyle=DOTS,
+        linewidth=1.2,
+        marker=look.marker,
+        markersize=5,
+        markerfacecolor=PAPER,
+        markeredgewidth=1.1,
+        path_effects=[withStroke(linewidth=3.0, foreground=PAPER)],
+    )
+    _error_bars(axes, curve, look.colour)
+
+
+def _error_bars(axes: Axes, curve: Curve, colour: str) -> None:
+    if any(np.isfinite(point.half) for point in curve.points):
+        axes.errorbar(
+            curve.x,
+            curve.means,
+            yerr=curve.errors(),
+            fmt="none",
+            ecolor=colour,
+            elinewidth=0.9,
+            capsize=2,
+            capthick=0.9,
+        )
+
+
+def draw_absent(axes: Axes, places: Iterable[float], words: str) -> None:
+    """Say in words where a percentile has too few observations, rather than leave the reader with a gap."""
+    for x in sorted(set(places)):
+        axes.axvline(x, color=INK, linewidth=0.6, linestyle=":", alpha=0.5)
+        at = axes.get_xaxis_transform()
+        axes.text(x, 0.03, words, transform=at, rotation=90, fontsize=7, ha="right", va="bottom", color=INK)

@@ -1,0 +1,196 @@
+"""What was published, drawn over what was simulated: accepted values as strips and brackets, thresholds as bars above."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hostsim.expect import Always, At, Band, FigureSpec, Find, Fit, Ratio, Switches, Verdict, Worst
+from hostsim.plots.series import Series, is_about
+from hostsim.plots.style import INK, PAPER
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["Threshold", "draw_accepted", "draw_thresholds", "thresholds"]
+
+ROW = 0.055
+"""Height of the row of one threshold above a figure, as a share of the figure's."""
+LETTERS = 110
+"""Small letters that fit beside each other over the whole width of a figure, with some overhang."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """Accepted values of x, in the units of the axis, and what was published."""
+
+    low: float
+    high: float
+    published: str
+    colour: str
+
+
+def draw_accepted(
+    axes: Axes,
+    verdicts: Iterable[Verdict],
+    figure: FigureSpec,
+    all_series: Sequence[Series],
+    table: pd.DataFrame,
+    tops: Mapping[float, float],
+    width: float,
+) -> None:
+    """Draw what expectations accept of the left-hand metric.
+
+    Over lines a hatched strip along a line and a bar with ends at a point, each named in the legend; over bars a bracket at each bar with
+    the published number above it, and one name in the legend. An open end reaches to the edge.
+
+    Args:
+        axes: where to draw.
+        verdicts: of the scenario; those about something else are left out.
+        figure: what is drawn.
+        all_series: what is drawn, series by series.
+        table: the rows that it is drawn from.
+        tops: of bars by their place: up to where bar and error bar reach.
+        width: of a bar; 0 of a line.
+    """
+    brackets: list[tuple[float, str, float]] = []
+    for verdict in verdicts:
+        band, form = verdict.expectation.band, verdict.expectation.form
+        match form:
+            case At(metric=figure.y, at=at) if figure.x in at:
+                values = [str(at[figure.x])]
+            case Worst(metric=figure.y, at=at, over=figure.x, values=listed):
+                values = [str(value) for value in listed]
+            case At() | Worst() | Find() | Ratio() | Fit() | Always() | Switches():
+                continue
+        about = is_about(at, figure, all_series, table)
+        there = [value for value in values if about and value in about[0].place]
+        if not there or (band.low is None and band.high is None):
+            continue
+        published = verdict.expectation.published
+        if width:
+            for series in about:
+                for value in there:
+                    place = series.place[value]
+                    _bracket(axes, place, width, band, "" if brackets else "published (accepted)")
+                    high = np.inf if band.high is None else max(band.high, tops.get(place, band.high))
+                    brackets.append((place, published, high))
+            continue
+        colour = about[0].look.colour if len(about) == 1 else INK
+        name = f"published: {published} {verdict.expectation.unit}".rstrip()
+        _strip(axes, sorted(about[0].place[value] for value in there), band, colour, name)
+    if brackets:
+        _numbers(axes, brackets, width)
+
+
+def _ends(axes: Axes, band: Band) -> tuple[float, float]:
+    edge = axes.get_ylim()
+    return (edge[0] if band.low is None else band.low), (edge[1] if band.high is None else band.high)
+
+
+def _strip(axes: Axes, xs: Sequence[float], band: Band, colour: str, label: str) -> None:
+    """Accepted values: a hatched strip along a line, a bar with ends at a single point."""
+    low, high = _ends(axes, band)
+    if len(xs) > 1:
+        axes.fill_between(
+            list(xs), low, high, facecolor="none", edgecolor=colour, hatch="////", alpha=0.35, linewidth=0, label=label
+        )
+        return
+    middle = (low + high) / 2
+    axes.errorbar(
+        xs,
+        [middle],
+        yerr=[[middle - low], [high - middle]],
+        fmt="none",
+        ecolor=colour,
+        capsize=4,
+        elinewidth=1,
+        label=label,
+    )
+
+
+def _bracket(axes: Axes, middle: float, width: float, band: Band, label: str) -> None:
+    """Accepted values of a bar: a bracket over its right-hand half, without a lip where the band is open."""
+    from matplotlib.patheffects import withStroke
+
+    low, high = _ends(axes, band)
+    lip, spine = middle + 0.14 * width, middle + 0.36 * width
+    x = [*([] if band.low is None else [lip]), spine, spine, *([] if band.high is None else [lip])]
+    y = [*([] if band.low is None else [low]), low, high, *([] if band.high is None else [high])]
+    halo = [withStroke(linewidth=2.8, foreground=PAPER)]
+    axes.plot(x, y, color=INK, linewidth=1.2, solid_joinstyle="miter", path_effects=halo, label=label or None, zorder=4)
+
+
+def _numbers(axes: Axes, brackets: Sequence[tuple[float, str, float]], width: float) -> None:
+    """The published numbers, each above its bracket and its bar, upright where they are wider than a bar; makes room for them."""
+    from matplotlib.patheffects import withStroke
+
+    start, end = axes.get_xlim()
+    longest = max(len(published) for _, published, _ in brackets)
+    upright = longest * (end - start) > LETTERS * width
+    top = axes.get_ylim()[1]
+    axes.set_ylim(top=top * (1.05 + (0.022 * longest if upright else 0.04)))
+    for middle, published, high in brackets:
+        axes.annotate(
+            published,
+            (middle, min(high, top)),
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            rotation=90 if upright else 0,
+            fontsize=6.5,
+            color=INK,
+            path_effects=[withStroke(linewidth=2.0, foreground=PAPER)],
+            zorder=5,
+        )
+
+
+def thresholds(
+    verdicts: Iterable[Verdict], figure: FigureSpec, all_series: Sequence[Series], table: pd.DataFrame
+) -> list[Threshold]:
+    """What expectations accept as a threshold of the left-hand metric on the x axis."""
+    found = []
+    for verdict in verdicts:
+        match verdict.expectation.form:
+            case Find(axis=figure.x, metric=figure.y, at=at) if about := is_about(at, figure, all_series, table):
+                band = verdict.expectation.band
+                low, high = (-np.inf if band.low is None else band.low), (np.inf if band.high is None else band.high)
+                colour = about[0].look.colour if len(about) == 1 else INK
+                found.append(Threshold(low, high, verdict.expectation.published, colour))
+            case _:
+                continue
+    return sorted(found, key=lambda threshold: -threshold.low)
+
+
+def draw_thresholds(axes: Axes, found: Iterable[Threshold]) -> None:
+    """Accepted thresholds: a faint band through the axes, and above them a bar of its own with the published number."""
+    edge = axes.get_xlim()
+    for row, threshold in enumerate(found):
+        low, high = max(threshold.low, edge[0]), min(threshold.high, edge[1])
+        axes.axvspan(low, high, color=threshold.colour, alpha=0.1, linewidth=0)
+        height = 1.035 + ROW * row
+        axes.plot(
+            [low, high],
+            [height, height],
+            transform=axes.get_xaxis_transform(),
+            color=threshold.colour,
+            linewidth=3.5,
+            solid_capstyle="butt",
+            clip_on=False,
+        )
+        axes.annotate(
+            f"published {threshold.published}",
+            (high, height),
+            xycoords=axes.get_xaxis_transform(),
+            xytext=(4, 0),
+            textcoords="offset points",
+            color=threshold.colour,
+            fontsize=7.5,
+            va="center",
+        )
+    axes.set_xlim(edge)

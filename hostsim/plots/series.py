@@ -1,0 +1,135 @@
+"""What a figure draws, as numbers: which rows are one series, and a metric's mean and interval at each value of x."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hostsim.estimate import Interval, student
+from hostsim.expect import FigureSpec
+from hostsim.metrics import CATALOGUE
+from hostsim.plots.scale import axes_of
+from hostsim.plots.style import LOOKS, Look
+from hostsim.record import Scalar
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Curve", "Series", "finished", "is_about", "measure", "series_of"]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line, or one bar of every group."""
+
+    key: tuple[Scalar, ...]
+    """Values of the figure's series axes."""
+    label: str
+    """These in words; empty where there is one series only."""
+    rows: pd.DataFrame
+    look: Look
+    place: Mapping[str, float]
+    """By the text of a value of x, where the series stands on the x axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A metric of one series, in the order of the x axis."""
+
+    x: tuple[float, ...] = ()
+    points: tuple[Interval, ...] = ()
+    """Mean and interval; an interval of measures that are not negative is cut at 0."""
+    missing: tuple[float, ...] = ()
+    """Where there are runs of which the percentile is not estimable."""
+
+    @property
+    def is_negative(self) -> bool:
+        """True when a mean lies below 0."""
+        return any(point.mean < 0 for point in self.points)
+
+    @property
+    def means(self) -> list[float]:
+        """The means."""
+        return [point.mean for point in self.points]
+
+    @property
+    def tops(self) -> dict[float, float]:
+        """By place, the upper end of the interval, or the mean where it has none."""
+        ends = [point.high if np.isfinite(point.half) else point.mean for point in self.points]
+        return dict(zip(self.x, ends, strict=True))
+
+    def errors(self) -> list[list[float]]:
+        """Distances of the interval's ends from the mean, below and above; NaN where it has none."""
+        ends = [(p.mean - p.low, p.high - p.mean) if np.isfinite(p.half) else (np.nan, np.nan) for p in self.points]
+        return [[low for low, _ in ends], [high for _, high in ends]]
+
+
+def series_of(table: pd.DataFrame, figure: FigureSpec, place: Mapping[str, float], width: float = 0.0) -> list[Series]:
+    """The series of a figure, in the order of the table; failed runs are left out.
+
+    Args:
+        table: one row a point and replication.
+        figure: what is drawn; axes that it neither draws nor fixes stand at the table's first value.
+        place: where each value of x stands.
+        width: that all series of a group share, side by side; 0 puts them all in the same place.
+    """
+    rows = finished(table, figure)
+    names = list(figure.series)
+    keys = list(dict.fromkeys(rows[names].itertuples(index=False, name=None))) if names else [()]
+    made = []
+    for number, key in enumerate(keys):
+        aside = width * ((number + 0.5) / len(keys) - 0.5)
+        own = rows[[tuple(row) == key for row in rows[names].to_numpy()]] if names else rows
+        beside = {text: x + aside for text, x in place.items()}
+        made.append(Series(key, _label(figure.series, key), own, LOOKS[number % len(LOOKS)], beside))
+    return made
+
+
+def finished(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
+    """The rows that a figure is drawn from."""
+    rows = table[table["error"].isna() | (table["error"] == "")]
+    for axis in axes_of(table):
+        if axis != figure.x and axis not in figure.series and len(rows):
+            wanted = figure.at.get(axis, table[axis].iloc[0])
+            rows = rows[rows[axis].astype(str) == str(wanted)]
+    return rows
+
+
+def measure(series: Series, x: str, metric: str) -> Curve:
+    """A metric of a series against an axis."""
+    points: list[tuple[float, Interval]] = []
+    missing = []
+    for value, group in series.rows.groupby(x, sort=False):
+        at = series.place[str(value)]
+        measured = group[metric].dropna().to_numpy(dtype=np.float64)
+        if len(measured) < len(group) and CATALOGUE[metric].least > 1:
+            missing.append(at)
+        elif len(measured):
+            interval = student(measured.tolist())
+            if measured.min() >= 0:
+                interval = replace(interval, low=max(0.0, interval.low) if np.isfinite(interval.half) else interval.low)
+            points.append((at, interval))
+    points.sort(key=lambda point: point[0])
+    return Curve(tuple(at for at, _ in points), tuple(interval for _, interval in points), tuple(sorted(missing)))
+
+
+def is_about(
+    at: Mapping[str, Scalar], figure: FigureSpec, all_series: Sequence[Series], table: pd.DataFrame
+) -> list[Series]:
+    """The series that a statement at these axis values is about; none when it is about nothing in the figure."""
+    for axis in axes_of(table):
+        fixed = figure.at.get(axis, table[axis].iloc[0])
+        if axis != figure.x and axis not in figure.series and str(at.get(axis, fixed)) != str(fixed):
+            return []
+    return [
+        series
+        for series in all_series
+        if all(str(at.get(axis, value)) == str(value) for axis, value in zip(figure.series, series.key, strict=True))
+    ]
+
+
+def _label(axes: Sequence[str], key: Sequence[Scalar]) -> str:
+    return ", ".join(f"{axis.replace('_', ' ')} = {value}" for axis, value in zip(axes, key, strict=True))

@@ -1,0 +1,172 @@
+"""What runs say of a point: a metric with its interval, its value in each replication, the cases and notes behind it.
+
+The forms of expectations are put together from these in `hostsim.results.judge` and `hostsim.results.condition`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from hostsim.estimate import Interval, student, variance_ratio
+from hostsim.expect import NOT_ESTIMABLE
+from hostsim.metrics import CATALOGUE
+from hostsim.record import RunRecord, Scalar
+from hostsim.results.within import within
+
+__all__ = ["Case", "Finding", "MissingError", "Runs", "case_of", "cases_of", "notes_of", "ratio", "words"]
+
+Case = Mapping[str, Scalar]
+"""A point by its axes; with what came out at it under ``value``, ``low`` and ``high``."""
+
+
+class MissingError(Exception):
+    """An expectation that cannot be judged, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a question comes to."""
+
+    interval: Interval
+    values: Mapping[int, float]
+    """By replication, where the question has a value for each."""
+    cases: tuple[Case, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """All that is kept of a record: there may be more of them than memory holds."""
+
+    values: Mapping[str, float]
+    """By metric; empty when it failed."""
+    flags: tuple[str, ...]
+    error: str | None
+    alone: Mapping[str, tuple[Interval, str]] = field(default_factory=dict)
+    """Of the only run of its point: by metric, its interval and what that rests on."""
+
+
+def _run(record: RunRecord, metrics: Iterable[str]) -> _Run:
+    values = {} if record.error else {metric: CATALOGUE[metric].evaluate(record) for metric in metrics}
+    return _Run(values, record.flags, record.error)
+
+
+class Runs:
+    """The runs of a scenario by their points."""
+
+    def __init__(self, records: Iterable[RunRecord], metrics: Iterable[str], level: float) -> None:
+        """Takes what is needed from the records.
+
+        Args:
+            records: runs, in any order.
+            metrics: measures that will be asked for.
+            level: of the intervals.
+        """
+        self._level = level
+        metrics = set(metrics)
+        self._runs: dict[frozenset[tuple[str, Scalar]], dict[int, _Run]] = {}
+        records = list(records) if isinstance(records, Iterator) else records
+        for record in records:
+            self._runs.setdefault(frozenset(record.axes.items()), {})[record.replication] = _run(record, metrics)
+        alone = {at for at, runs in self._runs.items() if len(runs) == 1}
+        # a second look, since a record is not kept and only now is it known which are alone
+        for record in records if alone else ():
+            at = frozenset(record.axes.items())
+            if at in alone and record.error is None:
+                run = self._runs[at][record.replication]
+                spreads = {metric: within(record, metric, level) for metric in metrics}
+                self._runs[at][record.replication] = replace(run, alone=spreads)
+
+    def at(self, metric: str, at: Case) -> Finding:
+        """A metric at a point.
+
+        Raises:
+            MissingError: runs are missing, have failed, or could not take the measure.
+        """
+        runs = self._finished(at)
+        values = {replication: run.values[metric] for replication, run in runs.items()}
+        if any(math.isnan(value) for value in values.values()):
+            least = CATALOGUE[metric].least
+            if least > 1:
+                raise MissingError(f"{NOT_ESTIMABLE}: {metric} needs {least} observations in every run at {words(at)}")
+            raise MissingError(f"{metric} has nothing to be measured on at {words(at)}")
+        interval, notes = self.interval(values), _flags(runs.values())
+        if len(runs) == 1:
+            spread, rests_on = next(iter(runs.values())).alone[metric]
+            if math.isfinite(spread.half):
+                interval, notes = _possible(spread), (*notes, f"one replication: the interval is that of {rests_on}")
+        return Finding(interval, values, (case_of(at, interval),), notes)
+
+    def line(self, metric: str, at: Case, axis: str, values: Iterable[Scalar]) -> list[Finding]:
+        """A metric at every point of a line; raises as `at` does."""
+        return [self.at(metric, {**at, axis: value}) for value in values]
+
+    def interval(self, values: Mapping[int, float], most: float = math.inf) -> Interval:
+        """Student's interval, cut to what the measure can be."""
+        interval = student(list(values.values()), self._level)
+        return interval if interval.count == 1 else _possible(interval, most)
+
+    def _finished(self, at: Case) -> dict[int, _Run]:
+        runs = self._runs.get(frozenset(at.items()))
+        if not runs:
+            raise MissingError(f"no run at {words(at)}")
+        for replication, run in sorted(runs.items()):
+            if run.error:
+                raise MissingError(f"replication {replication} failed at {words(at)}: {run.error.splitlines()[-1]}")
+        return dict(sorted(runs.items()))
+
+
+def ratio(of: Finding, to: Finding, runs: Runs) -> Finding:
+    """One finding over another, replication by replication.
+
+    Raises:
+        MissingError: they share no replication, or the denominator is 0.
+    """
+    paired = [replication for replication in of.values if replication in to.values]
+    if not paired:
+        raise MissingError("no replication has both sides of the ratio")
+    if not all(to.values[replication] for replication in paired):
+        raise MissingError("the denominator of the ratio is 0")
+    values = {replication: of.values[replication] / to.values[replication] for replication in paired}
+    worth = _pairing([of.values[r] for r in paired], [to.values[r] for r in paired])
+    return Finding(runs.interval(values), values, cases_of([of, to]), (*notes_of([of, to]), *worth))
+
+
+def _pairing(of: Sequence[float], to: Sequence[float]) -> tuple[str, ...]:
+    """What common random numbers are worth to a ratio: to first order it varies as its two sides do relative to their means."""
+    apart = variance_ratio(
+        *([value * len(side) / math.fsum(side) if any(side) else 0.0 for value in side] for side in (of, to))
+    )
+    return () if math.isnan(apart) else (f"pairing by replication leaves {apart:.2g} of the variance of the ratio",)
+
+
+def _possible(interval: Interval, most: float = math.inf) -> Interval:
+    """An interval cut to what a measure can be: none of the catalogue is negative."""
+    return replace(interval, low=max(0.0, interval.low), high=min(most, interval.high))
+
+
+def case_of(at: Case, interval: Interval) -> Case:
+    """A point with what came out at it."""
+    ends = {"low": interval.low, "high": interval.high}
+    return {**at, "value": interval.mean, **{name: end for name, end in ends.items() if math.isfinite(end)}}
+
+
+def cases_of(findings: Iterable[Finding]) -> tuple[Case, ...]:
+    """The cases of several findings."""
+    return tuple(case for finding in findings for case in finding.cases)
+
+
+def notes_of(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """The notes of several findings, each once."""
+    return tuple(dict.fromkeys(note for finding in findings for note in finding.notes))
+
+
+def words(at: Case) -> str:
+    """A point in words."""
+    return ", ".join(f"{axis}={value}" for axis, value in at.items()) or "the only point"
+
+
+def _flags(runs: Iterable[_Run]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(flag for run in runs for flag in run.flags))

@@ -1,0 +1,232 @@
+"""What a scenario file asks of its results, key by key: figures and expectations.
+
+These models check one entry by itself; names of axes, metrics and claims are looked up in `hostsim.scenario.expectation`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from hostsim.expect import Direction
+from hostsim.scenario.entry import Bound, Point, Value
+from hostsim.spec.base import Spec
+from hostsim.spec.name import Names
+
+__all__ = [
+    "ConditionPart",
+    "ExpectPart",
+    "FigurePart",
+    "FindPart",
+    "FitPart",
+    "LinePart",
+    "RatioPart",
+    "SwitchesPart",
+]
+
+Amount = int | float | str
+"""A number in the metric's unit, or a number with its unit."""
+
+
+def _alone(value: Any) -> Any:
+    return (value,) if isinstance(value, dict) else value
+
+
+class FigurePart(Spec):
+    """A metric against an axis."""
+
+    kind: Literal["line", "bar"] = "line"
+    """``line``: a line for each series, its 95 % interval as a band. ``bar``: a group of bars at each value of x, one bar a series, the
+    interval as an error bar; values of x stand side by side, whatever their numbers."""
+    x: str
+    """Name of an axis. Numbers stand at their place, other values (``esxi-5.5``) side by side."""
+    y: str
+    """Name of a metric; ``hostsim metrics`` lists them. What was published of it is drawn as well."""
+    right: str | None = None
+    """Name of a second metric, drawn as lines with markers on an axis of its own on the right."""
+    series: Names | tuple[()] = ()
+    """Axes that get a line, or a bar, for each combination of their values."""
+    at: Point = Field(default_factory=dict)
+    """Values of the other axes."""
+
+
+class WherePart(Spec):
+    """A condition on a metric."""
+
+    metric: str
+    below: Amount
+    """The metric is below this: a number in the metric's unit, or a number with its unit."""
+
+
+class FindPart(Spec):
+    """A threshold on an axis of integers, in steps of 1, whatever values the sweep has."""
+
+    largest: str | None = None
+    """The axis; the answer is its largest value at which the condition holds."""
+    smallest: str | None = None
+    """The axis; the answer is its smallest value at which the condition holds."""
+    start: Annotated[int, Field(alias="from")]
+    """Least value to look at."""
+    stop: Annotated[int, Field(alias="to")]
+    """Greatest value to look at."""
+    where: WherePart
+    at: Point = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_axis_and_a_bracket(self) -> FindPart:
+        if (self.largest is None) == (self.smallest is None):
+            raise ValueError("needs exactly one of largest and smallest|largest: AXIS or smallest: AXIS")
+        if self.start > self.stop:
+            raise ValueError("has its ends the wrong way round|from: a number not above to")
+        return self
+
+
+class RatioPart(Spec):
+    """One value over another, paired by replication: a metric at two points, or two other expectations."""
+
+    metric: str | None = None
+    """The metric; not with names of expectations."""
+    of: Point | str
+    """Numerator: values of axes, or the name of another expectation."""
+    to: Point | str
+    """Denominator, likewise."""
+    at: Point = Field(default_factory=dict)
+    """Values of axes that both points have."""
+
+    @model_validator(mode="after")
+    def _points_or_names(self) -> RatioPart:
+        named = [isinstance(side, str) for side in (self.of, self.to)]
+        if any(named) != all(named) or all(named) != (self.metric is None) or (all(named) and self.at):
+            raise ValueError(
+                "mixes points and names|metric: METRIC, of: {AXIS: VALUE}, to: {AXIS: VALUE}; or of: NAME, to: NAME"
+            )
+        return self
+
+
+class LinePart(Spec):
+    """A metric along an axis, of which one point counts."""
+
+    metric: str
+    over: str
+    """The axis."""
+    values: Annotated[tuple[Value, ...], Field(min_length=1)]
+    at: Point = Field(default_factory=dict)
+
+
+class FitPart(Spec):
+    """How straight a metric runs against an axis."""
+
+    metric: str
+    against: str
+    """The axis."""
+    values: Annotated[tuple[Value, ...], Field(min_length=3)]
+    at: Point = Field(default_factory=dict)
+
+
+class ConditionPart(Spec):
+    """What always holds: a metric moves one way along an axis, keeps to a limit at every point, or does so against another point.
+
+    The three ways to write one: ``metric, is, along, values``; ``metric, below`` (or ``above``) with ``along, values`` or for one point;
+    ``metric, of, to, below`` (or ``above``). Each takes ``at``.
+    """
+
+    metric: str
+    direction: Annotated[Direction | None, Field(alias="is")] = None
+    """How it moves at every step. ``rising`` and ``falling`` go by the means, strictly. ``not falling`` and ``not rising`` allow for noise: a
+    step breaks them when the 95 % interval of its differences, paired by replication, excludes 0 and it exceeds 0.5 % of the larger mean."""
+    along: str | None = None
+    """The axis."""
+    values: Annotated[tuple[Value, ...], Field(min_length=1)] | None = None
+    """Values of the axis, two or more with ``is``."""
+    of: Point | None = None
+    """Numerator of a ratio, paired by replication: values of axes."""
+    to: Point | None = None
+    """Its denominator, likewise."""
+    below: Amount | None = None
+    """At every point the metric is below this, a number in its unit or with its unit; of a ratio a bare number. A point whose 95 % interval
+    straddles the limit leaves the verdict open."""
+    above: Amount | None = None
+    """At every point the metric is above this, likewise."""
+    at: Point = Field(default_factory=dict)
+    """Values of the other axes."""
+
+    @model_validator(mode="after")
+    def _one_condition(self) -> ConditionPart:
+        limits = (self.below is not None) + (self.above is not None)
+        if (self.direction is not None) + limits != 1:
+            raise ValueError("says not exactly one thing of its metric|one of is, below, above")
+        if (self.along is None) != (self.values is None):
+            raise ValueError("has half a line|along: AXIS and values: [...]")
+        if (self.of is None) != (self.to is None):
+            raise ValueError("has half a ratio|of: {AXIS: VALUE} and to: {AXIS: VALUE}")
+        if self.of is not None and (self.direction is not None or self.along is not None):
+            raise ValueError("is a ratio and a line|below or above with of and to; or along and values")
+        if self.direction is not None and len(self.values or ()) < 2:
+            raise ValueError("moves along fewer than two values|along: AXIS and values: two or more")
+        return self
+
+
+Conditions = Annotated[
+    tuple[ConditionPart, ...],
+    Field(min_length=1),
+    BeforeValidator(_alone, json_schema_input_type=ConditionPart | tuple[ConditionPart, ...]),
+]
+"""One condition, or a list of conditions that all hold."""
+
+
+class SwitchesPart(Spec):
+    """A state that is in force exactly while a metric is below a threshold.
+
+    There must be a case on each side of every threshold but 0; on which side a case lies is known when it has been run.
+    """
+
+    state: str
+    """Metric of the state, in percent of the window: above 50 it is in force."""
+    when: str
+    """Metric that decides."""
+    below: Amount
+    """The threshold: a number in the unit of ``when``, a number with its unit, or the name of an axis whose value it is. 0: never in force."""
+    cases: Annotated[tuple[Point, ...], Field(min_length=1)]
+    """Where to look: values of axes."""
+
+
+class ExpectPart(Spec):
+    """One thing that is expected: a published claim, or a measurement of one's own."""
+
+    claim: str | None = None
+    """Id of a published claim; its band and unit are those of ``claims.csv``."""
+    name: str | None = None
+    """Name of an expectation of one's own; needs ``between``."""
+    between: tuple[Bound, Bound] | None = None
+    """Accepted values, ends included, of an expectation of one's own."""
+    metric: str | None = None
+    """The mean of this metric at the point ``at``."""
+    at: Point | None = None
+    find: FindPart | None = None
+    ratio: RatioPart | None = None
+    worst: LinePart | None = None
+    """The point that is farthest outside the band, or nearest an end of it."""
+    best: LinePart | None = None
+    """The point that is deepest inside the band."""
+    r2: FitPart | None = None
+    """R squared of the straight line."""
+    always: Conditions | None = None
+    """1 when the condition holds, or all of a list do, else 0."""
+    switches: SwitchesPart | None = None
+    """1 when the state is in force exactly at those cases where it should be, else 0."""
+
+    @model_validator(mode="after")
+    def _one_question(self) -> ExpectPart:
+        names = ("metric", "find", "ratio", "worst", "best", "r2", "always", "switches")
+        forms = [form for form in names if getattr(self, form)]
+        if len(forms) != 1:
+            raise ValueError(
+                f"asks not exactly one thing|one of metric (with at), {', '.join(names[1:])}"
+                + (f"; has {' and '.join(forms)}" if forms else "")
+            )
+        if self.at is not None and self.metric is None:
+            raise ValueError("has an at that belongs to no metric|at beside metric, or inside the form")
+        if (self.claim is None) == (self.name is None) or (self.name is None) != (self.between is None):
+            raise ValueError("is neither a claim nor one's own|claim: ID; or name: TEXT and between: [low, high]")
+        return self

@@ -1,0 +1,115 @@
+"""Names and numbers of what is asked: axes, metrics, points and bounds, looked up with every fault gathered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hostsim.errors import Fault, nearest_name
+from hostsim.metrics import CATALOGUE
+from hostsim.record import Scalar
+from hostsim.scenario.axis import Axis
+from hostsim.scenario.tree import Tree
+from hostsim.scenario.yaml import KeyPath
+from hostsim.spec.quantity import UNITS, read_quantity
+
+__all__ = ["Lookup", "is_same_unit"]
+
+_NUMBER = re.compile(r"\s*[-+]?\.?\d")
+
+
+def is_same_unit(one: str, other: str) -> bool:
+    """True when two units of measures are one: their first words agree (``%`` and ``% of a vCPU``)."""
+    return one.partition(" ")[0] == other.partition(" ")[0]
+
+
+class Lookup:
+    """Looks up what stands in one scenario file, among its axes and in the catalogue."""
+
+    def __init__(self, tree: Tree, axes: Mapping[str, Axis]) -> None:
+        self._tree = tree
+        self.axes = axes
+        self.faults: list[Fault] = []
+        """What was wrong, in the order in which it was found."""
+
+    def fault(self, path: KeyPath, message: str, allowed: str, nearest: str = "", given: str | None = None) -> None:
+        """Gathers a fault at a path, with the value that stands there unless another is given."""
+        self.faults.append(self._tree.fault(path, message, allowed, nearest, given))
+
+    def axis(self, name: str, path: KeyPath) -> None:
+        """Checks that an axis is there."""
+        if name not in self.axes:
+            known = list(self.axes)
+            allowed = "one of " + ", ".join(known) if known else "nothing: the scenario sweeps nothing"
+            self.fault(path, "unknown axis", allowed, nearest_name(name, known), given=repr(name))
+
+    def metric(self, name: str, path: KeyPath) -> str:
+        """The unit of a metric; empty where it is unknown."""
+        if name in CATALOGUE:
+            return CATALOGUE[name].unit
+        self.fault(path, "unknown metric", "one of " + ", ".join(CATALOGUE), nearest_name(name, list(CATALOGUE)))
+        return ""
+
+    def point(self, given: Mapping[str, Scalar], path: KeyPath, without: Iterable[str] = ()) -> dict[str, Scalar]:
+        """A value for every axis but some: the given one, or else the first of the sweep."""
+        written = self.written(given, path)
+        left_out = set(without)
+        for axis in left_out & written.keys():
+            self.fault((*path, axis), "is an axis that this runs along", "the other axes")
+        return {name: written.get(name, axis.values[0]) for name, axis in self.axes.items() if name not in left_out}
+
+    def written(self, given: Mapping[str, Scalar], path: KeyPath) -> dict[str, Scalar]:
+        """The given values of axes, each as the sweep writes it."""
+        for name in given:
+            self.axis(name, (*path, name))
+        return {name: self._known(name, value) for name, value in given.items()}
+
+    def values(self, axis: str, values: Sequence[Scalar], path: KeyPath, key: str) -> tuple[Scalar, ...]:
+        """Values of an axis that is named under ``key``, each as the sweep writes it."""
+        self.axis(axis, (*path, key))
+        known = tuple(self._known(axis, value) for value in values)
+        if len(set(known)) < len(known):
+            self.fault((*path, "values"), "has a value twice", "each value once")
+        return known
+
+    def _known(self, axis: str, value: Scalar) -> Scalar:
+        return self.axes[axis].known(value) if axis in self.axes else value
+
+    def bound(self, written: Any, unit: str, path: KeyPath) -> float | None:
+        """A number in a unit, written as one or as a quantity; None where nothing is written, it is none, or the unit is not known."""
+        if written is None or isinstance(written, int | float) or not unit:
+            return None if isinstance(written, str) else written
+        word = unit.partition(" ")[0]
+        kind = next((kind for kind, units in UNITS.items() if word in units), None)
+        if kind is None:
+            allowed = "a number, or nothing for an open end"
+            self.fault(path, "has a unit where there is none", allowed, given=repr(written))
+            return None
+        try:
+            # 12 digits: what the way through the base unit has rounded is no part of the number
+            return float(f"{read_quantity(written, kind) / read_quantity(f'1 {word}', kind):.12g}")
+        except ValueError as error:
+            message, _, allowed = str(error).partition("|")
+            self.fault(path, message, f"{allowed}; or a number in {unit}", given=repr(written))
+            return None
+
+    def threshold(self, written: Any, unit: str, case: Mapping[str, Scalar], path: KeyPath) -> float | None:
+        """A number in a unit: as written, or the value at a point of the axis that is named.
+
+        Args:
+            written: a number, a quantity, or the name of an axis.
+            unit: of the number.
+            case: the point.
+            path: of what is written.
+        """
+        if not isinstance(written, str) or (written not in self.axes and _NUMBER.match(written)):
+            return self.bound(written, unit, path)
+        self.axis(written, path)
+        value = case.get(written)
+        if value is None or not unit:
+            return None
+        try:
+            return float(value)
+        except ValueError:
+            return self.bound(value, unit, path)
