@@ -157,7 +157,7 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
         lro = settings.lro_bytes if settings.sw_lro else 0
         host.switches[name] = VSwitch(host.scheduler, host.timing, lro_octets=lro, vxlan=vswitch.vxlan)
         for uplink in vswitch.uplinks:
-            _add_nic(host, name, uplink)
+            _add_nic(host, name, uplink, streams)
     for group in spec.vms:
         for number in range(group.count):
             _add_vm(host, group, f"{group.name}[{number}]")
@@ -182,14 +182,14 @@ def _closed_loop(spec: PointSpec) -> bool:
     return any(isinstance(traffic, TcpStreamSpec | HttpSpec) for traffic in spec.traffic.values())
 
 
-def _add_nic(host: Host, switch: str, name: str) -> None:
+def _add_nic(host: Host, switch: str, name: str, streams: Streams) -> None:
     """A port of a physical NIC, with no queue yet."""
     spec = host.spec
     nic = spec.hardware.nics.get(name)
     if nic is None:
         raise WiringError(f"the uplink {name!r} of {switch!r} is not a NIC of the host")
     several = spec.settings.netqueue and nic.rx_queues > 1
-    wire = Link() if _closed_loop(spec) or several else Wire()
+    wire = Link(streams.stream("nic", len(host.nics))) if _closed_loop(spec) or several else Wire()
     joins = spec.settings.lro_bytes if nic.lro and spec.settings.hw_lro else 0
     host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], wire, nic.tx_queue, joins=joins)
 

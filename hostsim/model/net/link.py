@@ -1,15 +1,17 @@
 """The wire in front of a physical NIC when what comes depends on what the host sent: the peer's queues, and frames one by one.
 
-What the peer may send is released to it, in flights, at instants that lie ahead. The peer gives its connections turns: each
-puts at most a burst on the wire before the next one does. Bursts are worked out when somebody looks, no further than now, so
-that a release that is made later for an earlier instant still finds its place.
+What the peer may send is released to it, in flights, at instants that lie ahead. Whenever the wire is free the peer puts a burst
+of one of its connections on it, any of those that have something to send: a fixed order would fall into step with the host's
+interrupts, and stay there. Bursts are worked out when somebody looks, no further than now, so that a release that is made
+later for an earlier instant still finds its place.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from hostsim.engine.arrivals import Arrivals
 from hostsim.engine.train import Train
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Link"]
 
+BLOCK = 4096
+"""Random numbers drawn at a time."""
+
 
 class Link:
     """A link from a peer that waits for the host's answers.
@@ -28,12 +33,14 @@ class Link:
         free: instant from which the wire has nothing to carry, as far as it was worked out.
     """
 
-    __slots__ = ("_active", "_bursts", "_number", "_open", "_released", "free")
+    __slots__ = ("_active", "_bursts", "_draws", "_number", "_open", "_random", "_released", "free")
 
-    def __init__(self) -> None:
+    def __init__(self, random: np.random.Generator) -> None:
+        self._random = random
+        self._draws: list[float] = []
         self._released: list[tuple[int, int, Sender, int, int, int, RxQueue]] = []
         self._number = 0
-        self._active: deque[Sender] = deque()
+        self._active: list[Sender] = []
         self._bursts: list[Train] = []
         self._open: list[tuple[Sender, Arrivals]] = []
         self.free = 0
@@ -71,7 +78,7 @@ class Link:
                 continue
             if free > now:
                 break
-            sender = active.popleft()
+            sender = self._choose() if len(active) > 1 else active.pop()
             backlog = sender.backlog
             count = sender.burst if backlog > sender.burst else backlog
             frame = sender.frame_ps
@@ -87,6 +94,17 @@ class Link:
         bursts, self._bursts = self._bursts, []
         return bursts
 
+    def _choose(self) -> Sender:
+        """Take any of those that have something to send."""
+        if not self._draws:
+            self._draws = self._random.random(BLOCK).tolist()
+        active = self._active
+        place = int(self._draws.pop() * len(active))
+        sender = active[place]
+        active[place] = active[-1]
+        active.pop()
+        return sender
+
     def _admit(self) -> None:
         at, _, sender, step, turns, frames, queue = heappop(self._released)
         heappop(queue.releases)  # the same release: those of a queue are admitted in the order of their instants
@@ -99,11 +117,8 @@ class Link:
 
     def upcoming(self, queue: RxQueue) -> int | None:
         """An instant before which no frame for a queue can come, of those released; None when none was."""
-        place = self.free
-        for sender in self._active:
-            if sender.queue is queue:
-                return place + sender.frame_ps
-            place += sender.frame_ps * min(sender.burst, sender.backlog)
+        if any(sender.queue is queue for sender in self._active):
+            return self.free
         soonest = queue.releases[0] if queue.releases else None
         for sender, arrivals in self._open:
             sent = arrivals.upcoming()
