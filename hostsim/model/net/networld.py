@@ -155,6 +155,10 @@ class TxQueue:
         """Packets that the guest will have written at their instants."""
         self.ring.push(train)
         self._rate(train)
+        self._announce(train)
+
+    def _announce(self, train: Train) -> None:
+        """A context that sleeps is woken for packets at their instants, or not yet."""
         if self._world.state is not _SLEEPING:
             return
         before = self._waiting
@@ -172,6 +176,11 @@ class TxQueue:
     def take_back(self, trains: Iterable[Train], now: int) -> list[Train]:
         """Those of the packets that are not written by ``now``: the guest was cut short."""
         return self.ring.recall(trains, now)
+
+    def hand_back(self, train: Train) -> None:
+        """Packets that were taken back, at the instants at which the guest writes them now."""
+        self.ring.put_back(train)
+        self._announce(train)
 
     def _rate(self, train: Train) -> None:
         """Packets that wait before the guest calls: as many as it sends in the least time between two calls."""
