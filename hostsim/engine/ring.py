@@ -164,8 +164,3 @@ class Ring:
     def trains(self) -> Iterator[Train]:
         """What is held or on its way in, train by train."""
         return chain(self._here, self._coming)
-
-    @property
-    def inside(self) -> int:
-        """Packets held or on their way in."""
-        return self.pushed - self.taken - self.dropped
