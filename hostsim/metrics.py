@@ -38,7 +38,7 @@ no level is cumulative):
 ``tx.posted``                      packets that a guest posted on a transmit queue of a vNIC
 ``tx.dropped``                     of these, dropped because it and the guest's queue before it were full
 ``tx.taken``                       of these, taken by the transmit context
-``tx.inside``                      a level: packets that wait there, or will have been posted
+``tx.inside``                      a level: packets that wait there
 ``tx.forced`` ... ``tx.timed``     wake-ups of the transmit context for the queue: by a call of the guest (``forced``), by another
                                    context (``opportunistic``), because the guest halted (``halted``), by the timer (``timed``)
 ``nic.rx_frames``                  packets that came off the wire, as the host sees them
