@@ -183,6 +183,8 @@ def _busiest(counter: str) -> Callable[[RunRecord], float]:
 
 def _queues_used(record: RunRecord) -> float:
     """Receive queues that at least a hundredth of the frames came by."""
+    if "queue.arrived" not in record.series:
+        return NAN
     frames = record.window("queue.arrived")
     return float((frames * 100 >= max(int(frames.sum()), 1)).sum())
 
