@@ -1,8 +1,8 @@
-"""From samples to numbers with intervals: warm-up cut, quantiles, Student and order-statistic intervals, straight lines.
+"""From samples to numbers with intervals: warm-up cut, quantiles, Student intervals, batch means, straight lines.
 
 Plain functions of numbers. What is sampled, and what an interval is held against, is settled by the callers.
-Sources: `mser5` White, Cobb and Spratt (WSC 2000); `order_statistic` the binomial ranks of any text on nonparametric
-statistics; `batch_means` Law's textbook, its overlapping form Meketon and Schmeiser (WSC 1984).
+Sources: `mser5` White, Cobb and Spratt (WSC 2000); `batch_means` Law's textbook, its overlapping form Meketon and Schmeiser
+(WSC 1984).
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ __all__ = [
     "histogram_quantile",
     "least_count",
     "mser5",
-    "order_statistic",
     "paired_difference",
     "r_squared",
     "student",
@@ -202,34 +201,6 @@ def paired_difference(first: Sequence[float], second: Sequence[float], level: fl
         ValueError: no values, or not equally many.
     """
     return student([a - b for a, b in zip(first, second, strict=True)], level)
-
-
-def order_statistic(
-    sorted_values: Sequence[float] | NDArray[np.float64], share: float, level: float = 0.95
-) -> tuple[float, float, float] | None:
-    """A quantile of independent values with its equal-tailed, distribution-free interval.
-
-    The ends are order statistics: the number of values below the true quantile is binomial, whatever the distribution.
-
-    Args:
-        sorted_values: ascending, shape (values,).
-        share: between 0 and 1, ends excluded.
-        level: least probability that the interval covers the quantile.
-
-    Returns:
-        Estimate, low end, high end; None when there are too few values for both ends, that is "not estimable".
-    """
-    from scipy.special import bdtr
-
-    count = len(sorted_values)
-    tail = (1 - level) / 2
-    below = bdtr(np.arange(count + 1, dtype=np.float64), count, share)
-    low = int(np.searchsorted(below, tail, side="right"))
-    high = int(np.searchsorted(below, 1 - tail)) + 1
-    if low < 1 or high > count:
-        return None
-    middle = math.ceil(count * share)
-    return float(sorted_values[middle - 1]), float(sorted_values[low - 1]), float(sorted_values[high - 1])
 
 
 def r_squared(x: Sequence[float], y: Sequence[float]) -> float:

@@ -38,7 +38,7 @@ no level is cumulative):
 ``tx.posted``                      packets that a guest posted on a transmit queue of a vNIC
 ``tx.dropped``                     of these, dropped because it and the guest's queue before it were full
 ``tx.taken``                       of these, taken by the transmit context
-``tx.inside``                      a level: packets that wait there, or will have been posted
+``tx.inside``                      a level: packets that wait there
 ``tx.forced`` ... ``tx.timed``     wake-ups of the transmit context for the queue: by a call of the guest (``forced``), by another
                                    context (``opportunistic``), because the guest halted (``halted``), by the timer (``timed``)
 ``nic.rx_frames``                  packets that came off the wire, as the host sees them
@@ -183,6 +183,8 @@ def _busiest(counter: str) -> Callable[[RunRecord], float]:
 
 def _queues_used(record: RunRecord) -> float:
     """Receive queues that at least a hundredth of the frames came by."""
+    if "queue.arrived" not in record.series:
+        return NAN
     frames = record.window("queue.arrived")
     return float((frames * 100 >= max(int(frames.sum()), 1)).sum())
 

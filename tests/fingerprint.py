@@ -30,7 +30,7 @@ from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.host import Host
-from hostsim.model.net.pnic import NetPoll
+from hostsim.model.net.netpoll import NetPoll
 from hostsim.spec.host import PointSpec
 
 SCALARS = [
@@ -45,20 +45,29 @@ SCALARS = [
     "netpoll.ready_ps",
     "splitrx.used_ps",
     "splitrx.ready_ps",
+    "networld.used_ps",
+    "networld.ready_ps",
     "guest.interrupts",
+    "guest.came",
+    "guest.socket_dropped",
+    "guest.read",
     "queue.arrived",
     "queue.dropped",
     "queue.interrupts",
     "port.copies",
     "port.split_dropped",
     "port.ring_dropped",
-    "port.socket_dropped",
-    "port.read",
+    "port.received",
+    "tx.posted",
+    "tx.dropped",
+    "tx.taken",
+    "nic.tx_frames",
     "work.come",
     "work.dropped",
     "work.started",
     "flow.sent",
     "flow.delivered",
+    "flow.octets",
 ]
 """Counters that the fingerprint is made of; further ones of the model leave it alone."""
 INGREDIENTS = "tpkvrs"
@@ -170,8 +179,8 @@ def _hooks(recorder: Recorder) -> Iterator[None]:
         None,
         lambda pcpu, _, __: event(pcpu._clock.now, pcpu, "end", 0 if pcpu.running is None else pcpu.running.used),
     )
-    around(NetPoll, "interrupt", lambda world, now: event(now, world, "interrupt", world._queue.interrupts), None)
-    around(Vcpu, "interrupt", lambda world, now: event(now, world, "interrupt", world.interrupts), None)
+    around(NetPoll, "interrupt", lambda world, now: event(now, world, "interrupt", world.queue.interrupts), None)
+    around(Vcpu, "interrupt", lambda world, now, _: event(now, world, "interrupt", world.interrupts), None)
     around(Streams, "stream", None, lambda _, generator, *scope: recorder.generators.append((scope, generator)))
     try:
         yield

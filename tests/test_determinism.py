@@ -119,7 +119,7 @@ def host_of(folder: Path, text: str) -> Host:
 
 def draws(host: Host, vcpus: int) -> list[object]:
     """What the first stream of a host and its first vCPUs draw: phases of timers, arrivals of packets and of work, lengths."""
-    stream = host.queues[0].wire._arrivals[0].collect(30 * MS, host.flows[0])
+    stream = host.nics["vmnic0"].wire._arrivals[0].collect(30 * MS, host.flows[0])
     found: list[object] = [train.born_at() for train in stream]
     for vcpu in host.vcpus[:vcpus]:
         found.append(vcpu._timer.due)

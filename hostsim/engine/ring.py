@@ -171,11 +171,13 @@ class Ring:
             count += train.count
         return count
 
+    def coming(self, now: int) -> Iterator[tuple[Train, int]]:
+        """What is on its way in and not here by ``now``: trains, and how many packets of each. They may still be recalled."""
+        for train in self._coming:
+            count = train.count - train.here(now)
+            if count:
+                yield train, count
+
     def trains(self) -> Iterator[Train]:
         """What is held or on its way in, train by train."""
         return chain(self._here, self._coming)
-
-    @property
-    def inside(self) -> int:
-        """Packets held or on their way in."""
-        return self.pushed - self.taken - self.dropped

@@ -80,12 +80,12 @@ def watch(host: Host) -> None:
         "guest",
         "interrupts came socket_dropped read unread",
         (vcpu.name for vcpu in vcpus),
-        lambda _: (
+        lambda now: (
             [v.interrupts for v in vcpus],
-            [v.came for v in vcpus],
+            [v.came - v.coming(now) for v in vcpus],
             [v.socket_dropped for v in vcpus],
             [v.read for v in vcpus],
-            [v.in_socket() for v in vcpus],
+            [v.in_socket() - v.coming(now) for v in vcpus],
         ),
     )
     add(
@@ -121,11 +121,11 @@ def watch(host: Host) -> None:
         "tx",
         "posted dropped taken inside forced opportunistic halted timed",
         (queue.name for queue in transmits),
-        lambda _: (
-            [q.ring.pushed for q in transmits],
+        lambda now: (
+            [q.ring.pushed - q.coming(now) for q in transmits],
             [q.ring.dropped for q in transmits],
             [q.ring.taken for q in transmits],
-            [q.ring.count_inside() for q in transmits],
+            [q.ring.count_inside() - q.coming(now) for q in transmits],
             *([q.wakes[cause] for q in transmits] for cause in range(4)),
         ),
     )

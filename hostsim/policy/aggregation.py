@@ -5,15 +5,10 @@
 
 from __future__ import annotations
 
-__all__ = ["Backoff", "most_frames"]
+__all__ = ["Backoff"]
 
 USE_RATIO = 2 / 3
 """Packets over frames from which joining does not pay (``Net.VmxnetLROUseRatio``)."""
-
-
-def most_frames(octets: int, most_octets: int) -> int:
-    """Frames with ``octets`` bytes of data that make a packet of at most ``most_octets``; at least one."""
-    return max(1, most_octets // octets) if octets else 1
 
 
 class Backoff:

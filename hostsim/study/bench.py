@@ -15,12 +15,13 @@ from hostsim.engine.arrivals import Arrivals
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.ring import Ring
 from hostsim.engine.train import Train
-from hostsim.model.cpu.scheduler import Scheduler
+from hostsim.model.cpu.scheduler import Node, Scheduler
 from hostsim.model.cpu.world import World
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.timing import Timing
 from hostsim.model.traffic.flow import Flow
 from hostsim.model.traffic.source import make_arrivals
+from hostsim.policy.aggregation import Backoff
 from hostsim.spec.settings import Coalescing
 from hostsim.spec.workload import ArrivalSpec
 from hostsim.study.whole import point
@@ -146,6 +147,8 @@ class Guest:
     """A guest that never halts and takes what its vNIC announces in no time.
 
     Attributes:
+        halted: never.
+        node: where it is at home.
         interrupts: interrupts taken.
         first, last: instants of the first and the last of them.
         flow: its packets, with the delays from their coming to their being taken.
@@ -153,19 +156,20 @@ class Guest:
 
     def __init__(self, clock: Clock, coalescing: Coalescing, arrivals: Arrivals) -> None:
         self.halted = False
+        self.node = Node(0)
         self.interrupts = self.first = self.last = 0
         self.flow = Flow("packets", 64, 1)
-        self._vnic = Vnic(clock, "eth0", ROOM, coalescing, self)
-        Feed(clock, arrivals, self.flow, lambda train, _: self._vnic.receive(train))
+        vnic = Vnic(clock, "eth0", ROOM, coalescing, self, Backoff(ROOM, 1))
+        Feed(clock, arrivals, self.flow, lambda train, _: vnic.receive(train))
 
-    def interrupt(self, now: int) -> None:
+    def interrupt(self, now: int, vnic: Vnic) -> None:
         """Take everything at once."""
         self.interrupts += 1
         self.first, self.last = self.first or now, now
-        for train in self._vnic.take(ROOM, now):
+        for train in vnic.take(ROOM, now):
             self.flow.delivered += train.count
             self.flow.latency.add_each([now - born for born in train.born_at()])
-        self._vnic.unmask(now)
+        vnic.unmask(now)
 
 
 class Tick:

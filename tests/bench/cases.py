@@ -23,7 +23,7 @@ def run(name: str, seconds: float) -> dict[str, float]:
     record = simulate(point.spec, point_id=point.id, axes=point.axes, seed=1, replication=0)
     wall, simulated = float(record.facts["wall_s"]), float(record.facts["simulated_s"])
     events, dispatches = int(record.facts["events"]), int(record.facts["dispatches"])
-    delivered = int(record.series["port.read"].values[-1].sum())
+    delivered = int(record.series["guest.read"].values[-1].sum())
     interrupts = sum(int(record.series[kind].values[-1].sum()) for kind in ("queue.interrupts", "guest.interrupts"))
     return {
         "dispatch_us": wall / dispatches * 1e6,

@@ -26,6 +26,19 @@ def settings(**changes: int) -> HostSettings:
         "numa_imbalance": 10,
         "port_rx_queue": 80,
         "poll_budget": 64,
+        "tx_poll_bound": 256,
+        "tx_timeout": 4 * MS,
+        "tx_depth_cap": 40,
+        "tx_call_rate": 4000,
+        "sw_lro": True,
+        "hw_lro": False,
+        "lro_bytes": 32000,
+        "lro_threshold": 4000,
+        "lro_backoff": 8,
+        "hw_tso": True,
+        "netqueue": True,
+        "netqueue_dynamic": True,
+        "numa_io_threshold": 0,
     }
     return HostSettings(**(values | changes))
 

@@ -4,51 +4,30 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from hostsim.campaign.simulate import simulate
+from hostsim.campaign import simulate
 from hostsim.engine.probe import LatencyLog
 from hostsim.engine.ring import Ring
 from hostsim.errors import InvariantError
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.guest.vcpu import Vcpu
+from hostsim.model.host import Host, build_host
+from hostsim.model.net.networld import TxQueue
 from hostsim.model.net.pnic import RxQueue
 from hostsim.model.net.vnic import Vnic
+from hostsim.model.net.vswitch import VSwitch
 from hostsim.model.traffic.work import Work
-from hostsim.record import RunRecord
-from hostsim.scenario.load import load
-from hostsim.scenario.points import point_at
 from hostsim.units import MS
-
-TEXT = """
-scenario: small
-question: Is a broken law found?
-platform: esxi-5.0
-hardware: dell-r810
-network:
-  vSwitch0: {uplinks: [vmnic0]}
-vms:
-  receiver: {count: 3, guest: rhel6, networks: [vSwitch0], vmx: {ethernet0.emuRxMode: "1"}}
-  worker: {count: 2, guest: rhel6, networks: [vSwitch0], vmx: {ethernet0.emuRxMode: "0"}}
-traffic:
-  stream: {kind: multicast, to: [receiver, worker], packet_size: 200 B, rate: 60 kpps, arrivals: {process: poisson}}
-  load: {kind: work, to: worker, rate: 2000 /s, service: {mean: 100 us}}
-run: {length: 20 ms, replications: 1}
-"""
+from tests.model.small_runs import OPEN, STREAMS, run
 
 
-def run(folder: Path) -> RunRecord:
-    file = folder / "small.yaml"
-    file.write_text(TEXT)
-    point = point_at(load(file), {})
-    return simulate(point.spec, point_id=point.id, axes=point.axes, seed=1, replication=0)
-
-
-def broken(folder: Path) -> InvariantError:
+def broken(folder: Path, text: str = OPEN) -> InvariantError:
     with pytest.raises(InvariantError) as caught:
-        run(folder)
+        run(text, folder)
     error = caught.value
     assert 0 < error.when_ps <= 80 * MS
     assert error.where in str(error)
@@ -67,9 +46,12 @@ def always(method, change):
     return lambda self, *args: change(method, self, *args)
 
 
+# --- sound hosts
+
+
 def test_a_sound_host_keeps_all_laws_and_its_record_closes_every_balance(tmp_path: Path) -> None:
     """Inside at the start of the window and what came is what was delivered, what was dropped, and what is inside at its end."""
-    record = run(tmp_path)
+    record = run(OPEN, tmp_path)
     start, end = (
         {name: int(series.values[at].sum()) for name, series in record.series.items()} for at in (record.cut, -1)
     )
@@ -77,26 +59,84 @@ def test_a_sound_host_keeps_all_laws_and_its_record_closes_every_balance(tmp_pat
         "queue.inside_copies",
         "port.split_inside",
         "port.ring_inside",
-        "port.unread",
+        "guest.unread",
         "work.inside",
         "work.in_service",
     )
-    dropped = ("flow.dropped_nic", "port.split_dropped", "port.ring_dropped", "port.socket_dropped", "work.dropped")
+    dropped = ("flow.dropped_nic", "port.split_dropped", "port.ring_dropped", "guest.socket_dropped", "work.dropped")
     came = end["flow.intended"] - start["flow.intended"]
     gone = sum(end[name] - start[name] for name in ("flow.delivered", *dropped))
     assert came > 1000
     assert sum(start[name] for name in inside) + came == gone + sum(end[name] for name in inside)
 
 
-def test_a_packet_lost_in_a_ring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It came and became nothing."""
+@pytest.mark.parametrize("replication", range(3))
+def test_bursts_that_are_cut_short_keep_all_laws(
+    replication: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a burst was to hand on later is taken back: packets for the wire, and for a process on another vCPU."""
+    back = {TxQueue: 0, Vcpu: 0}
+    for owner in back:
+
+        def noted(method, self, trains, now, owner=owner):
+            found = method(self, trains, now)
+            back[owner] += len(found)
+            return found
+
+        monkeypatch.setattr(owner, "take_back", always(owner.take_back, noted))
+    record = run(STREAMS, tmp_path, replication)
+    assert int(record.series["pcpu.preemptions"].values[-1].sum()) > 100
+    assert min(back.values()) > 0
+
+
+# --- packets
+
+
+Pick = Callable[[Host], Ring]
+
+
+def first_split(host: Host) -> Ring:
+    return next(port.split.ring for port in host.ports if port.split is not None)
+
+
+@pytest.mark.parametrize(
+    ("text", "pick", "said"),
+    [
+        (OPEN, lambda host: host.queues[0].ring, "(queue.arrived), but"),
+        (OPEN, first_split, "(port.copies), but"),
+        (OPEN, lambda host: host.ports[4].vnic.ring, "(port.copies), but"),
+        (OPEN, lambda host: host.vcpus[3].work.ring, "(work.come), but"),
+        (STREAMS, lambda host: host.transmits[0].ring, "(tx.posted), but"),
+        (STREAMS, lambda host: host.vcpus[-1]._inbox, "(guest.came), but"),
+    ],
+    ids=["NIC", "split context", "vNIC", "work", "transmit queue", "another vCPU"],
+)
+def test_a_packet_lost_in_a_ring(
+    text: str, pick: Pick, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It came and became nothing: told with the stage where that was."""
+    rings: list[Ring] = []
+
+    def built(spec, streams):
+        host = build_host(spec, streams)
+        rings[:] = [pick(host)]
+        return host
 
     def lose(method, self, train):
         method(self, train)
-        train.count -= 1
+        if rings and self is rings[0] and train.count * train.frames > 1:
+            rings.clear()
+            if train.count > 1:
+                train.count -= 1
+            else:
+                train.frames -= 1
 
-    monkeypatch.setattr(Ring, "push", once(Ring.push, 50, lose))
-    assert " in, but " in broken(tmp_path).what
+    monkeypatch.setattr(simulate, "build_host", built)
+    monkeypatch.setattr(Ring, "push", always(Ring.push, lose))
+    error = broken(tmp_path, text)
+    assert said in error.what
+    assert not rings
+    assert error.where != "the host"
 
 
 def test_a_packet_lost_and_found_again_by_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +144,7 @@ def test_a_packet_lost_and_found_again_by_the_end(tmp_path: Path, monkeypatch: p
     original = Vcpu.in_socket
     monkeypatch.setattr(Vcpu, "in_socket", once(original, 200, lambda method, self: method(self) + 1))
     error = broken(tmp_path)
-    assert "port.unread" in error.what
+    assert "guest.unread" in error.what
     assert error.when_ps < 20 * MS
 
 
@@ -120,17 +160,42 @@ def test_a_packet_that_a_context_takes_and_does_not_hand_on(tmp_path: Path, monk
     assert "copied" in broken(tmp_path).what
 
 
+@pytest.mark.parametrize("text", [OPEN, STREAMS], ids=["multicast", "unicast"])
+def test_a_frame_that_gets_lost_between_the_nic_and_the_ports(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken off the NIC, and for no port: the flow knows of more than the ports do."""
+
+    def swallow(method, self, batch, *rest):
+        return method(self, batch[1:], *rest)
+
+    monkeypatch.setattr(VSwitch, "receive", once(VSwitch.receive, 40, swallow))
+    error = broken(tmp_path, text)
+    assert error.where == "the host"
+    assert re.match(r"\d+ packets \(flow.intended\), but \d+ \(.*port.frames", error.what)
+
+
 def test_a_frame_that_the_nic_counts_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More was sent than ever came off the wire."""
 
     def twice(method, self, now):
-        sent = [flow.sent for flow in self.wire._flows]
         method(self, now)
-        for flow, before in zip(self.wire._flows, sent, strict=True):
-            flow.sent += flow.sent > before
+        (sender,) = self._nic.wire._flows
+        sender.totals.sent += 1
 
     monkeypatch.setattr(RxQueue, "settle", once(RxQueue.settle, 60, twice))
-    assert "frames sent" in broken(tmp_path).what
+    assert "packets (flow.intended), but" in broken(tmp_path).what
+
+
+def test_a_frame_counted_twice_as_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The flow has more deliveries than vCPUs have reads."""
+
+    def twice(method, self, train, start, end):
+        method(self, train, start, end)
+        train.flow.totals.delivered += 1
+
+    monkeypatch.setattr(Vcpu, "count_read", once(Vcpu.count_read, 50, twice))
+    assert "(flow.delivered + work.in_service), but" in broken(tmp_path, STREAMS).what
 
 
 def test_a_burst_of_work_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,32 +208,16 @@ def test_a_burst_of_work_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         method(self, now)
 
     monkeypatch.setattr(Work, "finish", always(Work.finish, forget))
-    assert "delivered" in broken(tmp_path).what
+    assert "(flow.delivered + work.in_service), but" in broken(tmp_path).what
 
 
-def test_a_double_charge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A world pays for time in which no PCPU was busy."""
-
-    def twice(method, self, now):
-        if self.running is not None:
-            self.running.used += 1000
-        method(self, now)
-
-    monkeypatch.setattr(Pcpu, "charge", always(Pcpu.charge, twice))
-    error = broken(tmp_path)
-    assert "charged" in error.what
+def test_less_than_nothing_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A level may fall, though not below zero."""
+    monkeypatch.setattr(Ring, "count_inside", once(Ring.count_inside, 60, lambda *_: -1))
+    assert re.match(r"(queue|port|tx|work)\.\w*inside is -1", broken(tmp_path).what)
 
 
-def test_more_busy_than_there_is_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A PCPU that was idle for less than no time in one slice."""
-
-    def more(method, self, now):
-        return method(self, now) + MS
-
-    monkeypatch.setattr(Pcpu, "busy", once(Pcpu.busy, 16 * 8 + 3, more))
-    error = broken(tmp_path)
-    assert error.where == "pcpu2"
-    assert "of a slice of" in error.what
+# --- order and age
 
 
 def test_packets_read_out_of_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,6 +247,47 @@ def test_a_latency_that_nobody_took(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     changed = once(LatencyLog.add_each, 9, lambda method, self, values: method(self, [*values, values[0]]))
     monkeypatch.setattr(LatencyLog, "add_each", changed)
     assert "latencies of" in broken(tmp_path).what
+
+
+# --- time
+
+
+def test_a_double_charge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A world pays for time in which no PCPU was busy."""
+
+    def twice(method, self, now):
+        if self.running is not None:
+            self.running.used += 1000
+        method(self, now)
+
+    monkeypatch.setattr(Pcpu, "charge", always(Pcpu.charge, twice))
+    error = broken(tmp_path)
+    assert "charged" in error.what
+
+
+def test_more_busy_than_there_is_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PCPU that was idle for less than no time in one slice."""
+
+    def more(method, self, now):
+        return method(self, now) + MS
+
+    monkeypatch.setattr(Pcpu, "busy", once(Pcpu.busy, 16 * 8 + 3, more))
+    error = broken(tmp_path)
+    assert error.where == "pcpu2"
+    assert "of a slice of" in error.what
+
+
+def test_a_world_that_waits_for_longer_than_there_is_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time on a PCPU and time without one do not overlap."""
+
+    def waited(method, self, world, now, *surcharge):
+        world.waited += MS
+        method(self, world, now, *surcharge)
+
+    monkeypatch.setattr(Pcpu, "start", once(Pcpu.start, 40, waited))
+    error = broken(tmp_path)
+    assert "ran and waited for" in error.what
+    assert error.where not in ("the host", "pcpu2")
 
 
 def test_a_counter_that_goes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

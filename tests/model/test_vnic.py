@@ -8,7 +8,9 @@ import pytest
 
 from hostsim.engine.clock import Clock
 from hostsim.engine.train import Train
+from hostsim.model.cpu.scheduler import Node
 from hostsim.model.net.vnic import Vnic
+from hostsim.policy.aggregation import Backoff
 from hostsim.spec.settings import Coalescing
 from hostsim.units import MS, US
 
@@ -18,16 +20,19 @@ class NotingGuest:
 
     def __init__(self) -> None:
         self.halted = False
+        self.node = Node(0)
         self.interrupts: list[int] = []
 
-    def interrupt(self, now: int) -> None:
+    def interrupt(self, now: int, vnic: Vnic) -> None:
+        assert vnic.vcpu is self
         self.interrupts.append(now)
 
 
 def a_vnic(scheme: str, **changes: int) -> tuple[Clock, Vnic, NotingGuest]:
     values = {"scheme": scheme, "rate": 4000, "depth": 64, "timeout": 4 * MS} | changes
     clock, guest = Clock(), NotingGuest()
-    return clock, Vnic(clock, "eth0", 256, Coalescing.model_validate(values), guest), guest
+    vnic = Vnic(clock, "eth0", 256, Coalescing.model_validate(values), guest, Backoff(4000, 8))
+    return clock, vnic, guest
 
 
 def packets(count: int, first: int, step: int = 0) -> Train:

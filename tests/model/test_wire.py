@@ -7,9 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostsim.engine.arrivals import ConstantArrivals, RecordedArrivals
+from hostsim.engine.clock import Clock
 from hostsim.engine.train import Train
+from hostsim.model.cpu.scheduler import Node
+from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.wire import Wire
-from hostsim.model.traffic.flow import Flow
+from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.spec.network import datagram_on_wire
 from hostsim.units import MS, US, transmission_ps
 
@@ -17,10 +20,20 @@ Sent = list[tuple[int, list[int]]]
 """For each sender: bytes of data in a datagram, and the instants at which they were sent."""
 
 
+def a_sender(name: str, size: int, line_rate: float = 10e9) -> Sender:
+    return Sender(Flow(name, size, 1), size, transmission_ps(datagram_on_wire(size), line_rate), 1)
+
+
+def a_queue() -> RxQueue:
+    """What all frames of a wire go to."""
+    clock, node = Clock(), Node(0)
+    return RxQueue(clock, "vmnic0-rx0", 512, 0, Pnic("vmnic0", node, Wire(), 0), node)
+
+
 def a_wire(senders: Sent, line_rate: float = 10e9) -> Wire:
-    wire = Wire(line_rate)
+    wire = Wire()
     for number, (size, instants) in enumerate(senders):
-        wire.carry(Flow(str(number), size, 1), RecordedArrivals(sorted(instants)))
+        wire.carry(a_sender(str(number), size, line_rate), RecordedArrivals(sorted(instants)))
     return wire
 
 
@@ -35,7 +48,7 @@ def naive(senders: Sent, line_rate: float = 10e9) -> list[tuple[int, str]]:
 
 
 def told(trains: list[Train]) -> list[tuple[int, str]]:
-    return [(born, train.flow.name) for train in trains for born in train.born_at()]
+    return [(born, train.flow.totals.name) for train in trains for born in train.born_at()]
 
 
 senders = st.lists(
@@ -52,7 +65,7 @@ def test_frames_queue_on_the_wire_however_often_one_looks(sent: Sent, looks: lis
         come = told(wire.collect(now))
         assert all(instant <= now for instant, _ in come)
         seen += come
-        following = wire.upcoming()
+        following = wire.upcoming(a_queue())
         assert following is None or following > now
     assert seen == naive(sent)
 
@@ -60,14 +73,14 @@ def test_frames_queue_on_the_wire_however_often_one_looks(sent: Sent, looks: lis
 def test_a_small_frame_is_padded():
     """A datagram of one byte takes 84 bytes of the wire."""
     assert datagram_on_wire(1) == 84
-    assert a_wire([(1, [0])], line_rate=84e6 * 8).upcoming() == 1 * US
+    assert a_wire([(1, [0])], line_rate=84e6 * 8).upcoming(a_queue()) == 1 * US
 
 
 @pytest.mark.parametrize("now", [0, 1 * MS, 25 * US, 999 * US])
 def test_a_steady_sender_alone_is_a_closed_form(now: int):
     """Its frames come an interval apart, each a frame's time after it was sent."""
     frame = transmission_ps(datagram_on_wire(800), 10e9)
-    wire = Wire(10e9)
-    wire.carry(Flow("steady", 800, 1), ConstantArrivals(40_000.0, 0))
+    wire = Wire()
+    wire.carry(a_sender("steady", 800), ConstantArrivals(40_000.0, 0))
     assert told(wire.collect(now)) == [(sent + frame, "steady") for sent in range(0, now - frame + 1, 25 * US)]
-    assert wire.upcoming() == -(-(now - frame + 1) // (25 * US)) * 25 * US + frame if now >= frame else frame
+    assert wire.upcoming(a_queue()) == -(-(now - frame + 1) // (25 * US)) * 25 * US + frame if now >= frame else frame

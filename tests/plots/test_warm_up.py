@@ -20,7 +20,7 @@ def record(*flags: str, **changes: object) -> RunRecord:
     values = np.concatenate([[0], np.cumsum(busy * SECOND)]).astype(np.int64)
     series = {
         "pcpu.busy_ps": Series(("pcpu0", "pcpu1"), np.stack([values, values], axis=1)),
-        "port.read": Series(("eth0",), np.arange(11, dtype=np.int64)[:, np.newaxis] * 1000),
+        "guest.read": Series(("eth0",), np.arange(11, dtype=np.int64)[:, np.newaxis] * 1000),
     }
     instants = np.arange(11, dtype=np.int64) * SECOND
     fields = {"series": series, "histograms": {}, "cut": 2, "flags": flags}

@@ -31,7 +31,7 @@ def run(
             "pcpu.busy_ps": counter(host_cpu, window),
             "vcpu.used_ps": counter(guest_cpu, window),
             "flow.intended": counter(100, 10**9),
-            "port.ring_dropped": counter(loss, 10**9),
+            "port.ring_lost": counter(loss, 10**9),
         },
         histograms={},
         cut=1,

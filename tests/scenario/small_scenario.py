@@ -65,7 +65,7 @@ def record(key: tuple[str, int], axes: Mapping[str, Scalar], dropped: int, error
     """A run in which so many of a million packets were dropped."""
     series = {
         name: Series(("all",), np.array([[0], [value]], dtype=np.int64))
-        for name, value in (("flow.intended", 1_000_000), ("port.ring_dropped", dropped))
+        for name, value in (("flow.intended", 1_000_000), ("port.ring_lost", dropped))
     }
     instants = np.array([0, 10**12], dtype=np.int64)
     return RunRecord(key[0], key[1], 1, dict(axes), instants, series, {}, 0, error=error)

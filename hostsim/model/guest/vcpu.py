@@ -52,7 +52,7 @@ class Vcpu(World):
     Attributes:
         halted: the guest executes HLT; only an interrupt or its timer brings it back.
         interrupts: virtual interrupts taken from the vNICs.
-        came: frames for the processes of this vCPU, through the stack.
+        came: frames for the processes of this vCPU, through the stack or on their way through it.
         socket_dropped: of these, dropped at a full socket buffer.
         read: taken by the application.
         owed: time to be charged with the next burst, in picoseconds.
@@ -366,6 +366,10 @@ class Vcpu(World):
         """Frames in socket buffers that processes have yet to take."""
         waiting = sum(train.count * train.frames for train in self._inbox.trains())
         return waiting + self._taken_back + sum(train.count for train, _ in self._in_socket)
+
+    def coming(self, now: int) -> int:
+        """Frames that another vCPU's burst has handed over for instants that lie ahead; where it is cut short it takes them back."""
+        return sum(count * train.frames for train, count in self._inbox.coming(now))
 
     def has_work(self, now: int) -> bool:
         if self._raised or self._polling or self._ticks or self._inbox_waits(now):

@@ -175,7 +175,15 @@ class TxQueue:
 
     def take_back(self, trains: Iterable[Train], now: int) -> list[Train]:
         """Those of the packets that are not written by ``now``: the guest was cut short."""
-        return self.ring.recall(trains, now)
+        back = self.ring.recall(trains, now)
+        count = sum(train.count for train in back)
+        self._waiting -= count
+        self._count -= count
+        return back
+
+    def coming(self, now: int) -> int:
+        """Packets that the guest will have written at instants that lie ahead, if it is not cut short."""
+        return sum(count for _, count in self.ring.coming(now))
 
     def hand_back(self, train: Train) -> None:
         """Packets that were taken back, at the instants at which the guest writes them now."""
@@ -209,13 +217,13 @@ class TxQueue:
         if self._world.state is not _SLEEPING:
             return
         self.ring.settle(now)
-        held = self.ring.held
+        ring, held = self.ring, self.ring.held
         if held >= self._depth:
             self._vcpu.owed += self._world.call_ps
             self._wake(_FORCED, now)
-        elif held:
+        elif held and (oldest := ring.first()) is not None and oldest + self._coalescing.timeout <= now:
             self._wake(_TIMED, now)
-        else:
+        else:  # what it was armed for has been taken back
             self.await_wake()
 
     def look(self, now: int) -> None:

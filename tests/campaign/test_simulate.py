@@ -1,0 +1,122 @@
+"""One run: where its warm-up is taken to end, and what becomes of a run that does not settle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hostsim.campaign.simulate import _warm_up, simulate
+from hostsim.estimate import mser5
+from hostsim.metrics import SETTLED
+from hostsim.record import RunRecord, Series
+from hostsim.spec.host import PointSpec
+from hostsim.spec.workload import ArrivalSpec, ServiceSpec
+from hostsim.study.whole import point
+from hostsim.units import MS, US
+
+SLICE = 1_000_000
+SLICES = 128
+
+
+def level(*changes: tuple[int, float]) -> list[float]:
+    """Rates of all slices: 1, but those of the first slices as told, one stretch after another."""
+    early = [rate for count, rate in changes for _ in range(count)]
+    return early + [1.0] * (SLICES - len(early))
+
+
+def cut(**rates: list[float]) -> int:
+    """The warm-up of a run whose counters grew at given rates, the others not at all."""
+    named = {name.replace("__", "."): values for name, values in rates.items()}
+    series = {}
+    for counter in (counter for counters in SETTLED.values() for counter in counters):
+        grown = np.rint(np.array([0.0, *named.get(counter, [0.0] * SLICES)]) * SLICE).astype(np.int64)
+        series[counter] = Series(("one",), np.cumsum(grown)[:, np.newaxis])
+    return _warm_up(np.arange(SLICES + 1, dtype=np.int64) * SLICE, series)
+
+
+def test_a_run_that_starts_level_has_no_warm_up() -> None:
+    """Nor has one that does nothing."""
+    assert cut(pcpu__busy_ps=level()) == 0
+    assert cut() == 0
+
+
+def test_a_cut_that_changes_nothing_is_not_made() -> None:
+    """MSER-5 would cut ten slices that lie 2 % higher: the mean of all is 0.16 % off."""
+    rates = level((10, 1.02))
+    assert mser5(np.array(rates)) == 10
+    assert cut(pcpu__busy_ps=rates) == 0
+
+
+def test_a_start_on_another_level_is_cut_where_mser_5_says() -> None:
+    """Neither the whole nor what is left after the first sixteenth, eight slices, has the level of the rest."""
+    rates = level((10, 2.0))
+    assert mser5(np.array(rates)) == 10
+    assert cut(pcpu__busy_ps=rates) == 10
+
+
+def test_the_first_sixteenth_that_leaves_the_level_is_enough() -> None:
+    """What MSER-5 cuts beyond eight slices differs by 0.17 %."""
+    rates = level((8, 2.0), (2, 1.1))
+    assert mser5(np.array(rates)) == 10
+    assert cut(pcpu__busy_ps=rates) == 8
+
+
+@pytest.mark.parametrize(("off", "expected"), [(0.0049, 0), (0.0051, 8)])
+def test_half_a_percent_of_the_larger_is_the_same_level(off: float, expected: int) -> None:
+    """The mean of all is too high by so much of itself; without the first sixteenth it is too high by a fifth of that."""
+    high = 1 + (1 / (1 - off) - 1) * SLICES / 10
+    assert cut(pcpu__busy_ps=level((10, high))) == expected
+
+
+def test_all_that_must_settle_has_settled() -> None:
+    """The slowest of them says when; counters of one group count together."""
+    assert cut(pcpu__busy_ps=level(), guest__read=level((10, 0.0)), queue__dropped=level((20, 3.0))) == 20
+    falling, rising = level((20, 2.0)), [2 - rate for rate in level((20, 2.0))]
+    assert cut(queue__dropped=falling, port__ring_dropped=rising) == 0
+    assert cut(queue__dropped=falling) == 20
+
+
+# --- runs that do not settle at once
+
+
+def busy_until(ramp: int, length: int) -> PointSpec:
+    """A vCPU that gets busier, by 1 % of its time each 1 ms, until ``ramp``, and keeps that level."""
+    instants, now = [], 0.0
+    while now < 5 * length:
+        rate = 0.01 * max(1.0, min(now, ramp) / MS) / (1 * US)
+        now += 1 / rate
+        instants.append(round(now))
+    work = (
+        point("queue.yaml")
+        .traffic["bursts"]
+        .model_copy(
+            update={
+                "rate": None,
+                "arrivals": ArrivalSpec(process="replay", timestamps_ps=tuple(instants)),
+                "service": ServiceSpec(distribution="constant", mean="1 us"),
+            }
+        )
+    )
+    return point("queue.yaml").model_copy(update={"traffic": {"bursts": work}, "length": length})
+
+
+def run(spec: PointSpec) -> RunRecord:
+    return simulate(spec, point_id="p", axes={}, seed=1, replication=0, flags=("known before",))
+
+
+@pytest.mark.parametrize(
+    ("ramp", "lasted", "flags"),
+    [(2, 10, ()), (9, 20, ()), (18, 40, ()), (90, 40, ("warm-up",))],
+)
+def test_a_run_is_lengthened_until_half_of_it_is_settled_but_twice_at_most(
+    ramp: int, lasted: int, flags: tuple[str, ...]
+) -> None:
+    """Milliseconds; a run that still climbs in the end is flagged, and keeps two slices at least."""
+    record = run(busy_until(ramp * MS, 10 * MS))
+    assert record.facts["simulated_s"] == lasted / 1000
+    assert record.instants_ps[-1] == lasted * MS
+    assert record.flags == ("known before", *flags)
+    assert len(record.instants_ps) - record.cut > 2
+    if not flags:
+        settled = record.instants_ps[record.cut]
+        assert 0.8 * ramp * MS <= settled <= lasted * MS / 2
