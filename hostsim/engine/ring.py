@@ -31,7 +31,7 @@ class Ring:
         dropped: packets that found no room.
     """
 
-    __slots__ = ("_away", "_coming", "_here", "_in_order", "capacity", "dropped", "held", "on_drop", "pushed", "taken")
+    __slots__ = ("_coming", "_here", "_in_order", "capacity", "dropped", "held", "on_drop", "pushed", "taken")
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -40,7 +40,6 @@ class Ring:
         self._here: deque[Train] = deque()
         self._coming: deque[Train] = deque()
         self._in_order = True
-        self._away = 0
 
     def push(self, train: Train) -> None:
         """Put a train on its way into the ring; the ring owns it from now on."""
@@ -124,23 +123,14 @@ class Ring:
         return taken
 
     def recall(self, trains: Iterable[Train], now: int) -> list[Train]:
-        """Take back those of ``trains``, pushed before, that are not here by ``now``, in the order of their pushes.
-
-        They count as inside until they are `put_back`.
-        """
+        """Take back those of ``trains``, pushed before, that are not here by ``now``, in the order of their pushes."""
         self.settle(now)
         wanted = {id(train) for train in trains}
         back = [train for train in self._coming if id(train) in wanted]
         for train in back:
             self._coming.remove(train)
-            self._away += train.count
+            self.pushed -= train.count
         return back
-
-    def put_back(self, train: Train) -> None:
-        """Put a train that was recalled on its way again, at other instants."""
-        self._away -= train.count
-        self.pushed -= train.count
-        self.push(train)
 
     def first(self) -> int | None:
         """Instant at which the oldest packet not yet taken is here (possibly ahead, or past); None when there is none."""
@@ -163,8 +153,8 @@ class Ring:
         return sorted(instants)[missing - 1] if len(instants) >= missing else None
 
     def count_inside(self) -> int:
-        """Packets held, on their way in or taken back, counted one train after another: the independent half of the ring's balance."""
-        count = self._away
+        """Packets held or on their way in, counted one train after another: the independent half of the ring's balance."""
+        count = 0
         for train in self._here:
             count += train.count
         for train in self._coming:

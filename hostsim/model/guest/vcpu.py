@@ -41,10 +41,6 @@ class Target(Protocol):
         """Those that are not there by ``now``: they will come later than it seemed."""
         ...
 
-    def hand_back(self, train: Train) -> None:
-        """Packets that were taken back, at other instants."""
-        ...
-
 
 class Vcpu(World):
     """A virtual processor with the guest that runs on it.
@@ -83,7 +79,6 @@ class Vcpu(World):
         "_scheduler",
         "_socket_buffer",
         "_socket_overhead",
-        "_taken_back",
         "_ticks",
         "_timer",
         "_work_timer",
@@ -129,7 +124,7 @@ class Vcpu(World):
         self._handed: list[tuple[Target, Train]] = []
         self._held_back: list[tuple[Target, Train]] = []
         self._in_socket: list[tuple[Train, int]] = []
-        self._reading = self._cut_at = self._taken_back = 0
+        self._reading = self._cut_at = 0
         self._newest: dict[Sender, int] = {}
         self._awake: set[object] = set()
         self.halted = True
@@ -160,15 +155,8 @@ class Vcpu(World):
     def take_back(self, trains: Iterable[Train], now: int) -> list[Train]:
         """Those of the packets that are not there by ``now``."""
         back = self._inbox.recall(trains, now)
-        self._taken_back += sum(train.count * train.frames for train in back)
+        self.came -= sum(train.count * train.frames for train in back)
         return back
-
-    def hand_back(self, train: Train) -> None:
-        """Packets that were taken back, at other instants."""
-        self._taken_back -= train.count * train.frames
-        self._inbox.put_back(train)
-        if self.state is WorldState.SLEEPING:
-            self._await_inbox()
 
     def _await_inbox(self) -> None:
         first = self._inbox.first()
@@ -318,8 +306,7 @@ class Vcpu(World):
         held, self._held_back = self._held_back, []
         for target, train in held:
             train.ready += start - self._cut_at
-            self._handed.append((target, train))
-            target.hand_back(train)
+            self.post(target, train)
 
     def wakes(self, process: object) -> bool:
         """True for the first time in a burst that a process gets something to do: it slept until then."""
@@ -365,7 +352,7 @@ class Vcpu(World):
     def in_socket(self) -> int:
         """Frames in socket buffers that processes have yet to take."""
         waiting = sum(train.count * train.frames for train in self._inbox.trains())
-        return waiting + self._taken_back + sum(train.count for train, _ in self._in_socket)
+        return waiting + sum(train.count for train, _ in self._in_socket)
 
     def coming(self, now: int) -> int:
         """Frames that another vCPU's burst has handed over for instants that lie ahead; where it is cut short it takes them back."""

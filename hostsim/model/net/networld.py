@@ -155,10 +155,6 @@ class TxQueue:
         """Packets that the guest will have written at their instants."""
         self.ring.push(train)
         self._rate(train)
-        self._announce(train)
-
-    def _announce(self, train: Train) -> None:
-        """A context that sleeps is woken for packets at their instants, or not yet."""
         if self._world.state is not _SLEEPING:
             return
         before = self._waiting
@@ -184,11 +180,6 @@ class TxQueue:
     def coming(self, now: int) -> int:
         """Packets that the guest will have written at instants that lie ahead, if it is not cut short."""
         return sum(count for _, count in self.ring.coming(now))
-
-    def hand_back(self, train: Train) -> None:
-        """Packets that were taken back, at the instants at which the guest writes them now."""
-        self.ring.put_back(train)
-        self._announce(train)
 
     def _rate(self, train: Train) -> None:
         """Packets that wait before the guest calls: as many as it sends in the least time between two calls."""
