@@ -47,6 +47,7 @@ class RxQueue:
     __slots__ = (
         "_interval",
         "_last",
+        "_losses",
         "_masked",
         "_nic",
         "_timer",
@@ -63,7 +64,8 @@ class RxQueue:
     def __init__(self, clock: Clock, name: str, capacity: int, interval: int, nic: Pnic, memory: Node) -> None:
         self.name = name
         self.ring = Ring(capacity)
-        self.ring.on_drop = _count_loss
+        self.ring.on_drop = self._lose
+        self._losses: list[Train] = []
         self.memory = memory
         self.releases: list[int] = []
         self.interrupts = 0
@@ -83,14 +85,23 @@ class RxQueue:
         return sum(train.count * train.frames * train.flow.receivers for train in self.ring.trains())  # type: ignore[attr-defined]  # frames belong to flows
 
     def take(self, limit: int, now: int) -> list[Train]:
-        """Take at most ``limit`` frames that are here at ``now``."""
+        """Take at most ``limit`` frames that are here at ``now``; senders learn of what was dropped before.
+
+        Not sooner: whoever looks at the queue in between must change nothing, and duplicate acknowledgements come of frames
+        that are taken.
+        """
         self._nic.settle(now)
-        return self.ring.take(limit, now)
+        taken = self.ring.take(limit, now)
+        if self._losses:
+            losses, self._losses = self._losses, []
+            for train in losses:
+                train.flow.dropped(train.count * train.frames)  # type: ignore[attr-defined]  # frames belong to senders
+        return taken
 
     def unmask(self, now: int) -> None:
         """The NetPoll goes to sleep: interrupt for the next frame, no sooner than moderation allows."""
-        self._masked = False
         self._nic.settle(now)
+        self._masked = False
         first = self.ring.first()
         if first is None:
             first = self._nic.upcoming(self)
@@ -107,22 +118,19 @@ class RxQueue:
             self._timer.arm(at)
 
     def _interrupt(self, now: int) -> None:
+        self._masked = True  # before looking: what is on the wire behind this frame is found by polling
         self.settle(now)
         if not self.ring.held:  # it came later than it could have
             self.unmask(now)
             return
-        self._masked = True
         self._last = now
         self.interrupts += 1
         self.poll.interrupt(now)
 
-
-def _count_loss(train: Train) -> None:
-    """A train found no descriptor."""
-    frames = train.count * train.frames
-    flow = train.flow
-    flow.totals.lost_nic += frames  # type: ignore[attr-defined]  # frames belong to flows
-    flow.dropped(frames)  # type: ignore[attr-defined]
+    def _lose(self, train: Train) -> None:
+        """A train found no descriptor."""
+        train.flow.totals.lost_nic += train.count * train.frames  # type: ignore[attr-defined]  # frames belong to senders
+        self._losses.append(train)
 
 
 class Pnic:

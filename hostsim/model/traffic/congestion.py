@@ -45,7 +45,7 @@ class Congestion:
         self.in_flight -= segments
         if self._recovering <= 0:
             self._threshold = max(2.0, self._allowed / 2)
-            self._allowed = self._threshold
+            self._allowed = min(self._threshold, float(self.window))
             self._recovering = self.in_flight
 
     def timed_out(self, segments: int) -> None:

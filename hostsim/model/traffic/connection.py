@@ -166,8 +166,12 @@ class Connection:
     def _time_out(self, now: int) -> None:
         lost, self._lost = self._lost, 0
         self._remaining += lost
-        self._congestion.timed_out(lost)
+        self._congestion.timed_out(lost + self._forget_unacknowledged())
         self._send_again(now)
+
+    def _forget_unacknowledged(self) -> int:
+        """Segments that the other end has and that nothing on its way acknowledges; what is sent again brings that about."""
+        raise NotImplementedError
 
     def _send_again(self, now: int) -> None:
         raise NotImplementedError

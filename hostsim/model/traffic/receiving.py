@@ -122,6 +122,10 @@ class Receiving(Connection):
         self._answer_lost = True
         self._await_time_out()
 
+    def _forget_unacknowledged(self) -> int:
+        owing, self._owing, self._seen = self._owing, 0, 0
+        return owing
+
     def _send_again(self, now: int) -> None:
         if self._answer_lost:
             self._answer_lost = False

@@ -99,7 +99,7 @@ class Sending(Connection):
         for count, frames in ((can // whole, whole), (1, can % whole)):
             if not count or not frames:
                 continue
-            if frames < whole and can < self._remaining and congestion.in_flight:
+            if frames < whole and can < self._remaining and congestion.in_flight > self._carry + self._lost:
                 continue  # the rest waits for acknowledgements that are on their way, to go with what they allow
             work = vcpu.timing.guest_tx_packet
             if application.write_copies:
@@ -110,6 +110,10 @@ class Sending(Connection):
             self._remaining -= count * frames
             can -= count * frames
         return end
+
+    def _forget_unacknowledged(self) -> int:
+        carry, self._carry = self._carry, 0
+        return carry
 
     def _send_again(self, now: int) -> None:
         self._turn(self._send, now)
@@ -140,11 +144,13 @@ class Sending(Connection):
         self._ask(self._ends.clock.now + RETRANSMIT_AFTER)
 
     def _acks_dropped(self, frames: int) -> None:
-        """The next acknowledgement covers what these would have."""
+        """The next acknowledgement covers what these would have; when none is to come, the sender's timer brings it about."""
         self._acks_coming -= frames
         if not self._acks_coming:
             self._carry += self._acked
             self._acked = 0
+            if self._lost + self._carry >= self._congestion.in_flight:
+                self._await_time_out()
 
 
 class _Turn:

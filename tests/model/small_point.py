@@ -1,0 +1,165 @@
+"""Whole hosts small enough to be worked out by hand: a clock of 1 GHz, so that a cycle is a nanosecond, and costs of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hostsim.engine.streams import Streams
+from hostsim.model.host import Host, build_host
+from hostsim.model.invariants import check_invariants, check_slices
+from hostsim.model.timing import Timing
+from hostsim.spec.costs import CostModel
+from hostsim.spec.cpu import CpuSpec
+from hostsim.spec.guest import GuestSpec
+from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
+from hostsim.spec.network import VSwitchSpec
+from hostsim.spec.nic import NicOptions, NicSpec
+from hostsim.spec.settings import Coalescing, HostSettings, NetQueueSpec, VmSettings, VnicSettings
+from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, TrafficSpec
+from hostsim.units import MS, SECOND, US
+
+SOURCE = "a number that is easy to reckon with"
+FREE = {"remote_memory": 1.0, "copy_uncached": 1.0, "guest_copy_memory": 1.0, "smt_throughput": 1.0}
+ROUND = {
+    "context_switch": 100, "cache_refill_same": 200, "cache_refill_migrated": 500, "halt_exit": 50, "preemption": 30,
+    "interrupt": 300, "poll_entry": 400, "driver_rx": 70, "vmklinux_conversion": 110, "switch_forward": 30,
+    "sw_lro": 20, "vxlan_decap": 60, "vnic_deliver": 150, "shared_lines": 40, "copy_per_byte": 0.125,
+    "replicate_clone": 90, "split_enqueue": 25, "vmk_call": 600, "networld_tx": 170, "driver_tx": 80, "segment_software": 35,
+    "vxlan_encap": 45, "vcpu_wake": 800, "virtual_interrupt": 700, "guest_rx_packet": 250, "guest_tx_packet": 350,
+    "guest_ack": 130, "guest_ipi": 450, "guest_process_wake": 900, "guest_copy_per_byte": 0.25,
+    "remote_memory": 2.0, "guest_copy_memory": 0.5,
+}  # fmt: skip
+"""Costs in cycles, which are nanoseconds here; all different, so that none stands in for another."""
+
+
+def costs(values: Mapping[str, float] = ROUND) -> CostModel:
+    """A cost model; what is not named costs nothing."""
+    named: dict[str, Any] = {"generations": {"round": {"value": 1.0, "source": SOURCE}}}
+    named["vcpu_preemption_lead"] = {"time": "1 h", "source": SOURCE}
+    for name in CostModel.model_fields:
+        if name in FREE:
+            named[name] = {"value": float(values.get(name, FREE[name])), "source": SOURCE}
+        elif name not in named:
+            named[name] = {"cycles": float(values.get(name, 0)), "source": SOURCE}
+    return CostModel.model_validate(named)
+
+
+def cpu(sockets: int = 1, cores: int = 4) -> CpuSpec:
+    return CpuSpec(model="round", family="round", sockets=sockets, cores=cores, clock="1 GHz", ddio=True)
+
+
+def timing(values: Mapping[str, float] = ROUND) -> Timing:
+    """What a small host charges."""
+    return Timing(costs(values), cpu())
+
+
+def nic(**changes: Any) -> NicSpec:
+    values = {"model": "round", "line_rate": "10 Gbit/s", "node": 0, "rx_ring": 4096, "driver": "round"}
+    return NicSpec.model_validate(values | {"interrupt_interval": "0 s"} | changes)
+
+
+def guest(**changes: Any) -> GuestSpec:
+    """A guest that never ticks, and whose applications cost 1 us a packet, 2 us a write and 50 us a request."""
+    values = {
+        "guest": "round", "napi_budget": 64, "rx_ring": 4096, "tx_ring": 4096, "ack_every": 2, "initial_window": 1,
+        "tso_divisor": 1, "socket_buffer": "1 GiB", "socket_overhead": "0 B", "timer_period": "2000 h",
+    }  # fmt: skip
+    applications = {
+        name: {"cycles": cycles, "source": SOURCE}
+        for name, cycles in {
+            "udp_sink": 1000.0,
+            "tcp_sink": 1000.0,
+            "tcp_source": 2000.0,
+            "http_server": 50000.0,
+        }.items()
+    }
+    return GuestSpec.model_validate({"applications": applications} | values | changes)
+
+
+def vnic(**changes: Any) -> VnicSettings:
+    coalescing = Coalescing(scheme="disabled", rate=4000, depth=1, timeout=4 * MS)
+    values = {"split_rx": False, "rx_ring": 4096, "tx_ring": 4096, "coalescing": coalescing, "rss": False}
+    return VnicSettings.model_validate(values | {"tx_context": "vm"} | changes)
+
+
+def group(name: str = "vm", *, vnics: tuple[VnicSettings, ...] | None = None, **changes: Any) -> VmGroupSpec:
+    """VMs with a vNIC on each of ``networks``, vSwitch0 where nothing is said."""
+    networks = changes.pop("networks", ("vSwitch0",))
+    nodes, shares = changes.pop("nodes", ()), changes.pop("shares", 1000)
+    settings = VmSettings(shares=shares, nodes=nodes, vnics=vnics or (vnic(),) * len(networks))
+    values = {"count": 1, "vcpus": 1, "guest": guest()} | changes
+    return VmGroupSpec(name=name, networks=networks, settings=settings, **values)
+
+
+def stream(direction: str, **changes: Any) -> TcpStreamSpec:
+    values = {"kind": "tcp_stream", "direction": direction, "to": "vm", "window": "64 KiB", "delay": "10 us"}
+    return TcpStreamSpec.model_validate(values | changes)
+
+
+def files(method: str, **changes: Any) -> HttpSpec:
+    values = {"kind": "http", "method": method, "to": "vm", "window": "64 KiB", "delay": "10 us"}
+    return HttpSpec.model_validate(values | {"size": "100 kB", "connections": 1} | changes)
+
+
+def multicast(*instants: int, size: str = "1000 B", to: str = "vm") -> MulticastSpec:
+    """A stream of datagrams sent at given instants."""
+    arrivals = {"process": "replay", "timestamps_ps": instants}
+    return MulticastSpec.model_validate({"kind": "multicast", "to": to, "packet_size": size, "arrivals": arrivals})
+
+
+def settings(**changes: Any) -> HostSettings:
+    values = {
+        "quantum": 50 * MS, "lag_quanta": 8, "costop_threshold": 3 * MS, "costart_threshold": 2 * MS, "cosched_period": 1 * MS,
+        "numa_rebalance_period": 1000 * SECOND, "numa_imbalance": 10, "port_rx_queue": 80, "poll_budget": 64,
+        "tx_poll_bound": 64, "tx_timeout": 4 * MS, "tx_depth_cap": 40, "tx_call_rate": 4000, "sw_lro": False, "hw_lro": False,
+        "lro_bytes": 32000, "lro_threshold": 1000, "lro_backoff": 8, "hw_tso": True, "netqueue": True, "netqueue_dynamic": False,
+        "numa_io_threshold": 0,
+    }  # fmt: skip
+    return HostSettings.model_validate(values | changes)
+
+
+def point(
+    *vms: VmGroupSpec,
+    traffic: Mapping[str, TrafficSpec],
+    sockets: int = 1,
+    cores: int = 4,
+    nics: Mapping[str, NicSpec] | None = None,
+    options: Mapping[str, NicOptions] | None = None,
+    switches: Mapping[str, VSwitchSpec] | None = None,
+    cost: Mapping[str, float] = ROUND,
+    netqueue: Mapping[str, str] | None = None,
+    **changed: Any,
+) -> PointSpec:
+    """A host; ``changed`` are advanced settings."""
+    marks = {"period": "10 ms", "pack_below": "70 %", "unpack_above": "90 %"} | dict(netqueue or {})
+    return PointSpec(
+        hardware=HardwareSpec(hardware="round", cpu=cpu(sockets, cores), nics=dict(nics or {"vmnic0": nic()})),
+        costs=costs(cost),
+        settings=settings(**changed),
+        nics=dict(options or {}),
+        drivers={"round": "native", "linux": "vmklinux"},
+        netqueue=NetQueueSpec.model_validate(marks),
+        vswitches=dict(switches or {"vSwitch0": VSwitchSpec(uplinks="vmnic0")}),
+        vms=vms or (group(),),
+        traffic=dict(traffic),
+        length="1 s",
+    )
+
+
+def run(spec: PointSpec, until: int = 20 * MS, seed: int = 1) -> Host:
+    """The host after a run in which every law held, in every time slice."""
+    host = build_host(spec, Streams(seed, 0))
+    host.probe.start()
+    host.clock.advance(until)
+    host.probe.sample()
+    check_invariants(host)
+    check_slices(*host.probe.collect())
+    return host
+
+
+def first_start(host: Host, step: int = 10 * US) -> int:
+    """Let time pass to just before the first connection has something on the wire."""
+    while not any(queue.interrupts for queue in host.queues):
+        host.clock.advance(host.clock.now + step)
+    return host.clock.now

@@ -1,0 +1,170 @@
+"""The wire of a peer that waits for answers: turns, bursts, and releases for instants that lie ahead."""
+
+from __future__ import annotations
+
+from heapq import heappush
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hostsim.engine.arrivals import RecordedArrivals
+from hostsim.engine.train import Train
+from hostsim.model.net.link import Link
+from hostsim.model.traffic.flow import Flow, Sender
+
+
+class Waiting:
+    """A receive queue of which only what it is told of matters here."""
+
+    def __init__(self) -> None:
+        self.releases: list[int] = []
+        self.expected: list[int] = []
+
+    def expect(self, at: int) -> None:
+        heappush(self.expected, at)
+
+
+def sender(queue: Waiting, frame_ps: int, burst: int = 1) -> Sender:
+    made = Sender(Flow("any", 1000, 1), 1000, frame_ps, burst)
+    made.queue = queue
+    return made
+
+
+def told(trains: list[Train]) -> list[tuple[Sender, int]]:
+    """Frame by frame: whose, and when its last bit was through."""
+    return [(train.flow, born) for train in trains for born in train.born_at()]
+
+
+def test_a_release_goes_out_in_bursts_back_to_back():
+    """Seven frames of 10 in bursts of three."""
+    link, one = Link(), sender(Waiting(), 10, burst=3)
+    link.release(one, 100, 0, 1, 7)
+    trains = link.collect(1000)
+    assert [(train.count, train.ready, train.step, train.born) for train in trains] == [
+        (3, 110, 10, 110),
+        (3, 140, 10, 140),
+        (1, 170, 10, 170),
+    ]
+    assert link.free == 170
+
+
+def test_senders_take_turns():
+    """Who was first goes first, then burst by burst; one that comes meanwhile is before him who has just had a turn."""
+    link, queue = Link(), Waiting()
+    one, other, late = (sender(queue, 10, burst=2) for _ in range(3))
+    link.release(one, 0, 0, 1, 5)
+    link.release(other, 0, 0, 1, 3)
+    link.release(late, 15, 0, 1, 1)
+    assert [owner for owner, _ in told(link.collect(1000))] == [one, one, other, other, late, one, one, other, one]
+
+
+def test_nothing_is_worked_out_further_than_now():
+    """A release made later for an instant that is earlier than one known before finds its place."""
+    link, queue = Link(), Waiting()
+    one, other = sender(queue, 10), sender(queue, 10)
+    link.release(one, 500, 0, 1, 1)
+    assert link.collect(100) == []
+    link.release(other, 200, 0, 1, 1)
+    assert told(link.collect(1000)) == [(other, 210), (one, 510)]
+
+
+def test_a_release_in_turns_is_spaced():
+    """Ten frames in four parts: as equal as may be, 100 apart."""
+    link, one = Link(), sender(Waiting(), 10, burst=9)
+    link.release(one, 0, 100, 4, 10)
+    assert [(train.count, train.born) for train in link.collect(1000)] == [(2, 10), (2, 110), (3, 210), (3, 310)]
+
+
+def test_nothing_is_released_in_vain():
+    """No frame, no expectation."""
+    queue = Waiting()
+    Link().release(sender(queue, 10), 5, 0, 1, 0)
+    assert (queue.releases, queue.expected) == ([], [])
+
+
+def test_an_open_loop_flow_shares_the_wire():
+    """Its frames queue with those of the connections."""
+    link, queue = Link(), Waiting()
+    one, open_loop = sender(queue, 10, burst=8), sender(queue, 10)
+    link.carry(open_loop, RecordedArrivals([5, 6]))
+    link.release(one, 0, 0, 1, 2)
+    assert link.upcoming(queue) == 0
+    assert told(link.collect(50)) == [(one, 10), (one, 20), (open_loop, 30), (open_loop, 40)]
+    assert link.upcoming(queue) is None
+
+
+def test_frames_released_before_a_move_go_by_the_new_queue():
+    """The balancer moved their vNIC: both queues know what to expect."""
+    link, old, new = Link(), Waiting(), Waiting()
+    one = sender(old, 10)
+    link.release(one, 300, 0, 1, 2)
+    one.queue = new
+    link.resteer()
+    assert (old.releases, new.releases, new.expected) == ([], [300], [310])
+    assert (link.upcoming(old), link.upcoming(new)) == (None, 300)
+    assert [born for _, born in told(link.collect(1000))] == [310, 320]
+
+
+releases = st.lists(
+    st.tuples(
+        st.integers(0, 3),  # sender
+        st.integers(0, 500),  # ahead of now
+        st.integers(0, 60),  # step
+        st.integers(1, 4),  # turns
+        st.integers(0, 12),  # frames
+        st.integers(0, 90),  # time until the next
+        st.booleans(),  # look
+    ),
+    max_size=30,
+)
+FRAMES, BURSTS = (7, 10, 31, 10), (1, 4, 2, 64)
+
+
+def played(script: list[tuple[int, int, int, int, int, int, bool]], *, look: bool) -> list[tuple[int, int]]:
+    """What comes over a link, told as (sender, instant), looked at on the way or only at the end; laws checked at each look."""
+    link, queues = Link(), [Waiting(), Waiting()]
+    senders = [sender(queues[place % 2], FRAMES[place], BURSTS[place]) for place in range(4)]
+    come: list[tuple[Sender, int]] = []
+    asked = [0] * 4
+    now = 0
+    for who, ahead, step, turns, frames, wait, looks in script:
+        link.release(senders[who], now + ahead, step, turns, frames)
+        asked[who] += frames
+        now += wait
+        if look and looks:
+            come += told(link.collect(now))
+            seen = len(come)
+            bounds = [link.upcoming(queue) for queue in queues]
+            waiting = [sum(asked[p] - [s for s, _ in come].count(senders[p]) for p in (q, q + 2)) for q in (0, 1)]
+            assert [bound is None for bound in bounds] == [count == 0 for count in waiting]
+            assert all(born <= now + 64 * 31 for _, born in come[seen:])
+    come += told(link.collect(10**6))
+    assert [[s for s, _ in come].count(each) for each in senders] == asked
+    assert [each.backlog for each in senders] == [0] * 4
+    return [(senders.index(owner), born) for owner, born in come]
+
+
+@given(releases)
+def test_frames_follow_each_other_without_overlap_and_none_is_lost(script):
+    """Each frame starts when the one before it is through; all that was released comes, and looking changes nothing."""
+    frames = played(script, look=True)
+    for (_, before), (who, born) in pairwise(frames):
+        assert born - FRAMES[who] >= before
+    assert frames == played(script, look=False)
+
+
+@given(releases)
+def test_the_wire_is_idle_only_when_nothing_waits(script):
+    """Released all at once: whenever a frame starts after a gap, it had not been released when the one before was through."""
+    link, queue = Link(), Waiting()
+    senders = [sender(queue, FRAMES[place], BURSTS[place]) for place in range(4)]
+    starts = []
+    for who, ahead, step, turns, frames, _, _ in script:
+        link.release(senders[who], ahead, step, turns, frames)
+        starts += [ahead + part * step for part in range(min(turns, frames))]
+    free = 0
+    for owner, born in told(link.collect(10**6)):
+        begun = born - owner.frame_ps
+        assert begun == free or begun in starts
+        free = born

@@ -1,0 +1,192 @@
+"""Large receive offload: by the virtual switch, and by the NIC."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hostsim.engine.clock import Clock
+from hostsim.engine.train import Train
+from hostsim.model.cpu.scheduler import Scheduler
+from hostsim.model.net.link import Link
+from hostsim.model.net.pnic import Pnic, RxQueue
+from hostsim.model.net.vnic import Vnic
+from hostsim.model.net.vswitch import VSwitch
+from hostsim.model.traffic.flow import Flow, Sender
+from hostsim.policy.aggregation import Backoff
+from hostsim.spec.settings import Coalescing
+from hostsim.units import MS, NS
+
+from .small_point import ROUND, group, nic, point, run, settings, stream, timing
+
+COST = timing()
+DRIVER = 100 * NS
+COPY = (1000 * ROUND["copy_per_byte"] + ROUND["shared_lines"]) * NS
+FRAME = DRIVER + COPY + ROUND["sw_lro"] * NS
+DELIVER = ROUND["vnic_deliver"] * NS
+
+
+class Rig:
+    """A switch on a host of two nodes, and vNICs whose guest, on the first of them, only takes notes."""
+
+    def __init__(self, *, lro_octets: int = 3000, vxlan: bool = False) -> None:
+        self.clock = Clock()
+        scheduler = Scheduler(self.clock, 2, 1, COST, settings())
+        self.near, self.far = scheduler.nodes
+        self.switch = VSwitch(scheduler, COST, lro_octets=lro_octets, vxlan=vxlan)
+
+    def sender(self, size: int = 1000, *, joins: bool = True, threshold: int = 1000) -> Sender:
+        guest = SimpleNamespace(halted=True, node=self.near, interrupt=lambda now, vnic: None)
+        made = Sender(Flow("any", size, 1), size, 800 * NS, 64, joins=joins)
+        coalescing = Coalescing(scheme="disabled", rate=4000, depth=1, timeout=4 * MS)
+        made.vnic = Vnic(self.clock, "eth0", 4096, coalescing, guest, Backoff(threshold, 2))
+        return made
+
+    def receive(self, *batch: Train, far: bool = False) -> int:
+        return self.switch.receive(list(batch), 0, DRIVER, self.far if far else self.near, self.near)
+
+
+def frames(sender: Sender, count: int, born: int = 0, gap: int = 0) -> Train:
+    return Train(sender, count, 0, 0, born, gap)
+
+
+def got(sender: Sender) -> list[tuple[int, int, int, int]]:
+    """Packets on the ring: frames, instant, birth of the first frame, gap of the frames."""
+    assert sender.vnic is not None
+    return [
+        (train.frames, train.ready + place * train.step, train.born, train.gap)
+        for train in sender.vnic.ring.trains()
+        for place in range(train.count)
+    ]
+
+
+def test_frames_are_joined_up_to_the_longest_packet():
+    """Seven frames make three, three and one; each packet is there when the last of its frames is done."""
+    rig = Rig()
+    sender = rig.sender()
+    end = rig.receive(frames(sender, 7, born=50, gap=10))
+    assert got(sender) == [
+        (3, 3 * FRAME + DELIVER, 50, 10),
+        (3, 6 * FRAME + 2 * DELIVER, 80, 10),
+        (1, 7 * FRAME + 3 * DELIVER, 110, 10),
+    ]
+    assert end == 7 * FRAME + 3 * DELIVER
+
+
+def test_a_packet_spans_trains_of_one_connection_but_not_another_in_between():
+    """What stands side by side in the poll is joined, however it came off the ring."""
+    rig = Rig()
+    one, other = rig.sender(), rig.sender()
+    rig.receive(frames(one, 1), frames(one, 1, born=7), frames(other, 1), frames(one, 1))
+    assert [packet[0] for packet in got(one)] == [2, 1]
+    assert [packet[0] for packet in got(other)] == [1]
+
+
+def test_lro_off_hands_on_frame_by_frame():
+    """Each frame is a packet, delivered at its instant, and nobody looks for what to join."""
+    rig = Rig(lro_octets=0)
+    sender = rig.sender()
+    each = DRIVER + COPY + DELIVER
+    assert rig.receive(frames(sender, 3)) == 3 * each
+    assert [ready for _, ready, _, _ in got(sender)] == [each, 2 * each, 3 * each]
+    assert sender.vnic.frames == 3
+
+
+def test_small_segments_are_never_joined():
+    """Each has PSH set: its sender wrote it by itself."""
+    rig = Rig()
+    sender = rig.sender(joins=False)
+    rig.receive(frames(sender, 5))
+    assert [packet[0] for packet in got(sender)] == [1] * 5
+
+
+def test_a_node_away_costs_the_frames_more_and_the_packets_nothing():
+    """Copy and shared lines double; look-up and delivery do not."""
+    rig = Rig()
+    sender = rig.sender()
+    assert rig.receive(frames(sender, 3), far=True) == 3 * (FRAME + COPY) + DELIVER
+    assert sender.vnic.is_far
+
+
+def test_vxlan_is_taken_off_every_frame():
+    """Before they are joined."""
+    rig = Rig(vxlan=True)
+    sender = rig.sender()
+    assert rig.receive(frames(sender, 3)) == 3 * (FRAME + ROUND["vxlan_decap"] * NS) + DELIVER
+
+
+def test_a_connection_that_is_never_joined_stops_paying_for_the_attempt():
+    """Four polls of one frame: then two stretches of four without the look, then it looks again."""
+    rig = Rig()
+    sender = rig.sender(threshold=4)
+    spent = [rig.receive(frames(sender, 1)) for _ in range(14)]
+    dear, cheap = FRAME + DELIVER, FRAME + DELIVER - ROUND["sw_lro"] * NS
+    assert spent == [dear] * 4 + [cheap] * 8 + [dear] * 2
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 9)), min_size=1, max_size=12), st.integers(0, 5000))
+def test_no_frame_is_lost_and_none_overtakes(batch: list[tuple[int, int]], lro_octets: int):
+    """Every connection gets as many frames as came, in packets within the limit, at rising instants."""
+    rig = Rig(lro_octets=lro_octets)
+    senders = [rig.sender() for _ in range(3)]
+    trains, born = [], 0
+    for who, count in batch:
+        trains.append(frames(senders[who], count, born, 5))
+        born += 5 * count
+    end = rig.receive(*trains)
+    last = 0
+    for who, sender in enumerate(senders):
+        packets = got(sender)
+        assert sum(packet[0] for packet in packets) == sum(count for owner, count in batch if owner == who)
+        assert all(packet[0] <= max(1, lro_octets // 1000) for packet in packets)
+        instants = [ready for _, ready, _, _ in packets]
+        assert instants == sorted(instants)
+        last = max([last, *(train.ready + (train.count - 1) * train.step for train in sender.vnic.ring.trains())])
+    assert end == last
+
+
+@pytest.mark.parametrize(("most", "expected"), [(3000, [3, 3, 1]), (999, [1] * 7), (65536, [7])])
+def test_the_nic_joins_before_the_host_sees_anything(most: int, expected: list[int]):
+    """A packet takes one descriptor and is there when its last frame is; a single frame stays what it is."""
+    clock = Clock()
+    node = Scheduler(clock, 1, 1, COST, settings()).nodes[0]
+    sender, link = Sender(Flow("any", 1000, 1), 1000, 10, 64, joins=True), Link()
+    port = Pnic("vmnic0", node, link, 64, joins=most)
+    sender.queue = RxQueue(clock, "rx0", 64, 0, port, node)
+    link.release(sender, 0, 0, 1, 7)
+    taken = sender.queue.take(64, 1000)
+    assert [train.frames for train in taken for _ in range(train.count)] == expected
+    last = taken[-1]
+    assert last.ready + (last.count - 1) * last.step == 70
+    assert (sender.queue.ring.pushed, sender.totals.sent) == (len(expected), 7)
+
+
+@pytest.mark.parametrize("kind", ["none", "software", "hardware"])
+def test_a_stream_on_a_whole_host_loses_nothing_by_being_joined(kind: str):
+    """The same stream: fewer packets for the guest, every byte delivered, acknowledgements for packets seen."""
+    spec = point(
+        group(),
+        traffic={"stream": stream("receive", burst=16)},
+        nics={"vmnic0": nic(lro=True, interrupt_interval="50 us")},
+        sw_lro=kind == "software",
+        hw_lro=kind == "hardware",
+    )
+    host = run(spec)
+    port, flow = host.ports[0].vnic, host.flows[0]
+    assert flow.octets == 1448 * flow.delivered > 1448 * 5000
+    ratio = flow.delivered / port.ring.taken
+    assert ratio == 1 if kind == "none" else ratio > 4
+    assert host.vms[0].vnics[0].nic.tx_packets < 0.6 * port.ring.taken
+
+
+def test_hardware_lro_saves_what_software_lro_costs():
+    """One driver and switch passage a packet instead of one a frame."""
+    used = []
+    for where in ("sw_lro", "hw_lro"):
+        joining = nic(lro=True, interrupt_interval="50 us")
+        host = run(point(traffic={"s": stream("receive", burst=16)}, nics={"vmnic0": joining}, **{where: True}))
+        used.append(host.polls[0].used / host.flows[0].delivered)
+    assert used[1] < used[0]

@@ -1,0 +1,268 @@
+"""Transmit contexts: what wakes them, what they charge, and when packets are on the wire."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from hostsim.engine.clock import Clock
+from hostsim.engine.train import Train
+from hostsim.model.cpu.scheduler import Scheduler
+from hostsim.model.net.networld import CAUSES, NetWorld, TxCoalescing, TxQueue, Uplink
+from hostsim.model.net.pnic import Pnic
+from hostsim.model.net.wire import Wire
+from hostsim.units import MS, NS, US, transmission_ps
+
+from .small_point import ROUND, settings, timing
+
+COST = timing()
+WAKE = (ROUND["halt_exit"] + ROUND["context_switch"] + ROUND["cache_refill_same"] + ROUND["poll_entry"]) * NS
+"""An idle PCPU turns to the context on its own PCPU, for the first time, which polls."""
+PACKET = (ROUND["networld_tx"] + ROUND["switch_forward"] + ROUND["driver_tx"]) * NS
+RATE = 10e9
+WIRE_PS = transmission_ps(1000 + 52 + 38, RATE)
+"""A frame with 1000 bytes of data."""
+
+
+class Told:
+    """What a guest sends, with what became of it."""
+
+    def __init__(self, size: int = 1000) -> None:
+        self.size = size
+        self.through: list[int] = []
+        self.lost = 0
+
+    def sent(self, train: Train, first: int, step: int, frame_ps: int) -> None:
+        self.through += [first + step * place for place in range(train.count)]
+
+    def dropped(self, frames: int) -> None:
+        self.lost += frames
+
+
+class Rig:
+    """One transmit context with a number of queues, on an idle host of one PCPU."""
+
+    def __init__(
+        self, queues: int = 1, *, capacity: int = 8000, tx_limit: int = 4096, tso: bool = True, vxlan: bool = False,
+        driver: str = "native", bound: int = 64, depth_cap: int = 40,
+    ) -> None:  # fmt: skip
+        self.clock = Clock()
+        self.scheduler = Scheduler(self.clock, 1, 1, COST, settings())
+        node = self.scheduler.nodes[0]
+        self.nic = Pnic("vmnic0", node, Wire(), tx_limit)
+        self.guest = SimpleNamespace(owed=0)
+        self.world = NetWorld("NetWorld", node, node.pcpus[0], self.scheduler, COST, bound)
+        uplink = Uplink(self.nic, RATE, COST, driver, vxlan=vxlan, tso=tso)
+        coalescing = TxCoalescing(4 * MS, depth_cap, 4000)
+        self.queues = [TxQueue(self.clock, f"q{n}", capacity, coalescing, uplink, self.guest) for n in range(queues)]
+        for queue in self.queues:
+            queue.serve(self.world)
+        self.world.queues = self.queues
+        self.flow = Told()
+
+    def post(self, count: int = 1, ready: int | None = None, step: int = 0, *, frames: int = 1, queue: int = 0) -> None:
+        ready = self.clock.now if ready is None else ready
+        self.queues[queue].hand(Train(self.flow, count, ready, step, ready, step, None, frames))
+
+    def learn(self, packets_per_second: int) -> None:
+        """Let the guest send what makes this rate over 5 ms, and all of it be gone, 2 ms later."""
+        self.flow = Told(0)
+        self.post(packets_per_second // 200, ready=5 * MS)
+        self.clock.advance(7 * MS)
+        assert self.queues[0].ring.inside == 0
+        self.queues[0].wakes = [0, 0, 0, 0]
+        self.guest.owed = 0
+        self.flow = Told()
+
+    def woken(self, queue: int = 0) -> dict[str, int]:
+        return {cause: count for cause, count in zip(CAUSES, self.queues[queue].wakes, strict=True) if count}
+
+
+def test_one_packet_goes_through_every_stage_once():
+    """The guest's call, the context's wake-up, the packet's work, the wire: to the picosecond."""
+    rig = Rig()
+    rig.post(ready=3 * US)
+    rig.clock.advance(100 * US)
+    assert rig.flow.through == [3 * US + WAKE + PACKET + WIRE_PS]
+    assert rig.woken() == {"forced": 1}
+    assert rig.guest.owed == ROUND["vmk_call"] * NS
+    assert rig.world.used == WAKE + PACKET
+
+
+def test_packets_leave_one_after_another_as_work_or_wire_allows():
+    """Small frames leave as they are worked on; large ones as the wire is free."""
+    small, large = Rig(), Rig()
+    small.flow.size, large.flow.size = 0, 1000
+    for rig in (small, large):
+        rig.post(3, ready=0)
+        rig.clock.advance(100 * US)
+    wire = transmission_ps(52 + 38, RATE)
+    assert small.flow.through == [WAKE + PACKET * n + wire for n in (1, 2, 3)]
+    assert large.flow.through == [WAKE + PACKET + WIRE_PS * n for n in (1, 2, 3)]
+
+
+def test_a_guest_that_sends_fast_calls_for_every_so_many():
+    """80,000 packets a second at 4,000 calls a second: the twentieth packet calls, one before waits."""
+    rig = Rig()
+    rig.learn(80_000)
+    rig.post(19, ready=rig.clock.now, step=1 * US)
+    rig.clock.advance(rig.clock.now + 50 * US)
+    assert (rig.woken(), rig.flow.through) == ({}, [])
+    at = rig.clock.now + 7 * US
+    rig.post(ready=at)
+    rig.clock.advance(at)
+    assert rig.woken() == {}
+    rig.clock.advance(at + 100 * US)
+    assert (rig.woken(), len(rig.flow.through)) == ({"forced": 1}, 20)
+    assert rig.guest.owed == ROUND["vmk_call"] * NS
+
+
+def test_the_depth_has_a_cap():
+    """A million packets a second would wait for 250; CoalesceTxQDepthCap says 40."""
+    rig = Rig()
+    rig.learn(1_000_000)
+    start = rig.clock.now
+    rig.post(100, ready=start, step=10 * NS)
+    rig.clock.advance(start + 390 * NS)
+    assert rig.woken() == {}
+    rig.clock.advance(start + 391 * NS)
+    assert rig.woken() == {"forced": 1}
+
+
+def test_what_nobody_calls_for_goes_by_the_timer():
+    """Five packets of a fast guest, and then nothing: 4 ms after the first."""
+    rig = Rig()
+    rig.learn(80_000)
+    start = rig.clock.now
+    rig.post(5, ready=start, step=1 * US)
+    rig.clock.advance(start + 4 * MS)
+    assert rig.woken() == {}
+    rig.clock.advance(start + 5 * MS)
+    assert rig.woken() == {"timed": 1}
+    assert (
+        rig.flow.through[0]
+        == start + 4 * MS + WAKE - (ROUND["context_switch"] + ROUND["cache_refill_same"]) * NS + PACKET + WIRE_PS
+    )
+    assert rig.guest.owed == 0
+
+
+def test_a_guest_that_halts_lets_its_packets_go():
+    """At once, at no cost to the guest."""
+    rig = Rig()
+    rig.learn(80_000)
+    rig.post(5)
+    rig.clock.advance(rig.clock.now + 1 * US)
+    rig.queues[0].guest_halts(rig.clock.now)
+    rig.clock.advance(rig.clock.now + 100 * US)
+    assert (rig.woken(), len(rig.flow.through), rig.guest.owed) == ({"halted": 1}, 5, 0)
+
+
+def test_the_receive_context_wakes_it_in_passing():
+    """Where it serves the same vNIC and something waits; never for packets that are not written yet."""
+    rig = Rig()
+    rig.learn(80_000)
+    rig.queues[0].look(rig.clock.now)
+    rig.post(5, ready=rig.clock.now + 10 * US)
+    rig.queues[0].look(rig.clock.now)
+    rig.queues[0].guest_halts(rig.clock.now)
+    rig.clock.advance(rig.clock.now + 5 * US)
+    assert rig.woken() == {}
+    rig.clock.advance(rig.clock.now + 5 * US)
+    rig.queues[0].look(rig.clock.now)
+    rig.clock.advance(rig.clock.now + 100 * US)
+    assert (rig.woken(), len(rig.flow.through), rig.guest.owed) == ({"opportunistic": 1}, 5, 0)
+
+
+def test_nobody_wakes_a_context_that_runs():
+    """It takes what comes while it works, and is not counted as woken for it."""
+    rig = Rig()
+    rig.post(20)
+    rig.clock.advance(2 * US)
+    rig.post(20)
+    rig.queues[0].look(rig.clock.now)
+    rig.queues[0].guest_halts(rig.clock.now)
+    rig.clock.advance(1 * MS)
+    assert (rig.woken(), len(rig.flow.through)) == ({"forced": 1}, 40)
+    assert rig.world.used == WAKE + 40 * PACKET
+
+
+def test_what_is_written_while_it_falls_asleep_is_not_forgotten():
+    """Packets known to come later than its last poll wake it at their instants."""
+    rig = Rig()
+    rig.post(1, ready=0)
+    rig.post(1, ready=50 * US)
+    rig.clock.advance(100 * US)
+    assert rig.woken() == {"forced": 2}
+    assert len(rig.flow.through) == 2
+
+
+def test_queues_of_one_context_take_turns():
+    """Ninety packets in each of two queues, sixty-four a poll."""
+    rig = Rig(2)
+    one, other = Told(), Told()
+    for queue, flow in enumerate((one, other)):
+        rig.flow = flow
+        rig.post(90, ready=0, queue=queue)
+    rig.clock.advance(1 * MS)
+    assert one.through[0] == WAKE + PACKET + WIRE_PS
+    assert (
+        one.through[63] < other.through[0] < other.through[63] < one.through[64] < one.through[89] < other.through[64]
+    )
+    assert len(one.through) == len(other.through) == 90
+    assert rig.world.used == WAKE + 180 * PACKET
+
+
+@pytest.mark.parametrize(
+    ("tso", "vxlan", "driver", "work", "packets"),
+    [
+        (True, False, "native", PACKET, 1),
+        (True, True, "native", PACKET + ROUND["vxlan_encap"] * NS, 1),
+        (True, False, "vmklinux", PACKET + ROUND["vmklinux_conversion"] * NS, 1),
+        (False, False, "native", 200 * NS + 10 * (ROUND["segment_software"] + ROUND["driver_tx"]) * NS, 10),
+        (False, True, "native", 200 * NS + 10 * (ROUND["segment_software"] + ROUND["driver_tx"] + ROUND["vxlan_encap"]) * NS, 10),
+    ],
+)  # fmt: skip
+def test_large_packets_are_cut_by_the_nic_or_by_the_context(tso, vxlan, driver, work, packets):
+    """Ten frames: one packet to the driver, or ten; the frames on the wire are the same."""
+    rig = Rig(tso=tso, vxlan=vxlan, driver=driver)
+    rig.post(ready=0, frames=10)
+    rig.clock.advance(1 * MS)
+    frame = transmission_ps(1000 + 52 + 38 + (50 if vxlan else 0), RATE)
+    assert rig.world.used == WAKE + work
+    assert rig.flow.through == [WAKE + work + 10 * frame]
+    assert (rig.nic.tx_packets, rig.nic.tx_frames, rig.nic.tx_octets) == (packets, 10, 10_000)
+
+
+def test_a_full_guest_ring_drops_and_tells():
+    """Seven find no descriptor: they are lost to the guest, not to the wire."""
+    rig = Rig(capacity=5)
+    rig.post(12, ready=0)
+    rig.clock.advance(1 * MS)
+    assert (rig.flow.lost, len(rig.flow.through), rig.queues[0].ring.dropped) == (7, 5, 7)
+
+
+def test_a_nic_whose_queue_is_full_drops_and_tells():
+    """The wire is busy for longer than its queue is long: later packets are refused, until there is room again."""
+    rig = Rig(tx_limit=10)
+    rig.post(64, ready=0)
+    rig.clock.advance(1)  # taken: the wire is busy for 64 frames
+    rig.post(1, ready=10 * US)
+    rig.clock.advance(30 * US)
+    assert (rig.nic.tx_dropped, rig.flow.lost, len(rig.flow.through)) == (1, 1, 64)
+    rig.clock.advance(60 * US)
+    rig.post(1)
+    rig.clock.advance(200 * US)
+    assert (rig.nic.tx_dropped, len(rig.flow.through)) == (1, 65)
+
+
+def test_packets_taken_back_were_never_posted():
+    """A guest that is cut short has not written the rest; the context sends what was written."""
+    rig = Rig()
+    train = Train(rig.flow, 10, 10 * US, 10 * US, 0, 0)
+    rig.queues[0].hand(train)
+    rig.clock.advance(35 * US)
+    back = rig.queues[0].take_back([train], rig.clock.now)
+    rig.clock.advance(1 * MS)
+    assert sum(each.count for each in back) == 7
+    assert (len(rig.flow.through), rig.queues[0].ring.pushed) == (3, 3)

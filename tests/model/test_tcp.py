@@ -1,0 +1,168 @@
+"""TCP on whole hosts: the length of a round trip to the picosecond, and what is conserved."""
+
+from __future__ import annotations
+
+import pytest
+
+from hostsim.engine.streams import Streams
+from hostsim.model.host import Host, build_host
+from hostsim.units import MS, NS, US, transmission_ps
+
+from .small_point import ROUND, files, group, guest, nic, point, run, stream
+
+CALM = ROUND | dict.fromkeys(
+    ("context_switch", "cache_refill_same", "cache_refill_migrated", "halt_exit", "preemption"), 0
+)
+"""No cost of turning from world to world, so that it does not matter which PCPU a world finds idle."""
+SIZE, FRAME, SMALL = 1448, transmission_ps(1538, 10e9), transmission_ps(90, 10e9)
+DELAY = 10 * US
+POLL = ROUND["interrupt"] + ROUND["poll_entry"] + ROUND["driver_rx"] + ROUND["switch_forward"]
+TRANSMIT = ROUND["poll_entry"] + ROUND["networld_tx"] + ROUND["switch_forward"] + ROUND["driver_tx"]
+"""In nanoseconds: a frame received up to its delivery, a packet sent by a context that slept."""
+
+
+def deliver(octets: int) -> float:
+    return octets * ROUND["copy_per_byte"] + ROUND["shared_lines"] + ROUND["vnic_deliver"]
+
+
+def build(spec, until: int = 0) -> Host:
+    host = build_host(spec, Streams(1, 0))
+    host.clock.advance(until)
+    return host
+
+
+def count_in(host: Host, span: int) -> tuple[int, int]:
+    """Frames that came off the wire, and events, from now until ``span`` later."""
+    before, scheduled = host.flows[0].sent, host.clock.scheduled()
+    host.clock.advance(host.clock.now + span)
+    for queue in host.queues:
+        queue.settle(host.clock.now)
+    return host.flows[0].sent - before, host.clock.scheduled() - scheduled
+
+
+def check_trips(spec, cap: int, trips: int, wire: int, work_ns: float) -> Host:
+    """Each round trip takes the wire's time and the work's, and costs five events or six.
+
+    With a cap of 1 every packet is enough for the guest to call; else it goes when the guest halts, and what is armed for
+    4 ms later falls due in vain, once in that time.
+    """
+    host = build(spec, 20 * MS)
+    trip = wire + round((work_ns + (ROUND["vmk_call"] if cap == 1 else 0)) * NS)
+    events = 6 * trips if cap == 1 else 5 * trips - (-trips * trip // (4 * MS))
+    assert count_in(host, trips * trip) == (trips, events)
+    return host
+
+
+@pytest.mark.parametrize("cap", [1, 40])
+def test_a_round_trip_of_one_segment_received(cap: int):
+    """Wire, NetPoll, guest, acknowledgement, NetWorld, wire, peer: three ends of batches, two interrupts and perhaps a call."""
+    spec = point(traffic={"s": stream("receive", window="2048 B")}, cost=CALM, tx_depth_cap=cap)
+    guest_ns = ROUND["vcpu_wake"] + ROUND["guest_rx_packet"] + 1000  # the application's own part
+    guest_ns += SIZE * ROUND["guest_copy_per_byte"] + ROUND["guest_process_wake"] + ROUND["guest_ack"]
+    host = check_trips(spec, cap, 1000, FRAME + SMALL + DELAY, POLL + deliver(SIZE) + guest_ns + TRANSMIT)
+    assert host.polls[0].used == host.polls[0].dispatches * round((POLL + deliver(SIZE)) * NS)
+
+
+@pytest.mark.parametrize("cap", [1, 40])
+def test_a_round_trip_of_one_segment_sent(cap: int):
+    """The same the other way; the guest copies from the process, and none is woken."""
+    spec = point(traffic={"s": stream("send", window="2048 B")}, cost=CALM, tx_depth_cap=cap)
+    guest_ns = ROUND["vcpu_wake"] + ROUND["guest_rx_packet"] + 2000 + ROUND["guest_tx_packet"]
+    guest_ns += SIZE * ROUND["guest_copy_per_byte"]
+    check_trips(spec, cap, 1000, FRAME + SMALL + DELAY, POLL + deliver(0) + guest_ns + TRANSMIT)
+
+
+@pytest.mark.parametrize("cap", [1, 40])
+def test_a_short_file_takes_one_round_trip(cap: int):
+    """Request, answer of two segments in one packet; the next request when both have arrived."""
+    spec = point(
+        group(guest=guest(initial_window=2)), traffic={"s": files("get", size="2000 B")}, cost=CALM, tx_depth_cap=cap
+    )
+    guest_ns = ROUND["vcpu_wake"] + ROUND["guest_rx_packet"] + 50000 + ROUND["guest_tx_packet"]
+    check_trips(spec, cap, 100, 2 * FRAME + SMALL + DELAY, POLL + deliver(0) + guest_ns + TRANSMIT)
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize("size", ["1 B", "1448 B", "1449 B", "1 MB"])
+def test_files_are_complete(method: str, size: str):
+    """Every file has all its segments; what is under way is less than a file on each connection."""
+    host = run(point(traffic={"f": files(method, size=size, connections=3)}), 60 * MS)
+    segments = -(-(10**6 if size == "1 MB" else int(size.split(maxsplit=1)[0])) // SIZE)
+    flow, switch = host.flows[0], host.vms[0].vnics[0]
+    done = flow.octets // (segments * SIZE)
+    assert done >= 10
+    if method == "post":
+        assert flow.octets == flow.delivered * SIZE
+    else:
+        assert abs(switch.nic.tx_frames - flow.octets // SIZE) <= 3 * segments
+
+
+@pytest.mark.parametrize("direction", ["receive", "send"])
+@pytest.mark.parametrize("window", ["2048 B", "3000 B", "8 KiB", "64 KiB", "1 MiB"])
+@pytest.mark.parametrize("divisor", [1, 3])
+def test_a_stream_never_stalls_and_never_exceeds_its_window(direction: str, window: str, divisor: int):
+    """Odd windows, windows of one segment, large ones; packets for TSO of a whole window or a third of it."""
+    most = max(1, {"2048 B": 2048, "3000 B": 3000, "8 KiB": 8192, "64 KiB": 65536, "1 MiB": 2**20}[window] // SIZE)
+    spec = point(group(guest=guest(tso_divisor=divisor)), traffic={"s": stream(direction, window=window)})
+    host = run(spec, 20 * MS)
+    half = host.flows[0].octets
+    host.clock.advance(40 * MS)
+    late = host.flows[0].octets - half
+    assert late == pytest.approx(half, rel=0.15)
+    bound = most * SIZE / ((DELAY + FRAME) * 1e-12)  # a window in less than a round trip is impossible
+    assert late <= min(bound, 10e9 / 8 * SIZE / 1538) * 20e-3 + most * SIZE
+
+
+def test_small_messages_are_segments_of_their_own():
+    """256 bytes in a frame, charged to the window with the socket's overhead."""
+    spec = point(
+        group(guest=guest(socket_overhead="256 B", initial_window=4)),
+        traffic={"s": stream("receive", window="2048 B", message_size="256 B")},
+        sw_lro=True,
+    )
+    host = build(spec, 5 * MS)
+    (train,) = {id(sender): sender for sender, _ in host.vms[0].vnics[0].filter.senders}.values()
+    assert (train.size, train.joins) == (256, False)
+    host.clock.advance(20 * MS)
+    assert host.flows[0].octets == 256 * host.flows[0].delivered > 0
+    assert host.ports[0].vnic.ring.taken == host.ports[0].vnic.frames
+
+
+def test_a_sender_with_tso_makes_few_packets():
+    """64 KiB at most: 45 segments of 1448 bytes in a packet; frames on the wire are the same."""
+    few = run(point(traffic={"s": stream("send", window="1 MiB", delay="0 s")}), 50 * MS).vms[0].vnics[0].nic
+    many = (
+        run(point(traffic={"s": stream("send", window="1 MiB", delay="0 s")}, hw_tso=False), 50 * MS)
+        .vms[0]
+        .vnics[0]
+        .nic
+    )
+    assert few.tx_frames > 40 * few.tx_packets
+    assert many.tx_frames == many.tx_packets
+    assert many.tx_frames == pytest.approx(few.tx_frames, rel=0.05)
+
+
+def test_a_narrow_bus_limits_the_wire():
+    """One lane of the first generation carries 2 Gbit/s less a sixth of headers, whatever the cable could."""
+    slot = nic(pcie={"generation": 1, "lanes": 1})
+    assert slot.rate == pytest.approx(2e9 * 256 / 280)
+    host = run(point(traffic={"s": stream("receive", streams=4)}, nics={"vmnic0": slot}), 50 * MS)
+    assert host.flows[0].octets * 8 / 50e-3 == pytest.approx(slot.rate * SIZE / 1538, rel=0.03)
+
+
+@pytest.mark.parametrize(("direction", "size"), [("receive", 1448), ("receive", 256), ("send", 1448)])
+def test_events_grow_with_dispatches_and_not_with_packets(direction: str, size: int):
+    """Ten times the window at the same interrupt rate: ten times the packets, less than 1.5 times the events."""
+    counted = []
+    for segments in (8, 80):
+        window = f"{segments * size} B"
+        traffic = stream(direction, window=window, burst=64, message_size=f"{size} B", delay="1 ms")
+        moderated = nic(interrupt_interval="125 us", line_rate="100 Gbit/s")
+        vm = group(guest=guest(initial_window=64, tso_divisor=3))
+        host = build(point(vm, traffic={"s": traffic}, nics={"vmnic0": moderated}, cost={}), 20 * MS)
+        before = host.flows[0].octets
+        _, events = count_in(host, 200 * MS)
+        counted.append(((host.flows[0].octets - before) // size, events))
+    (few, cheap), (many, dear) = counted
+    assert many > 8 * few > 1000
+    assert dear < 1.5 * cheap

@@ -1,0 +1,40 @@
+"""NUMA-aware I/O: when it holds, and whom it moves."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hostsim.policy.placement import in_force, pulled
+
+
+def test_it_holds_below_the_threshold_and_never_at_zero():
+    """200 % of a core is what Net.NetNetqNumaIOCpuPinThreshold says by example."""
+    assert (in_force(199.9, 200), in_force(200, 200), in_force(0, 0)) == (True, False, False)
+
+
+def test_those_with_most_traffic_go_first_while_there_is_room():
+    """Two PCPUs are free: the busiest two fit, the third does not, a smaller fourth does."""
+    assert pulled([5, 50, 40, 1], [0.9, 1.0, 0.75, 0.25], 2) == [1, 2, 3]
+
+
+def test_who_has_no_traffic_stays():
+    """0 also stands for a VM that may not be moved."""
+    assert pulled([0, 3, 0], [0.1, 0.1, 0.1], 8) == [1]
+
+
+def test_equal_traffic_goes_by_power_on():
+    """Ties keep the order of the VMs."""
+    assert pulled([7, 7, 7], [1, 1, 1], 2) == [0, 1]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.floats(0, 3)), max_size=12),
+    st.floats(0, 6),
+)
+def test_what_is_pulled_fits(vms: list[tuple[int, float]], room: float):
+    """Nobody twice, nobody without traffic, and no more than there is room for."""
+    chosen = pulled([packets for packets, _ in vms], [load for _, load in vms], room)
+    assert len(set(chosen)) == len(chosen)
+    assert all(vms[position][0] for position in chosen)
+    assert sum(vms[position][1] for position in chosen) <= room + 1e-9
