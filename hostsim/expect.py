@@ -75,19 +75,6 @@ class At:
 
 
 @dataclass(frozen=True, slots=True)
-class Worst:
-    """The metric at every point of a line; the point that counts is the one farthest outside its band, or nearest an end of it."""
-
-    metric: str
-    at: Mapping[str, Scalar]
-    over: str
-    """Axis along which the points lie."""
-    values: tuple[Scalar, ...]
-    best: bool = False
-    """True takes the point deepest inside instead (``best:``)."""
-
-
-@dataclass(frozen=True, slots=True)
 class Find:
     """A threshold on an integer axis, found by bisection in steps of 1, each replication by itself."""
 
@@ -111,6 +98,16 @@ class Ratio:
     """Point of the numerator, merged over ``at``; or the name of another expectation."""
     to: Mapping[str, Scalar] | str = field(default_factory=dict)
     at: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """Several points, each a value or a ratio; the one that counts is farthest outside the band, or nearest an end of it."""
+
+    points: tuple[At | Ratio, ...]
+    """All values, or all ratios of a metric."""
+    best: bool = False
+    """True takes the point deepest inside instead (``best:``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +216,9 @@ def measured(form: Form) -> tuple[str, ...]:
             return tuple(dict.fromkeys(condition.metric for condition in form.conditions))
         case Switches():
             return form.state, form.when
-        case At() | Worst() | Ratio() | Fit():
+        case Worst():
+            return tuple(dict.fromkeys(metric for point in form.points for metric in measured(point)))
+        case At() | Ratio() | Fit():
             return () if form.metric is None else (form.metric,)
 
 

@@ -61,28 +61,31 @@ def draw_accepted(
     for verdict in verdicts:
         band, form = verdict.expectation.band, verdict.expectation.form
         match form:
-            case At(metric=figure.y, at=at) if figure.x in at:
-                values = [str(at[figure.x])]
-            case Worst(metric=figure.y, at=at, over=figure.x, values=listed):
-                values = [str(value) for value in listed]
-            case At() | Worst() | Find() | Ratio() | Fit() | Always() | Switches():
+            case At():
+                points = [form]
+            case Worst():
+                points = [point for point in form.points if isinstance(point, At)]
+            case Find() | Ratio() | Fit() | Always() | Switches():
                 continue
-        about = is_about(at, figure, all_series, table)
-        there = [value for value in values if about and value in about[0].place]
-        if not there or (band.low is None and band.high is None):
+        about = [
+            (series, place)
+            for point in points
+            if point.metric == figure.y
+            for series in is_about(point.at, figure, all_series, table)
+            if (place := series.place.get(str(point.at.get(figure.x)))) is not None
+        ]
+        if not about or (band.low is None and band.high is None):
             continue
         published = verdict.expectation.published
         if width:
-            for series in about:
-                for value in there:
-                    place = series.place[value]
-                    _bracket(axes, place, width, band, "" if brackets else "published (accepted)")
-                    high = np.inf if band.high is None else max(band.high, tops.get(place, band.high))
-                    brackets.append((place, published, high))
+            for _, place in about:
+                _bracket(axes, place, width, band, "" if brackets else "published (accepted)")
+                high = np.inf if band.high is None else max(band.high, tops.get(place, band.high))
+                brackets.append((place, published, high))
             continue
-        colour = about[0].look.colour if len(about) == 1 else INK
+        colours = {series.look.colour for series, _ in about}
         name = f"published: {published} {verdict.expectation.unit}".rstrip()
-        _strip(axes, sorted(about[0].place[value] for value in there), band, colour, name)
+        _strip(axes, sorted({place for _, place in about}), band, colours.pop() if len(colours) == 1 else INK, name)
     if brackets:
         _numbers(axes, brackets, width)
 

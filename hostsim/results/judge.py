@@ -131,10 +131,19 @@ class _Bench:
                 return switches(form, self.runs)
 
     def _worst(self, form: Worst, band: Band) -> Finding:
-        findings = self.runs.line(form.metric, form.at, form.over, form.values)
+        behind: list[Finding] = []
+        findings: list[Finding] = []
+        for point in form.points:
+            if isinstance(point, At):
+                behind.append(self.runs.at(point.metric, point.at))
+                findings.append(behind[-1])
+            else:
+                of, to = self._side(point, point.of), self._side(point, point.to)
+                behind += [of, to]
+                findings.append(_as_case(point, of, to, ratio(of, to, self.runs)))
         choose = max if form.best else min
         chosen = choose(findings, key=lambda finding: _depth(finding.interval.mean, band))
-        return replace(chosen, cases=cases_of(findings), notes=notes_of(findings))
+        return replace(chosen, cases=cases_of(findings), notes=notes_of([*behind, chosen]))
 
     def _found(self, name: str) -> Finding:
         answer = self.answers.get(name)
@@ -159,6 +168,14 @@ class _Bench:
         if not values or any(math.isnan(value) for value in values.values()):
             raise MissingError(f"{form.metric} does not vary along {form.against}")
         return Finding(self.runs.interval(values, most=1.0), values, cases_of(findings), notes_of(findings))
+
+
+def _as_case(point: Ratio, of: Finding, to: Finding, paired: Finding) -> Finding:
+    """A ratio of points as one case: the axes that both share, the metric on both sides, what came out."""
+    apart = {*point.of, *point.to}
+    shared = {axis: value for axis, value in point.at.items() if axis not in apart}
+    sides = {f"{point.metric} of": of.interval.mean, f"{point.metric} to": to.interval.mean}
+    return replace(paired, cases=(case_of({**shared, **sides}, paired.interval),))
 
 
 def _depth(value: float, band: Band) -> float:

@@ -20,7 +20,7 @@ __all__ = [
     "FigurePart",
     "FindPart",
     "FitPart",
-    "LinePart",
+    "PointsPart",
     "RatioPart",
     "SwitchesPart",
 ]
@@ -104,14 +104,32 @@ class RatioPart(Spec):
         return self
 
 
-class LinePart(Spec):
-    """A metric along an axis, of which one point counts."""
+class PointsPart(Spec):
+    """A metric, or a ratio of it, at several points of which one counts: values of an axis, or cases."""
 
     metric: str
-    over: str
-    """The axis."""
-    values: Annotated[tuple[Value, ...], Field(min_length=1)]
+    of: Point | None = None
+    """Of a ratio, taken at every point and paired by replication: values of axes of the numerator."""
+    to: Point | None = None
+    """Those of its denominator."""
+    over: str | None = None
+    """The axis; needs ``values``."""
+    values: Annotated[tuple[Value, ...], Field(min_length=1)] | None = None
+    """Values of the axis."""
+    cases: Annotated[tuple[Point, ...], Field(min_length=1)] | None = None
+    """The points instead: values of one axis or several."""
     at: Point = Field(default_factory=dict)
+    """Values of axes that all points have."""
+
+    @model_validator(mode="after")
+    def _one_set_of_points(self) -> PointsPart:
+        if (self.over is None) != (self.values is None):
+            raise ValueError("has half a line|over: AXIS and values: [...]")
+        if (self.over is None) == (self.cases is None):
+            raise ValueError("needs one set of points|over: AXIS and values: [...]; or cases: [{AXIS: VALUE}, ...]")
+        if (self.of is None) != (self.to is None):
+            raise ValueError("has half a ratio|of: {AXIS: VALUE} and to: {AXIS: VALUE}")
+        return self
 
 
 class FitPart(Spec):
@@ -205,9 +223,9 @@ class ExpectPart(Spec):
     at: Point | None = None
     find: FindPart | None = None
     ratio: RatioPart | None = None
-    worst: LinePart | None = None
+    worst: PointsPart | None = None
     """The point that is farthest outside the band, or nearest an end of it."""
-    best: LinePart | None = None
+    best: PointsPart | None = None
     """The point that is deepest inside the band."""
     r2: FitPart | None = None
     """R squared of the straight line."""

@@ -27,7 +27,7 @@ from hostsim.expect import (
 )
 from hostsim.metrics import CATALOGUE
 from hostsim.record import Scalar
-from hostsim.scenario.asked import ExpectPart, FigurePart, LinePart, RatioPart
+from hostsim.scenario.asked import ExpectPart, FigurePart, PointsPart, RatioPart
 from hostsim.scenario.axis import Axis
 from hostsim.scenario.condition import always, switches
 from hostsim.scenario.lookup import Lookup, is_same_unit
@@ -154,9 +154,9 @@ class Reader:
         if part.ratio is not None:
             return self._ratio(part.ratio, (*path, "ratio")), "ratio"
         if part.worst is not None:
-            return self._line(part.worst, (*path, "worst"), best=False)
+            return self._worst(part.worst, (*path, "worst"), best=False)
         if part.best is not None:
-            return self._line(part.best, (*path, "best"), best=True)
+            return self._worst(part.best, (*path, "best"), best=True)
         if (fit := part.r2) is not None:
             path = (*path, "r2")
             self._look.metric(fit.metric, (*path, "metric"))
@@ -191,11 +191,24 @@ class Reader:
         to = self._look.written(ratio.to, (*path, "to"))
         return Ratio(ratio.metric, of, to, self._look.point(ratio.at, (*path, "at")))
 
-    def _line(self, line: LinePart, path: KeyPath, *, best: bool) -> tuple[Form, str]:
-        unit = self._look.metric(line.metric, (*path, "metric"))
-        values = self._look.values(line.over, line.values, path, "over")
-        at = self._look.point(line.at, (*path, "at"), (line.over,))
-        return Worst(line.metric, at, line.over, values, best=best), unit
+    def _worst(self, part: PointsPart, path: KeyPath, *, best: bool) -> tuple[Form, str]:
+        unit = self._look.metric(part.metric, (*path, "metric"))
+        if part.over is not None:
+            values = self._look.values(part.over, part.values or (), path, "over")
+            cases = [{part.over: value} for value in values]
+        else:
+            cases = [self._look.written(case, (*path, "cases", i)) for i, case in enumerate(part.cases or ())]
+        varied = {axis for case in cases for axis in case}
+        shared = self._look.point(part.at, (*path, "at"), varied)
+        points = [{**self._look.first(varied), **case, **shared} for case in cases]
+        if part.over is None and any(point in points[:i] for i, point in enumerate(points)):
+            self._look.fault((*path, "cases"), "has a case twice", "each case once")
+        if part.of is None or part.to is None:
+            return Worst(tuple(At(part.metric, point) for point in points), best=best), unit
+        of, to = (self._look.written(side, (*path, key), varied) for key, side in (("of", part.of), ("to", part.to)))
+        if {**shared, **of} == {**shared, **to}:
+            self._look.fault((*path, "to"), "is the point that of is", "another point")
+        return Worst(tuple(Ratio(part.metric, of, to, point) for point in points), best=best), "ratio"
 
 
 def _in_words(between: tuple[Any, Any] | None) -> str:
@@ -211,7 +224,7 @@ def needed(form: Form) -> list[dict[str, Scalar]]:
         case At():
             return [dict(form.at)]
         case Worst():
-            return [{**form.at, form.over: value} for value in form.values]
+            return [point for part in form.points for point in needed(part)]
         case Fit():
             return [{**form.at, form.against: value} for value in form.values]
         case Always():

@@ -53,17 +53,23 @@ class Lookup:
 
     def point(self, given: Mapping[str, Scalar], path: KeyPath, without: Iterable[str] = ()) -> dict[str, Scalar]:
         """A value for every axis but some: the given one, or else the first of the sweep."""
-        written = self.written(given, path)
         left_out = set(without)
-        for axis in left_out & written.keys():
-            self.fault((*path, axis), "is an axis that this runs along", "the other axes")
+        written = self.written(given, path, left_out)
         return {name: written.get(name, axis.values[0]) for name, axis in self.axes.items() if name not in left_out}
 
-    def written(self, given: Mapping[str, Scalar], path: KeyPath) -> dict[str, Scalar]:
-        """The given values of axes, each as the sweep writes it."""
+    def written(self, given: Mapping[str, Scalar], path: KeyPath, without: Iterable[str] = ()) -> dict[str, Scalar]:
+        """The given values of axes but some, each as the sweep writes it."""
+        left_out = set(without)
         for name in given:
             self.axis(name, (*path, name))
+            if name in left_out:
+                self.fault((*path, name), "is an axis that this runs along", "the other axes")
         return {name: self._known(name, value) for name, value in given.items()}
+
+    def first(self, names: Iterable[str]) -> dict[str, Scalar]:
+        """The first value of the sweep of these axes, as far as they are there."""
+        wanted = set(names)
+        return {name: axis.values[0] for name, axis in self.axes.items() if name in wanted}
 
     def values(self, axis: str, values: Sequence[Scalar], path: KeyPath, key: str) -> tuple[Scalar, ...]:
         """Values of an axis that is named under ``key``, each as the sweep writes it."""

@@ -104,7 +104,7 @@ def test_a_longer_legend_makes_the_figure_higher_and_leaves_a_given_one_alone():
 def test_accepted_values_are_a_bracket_beside_the_middle_of_their_own_bar():
     """With the published number above bar and bracket, and one name in the legend."""
     at = At("loss", {"receivers": 2, "split": "0", "rate": "40 kpps"})
-    line = Worst("loss", {"split": "1", "rate": "40 kpps"}, "receivers", (1, 4))
+    line = Worst(tuple(At("loss", {"receivers": n, "split": "1", "rate": "40 kpps"}) for n in (1, 4)))
     ax = draw(table(), BARS, published=[verdict(at, 18, 30, "24"), verdict(line, 1, 9, "few")])
     assert brackets(ax) == [[18, 18, 30, 30], [1, 1, 9, 9], [1, 1, 9, 9]]
     bar = ax.containers[0][1]

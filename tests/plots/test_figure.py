@@ -9,7 +9,7 @@ import pytest
 from sample_table import table, verdict
 
 from hostsim.errors import InputError
-from hostsim.expect import At, FigureSpec, Find, Form, Worst
+from hostsim.expect import At, FigureSpec, Find, Form, Ratio, Worst
 from hostsim.plots.figure import draw
 from hostsim.plots.scale import axes_of, axis_label, metric_label
 from hostsim.plots.style import as_svg, save
@@ -90,13 +90,25 @@ def test_a_threshold_about_other_points_is_not_drawn():
     "form",
     [
         At("loss", {"receivers": 2, "split": "0", "rate": "40 kpps"}),
-        Worst("loss", {"split": "0", "rate": "40 kpps"}, "receivers", (1, 2, 4)),
+        Worst(tuple(At("loss", {"receivers": n, "split": "0", "rate": "40 kpps"}) for n in (1, 2, 4))),
     ],
 )
 def test_accepted_values_at_a_point_or_along_a_line_are_named_in_the_legend(form: Form):
     """What was published is told from what was simulated."""
     legend = draw(table(), LOSS, published=[verdict(form, 5.0, None, "at least 5")]).get_legend()
     assert "published: at least 5 VMs" in [text.get_text() for text in legend.get_texts()]
+
+
+def test_accepted_values_at_points_of_two_lines_are_one_strip():
+    """Over all places of x that they have, with one name; ratios of the metric are no values of it."""
+    cases = [("0", 1), ("0", 2), ("1", 2), ("1", 4)]
+    points = [At("loss", {"receivers": n, "split": split, "rate": "40 kpps"}) for split, n in cases]
+    ax = draw(table(), LOSS, published=[verdict(Worst(tuple(points)), 5.0, 6.0, "about 5")])
+    strips = [made for made in ax.collections if made.get_hatch()]
+    assert [(min(x), max(x)) for x in (made.get_paths()[0].vertices[:, 0] for made in strips)] == [(1, 4)]
+    ratio = Worst((Ratio("loss", {"split": "1"}, {"split": "0"}, {"receivers": 2, "rate": "40 kpps"}),))
+    ax = draw(table(), LOSS, published=[verdict(ratio, 5.0, 6.0)])
+    assert [made for made in ax.collections if made.get_hatch()] == []
 
 
 def test_unknown_names_are_input_errors_with_the_nearest_known():

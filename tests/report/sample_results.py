@@ -58,7 +58,14 @@ def verdict(
 VERDICTS = (
     verdict("passes"),
     verdict("fails", Find(True, "receivers", 1, 9, "loss", 0.01, {}), (1, 3), 5.0, (4.5, 5.5), VerdictState.FAIL),
-    verdict("open", Worst("loss", {}, "receivers", (1, 2)), (1, None), 1.1, (0.9, 1.3), VerdictState.OPEN),
+    verdict(
+        "open",
+        Worst((AT_2, Ratio("loss", {"receivers": 1}, {"receivers": 2}))),
+        (1, None),
+        1.1,
+        (0.9, 1.3),
+        VerdictState.OPEN,
+    ),
     verdict("missing", Ratio(None, "a", "b"), (1, 1), None, (None, None), VerdictState.MISSING, reason="no run"),
     verdict("red", Fit("loss", "receivers", (1, 2), {}), state=VerdictState.FAIL, known=True, reason="no mechanism"),
     verdict("state", SWITCHES, (1, 1), 1.0, (1.0, 1.0)),

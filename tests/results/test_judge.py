@@ -139,10 +139,38 @@ def test_what_cannot_be_measured_is_missing() -> None:
 def test_worst_takes_the_point_that_says_most_against_it(levels: list[float], best: bool, value: float) -> None:
     """And `best` the one that says most for it; all points are listed."""
     records = line("host_cpu", "n", [(n, [level, level]) for n, level in enumerate(levels)], split="1")
-    form = Worst("host_cpu", {"split": "1"}, "n", tuple(range(len(levels))), best=best)
+    form = Worst(tuple(At("host_cpu", {"split": "1", "n": n}) for n in range(len(levels))), best=best)
     verdict = verdict_on(expect(form, 10, 40), records)
     assert verdict.value == pytest.approx(value)
     assert [case["value"] for case in verdict.points] == pytest.approx(levels)
+
+
+@pytest.mark.parametrize(("best", "value"), [(False, 1.5), (True, 1.05)])
+def test_worst_takes_a_ratio_at_every_point(best: bool, value: float) -> None:
+    """Each is paired by replication; a case is a ratio with both its sides."""
+    noise = [20.0, 40.0, 30.0]
+    records = [
+        record
+        for n, factor in enumerate((1.05, 1.5, 1.2))
+        for split, scale in (("1", factor), ("0", 1.0))
+        for record in runs("host_cpu", [scale * level for level in noise], n=n, split=split)
+    ]
+    points = (Ratio("host_cpu", {"split": "1"}, {"split": "0"}, {"n": n, "split": "0"}) for n in range(3))
+    verdict = verdict_on(expect(Worst(tuple(points), best=best), 0.9, 1.3), records)
+    assert (verdict.value, verdict.ci_low, verdict.ci_high) == pytest.approx((value, value, value))
+    assert verdict.state is (PASS if best else FAIL)
+    assert verdict.points[1] == pytest.approx(
+        {"n": 1, "host_cpu of": 45.0, "host_cpu to": 30.0, "value": 1.5, "low": 1.5, "high": 1.5}
+    )
+    assert len(verdict.points) == 3
+    assert len([note for note in verdict.notes if "pairing" in note]) == 1  # of the one that counts
+
+
+def test_worst_with_a_point_missing_is_missing() -> None:
+    """It might have been the worst."""
+    form = Worst((At("host_cpu", {"n": 1}), At("host_cpu", {"n": 2})))
+    verdict = verdict_on(expect(form, 0, 100), runs("host_cpu", [30.0, 30.0], n=1))
+    assert (verdict.state, verdict.reason) == (MISSING, "no run at n=2")
 
 
 def test_find_judges_the_answer_of_the_search() -> None:

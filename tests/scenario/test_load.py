@@ -606,7 +606,7 @@ def test_every_form_of_expectation_is_read(tmp_path: Path) -> None:
     split = {"split": "0"}
     assert [expectation.form for expectation in scenario.expectations[:5]] == [
         Find(False, "receivers", 1, 48, "latency_p95", 1000.0, split),
-        Worst("loss", split, "receivers", (1, 3), best=True),
+        Worst((At("loss", {"receivers": 1} | split), At("loss", {"receivers": 3} | split)), best=True),
         Always((Monotone("loss", "falling", "receivers", (1, 3), split),)),
         Ratio("loss", {"split": "1"}, {"split": "0"}, {"receivers": 1, "split": "0"}),
         Ratio(None, "f", "mine", {}),
