@@ -66,9 +66,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from hostsim.estimate import histogram_quantile, least_count
+from hostsim.estimate import least_count
+from hostsim.reading import (
+    busiest,
+    cpu_per_gbit,
+    drop_share,
+    gbits,
+    latency_mean,
+    loss,
+    mean_share,
+    per_10kpps,
+    per_nic,
+    quantile,
+    queues_used,
+    rate,
+    scaled,
+    sum_share,
+    tso_size,
+)
 from hostsim.record import RunRecord
-from hostsim.units import SECOND
 
 __all__ = ["CATALOGUE", "SETTLED", "Metric"]
 
@@ -78,8 +94,6 @@ SETTLED: Mapping[str, tuple[str, ...]] = {
     "dropped": ("queue.dropped", "port.split_dropped", "port.ring_dropped"),
 }
 """What must have settled before the measured window of a run starts; the counters of a group are added up."""
-
-NAN = float("nan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,119 +111,6 @@ class Metric:
     """Fewest observations that it can be told from; a percentile of fewer is not estimable."""
 
 
-def _share(part: float, whole: float) -> float:
-    return 100.0 * part / whole if whole else NAN
-
-
-def _busy(kind: str) -> Callable[[RunRecord], float]:
-    """Mean over the entities of a kind of their share of the window, in percent."""
-
-    def evaluate(record: RunRecord) -> float:
-        values = record.series.get(kind)
-        return (
-            _share(record.total(kind), record.window_ps * len(values.entities)) if values and values.entities else NAN
-        )
-
-    return evaluate
-
-
-def _sum_busy(kind: str) -> Callable[[RunRecord], float]:
-    return lambda record: _share(record.total(kind), record.window_ps)
-
-
-def _rate(*counters: str) -> Callable[[RunRecord], float]:
-    return lambda record: sum(record.total(counter) for counter in counters) * SECOND / record.window_ps
-
-
-def _loss(record: RunRecord) -> float:
-    dropped = record.total("flow.dropped_nic") + sum(
-        record.total(c) for c in ("port.split_dropped", "port.ring_lost", "guest.socket_dropped")
-    )
-    return _share(dropped, record.total("flow.intended"))
-
-
-def _drop_share(counter: str) -> Callable[[RunRecord], float]:
-    return lambda record: _share(record.total(counter), record.total("flow.intended"))
-
-
-def _per_10kpps(record: RunRecord) -> float:
-    """Guest CPU in percent of a vCPU for each 10,000 packets a second that a guest takes off its ring."""
-    packets = record.total("port.received")
-    return _share(record.total("vcpu.used_ps"), packets * SECOND / 1e4) if packets else NAN
-
-
-def _gbits(record: RunRecord) -> float:
-    """Bits of data a nanosecond: Gbit/s."""
-    return record.total("flow.octets") * 8 * 1e3 / record.window_ps
-
-
-def _cpu_per_gbit(record: RunRecord) -> float:
-    rate = _gbits(record)
-    return _share(record.total("pcpu.busy_ps"), record.window_ps) / rate if rate else NAN
-
-
-def _nics(record: RunRecord) -> int:
-    """Ports of physical NICs that packets went through."""
-    if "nic.rx_frames" not in record.series:
-        return 0
-    return int(((record.window("nic.rx_frames") + record.window("nic.tx_packets")) > 0).sum())
-
-
-def _per_nic(value: Callable[[RunRecord], float]) -> Callable[[RunRecord], float]:
-    def evaluate(record: RunRecord) -> float:
-        count = _nics(record)
-        return value(record) / count if count else NAN
-
-    return evaluate
-
-
-def _scaled(value: Callable[[RunRecord], float], factor: float) -> Callable[[RunRecord], float]:
-    return lambda record: value(record) * factor
-
-
-def _tso_size(record: RunRecord) -> float:
-    packets = record.total("nic.tx_data")
-    return record.total("nic.tx_octets") / packets / 1e3 if packets else NAN
-
-
-def _busiest(counter: str) -> Callable[[RunRecord], float]:
-    def evaluate(record: RunRecord) -> float:
-        if counter not in record.series or not record.series[counter].entities:
-            return NAN
-        return _share(float(record.window(counter).max()), record.window_ps)
-
-    return evaluate
-
-
-def _queues_used(record: RunRecord) -> float:
-    """Receive queues that at least a hundredth of the frames came by."""
-    if "queue.arrived" not in record.series:
-        return NAN
-    frames = record.window("queue.arrived")
-    return float((frames * 100 >= max(int(frames.sum()), 1)).sum())
-
-
-def _quantile(share: float) -> Callable[[RunRecord], float]:
-    def evaluate(record: RunRecord) -> float:
-        histogram = record.histograms.get("flow.latency")
-        if histogram is None:
-            return NAN
-        counts = (histogram.counts[-1] - histogram.counts[record.cut]).sum(axis=0)
-        if counts.sum() < least_count(share):
-            return NAN
-        return histogram_quantile(counts, histogram.edges_ps, share) / 1e6
-
-    return evaluate
-
-
-def _latency_mean(record: RunRecord) -> float:
-    histogram = record.histograms.get("flow.latency")
-    if histogram is None:
-        return NAN
-    count = int((histogram.counts[-1] - histogram.counts[record.cut]).sum())
-    return float((histogram.sums_ps[-1] - histogram.sums_ps[record.cut]).sum()) / count / 1e6 if count else NAN
-
-
 def _percentile(name: str, share: float) -> Metric:
     least = least_count(share)
     rank = "Median" if share == 0.5 else f"{100 * share:g}th percentile"
@@ -218,149 +119,149 @@ def _percentile(name: str, share: float) -> Metric:
         "us",
         f"{rank} of the time from the end of the frame on the wire to the application's read; not estimable from fewer than {least}.",
         "percentile",
-        _quantile(share),
+        quantile(share),
         least,
     )
 
 
 _ENTRIES = (
-    Metric("host_cpu", "%", "Mean %UTIL of all PCPUs: share of time not idle.", "instant", _busy("pcpu.busy_ps")),
+    Metric("host_cpu", "%", "Mean %UTIL of all PCPUs: share of time not idle.", "instant", mean_share("pcpu.busy_ps")),
     Metric(
         "host_used",
         "%",
         "Mean %USED of all PCPUs: as host_cpu, but a PCPU whose sibling hyperthread is busy too is charged half of the time.",
         "instant",
-        _busy("pcpu.used_ps"),
+        mean_share("pcpu.used_ps"),
     ),
     Metric(
         "guest_cpu",
         "% of a vCPU",
         "Mean time charged to a vCPU: guest code, exits, interrupts, and the switches and refills paid to start it.",
         "instant",
-        _busy("vcpu.used_ps"),
+        mean_share("vcpu.used_ps"),
     ),
     Metric(
         "guest_cpu_per_10kpps",
         "% of a vCPU",
         "guest_cpu for each 10,000 packets a second that a guest takes off its ring; its idle cost is included.",
         "instant",
-        _per_10kpps,
+        per_10kpps,
     ),
     Metric(
-        "throughput", "Gbit/s", "Data that reached the application at its end, all traffic together.", "rate", _gbits
+        "throughput", "Gbit/s", "Data that reached the application at its end, all traffic together.", "rate", gbits
     ),
     Metric(
         "throughput_per_nic",
         "Gbit/s",
         "throughput over the ports of physical NICs that packets went through.",
         "rate",
-        _per_nic(_gbits),
+        per_nic(gbits),
     ),
     Metric(
         "cpu_per_gbit",
         "% of a PCPU per Gbit/s",
         "Time that all PCPUs were busy, in percent of one PCPU, over throughput.",
         "instant",
-        _cpu_per_gbit,
+        cpu_per_gbit,
     ),
     Metric(
         "guest_ready",
         "% of a vCPU",
         "Mean %RDY of the vCPUs: time runnable and without a PCPU.",
         "instant",
-        _busy("vcpu.ready_ps"),
+        mean_share("vcpu.ready_ps"),
     ),
     Metric(
         "guest_costop",
         "% of a vCPU",
         "Mean %CSTP of the vCPUs: time held back so that their siblings catch up.",
         "instant",
-        _busy("vcpu.costop_ps"),
+        mean_share("vcpu.costop_ps"),
     ),
     Metric(
         "numa_io",
         "% of the window",
         "Share of the time in which NUMA-aware I/O placement was in force.",
         "instant",
-        _busy("numa_io.in_force_ps"),
+        mean_share("numa_io.in_force_ps"),
     ),
     Metric(
         "netpoll_cpu",
         "% of a PCPU",
         "Sum over the NetPoll worlds of their charged time.",
         "instant",
-        _sum_busy("netpoll.used_ps"),
+        sum_share("netpoll.used_ps"),
     ),
     Metric(
         "busiest_netpoll",
         "% of a PCPU",
         "Charged time of the NetPoll world that has most: near 100 its queue is the bottleneck.",
         "instant",
-        _busiest("netpoll.used_ps"),
+        busiest("netpoll.used_ps"),
     ),
     Metric(
         "networld_cpu",
         "% of a PCPU",
         "Sum over the NetWorlds (transmit contexts) of their charged time.",
         "instant",
-        _sum_busy("networld.used_ps"),
+        sum_share("networld.used_ps"),
     ),
     Metric(
         "network_threads_cpu",
         "% of a PCPU",
         "Sum over all networking contexts of their charged time: NetPolls, split-receive contexts, NetWorlds.",
         "instant",
-        lambda record: sum(_sum_busy(f"{kind}.used_ps")(record) for kind in ("netpoll", "splitrx", "networld")),
+        lambda record: sum(sum_share(f"{kind}.used_ps")(record) for kind in ("netpoll", "splitrx", "networld")),
     ),
     Metric(
         "splitrx_cpu",
         "% of a PCPU",
         "Sum over the split-receive worlds of their charged time.",
         "instant",
-        _sum_busy("splitrx.used_ps"),
+        sum_share("splitrx.used_ps"),
     ),
     Metric(
         "loss",
         "%",
         "Packets dropped at any place, of the packets meant for the receivers; a frame dropped at the physical NIC counts once for each receiver.",
         "instant",
-        _loss,
+        loss,
     ),
     Metric(
         "loss_nic",
         "%",
         "Of the packets meant for the receivers: dropped at the physical NIC's ring.",
         "instant",
-        _drop_share("flow.dropped_nic"),
+        drop_share("flow.dropped_nic"),
     ),
     Metric(
         "loss_split",
         "%",
         "Of the packets meant for the receivers: dropped at the queue of a split-receive context.",
         "instant",
-        _drop_share("port.split_dropped"),
+        drop_share("port.split_dropped"),
     ),
     Metric(
         "loss_ring",
         "%",
         "Of the packets meant for the receivers: dropped at a vNIC's receive ring.",
         "instant",
-        _drop_share("port.ring_lost"),
+        drop_share("port.ring_lost"),
     ),
     Metric(
         "loss_socket",
         "%",
         "Of the packets meant for the receivers: dropped at a full socket buffer.",
         "instant",
-        _drop_share("guest.socket_dropped"),
+        drop_share("guest.socket_dropped"),
     ),
-    Metric("delivered", "pps", "Packets taken by applications, all VMs together.", "rate", _rate("guest.read")),
+    Metric("delivered", "pps", "Packets taken by applications, all VMs together.", "rate", rate("guest.read")),
     Metric(
         "latency_mean",
         "us",
         "Mean time from the end of the frame on the wire to the application's read.",
         "instant",
-        _latency_mean,
+        latency_mean,
     ),
     *(
         _percentile(name, share)
@@ -371,50 +272,48 @@ _ENTRIES = (
         "kpps",
         "Packets received, as the host sees them, over the ports of physical NICs that packets went through.",
         "rate",
-        _per_nic(_scaled(_rate("nic.rx_frames"), 1e-3)),
+        per_nic(scaled(rate("nic.rx_frames"), 1e-3)),
     ),
     Metric(
         "tx_per_nic",
         "kpps",
         "Packets handed to physical NICs, over their ports that packets went through; one for TSO counts once.",
         "rate",
-        _per_nic(_scaled(_rate("nic.tx_packets"), 1e-3)),
+        per_nic(scaled(rate("nic.tx_packets"), 1e-3)),
     ),
-    Metric("tso_size", "kB", "Mean data of the packets with data handed to physical NICs.", "instant", _tso_size),
+    Metric("tso_size", "kB", "Mean data of the packets with data handed to physical NICs.", "instant", tso_size),
     Metric(
         "guest_rx_per_nic",
         "kpps",
         "Packets that guests take off their vNICs' rings, over the ports of physical NICs that packets went through.",
         "rate",
-        _per_nic(_scaled(_rate("port.received"), 1e-3)),
+        per_nic(scaled(rate("port.received"), 1e-3)),
     ),
     Metric(
         "host_packets",
         "Mpps",
         "Packets received and sent through physical NICs, all of them together.",
         "rate",
-        _scaled(_rate("nic.rx_frames", "nic.tx_packets"), 1e-6),
+        scaled(rate("nic.rx_frames", "nic.tx_packets"), 1e-6),
     ),
     Metric(
         "rx_queues_used",
         "queues",
         "Receive queues of physical NICs that at least a hundredth of the frames came by.",
         "instant",
-        _queues_used,
+        queues_used,
     ),
     Metric(
         "tx_calls",
         "/s",
         "Calls of guests into the VMkernel that woke a transmit context.",
         "rate",
-        _rate("tx.forced"),
+        rate("tx.forced"),
     ),
-    Metric("nic_interrupts", "/s", "Interrupts of the physical NICs.", "rate", _rate("queue.interrupts")),
-    Metric("guest_interrupts", "/s", "Virtual interrupts taken, all VMs together.", "rate", _rate("guest.interrupts")),
-    Metric(
-        "dispatches", "/s", "Hand-overs of a PCPU to a world, all PCPUs together.", "rate", _rate("pcpu.dispatches")
-    ),
-    Metric("preemptions", "/s", "Running worlds cut short, all PCPUs together.", "rate", _rate("pcpu.preemptions")),
+    Metric("nic_interrupts", "/s", "Interrupts of the physical NICs.", "rate", rate("queue.interrupts")),
+    Metric("guest_interrupts", "/s", "Virtual interrupts taken, all VMs together.", "rate", rate("guest.interrupts")),
+    Metric("dispatches", "/s", "Hand-overs of a PCPU to a world, all PCPUs together.", "rate", rate("pcpu.dispatches")),
+    Metric("preemptions", "/s", "Running worlds cut short, all PCPUs together.", "rate", rate("pcpu.preemptions")),
 )
 
 CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in _ENTRIES}

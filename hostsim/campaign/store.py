@@ -52,7 +52,7 @@ _SCHEMA = pa.schema(
 _ENCODING = {"sums_ps.list.element": "DELTA_BINARY_PACKED", "values.list.element": "DELTA_BINARY_PACKED"}
 
 # paths inside the package: floors 0 to 3, and what runs them
-_FLOOR_0 = ("errors.py", "units.py", "record.py", "metrics.py", "estimate.py", "expect.py")
+_FLOOR_0 = ("errors.py", "units.py", "record.py", "reading.py", "metrics.py", "estimate.py", "expect.py")
 _SIMULATED_BY = (*_FLOOR_0, "spec/", "scenario/", "policy/", "engine/", "model/", "campaign/simulate.py")
 
 

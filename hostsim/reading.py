@@ -1,0 +1,160 @@
+"""How a measure is read from a record: shares of the window, rates, ratios, quantiles.
+
+Each function takes a record, or makes one that does, and gives the value over the measured window; NaN where the run has nothing to measure
+it on. What the measures are called and what they mean is `hostsim.metrics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hostsim.estimate import histogram_quantile, least_count
+from hostsim.record import RunRecord
+from hostsim.units import SECOND
+
+__all__ = [
+    "busiest",
+    "cpu_per_gbit",
+    "drop_share",
+    "gbits",
+    "latency_mean",
+    "loss",
+    "mean_share",
+    "per_10kpps",
+    "per_nic",
+    "quantile",
+    "queues_used",
+    "rate",
+    "scaled",
+    "sum_share",
+    "tso_size",
+]
+
+NAN = float("nan")
+
+
+def _share(part: float, whole: float) -> float:
+    return 100.0 * part / whole if whole else NAN
+
+
+def mean_share(kind: str) -> Callable[[RunRecord], float]:
+    """Mean over the entities of a kind of their share of the window, in percent."""
+
+    def evaluate(record: RunRecord) -> float:
+        values = record.series.get(kind)
+        return (
+            _share(record.total(kind), record.window_ps * len(values.entities)) if values and values.entities else NAN
+        )
+
+    return evaluate
+
+
+def sum_share(kind: str) -> Callable[[RunRecord], float]:
+    """Sum over the entities of a kind of their share of the window, in percent."""
+    return lambda record: _share(record.total(kind), record.window_ps)
+
+
+def rate(*counters: str) -> Callable[[RunRecord], float]:
+    """Growth of counters a second, all entities together."""
+    return lambda record: sum(record.total(counter) for counter in counters) * SECOND / record.window_ps
+
+
+def loss(record: RunRecord) -> float:
+    """Packets dropped anywhere, in percent of those meant for the receivers."""
+    dropped = record.total("flow.dropped_nic") + sum(
+        record.total(c) for c in ("port.split_dropped", "port.ring_lost", "guest.socket_dropped")
+    )
+    return _share(dropped, record.total("flow.intended"))
+
+
+def drop_share(counter: str) -> Callable[[RunRecord], float]:
+    """Packets dropped at one place, in percent of those meant for the receivers."""
+    return lambda record: _share(record.total(counter), record.total("flow.intended"))
+
+
+def per_10kpps(record: RunRecord) -> float:
+    """Guest CPU in percent of a vCPU for each 10,000 packets a second that a guest takes off its ring."""
+    packets = record.total("port.received")
+    return _share(record.total("vcpu.used_ps"), packets * SECOND / 1e4) if packets else NAN
+
+
+def gbits(record: RunRecord) -> float:
+    """Data that reached the application at its end, in Gbit/s: bits a nanosecond."""
+    return record.total("flow.octets") * 8 * 1e3 / record.window_ps
+
+
+def cpu_per_gbit(record: RunRecord) -> float:
+    """Time that PCPUs were busy, in percent of one, over throughput in Gbit/s."""
+    throughput = gbits(record)
+    return _share(record.total("pcpu.busy_ps"), record.window_ps) / throughput if throughput else NAN
+
+
+def _nics(record: RunRecord) -> int:
+    """Ports of physical NICs that packets went through."""
+    if "nic.rx_frames" not in record.series:
+        return 0
+    return int(((record.window("nic.rx_frames") + record.window("nic.tx_packets")) > 0).sum())
+
+
+def per_nic(value: Callable[[RunRecord], float]) -> Callable[[RunRecord], float]:
+    """A measure over the number of ports of physical NICs that packets went through."""
+
+    def evaluate(record: RunRecord) -> float:
+        count = _nics(record)
+        return value(record) / count if count else NAN
+
+    return evaluate
+
+
+def scaled(value: Callable[[RunRecord], float], factor: float) -> Callable[[RunRecord], float]:
+    """A measure in another unit."""
+    return lambda record: value(record) * factor
+
+
+def tso_size(record: RunRecord) -> float:
+    """Mean data of the packets with data handed to physical NICs, in kB."""
+    packets = record.total("nic.tx_data")
+    return record.total("nic.tx_octets") / packets / 1e3 if packets else NAN
+
+
+def busiest(counter: str) -> Callable[[RunRecord], float]:
+    """Share of the window of the entity that has most, in percent."""
+
+    def evaluate(record: RunRecord) -> float:
+        if counter not in record.series or not record.series[counter].entities:
+            return NAN
+        return _share(float(record.window(counter).max()), record.window_ps)
+
+    return evaluate
+
+
+def queues_used(record: RunRecord) -> float:
+    """Receive queues that at least a hundredth of the frames came by."""
+    if "queue.arrived" not in record.series:
+        return NAN
+    frames = record.window("queue.arrived")
+    return float((frames * 100 >= max(int(frames.sum()), 1)).sum())
+
+
+def quantile(part: float) -> Callable[[RunRecord], float]:
+    """Quantile of the latencies in the window, in microseconds; NaN of too few."""
+
+    def evaluate(record: RunRecord) -> float:
+        histogram = record.histograms.get("flow.latency")
+        if histogram is None:
+            return NAN
+        counts = (histogram.counts[-1] - histogram.counts[record.cut]).sum(axis=0)
+        if counts.sum() < least_count(part):
+            return NAN
+        return histogram_quantile(counts, histogram.edges_ps, part) / 1e6
+
+    return evaluate
+
+
+def latency_mean(record: RunRecord) -> float:
+    """Mean of the latencies in the window, in microseconds."""
+    histogram = record.histograms.get("flow.latency")
+    if histogram is None:
+        return NAN
+    count = int((histogram.counts[-1] - histogram.counts[record.cut]).sum())
+    return float((histogram.sums_ps[-1] - histogram.sums_ps[record.cut]).sum()) / count / 1e6 if count else NAN
