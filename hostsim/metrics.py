@@ -42,7 +42,7 @@ no level is cumulative):
 ``tx.forced`` ... ``tx.timed``     wake-ups of the transmit context for the queue: by a call of the guest (``forced``), by another
                                    context (``opportunistic``), because the guest halted (``halted``), by the timer (``timed``)
 ``nic.rx_frames``                  packets that came off the wire, as the host sees them
-``nic.tx_packets``                 packets handed to a physical NIC; one that it cuts into frames counts once
+``nic.tx_packets``                 packets sent through a physical NIC; one that it cuts into frames counts once
 ``nic.tx_data``                    of these, packets with data
 ``nic.tx_frames``                  frames that they became
 ``nic.tx_octets``                  bytes of data in them

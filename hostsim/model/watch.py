@@ -35,6 +35,8 @@ def watch(host: Host) -> None:
             pcpu.charge(now)
         for queue in queues:
             queue.settle(now)
+        for nic in nics:
+            nic.depart(now)
         for _, work in workers:
             work.settle(now)
 

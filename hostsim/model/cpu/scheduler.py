@@ -106,7 +106,6 @@ class Scheduler:
     """
 
     __slots__ = (
-        "_last_busy",
         "_most_lag",
         "_settings",
         "_timer",
@@ -136,7 +135,6 @@ class Scheduler:
                 node.idle[pcpu] = None
         self.moves = self.homes_changed = 0
         self.units: list[Unit] = []
-        self._last_busy = [0] * sockets
         self._timer = Timer(clock, self._balance)
 
     @property
@@ -213,21 +211,24 @@ class Scheduler:
         return world.system or preempts(world.vtime, pcpu.vtime(now), self._timing.vcpu_lead)
 
     def _balance(self, now: int) -> None:
-        """NUMA balancing: once a period, move the home of one VM from the fullest node to the emptiest."""
+        """NUMA balancing: once a period, move the home of one VM from the fullest node to the emptiest.
+
+        What fills a node is what its VMs use: receive contexts are not the NUMA scheduler's clients.
+        """
         period = self._settings.numa_rebalance_period
         for pcpu in self.pcpus:
             pcpu.charge(now)
-        busy = [sum(pcpu.busy(now) for pcpu in node.pcpus) for node in self.nodes]
         capacity = period * len(self.nodes[0].pcpus)
-        loads = [(b - before) / capacity for b, before in zip(busy, self._last_busy, strict=True)]
+        loads = [0.0] * len(self.nodes)
         homes: list[list[Unit]] = [[] for _ in self.nodes]
         members: list[list[float]] = [[] for _ in self.nodes]
         for unit in self.units:
             used = sum(world.used for world in unit.worlds)
+            home, load = unit.worlds[0].node.index, (used - unit.used) / capacity
+            loads[home] += load
             if not unit.pinned:
-                home = unit.worlds[0].node.index
                 homes[home].append(unit)
-                members[home].append((used - unit.used) / capacity)
+                members[home].append(load)
             unit.used = used
         allowed = [[unit.nodes for unit in units] for units in homes]
         move = move_to_balance(loads, members, self._settings.numa_imbalance / 100, allowed)
@@ -235,5 +236,4 @@ class Scheduler:
             source, position, target = move
             self.rehome(homes[source][position].worlds, self.nodes[target], now)
             self.moves += 1
-        self._last_busy = busy
         self._timer.arm(now + period)

@@ -6,6 +6,7 @@ NetPoll of a queue sleeps; while it runs, the queue's interrupt is masked, as wi
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 from hostsim.engine.clock import Clock, Timer
@@ -141,13 +142,15 @@ class Pnic:
         node: NUMA node that it sits behind.
         wire: what comes in.
         queues: its receive queues.
-        tx_packets, tx_data, tx_frames, tx_octets: handed to it for the wire; of these, with data; frames it cut them to; their bytes of data.
+        tx_packets, tx_data, tx_frames, tx_octets: packets handed to it that are through the wire; of these, with data; frames it cut
+            them to; their bytes of data.
         tx_dropped: packets that found its transmit queue full.
         sent_until: instant from which its wire has nothing to send.
     """
 
     __slots__ = (
         "_join",
+        "_leaving",
         "_steer",
         "_tx_limit",
         "name",
@@ -175,6 +178,7 @@ class Pnic:
         self.name, self.node, self.wire = name, node, wire
         self.queues: list[RxQueue] = []
         self._tx_limit, self._join = tx_limit, joins
+        self._leaving: deque[tuple[int, int, Train, bool]] = deque()
         self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
 
     def settle(self, now: int) -> None:
@@ -222,10 +226,23 @@ class Pnic:
             return None
         step = max(packet_ps, train.step)
         self.sent_until = start + (count - 1) * step + packet_ps
-        packets = count * train.frames if cut else count
-        self.tx_packets += packets
-        if train.flow.size:
-            self.tx_data += packets
-        self.tx_frames += count * train.frames
-        self.tx_octets += count * train.frames * train.flow.size
+        self._leaving.append((start + packet_ps, step, train, cut))
         return start + packet_ps, step
+
+    def depart(self, now: int) -> None:
+        """Count what is through the wire by ``now``."""
+        leaving = self._leaving
+        while leaving and leaving[0][0] <= now:
+            first, step, train, cut = leaving.popleft()
+            count = train.count if step == 0 else min(train.count, (now - first) // step + 1)
+            if count < train.count:
+                leaving.appendleft((first + count * step, step, train, cut))
+                train = train.split(count)
+            frames = count * train.frames
+            packets = frames if cut else count
+            self.tx_packets += packets
+            self.tx_frames += frames
+            if train.flow.size:
+                self.tx_data += packets
+                self.tx_octets += frames * train.flow.size
+                train.flow.totals.octets += frames * train.flow.size  # type: ignore[attr-defined]  # what guests send

@@ -109,15 +109,18 @@ class Answer:
     """What the guest sends of one kind: acknowledgements, answers, data.
 
     Args:
+        totals: counts the data that is through the wire.
         size: bytes of data in each frame.
         sent: told of packets that are through the wire: the train, when the first was, picoseconds to each further one, and time of a frame.
         dropped: told of frames that found no room.
     """
 
-    __slots__ = ("_dropped", "_sent", "size")
+    __slots__ = ("_dropped", "_sent", "size", "totals")
 
-    def __init__(self, size: int, sent: Callable[[Train, int, int, int], None], dropped: Callable[[int], None]) -> None:
-        self.size, self._sent, self._dropped = size, sent, dropped
+    def __init__(
+        self, totals: Flow, size: int, sent: Callable[[Train, int, int, int], None], dropped: Callable[[int], None]
+    ) -> None:
+        self.totals, self.size, self._sent, self._dropped = totals, size, sent, dropped
 
     def sent(self, train: Train, first: int, step: int, frame_ps: int) -> None:
         """Packets are through the wire."""

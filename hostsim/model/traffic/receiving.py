@@ -42,8 +42,8 @@ class Receiving(Connection):
         """
         super().__init__(ends, congestion, file)
         self.data = Frames(ends, size, frame_ps, self._read, self._lose, burst=burst, joins=full)
-        self._acks = Answer(0, self._acks_sent, self._acks_dropped)
-        self._answer = Answer(0, self._answer_sent, self._answer_dropped)
+        self._acks = Answer(ends.totals, 0, self._acks_sent, self._acks_dropped)
+        self._answer = Answer(ends.totals, 0, self._answer_sent, self._answer_dropped)
         self._seen = self._owing = self._acks_out = self._acks_out_frames = self._due = 0
         self._answer_lost = False
 

@@ -46,7 +46,7 @@ class Sending(Connection):
         super().__init__(ends, congestion, file)
         self.acks = Frames(ends, 0, small_ps, self._ack, self._acks_dropped, burst=MOST_ACKS)
         self.requests = Frames(ends, 0, small_ps, self._request, self._request_dropped)
-        self._data = Answer(size, self._data_sent, self._lose)
+        self._data = Answer(ends.totals, size, self._data_sent, self._lose)
         self._most = max(1, MOST_TSO // size) if full else 1
         self._carry = self._there = self._acked = self._acks_coming = 0
 
@@ -124,7 +124,6 @@ class Sending(Connection):
         """Data reaches the peer, which acknowledges it, or asks for the next file."""
         ends = self._ends
         frames = train.count * train.frames
-        ends.totals.octets += frames * self._data.size
         self._there += frames
         last = first + (train.count - 1) * step
         if self._there >= self._file:
