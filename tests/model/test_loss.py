@@ -128,31 +128,25 @@ def test_every_connection_survives_a_guest_without_descriptors(traffic: str):
         assert progress(host, begin + 280 * MS) > 0.8 * usual
 
 
-@pytest.mark.parametrize("direction", ["receive", "send"])
-def test_whoever_looks_at_a_queue_changes_nothing(direction: str):
-    """Sampled every 7 us or never: the same losses, the same repairs, the same packets."""
+def test_whoever_looks_at_a_queue_changes_nothing():
+    """Looked at every 7 us or never: the same losses, the same repairs, the same packets."""
     spec = point(
-        group(count=3),
-        traffic={"s": stream(direction, streams=3, burst=4)},
-        nics={"vmnic0": nic(rx_queues=4, rx_ring=4, interrupt_interval="50 us")},
+        group(count=6, vcpus=2),
+        traffic={"s": stream("receive", streams=3)},
+        nics={"vmnic0": nic(rx_queues=8, rx_ring=16, interrupt_interval="50 us")},
         cores=2,
     )
     ended = []
-    for looks in (1, 4000):
+    for looks in (1, 6000):
         host = build_host(spec, Streams(1, 0))
         for look in range(1, looks + 1):
-            host.clock.advance(28 * MS * look // looks)
+            host.clock.advance(42 * MS * look // looks)
             for queue in host.queues:
                 queue.settle(host.clock.now)
-        ended.append(
-            (
-                [(queue.ring.pushed, queue.ring.dropped, queue.interrupts) for queue in host.queues],
-                [(queue.ring.taken, queue.wakes) for queue in host.transmits],
-                [world.used for world in host.worlds()],
-            )
-        )
+        rings = [(queue.ring.pushed, queue.ring.dropped, queue.interrupts) for queue in host.queues]
+        ended.append((rings, [queue.wakes for queue in host.transmits], [world.used for world in host.worlds()]))
     assert ended[0] == ended[1]
-    assert sum(dropped for _, dropped, _ in ended[0][0]) > 50
+    assert sum(dropped for _, dropped, _ in ended[0][0]) > 500
 
 
 def test_a_queue_that_is_polled_is_not_interrupted(monkeypatch):
