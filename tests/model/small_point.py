@@ -16,8 +16,8 @@ from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions, NicSpec
 from hostsim.spec.settings import Coalescing, HostSettings, NetQueueSpec, VmSettings, VnicSettings
-from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, TrafficSpec
-from hostsim.units import MS, SECOND, US
+from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, TrafficSpec, WorkSpec
+from hostsim.units import MS, SECOND
 
 SOURCE = "a number that is easy to reckon with"
 FREE = {"remote_memory": 1.0, "copy_uncached": 1.0, "guest_copy_memory": 1.0, "smt_throughput": 1.0}
@@ -31,6 +31,9 @@ ROUND = {
     "remote_memory": 2.0, "guest_copy_memory": 0.5,
 }  # fmt: skip
 """Costs in cycles, which are nanoseconds here; all different, so that none stands in for another."""
+TURNS = ("context_switch", "cache_refill_same", "cache_refill_migrated", "halt_exit", "preemption")
+CALM = ROUND | dict.fromkeys(TURNS, 0)
+"""No cost of turning from world to world, so that it does not matter which PCPU a world finds idle."""
 
 
 def costs(values: Mapping[str, float] = ROUND) -> CostModel:
@@ -108,6 +111,12 @@ def multicast(*instants: int, size: str = "1000 B", to: str = "vm") -> Multicast
     return MulticastSpec.model_validate({"kind": "multicast", "to": to, "packet_size": size, "arrivals": arrivals})
 
 
+def work(rate: str, length: str, to: str = "vm") -> WorkSpec:
+    """Bursts of one length at a steady rate."""
+    service = {"distribution": "constant", "mean": length}
+    return WorkSpec.model_validate({"kind": "work", "to": to, "rate": rate, "service": service})
+
+
 def settings(**changes: Any) -> HostSettings:
     values = {
         "quantum": 50 * MS, "lag_quanta": 8, "costop_threshold": 3 * MS, "costart_threshold": 2 * MS, "cosched_period": 1 * MS,
@@ -156,10 +165,3 @@ def run(spec: PointSpec, until: int = 20 * MS, seed: int = 1) -> Host:
     check_invariants(host)
     check_slices(*host.probe.collect())
     return host
-
-
-def first_start(host: Host, step: int = 10 * US) -> int:
-    """Let time pass to just before the first connection has something on the wire."""
-    while not any(queue.interrupts for queue in host.queues):
-        host.clock.advance(host.clock.now + step)
-    return host.clock.now

@@ -8,12 +8,8 @@ from hostsim.engine.streams import Streams
 from hostsim.model.host import Host, build_host
 from hostsim.units import MS, NS, US, transmission_ps
 
-from .small_point import ROUND, files, group, guest, nic, point, run, stream
+from .small_point import CALM, ROUND, files, group, guest, nic, point, run, stream
 
-CALM = ROUND | dict.fromkeys(
-    ("context_switch", "cache_refill_same", "cache_refill_migrated", "halt_exit", "preemption"), 0
-)
-"""No cost of turning from world to world, so that it does not matter which PCPU a world finds idle."""
 SIZE, FRAME, SMALL = 1448, transmission_ps(1538, 10e9), transmission_ps(90, 10e9)
 DELAY = 10 * US
 POLL = ROUND["interrupt"] + ROUND["poll_entry"] + ROUND["driver_rx"] + ROUND["switch_forward"]

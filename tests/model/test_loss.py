@@ -1,0 +1,170 @@
+"""Losses on the way: repaired by selective acknowledgements, or by the sender's timer when nothing comes back."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from hostsim.engine.streams import Streams
+from hostsim.model.host import Host, build_host
+from hostsim.model.net.pnic import RxQueue
+from hostsim.spec.workload import HttpSpec, TcpStreamSpec
+from hostsim.units import MS, NS, US, transmission_ps
+
+from .small_point import ROUND, files, group, guest, multicast, nic, point, run, stream
+
+
+def progress(host: Host, until: int) -> int:
+    """Bytes that arrive up to an instant."""
+    before = host.flows[0].octets
+    host.clock.advance(until)
+    return host.flows[0].octets - before
+
+
+@pytest.mark.parametrize("ring", [1, 2, 8, 30])
+def test_an_overflowing_nic_ring_is_repaired_without_the_timer(ring: int):
+    """Frames are lost all the time; within the timer's 200 ms data keeps coming, and every byte counts once."""
+    spec = point(
+        traffic={"s": stream("receive", streams=4, burst=16)},
+        nics={"vmnic0": nic(rx_ring=ring, interrupt_interval="50 us")},
+    )
+    host = run(spec, 100 * MS)
+    flow = host.flows[0]
+    assert flow.lost_nic == host.queues[0].ring.dropped > 20
+    assert flow.octets == 1448 * flow.delivered
+    assert progress(host, 150 * MS) > 0.3 * progress(host, 200 * MS) > 0
+
+
+def test_lost_segments_go_again():
+    """What a file lacks is sent again: posts of eight segments through a ring of four are complete, all of them."""
+    vm = group(guest=guest(initial_window=8))
+    port = nic(rx_ring=4, interrupt_interval="50 us")
+    host = run(point(vm, traffic={"f": files("post", size="11584 B")}, nics={"vmnic0": port}), 100 * MS)
+    flow = host.flows[0]
+    answers = host.vms[0].vnics[0].nic.tx_packets
+    assert flow.lost_nic > 100
+    assert flow.sent - flow.lost_nic == flow.delivered
+    assert answers > flow.delivered // 8 > 100
+
+
+STALL = ROUND | {"driver_rx": 2_000_000}
+"""A frame keeps its context busy for 2 ms."""
+DATAGRAM = transmission_ps(166, 10e9)
+"""A hundred bytes of data on the wire."""
+
+
+def occupied(first: TcpStreamSpec | HttpSpec) -> Host:
+    """A ring of one descriptor, which a datagram takes while the context works on the one before.
+
+    The connection begins within the first millisecond, so its first frame from the peer finds no descriptor. The loss is
+    known when the context takes the second datagram.
+    """
+    traffic = {"first": first, "datagrams": multicast(0, 10 * US, size="100 B")}
+    vm = group(guest=guest(initial_window=2))
+    host = build_host(
+        point(vm, traffic=traffic, nics={"vmnic0": nic(rx_ring=1)}, cost=STALL, poll_budget=1), Streams(1, 0)
+    )
+    host.probe.start()
+    return host
+
+
+@pytest.mark.parametrize("kind", ["segment", "acknowledgement", "request"])
+def test_when_nothing_comes_back_the_timer_sends_again_after_200_ms(kind: str):
+    """Each lost once, each made good by a timer and by nothing else."""
+    first = {
+        "segment": stream("receive", window="2048 B"),
+        "acknowledgement": stream("send", window="4 KiB"),
+        "request": files("get", size="1 B"),
+    }[kind]
+    host = occupied(first)
+    assert progress(host, 3 * MS) == (2 * 1448 if kind == "acknowledgement" else 0)
+    assert host.flows[0].lost_nic == 1
+    assert progress(host, 200 * MS) == 0
+    assert progress(host, 220 * MS) > 0
+
+
+def test_a_segment_goes_again_200_ms_after_its_loss_is_known():
+    """To the picosecond: when the first datagram is done."""
+    host = occupied(stream("receive", window="2048 B"))
+    turn = ROUND["halt_exit"] + ROUND["context_switch"] + ROUND["cache_refill_same"]
+    wake = ROUND["interrupt"] + ROUND["poll_entry"]
+    copy = ROUND["replicate_clone"] + 100 * ROUND["copy_per_byte"] + ROUND["shared_lines"] + ROUND["vnic_deliver"]
+    known = DATAGRAM + round((turn + wake + STALL["driver_rx"] + ROUND["switch_forward"] + copy) * NS)
+    link, (queue,) = host.nics["vmnic0"].wire, host.queues
+    host.clock.advance(known + 200 * MS)
+    assert link.upcoming(queue) is None
+    host.clock.advance(known + 200 * MS + 1)
+    assert link.upcoming(queue) == known + 200 * MS
+
+
+TRAFFIC = {
+    "receive": stream("receive", window="8 KiB", delay="200 us"),
+    "lone": stream("receive", window="2048 B", delay="200 us"),
+    "odd": stream("receive", window="4344 B", streams=3, delay="200 us"),
+    "post": files("post", size="5792 B", window="4344 B", connections=3, delay="200 us"),
+    "send": stream("send", window="8 KiB", delay="200 us"),
+    "oddly": stream("send", window="4344 B", streams=3, delay="200 us"),
+    "get": files("get", size="100 kB", window="8 KiB", connections=3, delay="200 us"),
+}
+
+
+@pytest.mark.parametrize("traffic", TRAFFIC)
+def test_every_connection_survives_a_guest_without_descriptors(traffic: str):
+    """Whatever was under way when the guest's ring vanished for 50 ms, data flows as before when the timers have rung."""
+    spec = point(group(guest=guest(initial_window=3)), traffic={"t": TRAFFIC[traffic]})
+    undisturbed = build_host(spec, Streams(1, 0))
+    undisturbed.clock.advance(10 * MS)
+    usual = progress(undisturbed, 20 * MS)
+    for begin in range(10 * MS, 10 * MS + 210 * US, 35 * US):
+        host = build_host(spec, Streams(1, 0))
+        host.clock.advance(begin)
+        ring = host.ports[0].vnic.ring
+        capacity, ring.capacity = ring.capacity, 0
+        host.clock.advance(begin + 20 * MS)
+        assert progress(host, begin + 50 * MS) == 0
+        ring.capacity = capacity
+        host.clock.advance(begin + 270 * MS)
+        assert progress(host, begin + 280 * MS) > 0.8 * usual
+
+
+def test_whoever_looks_at_a_queue_changes_nothing():
+    """Looked at every 7 us or never: the same losses, the same repairs, the same packets."""
+    spec = point(
+        group(count=6, vcpus=2),
+        traffic={"s": stream("receive", streams=3)},
+        nics={"vmnic0": nic(rx_queues=8, rx_ring=16, interrupt_interval="50 us")},
+        cores=2,
+    )
+    ended = []
+    for looks in (1, 6000):
+        host = build_host(spec, Streams(1, 0))
+        for look in range(1, looks + 1):
+            host.clock.advance(42 * MS * look // looks)
+            for queue in host.queues:
+                queue.settle(host.clock.now)
+        rings = [(queue.ring.pushed, queue.ring.dropped, queue.interrupts) for queue in host.queues]
+        ended.append((rings, [queue.wakes for queue in host.transmits], [world.used for world in host.worlds()]))
+    assert ended[0] == ended[1]
+    assert sum(dropped for _, dropped, _ in ended[0][0]) > 500
+
+
+def test_a_queue_that_is_polled_is_not_interrupted(monkeypatch):
+    """Bursts of several frames, spaced and moderated: no interrupt while masked, none before its time, none in the past."""
+    taken: dict[RxQueue, list[int]] = {}
+    original = RxQueue._interrupt
+
+    def noted(queue: RxQueue, now: int) -> None:
+        assert not queue._masked
+        before = queue.interrupts
+        original(queue, now)
+        if queue.interrupts > before:
+            taken.setdefault(queue, []).append(now)
+
+    monkeypatch.setattr(RxQueue, "_interrupt", noted)
+    host = run(
+        point(traffic={"s": stream("receive", streams=3)}, nics={"vmnic0": nic(interrupt_interval="50 us")}), 50 * MS
+    )
+    (instants,) = taken.values()
+    assert len(instants) == host.queues[0].interrupts > 500
+    assert min(after - before for before, after in pairwise(instants)) >= 50 * US

@@ -1,0 +1,245 @@
+"""Which queue, which uplink, which context: NetQueue, RSS, DRSS, VXLAN, teaming, several vNICs."""
+
+from __future__ import annotations
+
+import pytest
+
+from hostsim.engine.streams import Streams
+from hostsim.model.connect import FIRST_TUNNEL_PORT, TUNNEL_PORTS
+from hostsim.model.host import Host, VirtualNic, build_host
+from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
+from hostsim.spec.network import VSwitchSpec
+from hostsim.spec.nic import NicOptions
+from hostsim.units import MS
+
+from .small_point import ROUND, group, multicast, nic, point, run, stream, vnic
+
+MANY = {"vmnic0": nic(rx_queues=8, rss=True)}
+VXLAN = {"vSwitch0": VSwitchSpec(uplinks="vmnic0", vxlan=True)}
+
+
+def build(spec) -> Host:
+    return build_host(spec, Streams(1, 0))
+
+
+def vnics(host: Host) -> list[VirtualNic]:
+    return [made for vm in host.vms for made in vm.vnics]
+
+
+def queues_of(made: VirtualNic) -> list[str]:
+    """Queues that what is sent to a vNIC comes by, in the order of its connections."""
+    return [sender.queue.name for sender, _ in made.filter.senders]
+
+
+def inner(address: str, place: int) -> int:
+    """The hash of a connection to a VM, as a NIC computes it of the frame that the guest gets."""
+    return toeplitz_hash(DEFAULT_KEY, rss_input("10.1.0.1", address, 33000 + place, 5001))
+
+
+def test_each_vnic_has_a_queue_of_its_own():
+    """Three vNICs of three VMs on queues 1 to 3; the default queue serves nobody."""
+    host = build(point(group(count=3), traffic={"s": stream("receive", streams=2)}, nics=MANY))
+    assert [queues_of(made) for made in vnics(host)] == [[f"vmnic0-rx{n}"] * 2 for n in (1, 2, 3)]
+    assert [poll.queue.name for poll in host.polls] == [f"vmnic0-rx{n}" for n in range(4)]
+
+
+def test_more_vnics_than_queues_share():
+    """Two queues beside the default one."""
+    few = {"vmnic0": nic(rx_queues=3)}
+    host = build(point(group(count=4), traffic={"s": stream("receive")}, nics=few))
+    assert [queues_of(made) for made in vnics(host)] == [[f"vmnic0-rx{n}"] for n in (1, 2, 1, 2)]
+
+
+@pytest.mark.parametrize("changes", [{"nics": {"vmnic0": nic(rx_queues=1)}}, {"nics": MANY, "netqueue": False}])
+def test_without_netqueue_all_come_by_the_default_queue(changes):
+    """One context for the host."""
+    given = dict(changes)
+    spec = point(group(count=3), traffic={"s": stream("receive")}, nics=given.pop("nics"))
+    spec = spec.model_copy(update={"settings": spec.settings.model_copy(update=given)})
+    host = build(spec)
+    assert [queues_of(made) for made in vnics(host)] == [["vmnic0-rx0"]] * 3
+    assert len(host.polls) == 1
+
+
+def test_rss_spreads_the_connections_of_a_vnic_by_their_hash():
+    """Four rings, four receive queues of the vNIC, each with a vCPU: the low bits of the Toeplitz hash choose all three."""
+    vm = group(vcpus=4, vnics=(vnic(rss=True),))
+    spec = point(
+        vm, traffic={"s": stream("receive", streams=24)}, nics=MANY, options={"vmnic0": NicOptions(rss_rings=4)}
+    )
+    host = build(spec)
+    (made,) = vnics(host)
+    expected = [inner("10.0.0.1", place) % 128 % 4 for place in range(24)]
+    assert queues_of(made) == [f"vmnic0-rx{1 + ring}" for ring in expected]
+    assert [made.filter.vnics.index(sender.vnic) for sender, _ in made.filter.senders] == expected
+    assert [host.vcpus.index(sender.vcpu) for sender, _ in made.filter.senders] == expected
+    assert len(set(expected)) > 1
+
+
+def test_the_answers_of_an_rss_vnic_leave_by_the_queue_of_the_same_vcpu():
+    """Whoever reads acknowledges on its own transmit queue; what comes in is counted on the ring it came by."""
+    vm = group(vcpus=4, vnics=(vnic(rss=True),))
+    spec = point(
+        vm, traffic={"s": stream("receive", streams=24)}, nics=MANY, options={"vmnic0": NicOptions(rss_rings=4)}
+    )
+    host = run(spec, 10 * MS)
+    (made,) = vnics(host)
+    used = {sender.vnic for sender, _ in made.filter.senders}
+    for port, transmit in zip(made.ports, made.transmits, strict=True):
+        assert (port.vnic.ring.taken > 0) == (transmit.ring.taken > 0) == (port.vnic in used)
+
+
+@pytest.mark.parametrize(("vcpus", "rings", "expected"), [(1, 4, 1), (2, 4, 2), (4, 1, 1), (8, 4, 4)])
+def test_a_vnic_has_as_many_queues_as_vcpus_and_rings_allow(vcpus: int, rings: int, expected: int):
+    """RSS with one of either is none."""
+    vm = group(vcpus=vcpus, vnics=(vnic(rss=True),))
+    host = build(
+        point(vm, traffic={"s": stream("receive")}, nics=MANY, options={"vmnic0": NicOptions(rss_rings=rings)}, cores=8)
+    )
+    assert len(vnics(host)[0].ports) == len(vnics(host)[0].transmits) == expected
+
+
+def test_when_rings_run_out_a_vnic_shares_a_queue_without_rss():
+    """Eight queues: the default one, four rings for the first vNIC, and three left are too few for four more."""
+    vm = group(count=2, vcpus=4, vnics=(vnic(rss=True),))
+    spec = point(
+        vm, traffic={"s": stream("receive", streams=8)}, nics=MANY, options={"vmnic0": NicOptions(rss_rings=4)}
+    )
+    first, second = vnics(build(spec))
+    assert set(queues_of(first)) <= {f"vmnic0-rx{n}" for n in (1, 2, 3, 4)}
+    assert queues_of(second) == ["vmnic0-rx5"] * 8
+    assert {sender.vnic for sender, _ in second.filter.senders} == {second.filter.vnics[0]}
+
+
+def test_vxlan_comes_by_the_default_queue():
+    """The NIC sees the address of the tunnel's end: no filter fits, whatever its queues."""
+    host = build(point(group(count=3), traffic={"s": stream("receive", streams=2)}, nics=MANY, switches=VXLAN))
+    assert {queue for made in vnics(host) for queue in queues_of(made)} == {"vmnic0-rx0"}
+
+
+def test_drss_spreads_the_default_queue_by_the_hash_of_the_tunnel():
+    """The outer source port is drawn from the inner hash (RFC 7348), and the NIC hashes that."""
+    spec = point(
+        group(count=3),
+        traffic={"s": stream("receive", streams=8)},
+        nics=MANY,
+        switches=VXLAN,
+        options={"vmnic0": NicOptions(drss=4)},
+    )
+    host = build(spec)
+    for number, made in enumerate(vnics(host)):
+        ports = [FIRST_TUNNEL_PORT + inner(f"10.0.0.{number + 1}", place) % TUNNEL_PORTS for place in range(8)]
+        outer = [toeplitz_hash(DEFAULT_KEY, rss_input("10.2.0.1", "10.2.0.2", port, 8472)) for port in ports]
+        assert queues_of(made) == [f"vmnic0-rx{value % 4}" for value in outer]
+    assert len({queue for made in vnics(host) for queue in queues_of(made)}) == 4
+
+
+def test_teaming_deals_ports_over_uplinks():
+    """By originating port id: vNIC after vNIC in order of power-on, each switch by itself."""
+    nics = {f"vmnic{n}": nic() for n in range(3)}
+    switches = {"vSwitch0": VSwitchSpec(uplinks=("vmnic0", "vmnic1")), "vSwitch1": VSwitchSpec(uplinks="vmnic2")}
+    vm = group(count=2, networks=("vSwitch0", "vSwitch1", "vSwitch0", "vSwitch0"))
+    spec = point(vm, traffic={"s": stream("receive", vnic=3)}, nics=nics, switches=switches)
+    host = run(spec, 5 * MS)
+    assert [made.nic.name for made in vnics(host)] == [
+        *("vmnic0", "vmnic2", "vmnic1", "vmnic0"),
+        *("vmnic1", "vmnic2", "vmnic0", "vmnic1"),
+    ]
+    frames = [[port.vnic.frames for port in made.ports] for made in vnics(host)]
+    assert [count > [0] for count in frames] == [False, False, False, True] * 2
+    assert [host.nics[name].tx_packets > 0 for name in nics] == [True, True, False]
+
+
+def test_a_multicast_stream_enters_by_the_first_uplink():
+    """Whichever uplinks teaming gave its receivers."""
+    nics = {f"vmnic{n}": nic() for n in range(2)}
+    switches = {"vSwitch0": VSwitchSpec(uplinks=("vmnic0", "vmnic1"))}
+    host = run(point(group(count=4), traffic={"m": multicast(1, 2, 3)}, nics=nics, switches=switches), 5 * MS)
+    assert {queue.name: queue.ring.taken for queue in host.queues if queue.ring.taken} == {"vmnic0-rx0": 3}
+    assert [port.vnic.frames for port in host.ports] == [3, 3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        (("vm", "vm"), [["eth0", "eth1"]]),
+        (("vnic", "vm"), [["eth1"], ["eth0"]]),
+        (("vnic", "vnic"), [["eth0"], ["eth1"]]),
+        (("queue", "vm"), [["eth1"], ["eth0-tx0"], ["eth0-tx1"]]),
+    ],
+)
+def test_transmit_contexts_of_the_vm_of_a_vnic_or_of_a_queue(kinds: tuple[str, str], expected: list[list[str]]):
+    """Each transmit queue has one context; those that ask for nothing share the VM's."""
+    rss = kinds[0] == "queue"
+    settings = (vnic(tx_context=kinds[0], rss=rss), vnic(tx_context=kinds[1]))
+    spec = point(
+        group(vcpus=2, networks=("vSwitch0", "vSwitch0"), vnics=settings),
+        traffic={"a": stream("send", streams=8), "b": stream("send", vnic=1)},
+        nics=MANY,
+        options={"vmnic0": NicOptions(rss_rings=2)},
+    )
+    host = run(spec, 10 * MS)
+    contexts = [world for world in host.vms[0].worlds if world.kind == "networld"]
+    assert [[queue.name.removeprefix("vm[0].") for queue in context.queues] for context in contexts] == expected
+    assert all((context.used > 0) == any(queue.ring.taken for queue in context.queues) for context in contexts)
+    assert sum(context.used > 0 for context in contexts) >= len(expected) - 1
+
+
+LOADED = ROUND | {"driver_rx": 25000}
+"""One receive context takes 38,000 frames a second."""
+
+
+def balanced(window: str = "32 KiB", delay: str = "100 us", **changes) -> Host:
+    """Four VMs, all on the default queue at first; the balancer looks every 10 ms."""
+    values = {"cost": LOADED, "cores": 8, "netqueue_dynamic": True} | changes
+    traffic = {"s": stream("receive", window=window, delay=delay)}
+    return build(point(group(count=4), traffic=traffic, nics=MANY, **values))
+
+
+def in_use(host: Host) -> int:
+    """Queues that serve some vNIC."""
+    return len({queue for made in vnics(host) for queue in queues_of(made)})
+
+
+def test_an_overloaded_queue_is_unpacked_one_vnic_a_look():
+    """A context that is always busy gives one vNIC away at each look, until each vNIC has a queue."""
+    host = balanced()
+    seen = []
+    for look in range(7):
+        host.clock.advance(look * 10 * MS + 5 * MS)
+        seen.append((host.netqueues["vmnic0"].moves, in_use(host)))
+    assert seen[:4] == [(0, 1), (1, 2), (2, 3), (3, 4)]
+    assert seen[-1] == (3, 4)
+
+
+def test_moves_lose_nothing_and_serve_more():
+    """All laws hold in all slices, every VM goes on, and the host delivers more than with one queue."""
+    spec = balanced().spec
+    packed = run(spec.model_copy(update={"settings": spec.settings.model_copy(update={"netqueue": False})}), 100 * MS)
+    spread = run(spec, 100 * MS)
+    assert spread.flows[0].octets > 2 * packed.flows[0].octets
+    assert spread.flows[0].lost_nic == 0
+    assert min(port.vnic.frames for port in spread.ports) > 0.5 * max(port.vnic.frames for port in spread.ports)
+
+
+def test_quiet_queues_are_packed_again():
+    """What an eager balancer spread over four queues, a thrifty one packs on one; all go on receiving."""
+    eager = {"pack_below": "1 %", "unpack_above": "2 %"}
+    host = balanced("2048 B", "1 ms", netqueue=eager)
+    host.clock.advance(85 * MS)
+    assert in_use(host) == 4
+    host.netqueues["vmnic0"]._spec = balanced().spec.netqueue
+    host.clock.advance(205 * MS)
+    assert in_use(host) == 1
+    before = [port.vnic.frames for port in host.ports]
+    host.clock.advance(225 * MS)
+    assert all(now > then + 10 for now, then in zip([p.vnic.frames for p in host.ports], before, strict=True))
+
+
+def test_the_balancer_moves_nothing_where_it_is_off():
+    """Each vNIC on a queue of its own from the beginning to the end."""
+    host = balanced(netqueue_dynamic=False)
+    before = [queues_of(made) for made in vnics(host)]
+    host.clock.advance(50 * MS)
+    assert host.netqueues["vmnic0"].moves == 0
+    assert [queues_of(made) for made in vnics(host)] == before == [[f"vmnic0-rx{n}"] for n in (1, 2, 3, 4)]
