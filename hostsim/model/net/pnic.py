@@ -135,6 +135,7 @@ class Pnic:
         queues: its receive queues.
         tx_packets, tx_data, tx_frames, tx_octets: handed to it for the wire; of these, with data; frames it cut them to; their bytes of data.
         tx_dropped: packets that found its transmit queue full.
+        rx_wire_ps, tx_wire_ps: time that its wire (or its slot, where that is slower) took for what came and for what was sent.
         sent_until: instant from which its wire has nothing to send.
     """
 
@@ -145,12 +146,14 @@ class Pnic:
         "name",
         "node",
         "queues",
+        "rx_wire_ps",
         "sent_until",
         "tx_data",
         "tx_dropped",
         "tx_frames",
         "tx_octets",
         "tx_packets",
+        "tx_wire_ps",
         "wire",
     )
 
@@ -168,12 +171,14 @@ class Pnic:
         self.queues: list[RxQueue] = []
         self._tx_limit, self._join = tx_limit, joins
         self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
+        self.rx_wire_ps = self.tx_wire_ps = 0
 
     def settle(self, now: int) -> None:
         """Put what came off the wire by ``now`` on its way into the queues."""
         for train in self.wire.collect(now):
             flow = train.flow
             flow.totals.sent += train.count  # type: ignore[attr-defined]  # frames belong to flows
+            self.rx_wire_ps += train.count * flow.frame_ps  # type: ignore[attr-defined]
             if self._join and flow.joins and train.count > 1:  # type: ignore[attr-defined]
                 self._push_joined(train)
             else:
@@ -219,5 +224,6 @@ class Pnic:
         if train.flow.size:
             self.tx_data += packets
         self.tx_frames += count * train.frames
+        self.tx_wire_ps += count * packet_ps
         self.tx_octets += count * train.frames * train.flow.size
         return start + packet_ps, step
