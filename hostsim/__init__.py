@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from hostsim.expect import Verdict, VerdictState
     from hostsim.metrics import CATALOGUE
     from hostsim.record import RunRecord
+    from hostsim.results.bottleneck import bottleneck
+    from hostsim.results.context import contexts
     from hostsim.results.table import entities, series_frame
 
 __all__ = [
@@ -33,8 +35,10 @@ __all__ = [
     "StoreError",
     "Verdict",
     "VerdictState",
+    "bottleneck",
     "check",
     "compare",
+    "contexts",
     "entities",
     "load",
     "open_results",
@@ -49,6 +53,8 @@ _HOME = {
     "hostsim.expect": ("Verdict", "VerdictState"),
     "hostsim.metrics": ("CATALOGUE",),
     "hostsim.record": ("RunRecord",),
+    "hostsim.results.bottleneck": ("bottleneck",),
+    "hostsim.results.context": ("contexts",),
     "hostsim.results.table": ("entities", "series_frame"),
 }
 

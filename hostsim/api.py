@@ -322,6 +322,7 @@ def _results(
     answers: Mapping[str, SearchAnswer],
 ) -> Results:
     from hostsim.campaign.store import code_digest
+    from hostsim.results.context import fullest_contexts
     from hostsim.results.table import to_table
 
     changes = [f"{row.name}={row.value}" for row in scenario.settings if row.origin == "--set"]
@@ -354,6 +355,7 @@ def _results(
         provenance=table.attrs["provenance"],
         quick=runs.quick,
         cost=_cost(records.values()),
+        contexts=fullest_contexts(records[key] for keys in rows.values() for key in keys),
         records=tuple(records.values()),
     )
 

@@ -1,7 +1,7 @@
 """The catalogue of measures: name, unit, what exactly each includes, and how it is read from a record.
 
 Counters that the model keeps (names are ``kind.counter``; one column an entity; durations in picoseconds; what is
-no level is cumulative):
+neither a level nor fixed is cumulative):
 
 =================================  =====================================================================================
 ``pcpu.busy_ps``                   time a PCPU was not idle: worlds, switches, refills and halt exits
@@ -9,6 +9,7 @@ no level is cumulative):
 ``pcpu.dispatches``                hand-overs of the PCPU to a world
 ``pcpu.switches``                  of these, with another world than the last one on this PCPU
 ``pcpu.preemptions``               running worlds cut short
+``pcpu.node``                      fixed: NUMA node of the PCPU
 ``KIND.used_ps``                   time charged to worlds; KIND is ``vcpu``, ``netpoll``, ``splitrx``, ``networld``
 ``KIND.ready_ps``                  time worlds waited for a PCPU
 ``KIND.costop_ps``                 time vCPUs were held back for their siblings
@@ -26,6 +27,8 @@ no level is cumulative):
 ``queue.interrupts``               physical interrupts of the queue
 ``queue.inside``                   a level: frames that wait in the ring
 ``queue.inside_copies``            a level: copies that these frames will be replicated to
+``queue.capacity``                 fixed: descriptors of the ring
+``queue.context``                  fixed: which of the NetPolls serves it, in their order, from 0
 ``port.copies``                    packets meant for a receive queue of a vNIC, after replication and large receive offload
 ``port.frames``                    frames of the wire in these packets
 ``port.split_dropped``             of these, dropped at the full queue of the port's own receive context
@@ -35,18 +38,26 @@ no level is cumulative):
 ``port.received``                  taken off the vNIC's ring by the guest's stack
 ``port.split_inside``              a level: packets in, or on their way into, the queue of the port's own context
 ``port.ring_inside``               a level: packets in, or on their way into, the vNIC's ring
+``port.split_capacity``            fixed: packets that fit in the queue of the port's own context (0 without one)
+``port.ring_capacity``             fixed: descriptors of the vNIC's ring
+``port.context``                   fixed: which of the split-receive contexts serves it, in their order (-1: none)
+``port.vcpu``                      fixed: which of the vCPUs takes its packets, in their order
 ``tx.posted``                      packets that a guest posted on a transmit queue of a vNIC
 ``tx.dropped``                     of these, dropped because it and the guest's queue before it were full
 ``tx.taken``                       of these, taken by the transmit context
 ``tx.inside``                      a level: packets that wait there
 ``tx.forced`` ... ``tx.timed``     wake-ups of the transmit context for the queue: by a call of the guest (``forced``), by another
                                    context (``opportunistic``), because the guest halted (``halted``), by the timer (``timed``)
+``tx.capacity``                    fixed: packets that fit there and in the guest's queue before it
+``tx.context``                     fixed: which of the NetWorlds serves it, in their order
 ``nic.rx_frames``                  packets that came off the wire, as the host sees them
 ``nic.tx_packets``                 packets sent through a physical NIC; one that it cuts into frames counts once
 ``nic.tx_data``                    of these, packets with data
 ``nic.tx_frames``                  frames that they became
 ``nic.tx_octets``                  bytes of data in them
 ``nic.tx_dropped``                 packets that found its transmit queue full
+``nic.rx_wire_ps``                 time that the wire (or the slot, where that is slower) took for the frames that came
+``nic.tx_wire_ps``                 likewise for the frames that were sent
 ``work.come``                      bursts of work that came at a guest
 ``work.dropped``                   of these, dropped because too many waited
 ``work.started``                   of these, started

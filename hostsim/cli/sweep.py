@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ import typer
 from hostsim.cli.option import Cluster, DryRun, Jobs, Options, Quick, Replications, ResultsFolder, Seed, pairs
 from hostsim.cli.status import Status
 from hostsim.cli.text import columns, duration
+from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
     from hostsim.report.folder import Results
@@ -174,17 +176,48 @@ def report(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="The page; report.html in the first folder by default."),
     ] = None,
+    contexts: Annotated[
+        bool,
+        typer.Option(
+            "--contexts",
+            help="Print instead who serves which queue and what is full, at the last point of each series or at --at.",
+        ),
+    ] = False,
+    at: Annotated[
+        list[str] | None,
+        typer.Option("--at", metavar="AXIS=VALUE", help="With --contexts: the points to print. May be given often."),
+    ] = None,
     results: ResultsFolder = _DEFAULT,
 ) -> None:
     """Write a self-contained HTML page; runs nothing."""
     from hostsim.report.folder import read
     from hostsim.report.page import write_report
 
+    if at and not contexts:
+        raise InputError(Fault("goes with --contexts", "--at", " ".join(at)))
+    if contexts and output is not None:
+        raise InputError(Fault("goes with the page, not with --contexts", "--output", str(output)))
+
     folders = [folder for subject in subjects for folder in _folders(subject, results)]
     found = [read(folder) for folder in folders]
+    if contexts:
+        _print_contexts(found, pairs(at or (), "--at"))
+        return
     title = found[0].scenario if len(found) == 1 else "hostsim report"
     whole = Path(subjects[0]) if folders[0].parent == Path(subjects[0]) else folders[0]
     typer.echo(write_report(output or whole / "report.html", found, title=title))
+
+
+def _print_contexts(found: Sequence[Results], at: Mapping[str, str]) -> None:
+    from hostsim.report.loaded import CONTEXT_HEADINGS, context_rows, loaded, points_at
+
+    blocks = []
+    for entry in found:
+        for point in points_at(entry, at) if at else loaded(entry):
+            rows = context_rows(entry.contexts[entry.contexts["point"] == point.id])
+            title = f"{entry.scenario} at {point.words}; bottleneck: {point.bottleneck}"
+            blocks.append(f"{title}\n{columns(CONTEXT_HEADINGS, rows)}")
+    typer.echo("\n\n".join(blocks))
 
 
 def _folders(subject: str, results: Path) -> list[Path]:

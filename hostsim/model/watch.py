@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hostsim.model.cpu.world import costop_times, ready_times
+from hostsim.model.net.networld import NetWorld
 
 if TYPE_CHECKING:
     from hostsim.model.host import Host
@@ -29,6 +30,9 @@ def watch(host: Host) -> None:
     )
     transmits, nics = host.transmits, list(host.nics.values())
     workers = [(vcpu, vcpu.work) for vcpu in vcpus if vcpu.work is not None]
+    of_kind = {kind: [world for world in host.worlds() if world.kind == kind] for kind in WORLD_KINDS}
+    number = {world: place for worlds in of_kind.values() for place, world in enumerate(worlds)}
+    sends = {queue: world for world in of_kind["networld"] if isinstance(world, NetWorld) for queue in world.queues}
 
     def bring_up_to_date(now: int) -> None:
         for pcpu in pcpus:
@@ -47,7 +51,7 @@ def watch(host: Host) -> None:
 
     add(
         "pcpu",
-        "busy_ps used_ps dispatches switches preemptions",
+        "busy_ps used_ps dispatches switches preemptions node",
         (f"pcpu{pcpu.index}" for pcpu in pcpus),
         lambda now: (
             [p.busy(now) for p in pcpus],
@@ -55,6 +59,7 @@ def watch(host: Host) -> None:
             [p.dispatches for p in pcpus],
             [p.switches for p in pcpus],
             [p.preemptions for p in pcpus],
+            [p.node.index for p in pcpus],
         ),
     )
     add(
@@ -64,8 +69,7 @@ def watch(host: Host) -> None:
         lambda now: ([n.waiting.integral(now) for n in nodes],),
     )
     add("numa_io", "in_force_ps", ("host",), lambda now: ([host.numa_io.state.integral(now)],))
-    for kind in WORLD_KINDS:
-        worlds = [world for world in host.worlds() if world.kind == kind]
+    for kind, worlds in of_kind.items():
         add(
             kind,
             "used_ps ready_ps costop_ps dispatches node",
@@ -92,7 +96,7 @@ def watch(host: Host) -> None:
     )
     add(
         "queue",
-        "arrived dropped taken interrupts inside inside_copies",
+        "arrived dropped taken interrupts inside inside_copies capacity context",
         (queue.name for queue in queues),
         lambda _: (
             [q.ring.pushed for q in queues],
@@ -101,11 +105,14 @@ def watch(host: Host) -> None:
             [q.interrupts for q in queues],
             [q.ring.count_inside() for q in queues],
             [q.copies_inside() for q in queues],
+            [q.ring.capacity for q in queues],
+            [number[q.poll] for q in queues],
         ),
     )
     add(
         "port",
-        "copies frames split_dropped split_taken ring_dropped ring_lost received split_inside ring_inside",
+        "copies frames split_dropped split_taken ring_dropped ring_lost received split_inside ring_inside"
+        " split_capacity ring_capacity context vcpu",
         (port.vnic.name for port in ports),
         lambda _: (
             [(p.split or p.vnic).ring.pushed for p in ports],
@@ -117,11 +124,15 @@ def watch(host: Host) -> None:
             [p.vnic.ring.taken for p in ports],
             [p.split.ring.count_inside() if p.split else 0 for p in ports],
             [p.vnic.ring.count_inside() for p in ports],
+            [p.split.ring.capacity if p.split else 0 for p in ports],
+            [p.vnic.ring.capacity for p in ports],
+            [number[p.split] if p.split else -1 for p in ports],
+            [number[p.vnic.vcpu] for p in ports],  # type: ignore[index]  # a vNIC interrupts a vCPU
         ),
     )
     add(
         "tx",
-        "posted dropped taken inside forced opportunistic halted timed",
+        "posted dropped taken inside forced opportunistic halted timed capacity context",
         (queue.name for queue in transmits),
         lambda now: (
             [q.ring.pushed - q.coming(now) for q in transmits],
@@ -129,11 +140,13 @@ def watch(host: Host) -> None:
             [q.ring.taken for q in transmits],
             [q.ring.count_inside() - q.coming(now) for q in transmits],
             *([q.wakes[cause] for q in transmits] for cause in range(4)),
+            [q.ring.capacity for q in transmits],
+            [number[sends[q]] for q in transmits],
         ),
     )
     add(
         "nic",
-        "rx_frames tx_packets tx_data tx_frames tx_octets tx_dropped",
+        "rx_frames tx_packets tx_data tx_frames tx_octets tx_dropped rx_wire_ps tx_wire_ps",
         (nic.name for nic in nics),
         lambda _: (
             [sum(queue.ring.pushed for queue in nic.queues) for nic in nics],
@@ -142,6 +155,8 @@ def watch(host: Host) -> None:
             [nic.tx_frames for nic in nics],
             [nic.tx_octets for nic in nics],
             [nic.tx_dropped for nic in nics],
+            [nic.rx_wire_ps for nic in nics],
+            [nic.tx_wire_ps for nic in nics],
         ),
     )
     add(

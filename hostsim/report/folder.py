@@ -3,6 +3,7 @@
 A folder is written whole by a sweep and read by everything that draws or reports without running anything::
 
     table.parquet  table.csv     one row a point and replication
+    contexts.parquet             the fullest contexts of each point
     results.json                 question, figures, verdicts, settings, assumptions, provenance, cost
     figures/NAME.svg  .png
 """
@@ -77,6 +78,12 @@ class Cost:
     """Wall-clock seconds of all runs added up, whenever they were made and however many ran side by side."""
 
 
+def _no_contexts() -> pd.DataFrame:
+    from hostsim.results.context import fullest_contexts
+
+    return fullest_contexts(())
+
+
 @dataclass(frozen=True)
 class Results:
     """Everything that came out of one scenario."""
@@ -93,6 +100,9 @@ class Results:
     provenance: Mapping[str, str] = field(default_factory=dict)
     quick: bool = False
     cost: Cost = field(default_factory=Cost)
+    contexts: pd.DataFrame = field(default_factory=_no_contexts)
+    """The fullest contexts of each point of the sweep (``point``), in its first replication: columns of
+    `hostsim.results.context.contexts`, which has all of them of a record."""
     records: tuple[RunRecord, ...] = ()
     """The runs themselves, those of searches included; empty when read from a folder."""
 
@@ -132,13 +142,15 @@ def write(results: Results, folder: Path) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_table(results.table, folder / "table.parquet")
+        write_table(results.contexts, folder / "contexts.parquet")
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written: {error.strerror or error}") from error
     files = [folder / "table.parquet", write_whole(folder / "table.csv", as_csv(results.table).encode())]
+    files.append(folder / "contexts.parquet")
     kept = {
         entry.name: _plain(getattr(results, entry.name))
         for entry in dataclasses.fields(Results)
-        if entry.name not in ("table", "records")
+        if entry.name not in ("table", "contexts", "records")
     }
     text = json.dumps({"format": _FORMAT} | kept, indent=1, allow_nan=False)
     files.append(write_whole(folder / "results.json", text.encode()))
@@ -177,6 +189,7 @@ def read(folder: Path) -> Results:
             raise StoreError(f"{folder}: written by another version of hostsim; run the scenario again")
         return Results(
             table=read_table(folder / "table.parquet"),
+            contexts=read_table(folder / "contexts.parquet"),
             figures=tuple(FigureSpec(**_tuples(figure)) for figure in kept.pop("figures")),
             verdicts=tuple(_verdict(verdict) for verdict in kept.pop("verdicts")),
             settings=tuple(Setting(**setting) for setting in kept.pop("settings")),

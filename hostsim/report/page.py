@@ -15,6 +15,7 @@ from hostsim.plots.atomic import write_whole
 from hostsim.plots.style import GRID, INK, PAPER, as_svg
 from hostsim.report.folder import Results
 from hostsim.report.gauge import gauge
+from hostsim.report.loaded import CONTEXT_HEADINGS, context_rows, loaded
 from hostsim.report.scoreboard import band_text, interval_text, is_accepted, label, number, value_text
 
 __all__ = ["inline", "write_report"]
@@ -82,6 +83,10 @@ def _view(results: Results, prefix: str) -> dict[str, Any]:
             for place, figure in enumerate(results.figures)
         ],
         "flags": {str(flag): int(count) for flag, count in flags.value_counts(sort=False).items()},
+        "contexts": [
+            (point, context_rows(results.contexts[results.contexts["point"] == point.id])) for point in loaded(results)
+        ],
+        "context_headings": CONTEXT_HEADINGS,
         "failed": results.failed.to_dict("records"),
         "runs": len(results.table),
     }

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from hostsim.errors import Fault, InputError, StoreError
 from hostsim.metrics import CATALOGUE
 from hostsim.record import RunRecord
+from hostsim.results.bottleneck import bottleneck
 from hostsim.units import SECOND
 
 __all__ = ["WALL_CLOCK", "entities", "read_table", "series_frame", "to_table", "write_table"]
@@ -28,15 +29,15 @@ WALL_CLOCK = ("wall_s",)
 
 _KEYS = ("point", "replication", "seed")
 _FACTS = {"cut_s": "s", "length_s": "s", "events": "", "run_dispatches": "", "wall_s": "s"}
-_COLUMNS = (*_KEYS, *CATALOGUE, *_FACTS, "flags", "error")
+_COLUMNS = (*_KEYS, *CATALOGUE, *_FACTS, "bottleneck", "flags", "error")
 
 
 def to_table(records: Iterable[RunRecord], *, provenance: Mapping[str, str] | None = None) -> pd.DataFrame:
     """One row for each run, in the order given.
 
     Columns: ``point``, ``replication``, ``seed``; the axes; every metric of the catalogue; ``cut_s`` and ``length_s``, start
-    and end of the measured window; ``events`` and ``run_dispatches`` of the whole run; ``wall_s``; ``flags``, joined by
-    semicolons; ``error``, empty unless the run failed. A failed run has NaN in all its metrics. An axis with values of
+    and end of the measured window; ``events`` and ``run_dispatches`` of the whole run; ``wall_s``; ``bottleneck``, what was full
+    (`hostsim.results.bottleneck`); ``flags``, joined by semicolons; ``error``, empty unless the run failed. A failed run has NaN in all its metrics. An axis with values of
     several kinds becomes text.
 
     ``attrs["units"]`` maps a column to its unit, ``attrs["provenance"]`` says what the table was made with.
@@ -76,6 +77,7 @@ def _row(record: RunRecord) -> dict[str, Any]:
         "events": record.facts.get("events", math.nan),
         "run_dispatches": record.facts.get("dispatches", math.nan),
         "wall_s": record.facts.get("wall_s", math.nan),
+        "bottleneck": str(bottleneck(record)) if finished else "",
         "flags": "; ".join(record.flags),
         "error": record.error or "",
     }

@@ -98,7 +98,10 @@ def test_run_writes_table_figures_and_says_which_files(cli, tiny):
     done = cli("run", tiny, "--jobs", "1", "--quick")
     assert done.exit_code == 0, done.output
     files = [Path(line) for line in done.stdout.splitlines()]
-    assert [file.name for file in files] == ["table.parquet", "table.csv", "results.json", "cpu.svg", "cpu.png"]
+    assert [file.name for file in files] == [
+        *("table.parquet", "table.csv", "contexts.parquet", "results.json"),
+        *("cpu.svg", "cpu.png"),
+    ]
     assert all(file.parts[:2] == ("results", "tiny") for file in files)
     table = pd.read_parquet(files[0])
     assert list(zip(table["receivers"], table["rate"], strict=True)) == [
@@ -300,3 +303,27 @@ def test_plot_warm_up_draws_the_run_that_lost_the_most_to_it(cli, tiny, tmp_path
     gone = cli("plot", "tiny", "--warm-up")
     assert gone.exit_code == 2
     assert "run it again" in gone.stderr
+
+
+def test_report_contexts_prints_who_serves_which_queue(cli, tiny):
+    """At the last point of each series, or where it is asked for; what cannot be printed is bad input."""
+    assert cli("run", tiny, "--quick").exit_code == 0
+    done = cli("report", "tiny", "--contexts")
+    titles = [line for line in done.stdout.splitlines() if line.startswith("tiny at ")]
+    assert [title.partition(";")[0] for title in titles] == [
+        "tiny at receivers=2, rate=2 kpps",
+        "tiny at receivers=2, rate=5 kpps",
+    ]
+    assert any(line.split()[:3] == ["netpoll", "vmnic0-pollWorld-0", "vmnic0-rx0"] for line in done.stdout.splitlines())
+    assert not (tiny.parent / "results" / "tiny" / "report.html").exists()
+    one = cli("report", "tiny", "--contexts", "--at", "receivers=1", "--at", "rate=5 kpps")
+    assert one.stdout.count("tiny at ") == 1
+    assert "receiver[0].vcpu0" in one.stdout
+    for options, told in (
+        (("--contexts", "--at", "rte=1"), "did you mean 'rate'"),
+        (("--at", "rate=5 kpps"), "goes with --contexts"),
+        (("--contexts", "-o", "page.html"), "not with --contexts"),
+    ):
+        bad = cli("report", "tiny", *options)
+        assert bad.exit_code == 2
+        assert told in bad.stderr

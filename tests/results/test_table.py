@@ -35,7 +35,7 @@ def test_a_row_a_run_with_metrics_over_the_measured_window(records: list[RunReco
 def test_columns_stand_in_the_order_of_the_catalogue(records: list[RunRecord]) -> None:
     """Keys, axes, metrics, facts, texts: no run decides where a column stands."""
     columns = ["point", "replication", "seed", "receivers", "split", *CATALOGUE]
-    columns += ["cut_s", "length_s", "events", "run_dispatches", "wall_s", "flags", "error"]
+    columns += ["cut_s", "length_s", "events", "run_dispatches", "wall_s", "bottleneck", "flags", "error"]
     assert list(to_table(records).columns) == columns
     assert set(WALL_CLOCK) <= set(columns)
 

@@ -145,6 +145,7 @@ class Pnic:
         tx_packets, tx_data, tx_frames, tx_octets: packets handed to it that are through the wire; of these, with data; frames it cut
             them to; their bytes of data.
         tx_dropped: packets that found its transmit queue full.
+        rx_wire_ps, tx_wire_ps: time that its wire (or its slot, where that is slower) took for what came and for what was sent.
         sent_until: instant from which its wire has nothing to send.
     """
 
@@ -156,12 +157,14 @@ class Pnic:
         "name",
         "node",
         "queues",
+        "rx_wire_ps",
         "sent_until",
         "tx_data",
         "tx_dropped",
         "tx_frames",
         "tx_octets",
         "tx_packets",
+        "tx_wire_ps",
         "wire",
     )
 
@@ -178,14 +181,16 @@ class Pnic:
         self.name, self.node, self.wire = name, node, wire
         self.queues: list[RxQueue] = []
         self._tx_limit, self._join = tx_limit, joins
-        self._leaving: deque[tuple[int, int, Train, bool]] = deque()
+        self._leaving: deque[tuple[int, int, int, Train, bool]] = deque()
         self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
+        self.rx_wire_ps = self.tx_wire_ps = 0
 
     def settle(self, now: int) -> None:
         """Put what came off the wire by ``now`` on its way into the queues."""
         for train in self.wire.collect(now):
             flow = train.flow
             flow.totals.sent += train.count  # type: ignore[attr-defined]  # frames belong to flows
+            self.rx_wire_ps += train.count * flow.frame_ps  # type: ignore[attr-defined]
             if self._join and flow.joins and train.count > 1:  # type: ignore[attr-defined]
                 self._push_joined(train)
             else:
@@ -226,22 +231,23 @@ class Pnic:
             return None
         step = max(packet_ps, train.step)
         self.sent_until = start + (count - 1) * step + packet_ps
-        self._leaving.append((start + packet_ps, step, train, cut))
+        self._leaving.append((start + packet_ps, step, packet_ps, train, cut))
         return start + packet_ps, step
 
     def depart(self, now: int) -> None:
         """Count what is through the wire by ``now``."""
         leaving = self._leaving
         while leaving and leaving[0][0] <= now:
-            first, step, train, cut = leaving.popleft()
+            first, step, packet_ps, train, cut = leaving.popleft()
             count = train.count if step == 0 else min(train.count, (now - first) // step + 1)
             if count < train.count:
-                leaving.appendleft((first + count * step, step, train, cut))
+                leaving.appendleft((first + count * step, step, packet_ps, train, cut))
                 train = train.split(count)
             frames = count * train.frames
             packets = frames if cut else count
             self.tx_packets += packets
             self.tx_frames += frames
+            self.tx_wire_ps += count * packet_ps
             if train.flow.size:
                 self.tx_data += packets
                 self.tx_octets += frames * train.flow.size

@@ -1,0 +1,113 @@
+"""Who serves which queue, as people read it: the points worth a look, and the rows of a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.plots.scale import axes_of
+from hostsim.plots.series import finished
+from hostsim.report.folder import Results
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["CONTEXT_HEADINGS", "LoadedPoint", "context_rows", "loaded", "points_at"]
+
+CONTEXT_HEADINGS = (
+    "kind",
+    "context",
+    "serves",
+    "node",
+    "used %",
+    "ready %",
+    "dispatches/s",
+    "packets/s",
+    "dropped/s",
+    "ring %",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedPoint:
+    """A point whose contexts are shown."""
+
+    id: str
+    words: str
+    """Its axes."""
+    bottleneck: str
+    """What was full in its first replication that finished; ``none`` where nothing was."""
+
+
+def loaded(results: Results) -> list[LoadedPoint]:
+    """The last point of each series of each figure, each once; of a scenario without figures its last point."""
+    table = results.table
+    rows = []
+    for figure in results.figures:
+        drawn = finished(table, figure)
+        names = list(figure.series)
+        groups = [group for _, group in drawn.groupby(names, sort=False)] if names else [drawn]
+        rows += [_last(group) for group in groups if len(group)]
+    if not results.figures and len(table):
+        rows.append(_last(table))
+    return list({point.id: point for row in rows if (point := _point(results, row)) is not None}.values())
+
+
+def points_at(results: Results, at: Mapping[str, str]) -> list[LoadedPoint]:
+    """The points at given values of axes, as they are written.
+
+    Raises:
+        InputError: an unknown axis, or a value that no point has.
+    """
+    rows = results.table
+    axes = axes_of(rows)
+    for axis, value in at.items():
+        if axis not in axes:
+            raise InputError(
+                Fault("unknown axis", "--at", repr(axis), "one of " + ", ".join(axes), nearest_name(axis, axes))
+            )
+        known = list(dict.fromkeys(rows[axis].astype(str)))
+        rows = rows[rows[axis].astype(str) == value]
+        if rows.empty:
+            raise InputError(Fault("no point is there", f"--at {axis}", repr(value), "one of " + ", ".join(known)))
+    found = [_point(results, row) for row in rows.drop_duplicates("point").to_dict("records")]
+    return [point for point in found if point is not None]
+
+
+def context_rows(found: pd.DataFrame) -> list[tuple[str, ...]]:
+    """The cells of a table of contexts, under `CONTEXT_HEADINGS`."""
+    return [
+        (
+            row["kind"],
+            row["name"],
+            row["serves"],
+            _cell(row["node"], "d"),
+            *(_cell(row[name], ".1f") for name in ("used", "ready")),
+            *(_cell(row[name], ",.0f") for name in ("dispatches", "packets", "dropped")),
+            _cell(row["fill"], ".1f"),
+        )
+        for row in found.astype({"node": "object"}).to_dict("records")
+    ]
+
+
+def _cell(value: Any, form: str) -> str:
+    return "–" if value is None or value != value or math.isnan(value) else format(value, form)
+
+
+def _last(rows: pd.DataFrame) -> dict[Any, Any]:
+    found: dict[Any, Any] = rows.iloc[[-1]].to_dict("records")[0]
+    return found
+
+
+def _point(results: Results, row: Mapping[Any, Any]) -> LoadedPoint | None:
+    """A point by one of its rows; None where no contexts of it are kept."""
+    table = results.table
+    runs = table[(table["point"] == row["point"]) & (table["error"] == "")]
+    if runs.empty or not (results.contexts["point"] == row["point"]).any():
+        return None
+    words = ", ".join(f"{axis}={row[axis]}" for axis in axes_of(table)) or "the only point"
+    first = runs.sort_values("replication").iloc[0]
+    return LoadedPoint(str(row["point"]), words, str(first["bottleneck"]))

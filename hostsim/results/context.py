@@ -1,0 +1,213 @@
+"""Who serves which queue: the contexts of a run, where they ran, how busy they were, how full what they serve.
+
+Reads one record; which of them holds up the rest is told by `hostsim.results.bottleneck`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hostsim.record import RunRecord
+from hostsim.units import SECOND
+
+__all__ = ["COLUMNS", "contexts", "fullest", "fullest_contexts"]
+
+COLUMNS = ("kind", "name", "serves", "node", "used", "ready", "dispatches", "packets", "dropped", "fill")
+"""Columns of `contexts`."""
+_NUMBERS = COLUMNS[4:]
+_IDLE = 0.05
+"""Percent below which a context did nothing to speak of."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """What a kind of world takes packets from."""
+
+    of: str
+    """Kind of the entities that it serves."""
+    owner: str
+    """Counter of them: which world serves it."""
+    taken: str
+    dropped: str
+    inside: str
+    capacity: str
+
+
+_STAGES = {
+    "netpoll": _Stage("queue", "context", "taken", "dropped", "inside", "capacity"),
+    "splitrx": _Stage("port", "context", "split_taken", "split_dropped", "split_inside", "split_capacity"),
+    "networld": _Stage("tx", "context", "taken", "dropped", "inside", "capacity"),
+    "vcpu": _Stage("port", "vcpu", "received", "ring_dropped", "ring_inside", "ring_capacity"),
+}
+_WIRES = (("receive", "nic.rx_wire_ps", "nic.rx_frames"), ("transmit", "nic.tx_wire_ps", "nic.tx_packets"))
+
+
+def contexts(record: RunRecord) -> pd.DataFrame:
+    """The contexts of a run over its measured window: a row for each world, each PCPU and each direction of a wire.
+
+    Args:
+        record: a finished run.
+
+    Returns:
+        Columns ``kind`` (``netpoll``, ``splitrx``, ``networld``, ``vcpu``; ``pcpu``; ``wire``); ``name``; ``serves``, the queues
+        that it takes packets from (of a vCPU the receive queues of its vNICs, or ``work``); ``node``, the home node, where it was
+        for most of the window; ``used``, charged time in percent of a PCPU (%UTIL of a PCPU; of a wire the share of time it
+        carried something); ``ready``, time runnable and without a PCPU, in percent; ``dispatches`` a second; ``packets`` a second
+        that it took, or a wire carried; ``dropped`` a second at the full rings that it serves; ``fill``, packets in the fullest of
+        these at the end of a time slice, in percent of what fits, those on their way into it included, 100 at most. NaN where there
+        is no such thing.
+    """
+    rows = [row for kind in _STAGES for row in _worlds(record, kind)]
+    rows += _pcpus(record) + _wires(record)
+    return _frame(rows)
+
+
+def fullest(found: pd.DataFrame, most: int = 3) -> pd.DataFrame:
+    """The fullest contexts of each kind, the others of it as one row of their means, PCPUs as one row for each node.
+
+    Args:
+        found: as `contexts` gives it.
+        most: rows of a kind that stand for themselves; idle ones never do.
+    """
+    rows: list[dict[str, Any]] = []
+    for kind, group in found.groupby("kind", sort=False):
+        if kind == "pcpu":
+            rows += [
+                {**_mean(pcpus), "kind": kind, "name": f"mean of {len(pcpus)}", "serves": "", "node": node}
+                for node, pcpus in group.groupby("node")
+            ]
+            continue
+        ordered = group.sort_values("used", ascending=False, kind="stable")
+        busy = int((ordered["used"] >= _IDLE).sum())
+        alone = min(busy, most)
+        if len(group) - alone == 1:  # no mean of one
+            alone += 1
+        rows += ordered.head(alone).to_dict("records")  # type: ignore[arg-type]  # columns have names
+        rest = ordered.iloc[alone:]
+        if len(rest):
+            name = f"mean of {len(rest)}{' others' if alone else ''}"
+            rows.append({**_mean(rest), "kind": kind, "name": name, "serves": "", "node": pd.NA})
+    return _frame(rows)
+
+
+def fullest_contexts(records: Iterable[RunRecord]) -> pd.DataFrame:
+    """`fullest` for every point: of its first replication that finished; the id of the point stands under ``point``."""
+    frames: dict[str, tuple[int, pd.DataFrame]] = {}
+    for record in records:
+        known = frames.get(record.point_id)
+        if record.error is None and (known is None or record.replication < known[0]):
+            found = fullest(contexts(record))
+            found.insert(0, "point", record.point_id)
+            frames[record.point_id] = record.replication, found
+    parts = [frame for _, frame in frames.values() if len(frame)]
+    found = pd.concat(parts, ignore_index=True) if parts else _frame([]).assign(point="")[["point", *COLUMNS]]
+    found.attrs["units"] = {
+        "used": "%",
+        "ready": "%",
+        "dispatches": "/s",
+        "packets": "/s",
+        "dropped": "/s",
+        "fill": "%",
+    }
+    return found
+
+
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    texts = dict.fromkeys(("kind", "name", "serves"), "object")
+    return frame.astype({**texts, "node": "Int64", **dict.fromkeys(_NUMBERS, "float64")})
+
+
+def _mean(rows: pd.DataFrame) -> dict[str, Any]:
+    return dict(rows[list(_NUMBERS)].mean())
+
+
+def _row(kind: str, name: str, node: int | None, **known: Any) -> dict[str, Any]:
+    return {"kind": kind, "name": name, "serves": "", "node": node, **known}
+
+
+def _samples(record: RunRecord, counter: str) -> NDArray[np.int64]:
+    """A level at the boundaries of the window's slices, shape (boundaries, entities)."""
+    series = record.series[counter]
+    return series.values[record.cut :]  # noqa: PD011  of a record, not of a frame
+
+
+def _percent(record: RunRecord, counter: str) -> NDArray[np.float64]:
+    return np.asarray(100.0 * record.window(counter) / record.window_ps, dtype=np.float64)
+
+
+def _rate(record: RunRecord, counter: str) -> NDArray[np.float64]:
+    return np.asarray(record.window(counter) * (SECOND / record.window_ps), dtype=np.float64)
+
+
+def _worlds(record: RunRecord, kind: str) -> list[dict[str, Any]]:
+    worlds = record.series.get(f"{kind}.node")
+    if worlds is None or not worlds.entities:
+        return []
+    used, ready = (_percent(record, f"{kind}.{what}_ps") for what in ("used", "ready"))
+    dispatches = _rate(record, f"{kind}.dispatches")
+    homes = _samples(record, f"{kind}.node")
+    rows = [
+        _row(kind, name, int(np.bincount(homes[:, i]).argmax()), used=used[i], ready=ready[i], dispatches=dispatches[i])
+        for i, name in enumerate(worlds.entities)
+    ]
+    _add_queues(record, _STAGES[kind], rows)
+    if kind == "vcpu" and "work.started" in record.series:
+        by_name = {row["name"]: row for row in rows}
+        started, dropped = _rate(record, "work.started"), _rate(record, "work.dropped")
+        for i, name in enumerate(record.series["work.started"].entities):
+            row = by_name[name]
+            row["serves"] = ", ".join(filter(None, (row["serves"], "work")))
+            row["packets"] = row.get("packets", 0.0) + started[i]
+            row["dropped"] = row.get("dropped", 0.0) + dropped[i]
+    return rows
+
+
+def _add_queues(record: RunRecord, stage: _Stage, rows: list[dict[str, Any]]) -> None:
+    """What each world takes packets from."""
+
+    def counter(name: str) -> str:
+        return f"{stage.of}.{name}"
+
+    queues = record.series[counter(stage.taken)].entities
+    owners = _samples(record, counter(stage.owner))[-1]
+    taken, dropped = _rate(record, counter(stage.taken)), _rate(record, counter(stage.dropped))
+    inside = _samples(record, counter(stage.inside))
+    capacity = _samples(record, counter(stage.capacity))[-1]
+    for i, queue in enumerate(queues):
+        if owners[i] < 0:
+            continue
+        row = rows[owners[i]]
+        row["serves"] = f"{row['serves']}, {queue}" if row["serves"] else queue
+        row["packets"] = row.get("packets", 0.0) + taken[i]
+        row["dropped"] = row.get("dropped", 0.0) + dropped[i]
+        row["fill"] = max(row.get("fill", 0.0), min(100.0, 100.0 * int(inside[:, i].max()) / int(capacity[i])))
+
+
+def _pcpus(record: RunRecord) -> list[dict[str, Any]]:
+    if "pcpu.node" not in record.series:
+        return []
+    util, dispatches = _percent(record, "pcpu.busy_ps"), _rate(record, "pcpu.dispatches")
+    nodes = _samples(record, "pcpu.node")[-1]
+    return [
+        _row("pcpu", name, int(nodes[i]), used=util[i], dispatches=dispatches[i])
+        for i, name in enumerate(record.series["pcpu.busy_ps"].entities)
+    ]
+
+
+def _wires(record: RunRecord) -> list[dict[str, Any]]:
+    rows = []
+    for way, time, packets in _WIRES:
+        if time in record.series:
+            busy, carried = _percent(record, time), _rate(record, packets)
+            rows += [
+                _row("wire", f"{name} {way}", None, used=busy[i], packets=carried[i])
+                for i, name in enumerate(record.series[time].entities)
+            ]
+    return rows

@@ -1,0 +1,145 @@
+"""Who serves which queue, from the counters of a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from host_record import host_record, percent
+from sample_runs import failed
+
+from hostsim.record import Series
+from hostsim.results.context import COLUMNS, contexts, fullest, fullest_contexts
+
+
+def by_name(found: pd.DataFrame) -> dict[str, dict[str, object]]:
+    return {row["name"]: row for row in found.to_dict("records")}
+
+
+def test_every_world_pcpu_and_wire_has_a_row():
+    """In the order of the way in, then what they run on."""
+    found = contexts(host_record())
+    assert list(found.columns) == list(COLUMNS)
+    kinds = ["netpoll"] * 2 + ["splitrx"] + ["networld"] * 2 + ["vcpu"] * 3 + ["pcpu"] * 4 + ["wire"] * 2
+    assert found["kind"].tolist() == kinds
+    assert found["name"].tolist()[-3:] == ["pcpu3", "vmnic0 receive", "vmnic0 transmit"]
+
+
+def test_worlds_serve_the_queues_that_name_them():
+    """Whatever the order of the queues; several queues of one world are named together, and a world may have none."""
+    found = contexts(host_record())
+    assert dict(zip(found["name"], found["serves"], strict=True)) | {} == {
+        "poll0": "vmnic0-rx1",
+        "poll1": "vmnic0-rx0",
+        "b.splitRx": "b.eth0",
+        "a.NetWorld": "a.eth0, a.eth1",
+        "b.NetWorld": "b.eth0",
+        "a.vcpu0": "a.eth0, a.eth1",
+        "a.vcpu1": "",
+        "b.vcpu0": "b.eth0",
+        **dict.fromkeys(("pcpu0", "pcpu1", "pcpu2", "pcpu3", "vmnic0 receive", "vmnic0 transmit"), ""),
+    }
+
+
+def test_times_and_rates_are_those_of_the_window():
+    """What happened before the cut does not count."""
+    rows = by_name(
+        contexts(
+            host_record(
+                {
+                    "netpoll.used_ps": percent(80, 10),
+                    "netpoll.ready_ps": percent(5, 0),
+                    "netpoll.dispatches": (4000, 10),
+                    "queue.taken": (10, 70_000),
+                    "queue.dropped": (0, 300),
+                    "port.received": (1000, 200, 30),
+                    "port.split_taken": (0, 0, 500),
+                    "tx.dropped": (1, 2, 4),
+                    "pcpu.busy_ps": percent(100, 50, 0, 0),
+                    "nic.rx_wire_ps": percent(40),
+                    "nic.rx_frames": (70_010,),
+                }
+            )
+        )
+    )
+    poll = {"used": 80.0, "ready": 5.0, "dispatches": 4000.0, "packets": 70_000.0, "dropped": 300.0}
+    assert {name: rows["poll0"][name] for name in poll} == pytest.approx(poll)
+    assert [rows[name]["packets"] for name in ("a.vcpu0", "b.vcpu0", "b.splitRx")] == [1200.0, 30.0, 500.0]
+    assert rows["a.NetWorld"]["dropped"] == 3.0
+    assert np.isnan(rows["a.vcpu1"]["packets"])
+    assert [rows[name]["used"] for name in ("pcpu0", "pcpu1", "vmnic0 receive")] == [100.0, 50.0, 40.0]
+    assert rows["vmnic0 receive"]["packets"] == 70_010.0
+
+
+def test_a_ring_is_as_full_as_it_was_at_the_end_of_a_slice():
+    """The fullest ring of a world counts, packets on their way may not make it fuller than full."""
+    rows = by_name(
+        contexts(host_record({"queue.inside": (512, 64), "port.ring_inside": (64, 128, 999), "tx.inside": (0, 0, 0)}))
+    )
+    assert [rows[name]["fill"] for name in ("poll0", "poll1", "a.vcpu0", "b.vcpu0")] == [25.0, 100.0, 50.0, 100.0]
+    assert rows["b.NetWorld"]["fill"] == pytest.approx(100 * 7 / 1512)  # at the start of the window
+
+
+def test_the_home_of_a_world_is_where_it_was_longest():
+    """A VM that moved late is not shown where it was not."""
+    record = host_record({"vcpu.node": (1, 0, 1)})
+    moved = np.array([[0, 0, 0], [1, 0, 0], [1, 0, 0], [0, 0, 1]], np.int64)
+    record = replace(record, series={**record.series, "vcpu.node": Series(record.series["vcpu.node"].entities, moved)})
+    rows = by_name(contexts(record))
+    assert [rows[f"{name}.vcpu0"]["node"] for name in ("a", "b")] == [1, 0]
+    assert [rows[f"pcpu{i}"]["node"] for i in range(4)] == [0, 0, 1, 1]
+
+
+def test_work_is_served_as_well():
+    """A vCPU with bursts to do takes these besides its packets."""
+    record = host_record({"port.received": (0, 0, 30)})
+    work = {
+        "work.started": Series(("b.vcpu0",), np.array([[0], [5], [5], [25]], np.int64)),
+        "work.dropped": Series(("b.vcpu0",), np.array([[0], [0], [1], [1]], np.int64)),
+    }
+    row = by_name(contexts(replace(record, series={**record.series, **work})))["b.vcpu0"]
+    assert (row["serves"], row["packets"], row["dropped"]) == ("b.eth0, work", 50.0, 1.0)
+
+
+def many(used: list[float]) -> pd.DataFrame:
+    rows = [{"kind": "vcpu", "name": f"v{i}", "serves": "x", "node": 0, "used": share} for i, share in enumerate(used)]
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"node": "Int64"})
+
+
+@pytest.mark.parametrize(
+    ("used", "names", "last"),
+    [
+        ([1, 9, 3, 7, 5], ["v1", "v3", "v4", "mean of 2 others"], 2.0),
+        ([1, 9, 3, 7], ["v1", "v3", "v2", "v0"], 1.0),  # no mean of one
+        ([0, 9, 0, 0], ["v1", "mean of 3 others"], 0.0),  # idle ones do not stand for themselves
+        ([0, 0], ["mean of 2"], 0.0),
+        ([0], ["v0"], 0.0),
+    ],
+)
+def test_the_fullest_stand_for_themselves_and_the_rest_for_their_mean(
+    used: list[float], names: list[str], last: float
+) -> None:
+    """By charged time, the first of equal ones first."""
+    found = fullest(many(used))
+    assert found["name"].tolist() == names
+    assert found["used"].iloc[-1] == last
+
+
+def test_pcpus_are_told_by_node():
+    """A host has too many of them to look at."""
+    found = fullest(contexts(host_record({"pcpu.busy_ps": percent(100, 50, 20, 0)})))
+    rows = found[found["kind"] == "pcpu"]
+    assert rows[["name", "node", "used"]].to_numpy().tolist() == [["mean of 2", 0, 75.0], ["mean of 2", 1, 10.0]]
+
+
+def test_of_a_point_the_first_finished_replication_counts():
+    """Whatever the order of the records; a point without one has no rows, and neither has a host without counters."""
+    busy = [host_record({"netpoll.used_ps": percent(share, 0)}, replication=r) for r, share in ((2, 20.0), (1, 10.0))]
+    lost = failed(host_record(point_id="lost"), "x")
+    found = fullest_contexts([*busy, lost, failed(host_record(), "x")])
+    assert set(found["point"]) == {"p"}
+    assert found.loc[found["name"] == "poll0", "used"].tolist() == [10.0]
+    assert list(fullest_contexts([lost]).columns) == ["point", *COLUMNS]
+    assert found.attrs["units"]["used"] == "%"
