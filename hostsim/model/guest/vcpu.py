@@ -218,11 +218,19 @@ class Vcpu(World):
             self._polling += raised
             self._raised = []
         if letters:
-            for train in self._inbox.take(self._budget, start):
-                end = train.flow.handle(train, end)  # type: ignore[attr-defined]  # only what is handled is handed over
+            end = self._handle_letters(end)
         if self._polling:
             end = self._poll(end)
         return end - start
+
+    def _handle_letters(self, start: int) -> int:
+        """The processes of this vCPU take what others handed over, and what comes meanwhile, up to the budget."""
+        end, budget = start, self._budget
+        while budget and (taken := self._inbox.take(budget, end)):
+            for train in taken:
+                budget -= train.count
+                end = train.flow.handle(train, end)  # type: ignore[attr-defined]  # only what is handled is handed over
+        return end
 
     def _poll(self, start: int) -> int:
         """Take a batch off a ring, put it through the stack into sockets, let the processes of this vCPU have it."""

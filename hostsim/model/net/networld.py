@@ -275,13 +275,15 @@ class NetWorld(World):
         queues = self.queues
         for turn in range(len(queues)):
             queue = queues[(self._next + turn) % len(queues)]
-            taken = queue.ring.take(self._bound, start)
-            if taken:
-                self._next = (self._next + turn + 1) % len(queues)
+            bound = self._bound
+            while bound and (taken := queue.ring.take(bound, end)):  # and what is posted meanwhile
                 for train in taken:
+                    bound -= train.count
                     work = queue.uplink.work_ps(train.frames)
                     queue.uplink.send(train.again(end + work, work))
                     end += train.count * work
+            if bound < self._bound:
+                self._next = (self._next + turn + 1) % len(queues)
                 break
         return end - start if end > start else None
 
