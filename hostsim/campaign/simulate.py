@@ -23,7 +23,7 @@ MOST_LENGTHENINGS = 2
 PARTS = 16
 """Parts of a run at whose beginnings a warm-up may be taken to end."""
 SAME_LEVEL = 0.005
-"""Two means that differ by less than this share of the larger, or by less than two standard errors, are one level, and noise chose between their cuts."""
+"""Two means that differ by less than this share of the larger, or by less than a standard error, are one level, and noise chose between their cuts."""
 NEGLIGIBLE_LOSS = 1e-4
 """Share of the packets meant for receivers up to which a change of the loss is none."""
 
@@ -109,7 +109,7 @@ def _warm_up(instants: NDArray[np.int64], series: Mapping[str, Series]) -> int:
         chosen = mser5(rates)
         settled = rates[chosen:]
         level = float(settled.mean())
-        noise = 2 * float(settled.std()) / len(settled) ** 0.5
+        noise = float(settled.std()) / len(settled) ** 0.5
         for cut in (len(rates) * part // PARTS for part in range(PARTS)):
             if cut >= chosen:
                 break

@@ -28,10 +28,17 @@ def cut(**rates: list[float]) -> int:
     """The warm-up of a run whose counters grew at given rates, the others not at all."""
     named = {name.replace("__", "."): values for name, values in rates.items()}
     series = {}
-    for counter in (counter for counters in SETTLED.values() for counter in counters):
+    for counter in ("flow.intended", *(counter for counters in SETTLED.values() for counter in counters)):
         grown = np.rint(np.array([0.0, *named.get(counter, [0.0] * SLICES)]) * SLICE).astype(np.int64)
         series[counter] = Series(("one",), np.cumsum(grown)[:, np.newaxis])
     return _warm_up(np.arange(SLICES + 1, dtype=np.int64) * SLICE, series)
+
+
+def test_rare_drops_are_no_warm_up() -> None:
+    """Ten late drops in a million packets leave the run as it is; of a thousand packets they do not."""
+    drops = [0.0] * (SLICES - 10) + [1e-6] * 10
+    assert cut(queue__dropped=drops, flow__intended=level()) == 0
+    assert cut(queue__dropped=[1e-2] * 32 + [0.0] * (SLICES - 32), flow__intended=level()) == 32
 
 
 def test_a_run_that_starts_level_has_no_warm_up() -> None:
@@ -119,4 +126,4 @@ def test_a_run_is_lengthened_until_half_of_it_is_settled_but_twice_at_most(
     assert len(record.instants_ps) - record.cut > 2
     if not flags:
         settled = record.instants_ps[record.cut]
-        assert 0.8 * ramp * MS <= settled <= lasted * MS / 2
+        assert 0.6 * ramp * MS <= settled <= lasted * MS / 2
