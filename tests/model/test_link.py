@@ -89,7 +89,7 @@ def test_an_open_loop_flow_shares_the_wire():
     one, open_loop = sender(queue, 10, burst=8), sender(queue, 10)
     link.carry(open_loop, RecordedArrivals([5, 6]))
     link.release(one, 0, 0, 1, 2)
-    assert link.upcoming(queue) == 0
+    assert link.upcoming(queue) == 1
     assert told(link.collect(50)) == [(one, 10), (one, 20), (open_loop, 30), (open_loop, 40)]
     assert link.upcoming(queue) is None
 
@@ -102,7 +102,7 @@ def test_frames_released_before_a_move_go_by_the_new_queue():
     one.queue = new
     link.resteer()
     assert (old.releases, new.releases, new.expected) == ([], [300], [310])
-    assert (link.upcoming(old), link.upcoming(new)) == (None, 300)
+    assert (link.upcoming(old), link.upcoming(new)) == (None, 301)
     assert [born for _, born in told(link.collect(1000))] == [310, 320]
 
 
@@ -138,6 +138,7 @@ def played(script: list[tuple[int, int, int, int, int, int, bool]], *, look: boo
             bounds = [link.upcoming(queue) for queue in queues]
             waiting = [sum(asked[p] - [s for s, _ in come].count(senders[p]) for p in (q, q + 2)) for q in (0, 1)]
             assert [bound is None for bound in bounds] == [count == 0 for count in waiting]
+            assert all(bound is None or bound > now for bound in bounds)
             assert all(born <= now + 64 * 31 for _, born in come[seen:])
     come += told(link.collect(10**6))
     assert [[s for s, _ in come].count(each) for each in senders] == asked
@@ -152,6 +153,21 @@ def test_frames_follow_each_other_without_overlap_and_none_is_lost(script):
     for (_, before), (who, born) in pairwise(frames):
         assert born - FRAMES[who] >= before
     assert frames == played(script, look=False)
+
+
+@given(releases, st.lists(st.integers(0, 900), max_size=12))
+def test_no_frame_comes_before_the_instant_that_was_told(script, looks):
+    """Released all at once and looked at now and then: what a queue waits for is never too late, and never past."""
+    link, queues = Link(), [Waiting(), Waiting()]
+    senders = [sender(queues[place % 2], FRAMES[place], BURSTS[place]) for place in range(4)]
+    for who, ahead, step, turns, frames, _, _ in script:
+        link.release(senders[who], ahead, step, turns, frames)
+    least = [0, 0]
+    for now in [*sorted(looks), 10**6]:
+        for owner, born in told(link.collect(now)):
+            assert born >= least[queues.index(owner.queue)]
+        least = [bound or least[place] for place, bound in enumerate(link.upcoming(queue) for queue in queues)]
+        assert all(bound is None or bound > now for bound in map(link.upcoming, queues))
 
 
 @given(releases)
