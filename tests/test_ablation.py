@@ -1,0 +1,175 @@
+"""Each published effect comes from the mechanism that it is ascribed to: without that mechanism it is gone, without another it is not.
+
+Every comparison is between two runs of a shipped scenario on common random numbers, short ones whose first half is cut.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from hostsim.engine.streams import Streams
+from hostsim.metrics import CATALOGUE
+from hostsim.model.host import build_host
+from hostsim.model.invariants import check_invariants
+from hostsim.record import RunRecord, Scalar
+from hostsim.scenario.load import load
+from hostsim.scenario.points import point_at
+from hostsim.spec.host import PointSpec
+
+MOST = 0.75
+"""Share of an effect that is most of it."""
+LRO_OFF = {"host.advanced.Net.Vmxnet3SwLRO": "0"}
+UNPACKED = {"host.advanced.Net.NetNetqRxDynamicLB": "0"}
+SATURATED = {"platform": "esxi-5.5"}
+"""The single VM of the 40GbE scenario with one queue, whose NetPoll is the bottleneck."""
+SMALL = {"vms": 16, "message": "256 B", "direction": "receive"}
+"""Small messages to sixteen VMs, VXLAN or not."""
+
+
+def record(name: str, axes: dict[str, Scalar], overrides: dict[str, str] | None = None, length: str = "200 ms"):
+    """A run at a point, made once."""
+    return _record(name, tuple(axes.items()), tuple((overrides or {}).items()), length)
+
+
+@cache
+def _record(
+    name: str, axes: tuple[tuple[str, Scalar], ...], overrides: tuple[tuple[str, str], ...], length: str
+) -> RunRecord:
+    spec = _spec(name, axes, overrides, length)
+    host = build_host(spec, Streams(1, 0))
+    host.probe.start()
+    host.clock.advance(spec.length)
+    host.probe.sample()
+    check_invariants(host)
+    instants, series, histograms = host.probe.collect()
+    # not `simulate`: where it finds no warm-up to its taste it makes the run four times as long
+    return RunRecord("", 0, 1, dict(axes), instants, series, histograms, cut=len(instants) // 2)
+
+
+def _spec(
+    name: str, axes: tuple[tuple[str, Scalar], ...], overrides: tuple[tuple[str, str], ...], length: str
+) -> PointSpec:
+    return point_at(load(name, {**dict(overrides), "run.length": length}), dict(axes)).spec
+
+
+def value(run: RunRecord, metric: str) -> float:
+    return CATALOGUE[metric].evaluate(run)
+
+
+def numa_gain(overrides: dict[str, str]) -> dict[str, float]:
+    """What NUMA I/O is worth at the 40GbE NIC: share by which throughput grows, and CPU for a gigabit falls."""
+    off, on = (record("numa-io", {"nic": "vmnic0", "threshold": threshold}, overrides) for threshold in (0, 200))
+    return {
+        "throughput": value(on, "throughput") / value(off, "throughput") - 1,
+        "cpu_per_gbit": 1 - value(on, "cpu_per_gbit") / value(off, "cpu_per_gbit"),
+    }
+
+
+def test_numa_io_is_worth_what_remote_memory_costs() -> None:
+    """With remote memory priced as local, most of the gain is gone, of throughput and of CPU."""
+    gain = numa_gain({})
+    assert gain["throughput"] > 0.1
+    assert gain["cpu_per_gbit"] > 0.1
+    left = numa_gain({"platform.costs.remote_memory.value": "1"})
+    for metric, whole in gain.items():
+        assert abs(left[metric]) < (1 - MOST) * whole
+
+
+@pytest.mark.parametrize(
+    "costs",
+    [
+        ("context_switch", "poll_entry", "virtual_interrupt"),
+        ("guest_ack", "guest_process_wake", "guest_timer_tick"),
+        ("sw_lro",),
+        ("split_enqueue", "segment_software", "vxlan_encap", "replicate_clone"),
+    ],
+    ids=" ".join,
+)
+def test_numa_io_is_worth_as_much_without_other_costs(costs: tuple[str, ...]) -> None:
+    """Costs of other steps at zero, those of the same packets among them, leave most of the gain."""
+    gain = numa_gain({})
+    left = numa_gain({f"platform.costs.{cost}.cycles": "0" for cost in costs})
+    for metric, whole in gain.items():
+        assert left[metric] > MOST * whole
+
+
+def _per_frame_ps(run: RunRecord) -> float:
+    """Time that NetPolls take for a frame, all included."""
+    return run.total("netpoll.used_ps") / run.total("queue.taken")
+
+
+@pytest.mark.parametrize(("cost", "cycles"), [("driver_rx", 50), ("vmklinux_conversion", 1200)], ids=str)
+def test_the_limit_of_one_queue_moves_with_the_cost_of_a_frame(cost: str, cycles: int) -> None:
+    """Throughput is that of the base run times f / (f + d): f the NetPoll's time for a frame there, d what was added."""
+    base = record("40gbe-single", SATURATED)
+    path = f"platform.costs.{cost}.cycles"
+    moved = record("40gbe-single", SATURATED, {path: str(cycles)})
+    spec = _spec("40gbe-single", tuple(SATURATED.items()), (), "200 ms")
+    rate = spec.costs.cycle_rate(spec.hardware.cpu.family, spec.hardware.cpu.clock)
+    added = (cycles - getattr(spec.costs, cost).cycles) / rate * 1e12
+    frame = _per_frame_ps(base)
+    assert value(base, "busiest_netpoll") > 99
+    assert value(moved, "busiest_netpoll") > 99
+    assert value(moved, "throughput") == pytest.approx(value(base, "throughput") * frame / (frame + added), rel=0.05)
+
+
+@pytest.mark.parametrize("generation", [0.7, 1.0])
+def test_the_limit_of_one_queue_moves_with_the_processor(generation: float) -> None:
+    """A frame takes as much longer as all cycles do."""
+    base = record("40gbe-single", SATURATED)
+    moved = record("40gbe-single", SATURATED, {"platform.costs.generations.sandy-bridge.value": str(generation)})
+    spec = _spec("40gbe-single", tuple(SATURATED.items()), (), "200 ms")
+    factor = spec.costs.generations["sandy-bridge"].value / generation
+    assert value(moved, "busiest_netpoll") > 99
+    assert value(moved, "throughput") == pytest.approx(value(base, "throughput") * factor, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "axes"), [("80gbe", {"nics": 1, "method": "post"}), ("40gbe-single", SATURATED)], ids=["80gbe", "40gbe"]
+)
+def test_without_lro_a_guest_gets_the_frames_of_the_wire(name: str, axes: dict[str, Scalar]) -> None:
+    """With it, packets of several frames; without, as many packets as frames, whether or not its ring has room for all."""
+    on, off = record(name, axes), record(name, axes, LRO_OFF)
+    assert value(on, "guest_rx_per_nic") < 0.5 * value(on, "rx_per_nic")
+    assert off.total("port.copies") == off.total("port.frames")
+    offered = off.total("port.received") + off.total("port.ring_dropped")
+    assert offered == pytest.approx(off.total("nic.rx_frames"), rel=0.01)
+
+
+def test_without_rss_one_queue_bounds_vxlan() -> None:
+    """All of it comes by the default queue, and one NetPoll is busy with nothing else."""
+    spread = record("vxlan", {**SMALL, "vxlan": True}, length="100 ms")
+    bound = record("vxlan", {**SMALL, "vxlan": True}, {"host.nics.vmnic0.drss": "1"}, "100 ms")
+    assert (value(spread, "rx_queues_used"), value(bound, "rx_queues_used")) == (4, 1)
+    assert value(bound, "busiest_netpoll") > 95
+    assert value(bound, "throughput") < 0.5 * value(spread, "throughput")
+
+
+def test_plain_traffic_needs_no_rss_to_use_several_queues() -> None:
+    """Filters on the addresses of vNICs share it out."""
+    plain = record("vxlan", {**SMALL, "vxlan": False}, {"host.nics.vmnic0.drss": "1"}, "60 ms")
+    assert value(plain, "rx_queues_used") > 4
+
+
+def test_dynamic_netqueue_packs_what_fits() -> None:
+    """Switched off, every vNIC has its own queue: more contexts, and more CPU for the same throughput."""
+    on = record("40gbe-multi", {"vms": 8, "platform": "esxi-6.0"}, length="300 ms")
+    off = record("40gbe-multi", {"vms": 8, "platform": "esxi-6.0"}, UNPACKED, "150 ms")
+    assert value(off, "throughput") == pytest.approx(value(on, "throughput"), rel=0.01)
+    assert (value(on, "rx_queues_used"), value(off, "rx_queues_used")) == (2, 8)
+    assert value(off, "netpoll_cpu") > 1.1 * value(on, "netpoll_cpu")
+    assert value(off, "host_cpu") > 1.01 * value(on, "host_cpu")
+
+
+def test_what_the_linux_driver_costs_is_its_conversion() -> None:
+    """Without the conversion most of what it costs more than a native one is gone, Dynamic NetQueue off in both."""
+    native = record("40gbe-multi", {"vms": 8, "platform": "esxi-6.0"}, UNPACKED, "150 ms")
+    linux = record("40gbe-multi", {"vms": 8, "platform": "esxi-5.5"}, length="150 ms")
+    without = record(
+        "40gbe-multi", {"vms": 8, "platform": "esxi-5.5"}, {"platform.costs.vmklinux_conversion.cycles": "0"}, "150 ms"
+    )
+    whole = value(linux, "host_cpu") - value(native, "host_cpu")
+    assert whole > 0.1 * value(native, "host_cpu")
+    assert abs(value(without, "host_cpu") - value(native, "host_cpu")) < (1 - MOST) * whole
