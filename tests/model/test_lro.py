@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -153,7 +154,7 @@ def test_the_nic_joins_before_the_host_sees_anything(most: int, expected: list[i
     """A packet takes one descriptor and is there when its last frame is; a single frame stays what it is."""
     clock = Clock()
     node = Scheduler(clock, 1, 1, COST, settings()).nodes[0]
-    sender, link = Sender(Flow("any", 1000, 1), 1000, 10, 64, joins=True), Link()
+    sender, link = Sender(Flow("any", 1000, 1), 1000, 10, 64, joins=True), Link(np.random.default_rng(1))
     port = Pnic("vmnic0", node, link, 64, joins=most)
     sender.queue = RxQueue(clock, "rx0", 64, 0, port, node)
     link.release(sender, 0, 0, 1, 7)
