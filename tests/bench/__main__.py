@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from tests.bench import ns3
+from tests.bench.busy import BUSY
 from tests.bench.cases import CASES
 from tests.bench.chains import floor_us, hostsim_us
 
@@ -30,20 +31,26 @@ def main() -> None:
     program = ns3.build(OUTPUT.parent)
     for name, (receivers, _) in CASES.items():
         turns = [
-            (_in_its_own_process(name, 1.0), ns3.deliveries_per_s(program, receivers, 40_000, 1.0) if program else None)
+            (
+                _in_its_own_process("cases", name, "1"),
+                ns3.deliveries_per_s(program, receivers, 40_000, 1.0) if program else None,
+            )
             for _ in range(TURNS)
         ]
         figures |= {f"{name}.{key}": median(turn[key] for turn, _ in turns) for key in turns[0][0]}
         theirs = [figure for _, figure in turns if figure is not None]
         figures[f"{name}.ns3_deliveries_per_s"] = median(theirs) if theirs else None
-        figures[f"{name}.peak_rss_mib_10x"] = _in_its_own_process(name, 10.0)["peak_rss_mib"]
+        figures[f"{name}.peak_rss_mib_10x"] = _in_its_own_process("cases", name, "10")["peak_rss_mib"]
+    for name in BUSY:
+        runs = [_in_its_own_process("busy", name) for _ in range(TURNS)]
+        figures |= {f"{name}.{key}": median(run[key] for run in runs) for key in runs[0]}
     OUTPUT.write_text(json.dumps(figures, indent=2) + "\n")
     _tell(figures)
 
 
-def _in_its_own_process(name: str, seconds: float) -> dict[str, float]:
+def _in_its_own_process(module: str, *arguments: str) -> dict[str, float]:
     run = subprocess.run(
-        [sys.executable, "-m", "tests.bench.cases", name, str(seconds)], capture_output=True, text=True, check=True
+        [sys.executable, "-m", f"tests.bench.{module}", *arguments], capture_output=True, text=True, check=True
     )
     return json.loads(run.stdout)
 

@@ -1,0 +1,39 @@
+"""One busy point of each scenario of TCP streams, timed. Run as a program, one point in its own process, it prints JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from hostsim.campaign.simulate import simulate
+from hostsim.record import Scalar
+from hostsim.scenario.load import load
+from hostsim.scenario.points import point_at
+
+BUSY: dict[str, tuple[dict[str, Scalar], str]] = {
+    "40gbe-single": ({"platform": "esxi-6.0"}, "300 ms"),
+    "40gbe-multi": ({"platform": "esxi-6.0", "vms": 16}, "300 ms"),
+    "numa-io": ({"nic": "vmnic0", "threshold": 200}, "600 ms"),
+    "80gbe": ({"nics": 8, "method": "post"}, "100 ms"),
+    "vxlan": ({"vxlan": True, "message": "256 B", "direction": "receive", "vms": 16}, "100 ms"),
+}
+"""Axes of the point, and length of a run; one that has not settled by then runs on."""
+
+
+def run(name: str) -> dict[str, float]:
+    """Figures of one scenario's point; wall times are of this run alone."""
+    axes, length = BUSY[name]
+    point = point_at(load(name, {"run.length": length}), axes)
+    facts = simulate(point.spec, point_id=point.id, axes=point.axes, seed=1, replication=0).facts
+    events, dispatches = int(facts["events"]), int(facts["dispatches"])
+    return {
+        "wall_per_sim_s": float(facts["wall_s"]) / float(facts["simulated_s"]),
+        "simulated_s": float(facts["simulated_s"]),
+        "events": events,
+        "dispatches": dispatches,
+        "events_per_dispatch": events / dispatches,
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(sys.argv[1])))
