@@ -38,7 +38,7 @@ def test_recall_leaves_what_others_pushed():
         ring.push(each)
     assert births(ring.recall([later, mine], 0)) == [1, 3]
     assert births(ring.take(10, 200)) == [2]
-    assert ring.inside == 0
+    assert ring.count_inside() == 0
 
 
 def test_what_is_here_is_not_recalled():

@@ -30,6 +30,7 @@ class Told:
 
     def __init__(self, size: int = 1000) -> None:
         self.size = size
+        self.totals = SimpleNamespace(octets=0)
         self.through: list[int] = []
         self.lost = 0
 
@@ -70,7 +71,7 @@ class Rig:
         self.flow = Told(0)
         self.post(packets_per_second // 200, ready=5 * MS)
         self.clock.advance(7 * MS)
-        assert self.queues[0].ring.inside == 0
+        assert self.queues[0].ring.count_inside() == 0
         self.queues[0].wakes = [0, 0, 0, 0]
         self.guest.owed = 0
         self.flow = Told()
@@ -228,6 +229,7 @@ def test_large_packets_are_cut_by_the_nic_or_by_the_context(tso, vxlan, driver, 
     rig = Rig(tso=tso, vxlan=vxlan, driver=driver)
     rig.post(ready=0, frames=10)
     rig.clock.advance(1 * MS)
+    rig.nic.depart(rig.clock.now)
     frame = transmission_ps(1000 + 52 + 38 + (50 if vxlan else 0), RATE)
     assert rig.world.used == WAKE + work
     assert rig.flow.through == [WAKE + work + 10 * frame]

@@ -207,15 +207,15 @@ def test_a_burst_may_be_cut_more_than_once():
 
 
 def test_a_cut_in_front_of_another_vcpu_keeps_the_books():
-    """Packets on their way to a process elsewhere come later; both vCPUs count each of them once."""
+    """Packets on their way to a process elsewhere come later, but for those that it has looked ahead to; each is counted once."""
     rig = Rig(2)
     rig.packets(40, 0, process=1)
     rig.interrupt_at(4 * US, 20 * US)
     rig.clock.advance(5 * US)
     other = rig.vcpus[1]
     written = (4 * US - FIRST - WAKE) // STACK
-    assert other.came == written
-    assert other.read + other.in_socket() == written
+    assert other.came >= written
+    assert other.read + other.in_socket() == other.came
     rig.clock.advance(1 * MS)
     assert (other.came, other.read, other.in_socket()) == (40, 40, 0)
     assert rig.scheduler.pcpus[0].preemptions == 1
