@@ -79,9 +79,10 @@ class Ring:
             self._here.append(train)
             self.held += count
         if late:  # every train passes once, so the order of the rest is kept
-            if coming and late[-1].ready > coming[0].ready:
-                self._in_order = False
-            coming.extendleft(reversed(late))
+            for train in reversed(late):
+                if coming and train.ready > coming[0].ready:
+                    self._in_order = False
+                coming.appendleft(train)
         elif not coming:
             self._in_order = True
 

@@ -83,6 +83,17 @@ def test_a_train_cut_by_now_keeps_its_place():
     assert births(ring.take(10, 200)) == [2]
 
 
+def test_the_rests_of_two_trains_may_change_places():
+    """Both have begun; the second's next packet is here before the first's."""
+    ring = Ring(10)
+    ring.push(train(2, 0, 200, born=1))
+    ring.push(train(2, 0, 100, born=11))
+    assert births(ring.take(10, 0)) == [1, 11]
+    assert ring.first() == 100
+    assert births(ring.take(10, 100)) == [12]
+    assert births(ring.take(10, 200)) == [2]
+
+
 class NaiveRing:
     """Every packet by itself: in at its instant, packets of a look in the order of their pushes."""
 
