@@ -152,7 +152,6 @@ class Pnic:
     __slots__ = (
         "_join",
         "_leaving",
-        "_steer",
         "_tx_limit",
         "name",
         "node",
