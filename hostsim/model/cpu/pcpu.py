@@ -151,6 +151,10 @@ class Pcpu:
             victim.state = _SLEEPING
             victim.rest(now)
         following = self.take_first(now) if self.queued else self.node.steal(now)
+        self._go_on(following, now)
+
+    def _go_on(self, following: World | None, now: int) -> None:
+        """Turn to the world that goes next, or halt."""
         if following is not None:
             self.start(following, now)
         else:
@@ -223,12 +227,7 @@ class Pcpu:
                 following = self.take_first(now)
         self.running = None
         self.turning = False
-        if following is not None:
-            self.start(following, now)
-        else:
-            self._halted = True
-            self._idle_since = now
-            self.node.idle[self] = None
+        self._go_on(following, now)
 
     def _must_yield(self, world: World, now: int) -> bool:
         """True when a world that waits here goes before the running one, whose batch has just ended."""
