@@ -24,7 +24,18 @@ class NumaIo:
         state: 1 while the placement is in force.
     """
 
-    __slots__ = ("_before", "_defaults", "_host", "_period", "_seen", "_threshold", "_timer", "_used", "state")
+    __slots__ = (
+        "_before",
+        "_defaults",
+        "_host",
+        "_period",
+        "_polled",
+        "_seen",
+        "_threshold",
+        "_timer",
+        "_used",
+        "state",
+    )
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -32,6 +43,7 @@ class NumaIo:
         self._period = host.spec.netqueue.period
         self._timer = Timer(host.clock, self._look)
         self._before = 0
+        self._polled: dict[Node, int] = {}
         self._used = dict.fromkeys(host.vms, 0)
         self._seen = dict.fromkeys(host.vms, 0)
         self._defaults: dict[VirtualMachine, list[Node]] = {}
@@ -67,6 +79,9 @@ class NumaIo:
                 vm.frames() - self._seen[vm] if is_away else 0 for vm, is_away in zip(host.vms, away, strict=True)
             ]
             here = sum(load for vm, load in zip(host.vms, loads, strict=True) if vm.vcpus[0].node is node)
+            polls = sum(poll.used for poll in host.polls if poll.node is node)
+            here += (polls - self._polled.get(node, 0)) / self._period
+            self._polled[node] = polls
             for position in pulled(traffic, loads, len(node.pcpus) - here):
                 vm = host.vms[position]
                 self._defaults[vm] = [unit.worlds[0].node for unit in vm.units]

@@ -225,7 +225,7 @@ class Pnic:
         start = self.sent_until
         if train.ready >= start:
             start = train.ready
-        elif start - train.ready > self._tx_limit * packet_ps:
+        elif start - train.ready > self._tx_limit * (frame_ps if cut else packet_ps):
             self.tx_dropped += count
             return None
         step = max(packet_ps, train.step)
