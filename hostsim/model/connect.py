@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from hostsim.engine.streams import Streams
 from hostsim.errors import WiringError
 from hostsim.model.net.link import Link
-from hostsim.model.net.wire import Wire
 from hostsim.model.traffic.congestion import Congestion
 from hostsim.model.traffic.connection import ENDLESS, Application, Ends
 from hostsim.model.traffic.flow import Flow, Sender
@@ -62,8 +61,8 @@ def _stream(host: Host, name: str, traffic: MulticastSpec, members: list[Virtual
     nic = host.nics[uplink]
     rate = host.spec.hardware.nics[uplink].rate
     sender = Sender(flow, traffic.packet_size, transmission_ps(datagram_on_wire(traffic.packet_size), rate), 1)
-    sender.queue = nic.queues[0]
-    assert isinstance(nic.wire, Wire | Link)
+    group = f"239.0.{position // 250}.{position % 250 + 1}"
+    host.netqueues[uplink].flood(sender, toeplitz_hash(DEFAULT_KEY, rss_input(PEER, group)))
     nic.wire.carry(sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position)))
     for vm in members:
         host.switches[networks[0]].join(sender, vm.vnics[0].ports[0])

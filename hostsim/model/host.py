@@ -188,8 +188,7 @@ def _add_nic(host: Host, switch: str, name: str, streams: Streams) -> None:
     nic = spec.hardware.nics.get(name)
     if nic is None:
         raise WiringError(f"the uplink {name!r} of {switch!r} is not a NIC of the host")
-    several = spec.settings.netqueue and nic.rx_queues > 1
-    wire = Link(streams.stream("nic", len(host.nics))) if _closed_loop(spec) or several else Wire()
+    wire = Link(streams.stream("nic", len(host.nics))) if _closed_loop(spec) else Wire()
     joins = spec.settings.lro_bytes if nic.lro and spec.settings.hw_lro else 0
     host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], wire, nic.tx_queue, joins=joins)
 
@@ -323,14 +322,8 @@ def _add_queues(host: Host, name: str) -> None:
                 left -= options.rss_rings
         dealt = len(here) - len(owned)
         shared += [_rings(host, name, nic, 1) for _ in range(min(left, dealt))]
-    wire = host.nics[name].wire
-    netqueue = NetQueue(
-        host.clock,
-        shared,
-        spec.netqueue,
-        dynamic=spec.settings.netqueue_dynamic and isinstance(wire, Link),
-        resteer=wire.resteer if isinstance(wire, Link) else lambda: None,
-    )
+    dynamic, wire = spec.settings.netqueue_dynamic, host.nics[name].wire
+    netqueue = NetQueue(host.clock, shared, spec.netqueue, dynamic=dynamic, resteer=wire.resteer)
     for vnic, rings in owned:
         netqueue.give(vnic.filter, rings)
     alone = [vnic for vnic in here if not any(vnic is other for other, _ in owned)]

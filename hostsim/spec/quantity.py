@@ -29,6 +29,9 @@ UNITS: dict[str, tuple[str, ...]] = {
 }
 """Units accepted for each kind of quantity."""
 
+LONGEST = 2500 * 3600
+"""Seconds that fit 64 bits of picoseconds, in hours without a fraction."""
+
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _TEXT = re.compile(rf"\s*(?P<number>{_NUMBER})\s*(?P<unit>\D.*?)?\s*\Z")
 _BASE = {"duration": "s", "rate": "1/s", "size": "byte", "bandwidth": "bit/s", "frequency": "Hz", "percent": "percent"}
@@ -91,7 +94,13 @@ def _schema(kind: str) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "pattern": rf"^\s*{_NUMBER}\s*({units})\s*$", "x-allowed": _allowed(kind)})
 
 
-Duration = Annotated[int, _reader("duration", lambda s: round(s * SECOND)), Field(ge=0), _schema("duration")]
+def _picoseconds(seconds: float) -> int:
+    if seconds > LONGEST:
+        raise ValueError(f"is longer than any run|at most {LONGEST // 3600} h")
+    return round(seconds * SECOND)
+
+
+Duration = Annotated[int, _reader("duration", _picoseconds), Field(ge=0), _schema("duration")]
 """A length of time; becomes integer picoseconds."""
 Rate = Annotated[float, _reader("rate", float), Field(gt=0), _schema("rate")]
 """Packets or events in a second; becomes 1/s."""

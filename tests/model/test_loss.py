@@ -168,3 +168,15 @@ def test_a_queue_that_is_polled_is_not_interrupted(monkeypatch):
     (instants,) = taken.values()
     assert len(instants) == host.queues[0].interrupts > 500
     assert min(after - before for before, after in pairwise(instants)) >= 50 * US
+
+
+def test_acknowledgements_that_all_find_no_room_do_not_end_a_stream():
+    """For a while no acknowledgement leaves the guest: the window is used up, and the peer's timer gets the stream going again."""
+    host = run(point(traffic={"s": stream("receive", streams=2)}), 10 * MS)
+    (queue,) = host.transmits
+    room, queue.ring.capacity = queue.ring.capacity, 0
+    host.clock.advance(20 * MS)
+    assert progress(host, 100 * MS) == 0
+    queue.ring.capacity = room
+    assert progress(host, 150 * MS) == 0
+    assert progress(host, 300 * MS) > 50 * progress(host, 301 * MS) > 0

@@ -20,14 +20,19 @@ Sent = list[tuple[int, list[int]]]
 """For each sender: bytes of data in a datagram, and the instants at which they were sent."""
 
 
-def a_sender(name: str, size: int, line_rate: float = 10e9) -> Sender:
-    return Sender(Flow(name, size, 1), size, transmission_ps(datagram_on_wire(size), line_rate), 1)
-
-
 def a_queue() -> RxQueue:
-    """What all frames of a wire go to."""
     clock, node = Clock(), Node(0)
     return RxQueue(clock, "vmnic0-rx0", 512, 0, Pnic("vmnic0", node, Wire(), 0), node)
+
+
+QUEUE = a_queue()
+"""What all frames of a wire go to, where nothing else is said."""
+
+
+def a_sender(name: str, size: int, line_rate: float = 10e9) -> Sender:
+    sender = Sender(Flow(name, size, 1), size, transmission_ps(datagram_on_wire(size), line_rate), 1)
+    sender.queue = QUEUE
+    return sender
 
 
 def a_wire(senders: Sent, line_rate: float = 10e9) -> Wire:
@@ -65,7 +70,7 @@ def test_frames_queue_on_the_wire_however_often_one_looks(sent: Sent, looks: lis
         come = told(wire.collect(now))
         assert all(instant <= now for instant, _ in come)
         seen += come
-        following = wire.upcoming(a_queue())
+        following = wire.upcoming(QUEUE)
         assert following is None or following > now
     assert seen == naive(sent)
 
@@ -73,7 +78,7 @@ def test_frames_queue_on_the_wire_however_often_one_looks(sent: Sent, looks: lis
 def test_a_small_frame_is_padded():
     """A datagram of one byte takes 84 bytes of the wire."""
     assert datagram_on_wire(1) == 84
-    assert a_wire([(1, [0])], line_rate=84e6 * 8).upcoming(a_queue()) == 1 * US
+    assert a_wire([(1, [0])], line_rate=84e6 * 8).upcoming(QUEUE) == 1 * US
 
 
 @pytest.mark.parametrize("now", [0, 1 * MS, 25 * US, 999 * US])
@@ -83,4 +88,22 @@ def test_a_steady_sender_alone_is_a_closed_form(now: int):
     wire = Wire()
     wire.carry(a_sender("steady", 800), ConstantArrivals(40_000.0, 0))
     assert told(wire.collect(now)) == [(sent + frame, "steady") for sent in range(0, now - frame + 1, 25 * US)]
-    assert wire.upcoming(a_queue()) == -(-(now - frame + 1) // (25 * US)) * 25 * US + frame if now >= frame else frame
+    assert wire.upcoming(QUEUE) == -(-(now - frame + 1) // (25 * US)) * 25 * US + frame if now >= frame else frame
+
+
+@given(
+    st.lists(st.integers(0, 40 * MS), max_size=25),
+    st.lists(st.integers(0, 40 * MS), max_size=25),
+    st.integers(0, 50 * MS),
+)
+def test_each_queue_is_told_of_its_own_frames(ours: list[int], theirs: list[int], now: int):
+    """Two senders, two queues, one wire: the next frame of a queue is the next of its sender's, wherever the other's come."""
+    wire, other = a_wire([(100, ours)]), a_queue()
+    sender = a_sender("other", 1400)
+    sender.queue = other
+    wire.carry(sender, RecordedArrivals(sorted(theirs)))
+    wire.collect(now)
+    come = naive([(100, ours), (1400, theirs)])
+    for queue, name in ((QUEUE, "0"), (other, "1")):
+        assert wire.upcoming(queue) == next((at for at, whose in come if whose == name and at > now), None)
+    assert wire.upcoming(a_queue()) is None

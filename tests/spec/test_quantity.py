@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from hostsim.spec.quantity import UNITS, Bandwidth, Duration, Rate, Size, read_quantity
+from hostsim.units import SECOND
 
 
 @pytest.mark.parametrize(
@@ -92,3 +93,11 @@ def test_fields_refuse_what_makes_no_sense(field: str, text: str) -> None:
     with pytest.raises(ValidationError) as caught:
         Link.model_validate(given_values)
     assert [error["loc"] for error in caught.value.errors()] == [(field,)]
+
+
+def test_a_time_that_no_run_lasts_is_refused() -> None:
+    """Picoseconds are counted in 64 bits."""
+    duration = TypeAdapter(Duration)
+    assert duration.validate_python("2500 h") == 2500 * 3600 * SECOND
+    with pytest.raises(ValueError, match=r"is longer than any run\|at most 2500 h"):
+        duration.validate_python("2501 h")

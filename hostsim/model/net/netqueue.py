@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.model.net.pnic import RxQueue
@@ -17,6 +18,12 @@ __all__ = ["INDIRECTION", "NetQueue", "VnicFilter"]
 
 INDIRECTION = 128
 """Entries of a NIC's indirection table (Intel 82599 data sheet)."""
+
+
+@cache
+def _table(rings: int) -> tuple[int, ...]:
+    """Entries dealt over the rings of a queue, as drivers set them up."""
+    return tuple(entry % rings for entry in range(INDIRECTION))
 
 
 @dataclass(eq=False, slots=True)
@@ -49,7 +56,7 @@ class NetQueue:
         resteer: called when senders go by other queues.
     """
 
-    __slots__ = ("_busy", "_filters", "_own", "_queues", "_resteer", "_spec", "_timer", "moves")
+    __slots__ = ("_busy", "_filters", "_own", "_queues", "_resteer", "_spec", "_timer")
 
     def __init__(
         self,
@@ -65,7 +72,6 @@ class NetQueue:
         self._filters: list[list[VnicFilter]] = [[] for _ in queues]
         self._busy = [0] * len(queues)
         self._timer = Timer(clock, self._balance)
-        self.moves = 0
         if dynamic and len(queues) > 1:
             self._timer.arm(clock.now + spec.period)
 
@@ -90,6 +96,11 @@ class NetQueue:
         target.senders.append((sender, value))
         _steer(sender, value, target, self.rings_of(target))
 
+    def flood(self, sender: Sender, value: int) -> None:
+        """A sender that no filter catches (multicast): its frames come by the default queue, spread by their hash where that has several rings (DRSS)."""
+        rings = self._queues[0]
+        sender.queue = rings[rss_queue(value, _table(len(rings)))]
+
     def _balance(self, now: int) -> None:
         """Look at what the receive contexts used since the last look; move vNICs."""
         spec = self._spec
@@ -109,7 +120,6 @@ class NetQueue:
             self._filters[move.target].append(target)
             for sender, value in target.senders:
                 _steer(sender, value, target, self._queues[move.target])
-            self.moves += 1
         if moves:
             self._resteer()
         self._busy = busy
@@ -117,6 +127,6 @@ class NetQueue:
 
 
 def _steer(sender: Sender, value: int, target: VnicFilter, rings: list[RxQueue]) -> None:
-    place = rss_queue(value, [entry % len(rings) for entry in range(INDIRECTION)])
+    place = rss_queue(value, _table(len(rings)))
     sender.queue = rings[place]
     sender.vnic = target.vnics[place % len(target.vnics)]

@@ -16,7 +16,9 @@ from hostsim.model.cpu.scheduler import Node
 from hostsim.policy.coalescing import paced
 
 if TYPE_CHECKING:
+    from hostsim.engine.arrivals import Arrivals
     from hostsim.model.net.netpoll import NetPoll
+    from hostsim.model.traffic.flow import Sender
 
 __all__ = ["Incoming", "Pnic", "RxQueue"]
 
@@ -30,6 +32,14 @@ class Incoming(Protocol):
 
     def upcoming(self, queue: RxQueue) -> int | None:
         """An instant before which no further frame for a queue ends; None when none is known to come."""
+        ...
+
+    def carry(self, sender: Sender, arrivals: Arrivals) -> None:
+        """Let an open-loop flow come over it."""
+        ...
+
+    def resteer(self) -> None:
+        """Senders go by other queues from now on."""
         ...
 
 

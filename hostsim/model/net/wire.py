@@ -48,20 +48,28 @@ class Wire:
         alone = len(self._flows) == 1 and isinstance(arrivals, ConstantArrivals)
         self._shift = sender.frame_ps if alone else 0
 
-    def upcoming(self, _queue: RxQueue) -> int | None:
-        """Instant at which the first frame not yet collected has come; None when there will be no more.
-
-        All its frames go to one queue.
-        """
+    def upcoming(self, queue: RxQueue) -> int | None:
+        """Instant at which the first frame for a queue that is not yet collected has come; None when there will be no more."""
+        here = [sender.queue is queue for sender in self._flows]
+        if not any(here):
+            return None
         if self._shift:
             sent = self._arrivals[0].upcoming()
             return None if sent is None else sent + self._shift
-        while self._next == len(self._ends):
-            sends = [sent for arrivals in self._arrivals if (sent := arrivals.upcoming()) is not None]
+        looked = self._next
+        while True:
+            for place in range(looked, len(self._ends)):
+                if here[self._owners[place]]:
+                    return self._ends[place]
+            sends = [
+                sent
+                for mine, arrivals in zip(here, self._arrivals, strict=True)
+                if mine and (sent := arrivals.upcoming()) is not None
+            ]
             if not sends:
                 return None
+            looked = len(self._ends) - self._next
             self._work_out(min(sends) + AHEAD)
-        return self._ends[self._next]
 
     def collect(self, now: int) -> list[Train]:
         """Frames that have come by ``now`` and were not collected before, in order."""
@@ -85,6 +93,13 @@ class Wire:
             trains.append(Train(self._flows[owner], end - first, born, 0, born, 0, ends[first:end]))
             first = end
         return trains
+
+    def resteer(self) -> None:
+        """Senders go by other queues from now on."""
+        for sender in self._flows:
+            at = self.upcoming(sender.queue)
+            if at is not None:
+                sender.queue.expect(at)
 
     def _work_out(self, horizon: int) -> None:
         """Put what is sent by ``horizon`` on the wire: each frame starts when it was sent and the one before it is through."""

@@ -106,11 +106,13 @@ class Receiving(Connection):
         self._release(first + self._ends.delay, step, count)
 
     def _acks_dropped(self, acks: int) -> None:
-        """The next acknowledgement covers what these would have."""
+        """The next acknowledgement covers what these would have; when none is to come, the peer's timer brings it about."""
         self._acks_out -= acks
         if not self._acks_out:
             self._owing += self._acks_out_frames
             self._acks_out_frames = 0
+            if self._owing + self._lost >= self._congestion.in_flight:
+                self._await_time_out()
 
     def _answer_sent(self, _train: Train, first: int, _step: int, _frame_ps: int) -> None:
         """The answer covers all of the file; the peer posts the next one."""
