@@ -16,6 +16,7 @@ neither a level nor fixed is cumulative):
 ``KIND.dispatches``                times a world of the kind got a PCPU
 ``KIND.node``                      a level: NUMA node that is its home
 ``numa_io.in_force_ps``            time NUMA-aware I/O placement was in force
+``tuning.dense_ps``                time dense mode was in force
 ``guest.interrupts``               virtual interrupts taken by a vCPU
 ``guest.came``                     frames for the processes of a vCPU that went through the stack
 ``guest.socket_dropped``           of these, dropped at the full socket buffer
@@ -67,9 +68,12 @@ neither a level nor fixed is cumulative):
 ``flow.intended``                  packets times their receivers, or bursts
 ``flow.delivered``                 of these, taken by the application
 ``flow.octets``                    bytes of data that reached the application at their end, on the host or outside
+``flow.asked``                     requests that clients made
+``flow.answered``                  of these, answered in full
 =================================  =====================================================================================
 
-Histograms: ``flow.latency`` from the end of the frame on the wire to the application's read.
+Histograms: ``flow.latency`` from the end of the frame on the wire to the application's read; ``flow.response`` from a client's request
+to the end of its answer.
 """
 
 from __future__ import annotations
@@ -83,7 +87,7 @@ from hostsim.reading import (
     cpu_per_gbit,
     drop_share,
     gbits,
-    latency_mean,
+    histogram_mean,
     loss,
     mean_share,
     per_10kpps,
@@ -122,15 +126,15 @@ class Metric:
     """Fewest observations that it can be told from; a percentile of fewer is not estimable."""
 
 
-def _percentile(name: str, share: float) -> Metric:
+def _percentile(prefix: str, name: str, share: float, histogram: str, what: str) -> Metric:
     least = least_count(share)
     rank = "Median" if share == 0.5 else f"{100 * share:g}th percentile"
     return Metric(
-        f"latency_{name.replace('.', '')}",
-        "us",
-        f"{rank} of the time from the end of the frame on the wire to the application's read; not estimable from fewer than {least}.",
+        f"{prefix}_{name.replace('.', '')}",
+        "us" if prefix == "latency" else "ms",
+        f"{rank} of {what}; not estimable from fewer than {least}.",
         "percentile",
-        quantile(share),
+        scaled(quantile(histogram, share), 1 if prefix == "latency" else 1e-3),
         least,
     )
 
@@ -195,6 +199,13 @@ _ENTRIES = (
         "Share of the time in which NUMA-aware I/O placement was in force.",
         "instant",
         mean_share("numa_io.in_force_ps"),
+    ),
+    Metric(
+        "dense_mode",
+        "% of the window",
+        "Share of the time in which dense mode (dynamic tuning of the host) was in force.",
+        "instant",
+        mean_share("tuning.dense_ps"),
     ),
     Metric(
         "netpoll_cpu",
@@ -272,11 +283,49 @@ _ENTRIES = (
         "us",
         "Mean time from the end of the frame on the wire to the application's read.",
         "instant",
-        latency_mean,
+        histogram_mean("flow.latency"),
     ),
     *(
-        _percentile(name, share)
+        _percentile(
+            "latency",
+            name,
+            share,
+            "flow.latency",
+            "the time from the end of the frame on the wire to the application's read",
+        )
         for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999))
+    ),
+    Metric("requests", "/s", "Requests of clients answered in full, all VMs together.", "rate", rate("flow.answered")),
+    Metric(
+        "response_mean",
+        "ms",
+        "Mean time from a client's request to the end of its answer at the client.",
+        "instant",
+        scaled(histogram_mean("flow.response"), 1e-3),
+    ),
+    *(
+        _percentile(
+            "response",
+            name,
+            share,
+            "flow.response",
+            "the time from a client's request to the end of its answer at the client",
+        )
+        for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99))
+    ),
+    Metric(
+        "rx_rate",
+        "kpps",
+        "Packets received through physical NICs, as the host sees them, all NICs together.",
+        "rate",
+        scaled(rate("nic.rx_frames"), 1e-3),
+    ),
+    Metric(
+        "tx_rate",
+        "kpps",
+        "Packets handed to physical NICs, all of them together; one for TSO counts once.",
+        "rate",
+        scaled(rate("nic.tx_packets"), 1e-3),
     ),
     Metric(
         "rx_per_nic",

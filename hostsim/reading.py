@@ -17,7 +17,7 @@ __all__ = [
     "cpu_per_gbit",
     "drop_share",
     "gbits",
-    "latency_mean",
+    "histogram_mean",
     "loss",
     "mean_share",
     "per_10kpps",
@@ -136,11 +136,11 @@ def queues_used(record: RunRecord) -> float:
     return float((frames * 100 >= max(int(frames.sum()), 1)).sum())
 
 
-def quantile(part: float) -> Callable[[RunRecord], float]:
-    """Quantile of the latencies in the window, in microseconds; NaN of too few."""
+def quantile(name: str, part: float) -> Callable[[RunRecord], float]:
+    """Quantile of the times of a histogram in the window, in microseconds; NaN of too few."""
 
     def evaluate(record: RunRecord) -> float:
-        histogram = record.histograms.get("flow.latency")
+        histogram = record.histograms.get(name)
         if histogram is None:
             return NAN
         counts = (histogram.counts[-1] - histogram.counts[record.cut]).sum(axis=0)
@@ -151,10 +151,14 @@ def quantile(part: float) -> Callable[[RunRecord], float]:
     return evaluate
 
 
-def latency_mean(record: RunRecord) -> float:
-    """Mean of the latencies in the window, in microseconds."""
-    histogram = record.histograms.get("flow.latency")
-    if histogram is None:
-        return NAN
-    count = int((histogram.counts[-1] - histogram.counts[record.cut]).sum())
-    return float((histogram.sums_ps[-1] - histogram.sums_ps[record.cut]).sum()) / count / 1e6 if count else NAN
+def histogram_mean(name: str) -> Callable[[RunRecord], float]:
+    """Mean of the times of a histogram in the window, in microseconds."""
+
+    def evaluate(record: RunRecord) -> float:
+        histogram = record.histograms.get(name)
+        if histogram is None:
+            return NAN
+        count = int((histogram.counts[-1] - histogram.counts[record.cut]).sum())
+        return float((histogram.sums_ps[-1] - histogram.sums_ps[record.cut]).sum()) / count / 1e6 if count else NAN
+
+    return evaluate

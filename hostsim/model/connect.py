@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import count
 from typing import TYPE_CHECKING
 
 from hostsim.engine.streams import Streams
@@ -13,10 +15,11 @@ from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.model.traffic.receiving import Receiving
 from hostsim.model.traffic.sending import Sending
 from hostsim.model.traffic.source import make_arrivals, make_lengths
+from hostsim.model.traffic.web import Page, Visit, Visitors
 from hostsim.model.traffic.work import Work
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
 from hostsim.spec.network import TCP_HEADERS, datagram_on_wire, packet_on_wire, segment_size
-from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, WorkSpec
+from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpSpec, TcpStreamSpec, WebSpec, WorkSpec
 from hostsim.units import MS, transmission_ps
 
 if TYPE_CHECKING:
@@ -45,6 +48,8 @@ def connect(host: Host, streams: Streams) -> None:
             _stream(host, name, traffic, members, streams)
         elif isinstance(traffic, WorkSpec):
             _work(host, name, traffic, members, streams)
+        elif isinstance(traffic, WebSpec):
+            _web(host, name, traffic, members, streams)
         else:
             _connections(host, name, traffic, members, streams)
 
@@ -102,9 +107,8 @@ def _connections(
     receive = traffic.direction == "receive" if isinstance(traffic, TcpStreamSpec) else traffic.method == "post"
     flow = Flow(name, 0, 1)
     host.flows.append(flow)
-    hertz = host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.clock)
+    hertz = _hertz(host)
     for number, vm in enumerate(members):
-        vnic = vm.vnics[traffic.vnic]
         guest = vm.group.guest
         costs = guest.applications
         application = Application(
@@ -115,38 +119,16 @@ def _connections(
             ack_every=guest.ack_every,
             tso_divisor=guest.tso_divisor,
         )
-        switch = host.spec.vswitches[vnic.switch]
-        rate = host.spec.hardware.nics[vnic.nic.name].rate
-        most = segment_size(switch.mtu)
+        most, frame_ps, small_ps = _sizes(host, vm, traffic, message)
         size = most if message is None else min(message, most)
         full = message is None or message >= most
-        frame_ps = transmission_ps(packet_on_wire(size + TCP_HEADERS, vxlan=switch.vxlan), rate)
-        small_ps = transmission_ps(packet_on_wire(TCP_HEADERS, vxlan=switch.vxlan), rate)
         # a small packet is charged to the socket's buffer with its overhead
         segments = max(1, traffic.window // (size if full else size + guest.socket_overhead))
         file = ENDLESS if isinstance(traffic, TcpStreamSpec) else -(-traffic.size // size)
-        link = vnic.nic.wire
-        assert isinstance(link, Link)
         starts = streams.stream("traffic", position, number).integers(0, START_WITHIN, traffic.connections)
         for place in range(traffic.connections):
-            value = _hash(host, vm, vnic.switch, traffic, place)
-            queues = vnic.transmits
-            which = place % len(vm.vcpus)
-            if len(queues) > 1:  # a process goes where its packets come in
-                probe = Sender(flow, 0, 0, 1)
-                host.netqueues[vnic.nic.name].add(vnic.filter, probe, value)
-                vnic.filter.senders.pop()
-                assert probe.vnic is not None
-                which = vm.vcpus.index(probe.vnic.vcpu)  # type: ignore[arg-type]  # a vNIC interrupts a vCPU
-            ends = Ends(
-                host.clock,
-                flow,
-                link,
-                queues[which % len(queues)],
-                vm.vcpus[which],
-                application,
-                traffic.delay,
-            )
+            value = _hash(host, vm, traffic, place)
+            ends = _ends(host, flow, vm, traffic, application, place, value)
             congestion = Congestion(segments, guest.initial_window)
             connection: Receiving | Sending
             if receive:
@@ -157,19 +139,103 @@ def _connections(
             else:
                 connection = Sending(ends, congestion, file, size=size, small_ps=small_ps, full=full)
                 senders = [connection.acks, connection.requests]
-            for sender in senders:
-                host.netqueues[vnic.nic.name].add(vnic.filter, sender, value)
+            _catch(host, vm, traffic, value, senders)
             connection.begin(int(starts[place]))
 
 
-def _hash(host: Host, vm: VirtualMachine, switch: str, traffic: TcpStreamSpec | HttpSpec, place: int) -> int:
+def _web(host: Host, name: str, traffic: WebSpec, members: list[VirtualMachine], streams: Streams) -> None:
+    """Clients of the web server in every VM of some groups."""
+    position = len(host.flows)
+    flow = Flow(name, 0, 1)
+    host.flows.append(flow)
+    for number, vm in enumerate(members):
+        random = streams.stream("traffic", position, number, "arrivals")
+        arrivals = make_arrivals(traffic.arrivals, traffic.rate, random)
+        Visitors(host.clock, flow, arrivals, _visits(host, flow, vm, traffic))
+
+
+def _visits(host: Host, flow: Flow, vm: VirtualMachine, traffic: WebSpec) -> Callable[[Callable[[Visit], None]], Visit]:
+    """Makes further connections to the web server of a VM."""
+    guest = vm.group.guest
+    size, _, small_ps = _sizes(host, vm, traffic, None)
+    object_ps = guest.applications.web_server.ps(_hertz(host))
+    page = Page.of(traffic.objects, traffic.size, traffic.write_size, size, object_ps)
+    application = Application(
+        per_packet=0,
+        per_write=0,
+        per_request=0,
+        write_copies=False,
+        ack_every=guest.ack_every,
+        tso_divisor=guest.tso_divisor,
+    )
+    places = count()
+
+    def connect(rest: Callable[[Visit], None]) -> Visit:
+        place = next(places)
+        value = _hash(host, vm, traffic, place)
+        ends = _ends(host, flow, vm, traffic, application, place, value)
+        window = max(1, traffic.window // size)
+        visit = Visit(ends, window, guest.initial_window, page, rest, size=size, small_ps=small_ps)
+        _catch(host, vm, traffic, value, [visit.acks, visit.requests])
+        return visit
+
+    return connect
+
+
+def _hertz(host: Host) -> float:
+    return host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.clock)
+
+
+def _sizes(host: Host, vm: VirtualMachine, traffic: TcpSpec, message: int | None) -> tuple[int, int, int]:
+    """Bytes of a full segment; time on the wire of a frame with a message, or a full segment, and of one without data."""
+    vnic = vm.vnics[traffic.vnic]
+    switch, rate = host.spec.vswitches[vnic.switch], host.spec.hardware.nics[vnic.nic.name].rate
+    most = segment_size(switch.mtu)
+    octets = most if message is None else min(message, most)
+    frame_ps, small_ps = (
+        transmission_ps(packet_on_wire(data + TCP_HEADERS, vxlan=switch.vxlan), rate) for data in (octets, 0)
+    )
+    return most, frame_ps, small_ps
+
+
+def _ends(
+    host: Host,
+    flow: Flow,
+    vm: VirtualMachine,
+    traffic: TcpSpec,
+    application: Application,
+    place: int,
+    value: int,
+) -> Ends:
+    """Where the connection number ``place`` of a VM, with a hash, ends."""
+    vnic = vm.vnics[traffic.vnic]
+    link, queues = vnic.nic.wire, vnic.transmits
+    assert isinstance(link, Link)
+    which = place % len(vm.vcpus)
+    if len(queues) > 1:  # a process goes where its packets come in
+        probe = Sender(flow, 0, 0, 1)
+        host.netqueues[vnic.nic.name].add(vnic.filter, probe, value)
+        vnic.filter.senders.pop()
+        assert probe.vnic is not None
+        which = vm.vcpus.index(probe.vnic.vcpu)  # type: ignore[arg-type]  # a vNIC interrupts a vCPU
+    return Ends(host.clock, flow, link, queues[which % len(queues)], vm.vcpus[which], application, traffic.delay)
+
+
+def _catch(host: Host, vm: VirtualMachine, traffic: TcpSpec, value: int, senders: list[Sender]) -> None:
+    """Let the filter of a VM's vNIC catch what is sent on a connection."""
+    vnic = vm.vnics[traffic.vnic]
+    for sender in senders:
+        host.netqueues[vnic.nic.name].add(vnic.filter, sender, value)
+
+
+def _hash(host: Host, vm: VirtualMachine, traffic: TcpSpec, place: int) -> int:
     """What the NIC's hash makes of a connection: of its own addresses and ports, or of the tunnel's."""
     number = host.vms.index(vm)
     address = f"10.0.{number // 250}.{number % 250 + 1}"
-    server = HTTP_PORT if isinstance(traffic, HttpSpec) else STREAM_PORT
+    server = STREAM_PORT if isinstance(traffic, TcpStreamSpec) else HTTP_PORT
     port = 1 + (traffic.port + place - 1) % 65535
     inner = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, address, port, server))
-    if not host.spec.vswitches[switch].vxlan:
+    if not host.spec.vswitches[vm.vnics[traffic.vnic].switch].vxlan:
         return inner
     outer = rss_input(*TUNNEL_ENDS, FIRST_TUNNEL_PORT + inner % TUNNEL_PORTS, VXLAN_PORT)
     return toeplitz_hash(DEFAULT_KEY, outer)

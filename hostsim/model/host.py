@@ -24,13 +24,14 @@ from hostsim.model.net.wire import Wire
 from hostsim.model.placement import NumaIo
 from hostsim.model.timing import Timing
 from hostsim.model.traffic.flow import Flow
+from hostsim.model.tuning import Tuning
 from hostsim.model.watch import watch
 from hostsim.policy.aggregation import Backoff
 from hostsim.policy.scheduling import home_nodes
 from hostsim.spec.host import PointSpec, VmGroupSpec
 from hostsim.spec.nic import NicOptions, NicSpec
 from hostsim.spec.settings import VnicSettings
-from hostsim.spec.workload import HttpSpec, TcpStreamSpec
+from hostsim.spec.workload import TcpSpec
 
 __all__ = ["Host", "VirtualMachine", "VirtualNic", "build_host"]
 
@@ -101,10 +102,12 @@ class Host:
         vms: in order of power-on.
         flows: what comes at it, in the order of the scenario.
         numa_io: placement of VMs next to their NICs.
+        tuning: dynamic tuning of the whole host.
         probe: its counters in time slices.
     """
 
     numa_io: NumaIo
+    tuning: Tuning
 
     def __init__(self, spec: PointSpec) -> None:
         self.spec = spec
@@ -173,13 +176,14 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
     for poll in host.polls:
         poll.rest(host.clock.now)
     host.numa_io = NumaIo(host)
+    host.tuning = Tuning(host)
     watch(host)
     return host
 
 
 def _closed_loop(spec: PointSpec) -> bool:
     """True where something waits for the host's answers."""
-    return any(isinstance(traffic, TcpStreamSpec | HttpSpec) for traffic in spec.traffic.values())
+    return any(isinstance(traffic, TcpSpec) for traffic in spec.traffic.values())
 
 
 def _add_nic(host: Host, switch: str, name: str, streams: Streams) -> None:

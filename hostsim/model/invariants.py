@@ -52,6 +52,8 @@ _TOTALS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("packets and bursts", ("flow.delivered", "work.in_service"), ("guest.read", "work.started")),
 )
 """The same for the host as a whole, where a stage has other entities than the one before it."""
+_TIMED = {"flow.latency": "flow.delivered", "flow.response": "flow.answered"}
+"""What each histogram has one time of."""
 
 
 def check_invariants(host: Host) -> None:
@@ -123,6 +125,8 @@ def check_slices(
         )
         what = f"{{}} {things} ({' + '.join(sources)}), but {{}} ({' + '.join(sinks)})"
         law(come != gone, ("the host",), what, come, gone)
-    for histogram in histograms.values():
-        counted, delivered = histogram.counts.sum(axis=2), values["flow.delivered"]
-        law(counted != delivered, histogram.entities, "{} latencies of {} deliveries", counted, delivered)
+    for name, histogram in histograms.items():
+        counted, events = histogram.counts.sum(axis=2), values[_TIMED[name]]
+        law(counted != events, histogram.entities, f"{{}} times in {name} of {{}} in {_TIMED[name]}", counted, events)
+    asked, answered = values["flow.asked"], values["flow.answered"]
+    law(answered > asked, series["flow.asked"].entities, "{} answers to {} requests", answered, asked)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hostsim.model.cpu.world import costop_times, ready_times
 from hostsim.model.net.networld import NetWorld
+from hostsim.spec.workload import WebSpec
 
 if TYPE_CHECKING:
     from hostsim.model.host import Host
@@ -69,6 +70,7 @@ def watch(host: Host) -> None:
         lambda now: ([n.waiting.integral(now) for n in nodes],),
     )
     add("numa_io", "in_force_ps", ("host",), lambda now: ([host.numa_io.state.integral(now)],))
+    add("tuning", "dense_ps", ("host",), lambda now: ([host.tuning.state.integral(now)],))
     for kind, worlds in of_kind.items():
         add(
             kind,
@@ -173,7 +175,7 @@ def watch(host: Host) -> None:
     )
     add(
         "flow",
-        "sent intended dropped_nic delivered octets",
+        "sent intended dropped_nic delivered octets asked answered",
         (flow.name for flow in flows),
         lambda _: (
             [f.sent for f in flows],
@@ -181,7 +183,12 @@ def watch(host: Host) -> None:
             [f.lost_nic * f.receivers for f in flows],
             [f.delivered for f in flows],
             [f.octets for f in flows],
+            [f.asked for f in flows],
+            [f.answered for f in flows],
         ),
     )
     for flow in flows:
         probe.watch_latency("flow.latency", flow.name, flow.latency)
+    if any(isinstance(traffic, WebSpec) for traffic in host.spec.traffic.values()):
+        for flow in flows:
+            probe.watch_latency("flow.response", flow.name, flow.response)

@@ -17,7 +17,7 @@ from hostsim.spec.name import Names, SwitchNames
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.quantity import Duration
-from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, WorkSpec
+from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, WebSpec, WorkSpec
 from hostsim.units import SECOND
 
 __all__ = [
@@ -90,7 +90,14 @@ class WorkPart(WorkSpec):
     """How the arrivals are spaced; at a fixed interval where nothing is said."""
 
 
-TrafficPart = Annotated[MulticastPart | WorkPart | TcpStreamSpec | HttpSpec, Field(discriminator="kind")]
+class WebPart(WebSpec):
+    """Requests for pages, sent to a web server in each VM whether or not it has answered those before."""
+
+    arrivals: ArrivalsPart = ArrivalsPart(process="poisson")  # type: ignore[assignment]  # a file of instants, not yet the instants
+    """How the requests are spaced; Poisson where nothing is said."""
+
+
+TrafficPart = Annotated[MulticastPart | WorkPart | TcpStreamSpec | HttpSpec | WebPart, Field(discriminator="kind")]
 """What comes at the host."""
 
 

@@ -66,8 +66,9 @@ def traffic_faults(
         path: KeyPath = ("traffic", name)
         if isinstance(flow, MulticastSpec):
             yield from _stream_faults(tree, path, file, hardware, flow, load)
-        elif isinstance(flow, TcpStreamSpec | HttpSpec):
-            yield from _connection_faults(tree, path, file, flow, flow.connections)
+        elif isinstance(flow, TcpSpec):
+            connections = flow.connections if isinstance(flow, TcpStreamSpec | HttpSpec) else 1
+            yield from _connection_faults(tree, path, file, flow, connections)
 
 
 def _stream_faults(

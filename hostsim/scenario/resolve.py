@@ -21,15 +21,16 @@ from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
 from hostsim.spec.in_force import Rings, host_settings, vm_settings
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.settings import HostSettings, PlatformSpec
-from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, TrafficSpec, WorkSpec
+from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, TrafficSpec, WebSpec, WorkSpec
 
 __all__ = ["Resolution", "Resolver", "part_of"]
 
-_KINDS: dict[str, type[MulticastSpec | WorkSpec | TcpStreamSpec | HttpSpec]] = {
+_KINDS: dict[str, type[MulticastSpec | WorkSpec | TcpStreamSpec | HttpSpec | WebSpec]] = {
     "multicast": MulticastSpec,
     "work": WorkSpec,
     "tcp_stream": TcpStreamSpec,
     "http": HttpSpec,
+    "web": WebSpec,
 }
 
 
@@ -161,6 +162,7 @@ class _Point:
                     "nics": {name: self._file.host.nics.get(name, NicOptions()) for name in hardware.nics},
                     "drivers": platform.drivers,
                     "netqueue": platform.netqueue,
+                    "tuning": platform.tuning,
                     "vswitches": dict(self._file.network),
                     "vms": tuple(groups),
                     "traffic": traffic,

@@ -31,6 +31,7 @@ _INPUTS = (
     "WorkPart",
     "TcpStreamSpec",
     "HttpSpec",
+    "WebPart",
     "ServiceSpec",
     "ArrivalsPart",
     "RunPart",

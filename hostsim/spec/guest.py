@@ -24,6 +24,8 @@ class ApplicationCosts(Spec):
     """One write to a TCP socket by a process that has always more (netperf)."""
     http_server: Cost
     """One request served: parsed, file looked up, answer begun."""
+    web_server: Cost
+    """One object of a page served from memory: request parsed, object looked up and written, the call for each write included."""
 
 
 class GuestSpec(Spec):

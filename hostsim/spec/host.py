@@ -18,7 +18,7 @@ from hostsim.spec.name import SwitchNames
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions, NicSpec
 from hostsim.spec.quantity import Duration
-from hostsim.spec.settings import HostSettings, NetQueueSpec, VmSettings
+from hostsim.spec.settings import HostSettings, NetQueueSpec, TuningSpec, VmSettings
 from hostsim.spec.workload import TrafficSpec
 
 __all__ = ["HardwareSpec", "PointSpec", "VmGroupSpec"]
@@ -57,6 +57,7 @@ class PointSpec(Spec):
     drivers: dict[str, Literal["vmklinux", "native"]]
     """Kind of each driver on this platform."""
     netqueue: NetQueueSpec
+    tuning: TuningSpec
     vswitches: dict[str, VSwitchSpec]
     vms: tuple[VmGroupSpec, ...]
     """In the order of the scenario: the first VM of the first group is VM 0."""

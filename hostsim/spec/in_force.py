@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 from hostsim.errors import Fault, nearest_name
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.settings import Coalescing, HostSettings, PlatformSpec, SettingSpec, VmSettings, VnicSettings
-from hostsim.units import MS, US
+from hostsim.units import MS, SECOND, US
 
 __all__ = ["PNIC_LRO", "PNIC_RSS", "Rings", "host_settings", "vm_settings", "vmx_table"]
 
@@ -19,6 +20,9 @@ PNIC_RSS = 4
 """Bit that asks for a queue with RSS."""
 _CONTEXTS: dict[int, Literal["vm", "vnic", "queue"]] = {1: "vnic", 2: "vm", 3: "queue"}
 _SHARES = {"low": 500, "normal": 1000, "high": 2000}
+_THRESHOLD = re.compile(r"(?P<vms>\d{1,3})n (?P<vcpus>\d{1,3})n (?P<utilisation>\d{1,2}|100)")
+_STATIC_DEPTH = 64
+"""Packets of static coalescing where nobody sets them (``ethernetX.coalescingParams`` as documented)."""
 _STATIC_TIMEOUT = 4 * MS
 """Static coalescing never waits longer (`ethernetX.coalescingParams` as documented)."""
 
@@ -69,7 +73,12 @@ def host_settings(
     warnings: list[str] = []
     adv = _resolve(platform.advanced, advanced, f"{path}.advanced", faults, warnings)
     ker = _resolve(platform.kernel, kernel, f"{path}.kernel", faults, warnings)
-    if faults:
+    threshold = _THRESHOLD.fullmatch(str(adv["Net.NetTuneThreshold"]))
+    if threshold is None:
+        allowed = "two numbers with n, and percent: VMs and vCPUs for each PCPU, utilisation (1n 2n 50)"
+        given = repr(adv["Net.NetTuneThreshold"])
+        faults.append(Fault("is not a threshold", f"{path}.advanced.Net.NetTuneThreshold", given, allowed))
+    if faults or threshold is None:
         return None, faults, warnings
     settings = HostSettings(
         quantum=int(adv["Cpu.Quantum"]) * MS,
@@ -93,6 +102,11 @@ def host_settings(
         hw_tso=adv["Net.UseHwTSO"] == 1,
         netqueue=ker["netNetqueueEnabled"] == "TRUE",
         netqueue_dynamic=adv["Net.NetNetqRxDynamicLB"] == 1,
+        tune_dense=adv["Net.NetTuneHostMode"] == "dense",
+        tune_interval=int(adv["Net.NetTuneInterval"]) * SECOND,
+        tune_vms=int(threshold["vms"]),
+        tune_vcpus=int(threshold["vcpus"]),
+        tune_utilisation=float(threshold["utilisation"]),
         numa_io_threshold=int(adv["Net.NetNetqNumaIOCpuPinThreshold"]),
     )
     return settings, faults, warnings
@@ -178,7 +192,7 @@ def _vnic(
     name = f"ethernet{number}"
     scheme = str(vmx.get(f"{name}.coalescingScheme", host["Net.CoalesceScheme"]))
     params = keys[f"{name}.coalescingParams"]
-    rate, depth = int(host["Net.CoalesceRBCRate"]), 64
+    rate, depth = int(host["Net.CoalesceRBCRate"]), _STATIC_DEPTH
     if params != "" and scheme in (platform.vmx["ethernetX.coalescingScheme"].choices or ()):
         where = f"{path}.{name}.coalescingParams"
         low, high = {"rbc": (100, 100_000), "static": (1, 64)}.get(scheme, (0, -1))
@@ -195,6 +209,8 @@ def _vnic(
         return None
     asked = f"{name}.ctxPerDev"  # 1, 2 and 3 mean the same there and in Net.NetVMTxType
     context = int(keys[asked] if asked in vmx else host["Net.NetVMTxType"])
+    own = any(f"{name}.{key}" in vmx for key in ("coalescingScheme", "coalescingParams", "ctxPerDev"))
+    dense = {"scheme": "static", "rate": rate, "depth": _STATIC_DEPTH, "timeout": _STATIC_TIMEOUT}
     return VnicSettings(
         split_rx=str(keys[f"{name}.emuRxMode"]) == "1",
         rx_ring=rings.rx or guest.rx_ring,
@@ -203,5 +219,6 @@ def _vnic(
             {"scheme": scheme, "rate": rate, "depth": depth, "timeout": _STATIC_TIMEOUT}
         ),
         rss=bool(int(keys[f"{name}.pnicFeatures"]) & PNIC_RSS) and platform.features.vnic_rss,
+        dense=None if own else Coalescing.model_validate(dense),
         tx_context=_CONTEXTS[context],
     )

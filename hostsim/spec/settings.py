@@ -21,6 +21,7 @@ __all__ = [
     "NetQueueSpec",
     "PlatformSpec",
     "SettingSpec",
+    "TuningSpec",
     "VmSettings",
     "VnicSettings",
 ]
@@ -95,6 +96,13 @@ class NetQueueSpec(Spec):
         return self
 
 
+class TuningSpec(Spec):
+    """What dynamic tuning of the host does to regular VMs while it is in force."""
+
+    tx_timeout: Annotated[Duration, Field(gt=0)]
+    """Longest wait of a packet on a transmit ring while the guest runs."""
+
+
 class FeatureSpec(Spec):
     """What a version of the hypervisor can do that another cannot."""
 
@@ -113,6 +121,7 @@ class PlatformSpec(Spec):
     drivers: dict[str, Literal["vmklinux", "native"]]
     """Kind of each NIC driver: ``vmklinux`` converts each packet from a Linux driver's structures, ``native`` does not."""
     netqueue: NetQueueSpec
+    tuning: TuningSpec
     costs: CostModel
     advanced: dict[str, SettingSpec]
     """Advanced settings by their dotted names."""
@@ -180,6 +189,16 @@ class HostSettings(Spec):
     """Receive queues besides the default one are used (``netNetqueueEnabled``)."""
     netqueue_dynamic: bool
     """The balancer packs and unpacks receive queues (``Net.NetNetqRxDynamicLB``)."""
+    tune_dense: bool
+    """Dynamic tuning of the host is on (``Net.NetTuneHostMode``)."""
+    tune_interval: int
+    """Picoseconds between two checks of dynamic tuning (``Net.NetTuneInterval``)."""
+    tune_vms: int
+    """VMs for each PCPU from which on it acts (``Net.NetTuneThreshold``)."""
+    tune_vcpus: int
+    """vCPUs for each PCPU, likewise."""
+    tune_utilisation: float
+    """Mean utilisation of the PCPUs in percent, likewise."""
     numa_io_threshold: int
     """Load of the networking contexts, in percent of a core, below which NUMA I/O placement is in force (``Net.NetNetqNumaIOCpuPinThreshold``)."""
 
@@ -196,6 +215,8 @@ class VnicSettings(Spec):
     coalescing: Coalescing
     rss: bool
     """The vNIC asks for a queue with RSS (``ethernetX.pnicFeatures``, bit 4) and gets it on this platform."""
+    dense: Coalescing | None
+    """How it coalesces while dynamic tuning is in force; None where the VM sets its coalescing or its contexts itself, so that tuning leaves it alone."""
     tx_context: Literal["vm", "vnic", "queue"]
     """Whose transmit contexts are: the VM's, each vNIC's, each queue's (``ethernetX.ctxPerDev``, ``Net.NetVMTxType``)."""
 

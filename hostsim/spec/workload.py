@@ -18,6 +18,7 @@ __all__ = [
     "TcpSpec",
     "TcpStreamSpec",
     "TrafficSpec",
+    "WebSpec",
     "WorkSpec",
 ]
 
@@ -157,5 +158,33 @@ class HttpSpec(TcpSpec):
     """Connections of each VM, kept open."""
 
 
-TrafficSpec: TypeAlias = Annotated[MulticastSpec | WorkSpec | TcpStreamSpec | HttpSpec, Field(discriminator="kind")]
+class WebSpec(TcpSpec):
+    """Requests for pages, sent to a web server in each VM whether or not it has answered those before.
+
+    Each opens a connection, and fetches its objects one after the other.
+    """
+
+    kind: Literal["web"]
+    """What kind of traffic this is."""
+    rate: Rate | None = None
+    """Requests in a second at each VM; not with ``process: replay``."""
+    arrivals: ArrivalSpec = ArrivalSpec(process="poisson")
+    """How the requests are spaced; Poisson where nothing is said."""
+    objects: Annotated[int, Field(ge=1, le=1000)]
+    """Objects of a page."""
+    size: Annotated[Size, Field(ge=1)]
+    """Bytes of an object, its header included."""
+    write_size: Annotated[Size, Field(ge=1)]
+    """Bytes that the server hands to its socket at a time; what it takes to serve an object is spread over its writes."""
+
+    @model_validator(mode="after")
+    def _rate_or_replay(self) -> WebSpec:
+        if (self.rate is None) != (self.arrivals.process == "replay"):
+            raise ValueError("rate goes with every process but replay|rate: a number and /s")
+        return self
+
+
+TrafficSpec: TypeAlias = Annotated[
+    MulticastSpec | WorkSpec | TcpStreamSpec | HttpSpec | WebSpec, Field(discriminator="kind")
+]
 """Any kind of traffic."""

@@ -39,6 +39,11 @@ def settings(**changes: int) -> HostSettings:
         "netqueue": True,
         "netqueue_dynamic": True,
         "numa_io_threshold": 0,
+        "tune_dense": False,
+        "tune_interval": 60 * SECOND,
+        "tune_vms": 1,
+        "tune_vcpus": 2,
+        "tune_utilisation": 50.0,
     }
     return HostSettings(**(values | changes))
 

@@ -15,8 +15,8 @@ from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions, NicSpec
-from hostsim.spec.settings import Coalescing, HostSettings, NetQueueSpec, VmSettings, VnicSettings
-from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, TrafficSpec, WorkSpec
+from hostsim.spec.settings import Coalescing, HostSettings, NetQueueSpec, TuningSpec, VmSettings, VnicSettings
+from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, TrafficSpec, WebSpec, WorkSpec
 from hostsim.units import MS, SECOND
 
 SOURCE = "a number that is easy to reckon with"
@@ -75,15 +75,19 @@ def guest(**changes: Any) -> GuestSpec:
             "tcp_sink": 1000.0,
             "tcp_source": 2000.0,
             "http_server": 50000.0,
+            "web_server": 40000.0,
         }.items()
     }
     return GuestSpec.model_validate({"applications": applications} | values | changes)
 
 
+STATIC = Coalescing(scheme="static", rate=4000, depth=64, timeout=4 * MS)
+
+
 def vnic(**changes: Any) -> VnicSettings:
     coalescing = Coalescing(scheme="disabled", rate=4000, depth=1, timeout=4 * MS)
     values = {"split_rx": False, "rx_ring": 4096, "tx_ring": 4096, "coalescing": coalescing, "rss": False}
-    return VnicSettings.model_validate(values | {"tx_context": "vm"} | changes)
+    return VnicSettings.model_validate(values | {"tx_context": "vm", "dense": STATIC} | changes)
 
 
 def group(name: str = "vm", *, vnics: tuple[VnicSettings, ...] | None = None, **changes: Any) -> VmGroupSpec:
@@ -105,6 +109,13 @@ def files(method: str, **changes: Any) -> HttpSpec:
     return HttpSpec.model_validate(values | {"size": "100 kB", "connections": 1} | changes)
 
 
+def pages(*instants: int, **changes: Any) -> WebSpec:
+    """Clients that want a page of one object of 1448 bytes at given instants."""
+    arrivals = {"process": "replay", "timestamps_ps": instants}
+    values = {"kind": "web", "to": "vm", "window": "64 KiB", "delay": "10 us", "objects": 1, "size": "1448 B"}
+    return WebSpec.model_validate(values | {"write_size": "1448 B", "arrivals": arrivals} | changes)
+
+
 def multicast(*instants: int, size: str = "1000 B", to: str = "vm") -> MulticastSpec:
     """A stream of datagrams sent at given instants."""
     arrivals = {"process": "replay", "timestamps_ps": instants}
@@ -123,7 +134,7 @@ def settings(**changes: Any) -> HostSettings:
         "numa_rebalance_period": 1000 * SECOND, "numa_imbalance": 10, "port_rx_queue": 80, "poll_budget": 64,
         "tx_poll_bound": 64, "tx_timeout": 4 * MS, "tx_depth_cap": 40, "tx_call_rate": 4000, "sw_lro": False, "hw_lro": False,
         "lro_bytes": 32000, "lro_threshold": 1000, "lro_backoff": 8, "hw_tso": True, "netqueue": True, "netqueue_dynamic": False,
-        "numa_io_threshold": 0,
+        "numa_io_threshold": 0, "tune_dense": False, "tune_interval": 10 * MS, "tune_vms": 1, "tune_vcpus": 2, "tune_utilisation": 50.0,
     }  # fmt: skip
     return HostSettings.model_validate(values | changes)
 
@@ -149,6 +160,7 @@ def point(
         nics=dict(options or {}),
         drivers={"round": "native", "linux": "vmklinux"},
         netqueue=NetQueueSpec.model_validate(marks),
+        tuning=TuningSpec.model_validate({"tx_timeout": "8 ms"}),
         vswitches=dict(switches or {"vSwitch0": VSwitchSpec(uplinks="vmnic0")}),
         vms=vms or (group(),),
         traffic=dict(traffic),

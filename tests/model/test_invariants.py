@@ -246,7 +246,7 @@ def test_a_latency_that_nobody_took(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """As many latencies as deliveries, in every slice."""
     changed = once(LatencyLog.add_each, 9, lambda method, self, values: method(self, [*values, values[0]]))
     monkeypatch.setattr(LatencyLog, "add_each", changed)
-    assert "latencies of" in broken(tmp_path).what
+    assert "times in flow.latency of" in broken(tmp_path).what
 
 
 # --- time

@@ -3,7 +3,8 @@
 Posting a packet costs a guest nothing more than writing a descriptor. A transmit context that sleeps is woken in one of four ways, counted apart:
 by a call from the guest once so many packets wait (forced), by the receive context when it serves the same vNIC (opportunistic), when
 the guest halts, or by a timer. How many packets wait before a guest calls follows from how fast it sends: such that it calls at
-most so many times a second, as receive coalescing bounds interrupts.
+most so many times a second, as receive coalescing bounds interrupts. A patient queue's context is woken only when the guest halts,
+or by a longer timer.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _FORCED, _OPPORTUNISTIC, _HALTED, _TIMED = range(4)
 _RATE_WINDOW = 4 * MS
 """Time over which a guest's rate of packets is taken."""
 _SLEEPING = WorldState.SLEEPING
+NEVER = 1 << 30
+"""Packets that never wait on a ring together."""
 
 
 class Outgoing(Protocol):
@@ -123,6 +126,7 @@ class TxQueue:
         "_coalescing",
         "_count",
         "_depth",
+        "_patience",
         "_since",
         "_timer",
         "_vcpu",
@@ -143,6 +147,7 @@ class TxQueue:
         self.wakes = [0, 0, 0, 0]
         self._coalescing = coalescing
         self._depth, self._since, self._count, self._waiting = 1, 0, 0, 0
+        self._patience: int | None = None
         self._clock = clock
         self._timer = Timer(clock, self._due)
         self._world: NetWorld
@@ -151,10 +156,22 @@ class TxQueue:
         """From now on ``world`` takes packets from here."""
         self._world = world
 
+    def be_patient(self, timeout: int | None) -> None:
+        """From now on, wake the context only when the guest halts or after ``timeout``; None: as usual again."""
+        self._patience = timeout
+        self._depth = 1 if timeout is None else NEVER
+        if self._world.state is _SLEEPING:
+            self._timer.disarm()
+            self.await_wake()
+
+    def _timeout(self) -> int:
+        return self._coalescing.timeout if self._patience is None else self._patience
+
     def hand(self, train: Train) -> None:
         """Packets that the guest will have written at their instants."""
         self.ring.push(train)
-        self._rate(train)
+        if self._patience is None:
+            self._rate(train)
         if self._world.state is not _SLEEPING:
             return
         before = self._waiting
@@ -162,7 +179,7 @@ class TxQueue:
         if before < self._depth <= self._waiting:
             due = train.ready + (self._depth - before - 1) * train.step
         elif not before:
-            due = train.ready + self._coalescing.timeout
+            due = train.ready + self._timeout()
         else:
             return
         armed = self._timer.due
@@ -197,7 +214,7 @@ class TxQueue:
         first = ring.first()
         if first is None:
             return
-        due = first + self._coalescing.timeout
+        due = first + self._timeout()
         full = ring.nth(self._depth)
         if full is not None and full < due:
             due = full
@@ -212,14 +229,14 @@ class TxQueue:
         if held >= self._depth:
             self._vcpu.owed += self._world.call_ps
             self._wake(_FORCED, now)
-        elif held and (oldest := ring.first()) is not None and oldest + self._coalescing.timeout <= now:
+        elif held and (oldest := ring.first()) is not None and oldest + self._timeout() <= now:
             self._wake(_TIMED, now)
         else:  # what it was armed for has been taken back
             self.await_wake()
 
     def look(self, now: int) -> None:
         """Another context serves this vNIC: it wakes the transmit context if anything waits."""
-        if self._world.state is _SLEEPING and self._waits(now):
+        if self._patience is None and self._world.state is _SLEEPING and self._waits(now):
             self._wake(_OPPORTUNISTIC, now)
 
     def guest_halts(self, now: int) -> None:

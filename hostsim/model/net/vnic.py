@@ -98,11 +98,24 @@ class Vnic:
         self.is_far = False
         self._line = _QUIET
         self._last: int | None = None
+        self._timer = Timer(clock, self._raise)
+        self._depth_timer = Timer(clock, self._raise)
+        self._follow(coalescing)
+
+    def _follow(self, coalescing: Coalescing) -> None:
         self._interval = SECOND // coalescing.rate if coalescing.scheme == "rbc" else 0
         self._static = coalescing.scheme == "static"
         self._timeout, self._depth = coalescing.timeout, coalescing.depth
-        self._timer = Timer(clock, self._raise)
-        self._depth_timer = Timer(clock, self._raise)
+
+    def coalesce(self, coalescing: Coalescing, now: int) -> None:
+        """Interrupt by another scheme from now on; what is held back goes by the new one."""
+        self._follow(coalescing)
+        if self._line is _HELD:
+            self._depth_timer.disarm()
+            first = self.ring.first()
+            assert first is not None
+            self._timer.arm(max(now, self._due(first)))
+            self._watch_depth(now)
 
     def receive(self, train: Train) -> None:
         """Packets on their way into the ring, at instants that lie ahead or are now."""
@@ -112,9 +125,13 @@ class Vnic:
             self._line = _HELD
             self._timer.arm(self._due(train.ready))
         if self._static and self._line is _HELD:
-            full = self.ring.nth(self._depth)
-            if full is not None:
-                self._depth_timer.arm(max(full, train.ready))
+            self._watch_depth(train.ready)
+
+    def _watch_depth(self, soonest: int) -> None:
+        """Static coalescing: interrupt when so many wait, but not before ``soonest``."""
+        full = self.ring.nth(self._depth) if self._static else None
+        if full is not None:
+            self._depth_timer.arm(max(full, soonest))
 
     def _dropped(self, train: Train) -> None:
         frames = train.count * train.frames

@@ -25,14 +25,36 @@ class Flow:
         delivered: copies taken by guests' applications (frames, where offloads joined some), or bursts done.
         octets: bytes of data that reached the application at their end, on the host or outside.
         latency: from the end of the frame on the wire to the application's read, or from a burst's arrival to its end.
+        asked: requests of clients, where the traffic has such.
+        answered: of these, answered in full.
+        response: from the request to the end of its answer at the client.
     """
 
-    __slots__ = ("delivered", "latency", "lost_nic", "name", "octets", "receivers", "sent", "size")
+    __slots__ = (
+        "answered",
+        "asked",
+        "delivered",
+        "latency",
+        "lost_nic",
+        "name",
+        "octets",
+        "receivers",
+        "response",
+        "sent",
+        "size",
+    )
 
     def __init__(self, name: str, size: int, receivers: int) -> None:
         self.name, self.size, self.receivers = name, size, receivers
         self.sent = self.lost_nic = self.delivered = self.octets = 0
         self.latency = LatencyLog()
+        self.asked = self.answered = 0
+        self.response = LatencyLog()
+
+    def answer(self, took: int) -> None:
+        """A request was answered in full, ``took`` picoseconds after it was made."""
+        self.answered += 1
+        self.response.add(took, 0, 1)
 
 
 class Sender:

@@ -75,6 +75,7 @@ class Sending(Connection):
         end = start + self._ends.application.per_request
         self._ends.vcpu.count_read(train, start, end)
         self._congestion.acked(self._congestion.in_flight)
+        self._acked = 0
         return self._transfer(end)
 
     def _ack(self, train: Train, start: int, _far: bool) -> int:
@@ -127,16 +128,26 @@ class Sending(Connection):
         self._there += frames
         last = first + (train.count - 1) * step
         if self._there >= self._file:
-            self._ask(last + ends.delay)
+            self._file_there(last + ends.delay, frames)
             return
         acks, carry = divmod(self._carry + frames, PEER_ACKS_EVERY)
         if not acks and not self._acks_coming and self._lost + carry >= self._congestion.in_flight:
-            acks, carry = 1, 0  # nothing more is on its way, and its last segment says so
-        if acks:  # those of one train of packets come together
-            self._acks_coming += acks
-            self._acked += self._carry + frames - carry
-            ends.link.release(self.acks, last + ends.delay, 0, 1, acks)
+            self._acknowledge(last + ends.delay, 1, carry)  # nothing more is on its way, and its last segment says so
+            carry = 0
+        self._acknowledge(last + ends.delay, acks, PEER_ACKS_EVERY)
         self._carry = carry
+
+    def _file_there(self, at: int, frames: int) -> None:
+        """All of a file is at the peer: its next request acknowledges the end of it."""
+        self._acknowledge(at, (self._carry + frames - 1) // PEER_ACKS_EVERY, PEER_ACKS_EVERY)
+        self._ask(at)
+
+    def _acknowledge(self, at: int, acks: int, segments: int) -> None:
+        """The peer puts acknowledgements of so many segments each on the wire; those of one train of packets come together."""
+        if acks:
+            self._acks_coming += acks
+            self._acked += acks * segments
+            self._ends.link.release(self.acks, at, 0, 1, acks)
 
     def _request_dropped(self, _frames: int) -> None:
         """The peer asks again."""

@@ -1,0 +1,176 @@
+"""Pages fetched from a web server in a guest: requests that come whether or not those before them are answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hostsim.engine.arrivals import Arrivals
+from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.train import Train
+from hostsim.model.traffic.congestion import Congestion
+from hostsim.model.traffic.connection import RETRANSMIT_AFTER, Answer, Ends
+from hostsim.model.traffic.flow import Flow
+from hostsim.model.traffic.sending import PEER_ACKS_EVERY, Sending
+from hostsim.units import SECOND
+
+__all__ = ["Page", "Visit", "Visitors"]
+
+OPEN_AGAIN_AFTER = 3 * SECOND
+"""Time after which a client that hears nothing of a new connection tries again (RFC 1122)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a request fetches, and what serving it takes."""
+
+    objects: int
+    """Objects, fetched one after the other."""
+    writes: Sequence[tuple[int, int]]
+    """For each write of an object: picoseconds of the server's work before it, and segments that are full with it."""
+
+    @classmethod
+    def of(cls, objects: int, size: int, write_size: int, segment: int, object_ps: int) -> Page:
+        """A page of objects of ``size`` bytes, written ``write_size`` bytes at a time; the work for each, ``object_ps``, is spread over its writes."""
+        count = -(-size // write_size)
+        ends = [place * write_size // segment for place in range(count)] + [-(-size // segment)]
+        work = [object_ps * place // count for place in range(count + 1)]
+        return cls(objects, [(work[i + 1] - work[i], ends[i + 1] - ends[i]) for i in range(count)])
+
+    @property
+    def segments(self) -> int:
+        """Segments of an object."""
+        return sum(segments for _, segments in self.writes)
+
+
+class Visit(Sending):
+    """A connection that fetches a page. It is opened, and each object is asked for when the one before it is there."""
+
+    __slots__ = ("_accept", "_arrived", "_initial", "_left", "_left_to_open", "_page", "_rest")
+
+    def __init__(
+        self,
+        ends: Ends,
+        window: int,
+        initial: int,
+        page: Page,
+        rest: Callable[[Visit], None],
+        *,
+        size: int,
+        small_ps: int,
+    ) -> None:
+        """A connection that nobody uses.
+
+        Args:
+            ends: what it lies between.
+            window: segments that the guest may have in flight.
+            initial: segments that it may have in flight at first.
+            page: what is fetched.
+            rest: told when it may serve another visit.
+            size: bytes of data in a segment.
+            small_ps: time on the wire of a frame without data.
+        """
+        super().__init__(ends, Congestion(window, initial), page.segments, size=size, small_ps=small_ps, full=True)
+        self._page, self._initial, self._rest = page, initial, rest
+        self._accept = Answer(ends.totals, 0, self._accepted, self._accept_dropped)
+        self._arrived = self._left = 0
+        self._left_to_open = False
+
+    def begin(self, at: int) -> None:
+        """A client wants the page."""
+        self._congestion = Congestion(self._congestion.window, self._initial)
+        self._arrived, self._left, self._left_to_open = at, self._page.objects, True
+        self._ask(at)
+
+    # --- the guest's side
+
+    def _request(self, train: Train, start: int, far: bool) -> int:
+        if not self._left_to_open:
+            return super()._request(train, start, far)
+        self._left_to_open = False
+        vcpu = self._ends.vcpu
+        end = start + vcpu.timing.guest_ack
+        vcpu.count_read(train, start, end)
+        vcpu.post(self._ends.queue, Train(self._accept, 1, end, 0, end, 0))
+        return end
+
+    def _transfer(self, start: int) -> int:
+        end = start
+        for work, segments in self._page.writes:
+            self._remaining += segments
+            end = self._send(end + work)
+        return end
+
+    def _ack(self, train: Train, start: int, far: bool) -> int:
+        end = super()._ack(train, start, far)
+        self._close()
+        return end
+
+    # --- the peer's side
+
+    def _accepted(self, _train: Train, first: int, _step: int, _frame_ps: int) -> None:
+        self._ask(first + self._ends.delay)
+
+    def _accept_dropped(self, _frames: int) -> None:
+        self._left_to_open = True
+        self._ask(self._ends.clock.now + OPEN_AGAIN_AFTER)
+
+    def _request_dropped(self, _frames: int) -> None:
+        self._ask(self._ends.clock.now + (OPEN_AGAIN_AFTER if self._left_to_open else RETRANSMIT_AFTER))
+
+    def _file_there(self, at: int, frames: int) -> None:
+        self._left -= 1
+        if self._left:
+            super()._file_there(at, frames)
+            return
+        self._ends.totals.answer(at - self._arrived)
+        acks, rest = divmod(self._carry + frames, PEER_ACKS_EVERY)
+        self._acknowledge(at, acks, PEER_ACKS_EVERY)
+        if rest:
+            self._acknowledge(at, 1, rest)
+
+    def _acks_dropped(self, frames: int) -> None:
+        super()._acks_dropped(frames)
+        self._close()
+
+    def _close(self) -> None:
+        """The page is there and all of it acknowledged: the connection is closed."""
+        if not self._left and not self._acks_coming:
+            if self._timer is not None:
+                self._timer.disarm()
+            self._lost = self._remaining = 0
+            self._rest(self)
+
+
+class Visitors:
+    """Requests for pages that come at one VM.
+
+    Args:
+        clock: the host's.
+        flow: counts them, together with those to other VMs of the same traffic.
+        arrivals: when they come.
+        connect: makes a further connection; told whom to tell when it is free again.
+    """
+
+    __slots__ = ("_arrivals", "_connect", "_flow", "_idle", "_timer")
+
+    def __init__(
+        self, clock: Clock, flow: Flow, arrivals: Arrivals, connect: Callable[[Callable[[Visit], None]], Visit]
+    ) -> None:
+        self._flow, self._arrivals, self._connect = flow, arrivals, connect
+        self._idle: list[Visit] = []
+        self._timer = Timer(clock, self._come)
+        self._await()
+
+    def _await(self) -> None:
+        due = self._arrivals.upcoming()
+        if due is not None:
+            self._timer.arm(due)
+
+    def _come(self, now: int) -> None:
+        for train in self._arrivals.collect(now, self._flow):
+            for _ in range(train.count):
+                self._flow.asked += 1
+                visit = self._idle.pop() if self._idle else self._connect(self._idle.append)
+                visit.begin(now)
+        self._await()

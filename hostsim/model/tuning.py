@@ -1,0 +1,65 @@
+"""Dynamic tuning of the host at work (dense mode): fewer wake-ups of guests and of their transmit contexts while the host is full."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hostsim.engine.clock import Timer
+from hostsim.engine.probe import Level
+from hostsim.policy.tuning import is_dense
+
+if TYPE_CHECKING:
+    from hostsim.model.host import Host
+
+__all__ = ["Tuning"]
+
+
+class Tuning:
+    """Looks at the host once a period, and tunes vNICs with default settings while it is full.
+
+    They interrupt by static coalescing then, and their transmit contexts run when the guest halts, or after a longer time.
+
+    Attributes:
+        state: 1 while that is in force.
+    """
+
+    __slots__ = ("_before", "_host", "_timer", "state")
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._before = 0
+        self._timer = Timer(host.clock, self._check)
+        self.state = Level()
+        if host.spec.settings.tune_dense:
+            self._timer.arm(host.clock.now + host.spec.settings.tune_interval)
+
+    def _check(self, now: int) -> None:
+        host, settings = self._host, self._host.spec.settings
+        busy = sum(pcpu.busy(now) for pcpu in host.scheduler.pcpus)
+        pcpus = len(host.scheduler.pcpus)
+        utilisation = 100 * (busy - self._before) / (settings.tune_interval * pcpus)
+        self._before = busy
+        dense = is_dense(
+            len(host.vms),
+            len(host.vcpus),
+            pcpus,
+            utilisation,
+            vms_each=settings.tune_vms,
+            vcpus_each=settings.tune_vcpus,
+            least_utilisation=settings.tune_utilisation,
+        )
+        if dense != self.state.value:
+            self.state.add(1 if dense else -1, now)
+            self._apply(dense=dense, now=now)
+        self._timer.arm(now + settings.tune_interval)
+
+    def _apply(self, *, dense: bool, now: int) -> None:
+        for vm in self._host.vms:
+            for made in vm.vnics:
+                settings = made.settings
+                if settings.dense is None:
+                    continue
+                for port in made.ports:
+                    port.vnic.coalesce(settings.dense if dense else settings.coalescing, now)
+                for queue in made.transmits:
+                    queue.be_patient(self._host.spec.tuning.tx_timeout if dense else None)

@@ -1,0 +1,92 @@
+"""Pages from web servers: what a request costs, how long it takes, and what comes when answers are late."""
+
+from __future__ import annotations
+
+import pytest
+
+from hostsim.model.traffic.web import OPEN_AGAIN_AFTER, Page
+from hostsim.units import MS, NS, SECOND, US, transmission_ps
+
+from .small_point import CALM, group, guest, nic, pages, point, run
+
+SMALL = transmission_ps(38 + 52, 10e9)
+"""A frame without data on the wire."""
+SEGMENT = transmission_ps(38 + 1500, 10e9)
+
+
+def test_a_page_by_hand():
+    """Opened, asked for, served: each step with what the wire, the receive context, the guest and the transmit context take."""
+    host = run(point(traffic={"p": pages(1 * MS)}, cost=CALM), 5 * MS)
+    (flow,) = host.flows
+    assert (flow.asked, flow.answered, flow.octets) == (1, 1, 1448)
+    flow.response.flush()
+    # interrupt and poll entry, driver, forwarding, delivery of an empty packet with its lines; the guest wakes
+    into = SMALL + (300 + 400 + 70 + 30 + 40 + 150) * NS + 800 * NS + 250 * NS
+    # the guest's call (charged to it later) wakes the transmit context: poll entry, device emulation, forwarding, driver
+    out = (400 + 170 + 30 + 80) * NS
+    opened = into + 130 * NS + out + SMALL + 10 * US
+    served = into + (40_000 + 350) * NS + out + SEGMENT + 10 * US
+    owed = 600 * NS
+    assert flow.response.total == opened + served + owed
+
+
+def test_objects_come_one_after_the_other():
+    """Twice the objects, twice the requests for them; one connection, opened once."""
+    answers = []
+    for objects in (1, 2, 6):
+        host = run(point(traffic={"p": pages(1 * MS, objects=objects, size="8000 B")}), 20 * MS)
+        flow = host.flows[0]
+        assert (flow.asked, flow.answered, flow.octets) == (1, 1, objects * 6 * 1448)
+        answers.append(flow.sent)
+    # the request and an acknowledgement for every other segment; those of the end of an object come with the next request
+    assert answers[1] - answers[0] == 4 - 1 + 1 - 1
+    assert answers[2] - answers[1] == 4 * (answers[1] - answers[0])
+
+
+def test_the_work_is_spread_over_the_writes():
+    """Work before each write, full segments behind it, and the rest with the last one."""
+    page = Page.of(3, 10_000, 4096, 1448, 30_000)
+    assert page.writes == [(10_000, 2), (10_000, 3), (10_000, 2)]
+    assert (page.objects, page.segments) == (3, 7)
+    assert Page.of(1, 100, 4096, 1448, 7).writes == [(7, 1)]
+
+
+@pytest.mark.parametrize(("write", "wakes"), [("2896 B", 4), ("11584 B", 1)])
+def test_each_write_may_wake_the_transmit_context(write: str, wakes: int):
+    """A page of eight segments written in four parts, and in one: the context sleeps again before the next part comes."""
+    vm = group(guest=guest(initial_window=8))
+    host = run(point(vm, traffic={"p": pages(1 * MS, size="11584 B", write_size=write)}, cost=CALM), 5 * MS)
+    assert host.flows[0].answered == 1
+    assert sum(host.transmits[0].wakes) == 1 + wakes
+
+
+def test_requests_come_whether_or_not_the_server_keeps_up():
+    """Ten at once: each has a connection of its own, the server takes one after the other, and the last one has waited for all."""
+    host = run(point(traffic={"p": pages(*[1 * MS] * 10)}), 20 * MS)
+    flow = host.flows[0]
+    assert (flow.asked, flow.answered) == (10, 10)
+    assert len(host.vms[0].vnics[0].filter.senders) == 20
+    flow.response.flush()
+    assert flow.response.total > sum(range(1, 11)) * 40 * US
+
+
+def test_connections_are_used_again():
+    """Requests far apart share one connection's place; it starts anew each time, with the first window."""
+    host = run(point(traffic={"p": pages(*(place * MS for place in range(1, 9)), size="20000 B")}), 20 * MS)
+    assert host.flows[0].answered == 8
+    assert len(host.vms[0].vnics[0].filter.senders) == 2
+    host.flows[0].response.flush()
+    assert len(set(host.flows[0].response.counts.nonzero()[0])) <= 2
+
+
+def test_a_connection_that_finds_no_room_is_opened_again():
+    """The ring of one descriptor drops all but one of ten openings; three seconds later the rest are there."""
+    traffic = {"p": pages(*[1 * MS] * 10)}
+    host = run(point(traffic=traffic, nics={"vmnic0": nic(rx_ring=1, interrupt_interval="100 us")}), 100 * MS)
+    flow = host.flows[0]
+    assert flow.lost_nic > 0
+    assert 0 < flow.answered < 10
+    host.clock.advance(1 * MS + OPEN_AGAIN_AFTER - 1 * US)
+    assert flow.answered < 10
+    host.clock.advance(40 * SECOND)
+    assert flow.answered == 10
