@@ -1,10 +1,13 @@
-"""The search for a threshold on an integer axis: bisection, each replication by itself on common random numbers."""
+"""The search for a threshold on an integer axis, each replication by itself on common random numbers.
+
+Bisection; once there is a measure on both sides that can be interpolated, the step is taken to where it would reach the limit.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hostsim.expect import Find, SearchAnswer
 from hostsim.metrics import CATALOGUE
@@ -13,6 +16,9 @@ from hostsim.scenario.points import Bench, Point, RecordKey, Task
 
 __all__ = ["Bisection"]
 
+MOST_SMALL_STEPS = 2
+"""Steps in a row that are guided by the measure although they do not halve the bracket; then comes one that does."""
+
 
 @dataclass(frozen=True, slots=True)
 class _State:
@@ -20,24 +26,44 @@ class _State:
 
     near: int
     far: int
-    seen: tuple[int, ...] = ()
-    """Values that were looked at, in this order."""
+    measures: tuple[float, float] = (math.nan, math.nan)
+    """The metric at both, as far as it was taken there."""
+    small_steps: int = 0
+    """How many steps before this one have not halved the bracket."""
     failed: str | None = None
     """Why it cannot go on."""
 
-    @property
-    def next(self) -> int | None:
+    def next(self, limit: float) -> int | None:
         """The value to look at next, None when the threshold is known."""
-        if self.failed is not None or abs(self.far - self.near) <= 1:
+        width = abs(self.far - self.near)
+        if self.failed is not None or width <= 1:
             return None
-        return (self.near + self.far) // 2
+        middle = (self.near + self.far) // 2
+        near, far = self.measures
+        if self.small_steps >= MOST_SMALL_STEPS or not 0 < near < limit < far < math.inf:
+            return middle
+        # near the limit a utilisation grows evenly, and a response time by a factor with each step: both are nearly straight on this scale
+        share = math.log(limit / near) / math.log(far / near)
+        step = min(max(round(share * width), 1), width - 1)
+        return self.near + (step if self.far > self.near else -step)
+
+    def after(self, value: int, measure: float, *, holds: bool) -> _State:
+        """The state once the metric at a value is known."""
+        near, far = self.measures
+        state = (
+            replace(self, near=value, measures=(measure, far))
+            if holds
+            else replace(self, far=value, measures=(near, measure))
+        )
+        halved = 2 * abs(state.far - state.near) <= abs(self.far - self.near) + 1
+        return replace(state, small_steps=0 if halved else self.small_steps + 1)
 
 
 class Bisection:
     """Finds the largest (or smallest) value of an axis at which a metric is below a limit.
 
     The condition is taken to hold below the threshold and not above it (or the other way round); where that is not so, the answer
-    says so. A replication looks at no more than ``ceil(log2(values + 1))`` of the values in the bracket.
+    says so. A replication looks at no more than ``3 ceil(log2(values + 1))`` of the values in the bracket.
     """
 
     def __init__(self, name: str, find: Find, bench: Bench, fixed: Sequence[Point] = ()) -> None:
@@ -66,14 +92,14 @@ class Bisection:
         """The next run of each replication that is not finished: see `Search`."""
         tasks = []
         for replication in range(self._bench.replications):
-            value = self._state(replication, done).next
+            value = self._state(replication, done).next(self._find.below)
             if value is not None:
                 tasks.append(self._bench.task(self._point(value), replication))
         return tasks
 
     def most(self) -> int:
-        """As many as it takes to bisect the bracket in each replication: see `Search`."""
-        steps = math.ceil(math.log2(self._find.stop - self._find.start + 2))
+        """Thrice as many as it takes to bisect the bracket in each replication, as every third step halves it: see `Search`."""
+        steps = (MOST_SMALL_STEPS + 1) * math.ceil(math.log2(self._find.stop - self._find.start + 2))
         return steps * self._bench.replications
 
     def answer(self, done: Mapping[RecordKey, RunRecord]) -> SearchAnswer:
@@ -110,18 +136,16 @@ class Bisection:
         find = self._find
         outer, inner = find.start - 1, find.stop + 1
         state = _State(outer, inner) if find.largest else _State(inner, outer)
-        while (value := state.next) is not None:
+        while (value := state.next(find.below)) is not None:
             record = done.get((self._point(value).id, replication))
             if record is None:
                 break
-            seen = (*state.seen, value)
             if record.error is not None:
                 reason = record.error.strip().splitlines()[-1:] or ["no reason told"]
-                state = _State(state.near, state.far, seen, f"the run at {find.axis} = {value} failed: {reason[0]}")
-            elif self._holds(record):
-                state = _State(value, state.far, seen)
+                state = replace(state, failed=f"the run at {find.axis} = {value} failed: {reason[0]}")
             else:
-                state = _State(state.near, value, seen)
+                measure = CATALOGUE[find.metric].evaluate(record)
+                state = state.after(value, measure, holds=measure < find.below)
         return state
 
     def _holds(self, record: RunRecord) -> bool:

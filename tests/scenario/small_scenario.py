@@ -61,11 +61,13 @@ def load_text(
     return load(file, overrides, axes)
 
 
-def record(key: tuple[str, int], axes: Mapping[str, Scalar], dropped: int, error: str | None = None) -> RunRecord:
-    """A run in which so many of a million packets were dropped."""
+def record(
+    key: tuple[str, int], axes: Mapping[str, Scalar], dropped: int, error: str | None = None, of: int = 1_000_000
+) -> RunRecord:
+    """A run in which so many packets were dropped, of a million where nothing is said."""
     series = {
         name: Series(("all",), np.array([[0], [value]], dtype=np.int64))
-        for name, value in (("flow.intended", 1_000_000), ("port.ring_lost", dropped))
+        for name, value in (("flow.intended", of), ("port.ring_lost", dropped))
     }
     instants = np.array([0, 10**12], dtype=np.int64)
     return RunRecord(key[0], key[1], 1, dict(axes), instants, series, {}, 0, error=error)

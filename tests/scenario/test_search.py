@@ -29,13 +29,15 @@ def scenario_with(folder: Path, side: str, start: int, stop: int) -> Scenario:
     return load_text(folder, ("expect:\n", f"expect:\n{text}"))
 
 
-def run(search: Search, dropped: Callable[[Task], int], order: random.Random) -> tuple[SearchAnswer, list[Task]]:
+def run(
+    search: Search, dropped: Callable[[Task], int], order: random.Random, of: int = 1_000_000
+) -> tuple[SearchAnswer, list[Task]]:
     """Plays a campaign whose runs end in any order, one at a time; returns the answer and what was run."""
     done: dict[RecordKey, RunRecord] = {}
     ran: list[Task] = []
     while waiting := [task for task in search.wants(done) if task.key not in done]:
         task = order.choice(waiting)
-        done[task.key] = record(task.key, task.point.axes, dropped(task))
+        done[task.key] = record(task.key, task.point.axes, dropped(task), of=of)
         ran.append(task)
     return search.answer(done), ran
 
@@ -140,3 +142,34 @@ def test_a_failed_run_ends_the_search_without_an_answer(tmp_path: Path) -> None:
     assert (answer.name, answer.values, answer.points) == ("threshold", (), ())
     assert answer.notes == ("replication 1: the run at receivers = 4 failed: InvariantError: lost a packet",)
     assert len(done) == 5
+
+
+@settings(max_examples=60, deadline=None)
+@given(threshold=st.floats(1.0, 160.0), growth=st.floats(0.005, 0.1), noise=st.integers(0, 10**6))
+def test_a_measure_that_grows_smoothly_is_interpolated(threshold: float, growth: float, noise: int) -> None:
+    """The exact step on a bracket of 160 values, mostly in five runs instead of eight; with noise it is still where the measure crosses."""
+    with tempfile.TemporaryDirectory() as folder:
+        scenario = scenario_with(Path(folder), "largest", 1, 160)
+    (search,) = points(scenario, Fidelity(replications=1), sweep=False).searches
+    limit = 1e-4 * 10**12  # packets of 10^12, so that counts are as good as a smooth measure
+
+    def dropped(task: Task) -> int:
+        return round(limit * math.exp(growth * (receivers(task) - threshold)))
+
+    answer, ran = run(search, dropped, random.Random(noise), of=10**12)
+    assert answer.values == (math.ceil(threshold) - 1,)
+    assert len(ran) <= 8
+
+
+def test_interpolation_saves_runs(tmp_path: Path) -> None:
+    """A threshold in the middle of nowhere, a measure that doubles every 20 steps: four runs on 160 values instead of eight."""
+    (search,) = points(scenario_with(tmp_path, "largest", 1, 160), Fidelity(replications=1), sweep=False).searches
+    _, ran = run(search, lambda task: round(1e8 * 2 ** ((receivers(task) - 101.5) / 20)), random.Random(1), of=10**12)
+    assert [receivers(task) for task in ran] == [80, 120, 102, 101]
+
+
+def test_noise_costs_no_more_than_thrice_the_bisection(tmp_path: Path) -> None:
+    """A measure that says the wrong thing about how far it is: every third step halves the bracket."""
+    (search,) = points(scenario_with(tmp_path, "largest", 1, 160), Fidelity(replications=1), sweep=False).searches
+    _, ran = run(search, lambda task: 1 if receivers(task) < 101 else LIMIT, random.Random(1))
+    assert len(ran) <= search.most() == 24
