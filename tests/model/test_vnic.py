@@ -12,7 +12,7 @@ from hostsim.model.cpu.scheduler import Node
 from hostsim.model.net.vnic import Vnic
 from hostsim.policy.aggregation import Backoff
 from hostsim.spec.settings import Coalescing
-from hostsim.units import MS, US
+from hostsim.units import MS, SECOND, US
 
 
 class NotingGuest:
@@ -47,16 +47,30 @@ def test_disabled_interrupts_at_the_first_packet():
     assert guest.interrupts == [10 * US]
 
 
-def test_rate_based_coalescing_keeps_its_distance():
-    """The second interrupt comes 250 us after the first, however early its packet."""
+def interrupted_at(packets_at: list[int]) -> list[int]:
+    """Interrupts of rate-based coalescing for packets at these instants, the guest taking each at once."""
     clock, vnic, guest = a_vnic("rbc")
-    vnic.receive(packets(1, 10 * US))
-    clock.advance(20 * US)
-    vnic.take(64, 20 * US)
-    vnic.unmask(20 * US)
-    vnic.receive(packets(1, 30 * US))
-    clock.advance(1 * MS)
-    assert guest.interrupts == [10 * US, 260 * US]
+    for at in packets_at:
+        vnic.receive(packets(1, at))
+    while len(guest.interrupts) < len(packets_at) and clock.now < SECOND:
+        clock.advance(clock.now + 1 * US)
+        if guest.interrupts and vnic.ring.taken < len(guest.interrupts):
+            vnic.take(1, clock.now)
+            vnic.unmask(clock.now)
+    return guest.interrupts
+
+
+def test_rate_based_coalescing_keeps_its_rate():
+    """A packet each microsecond: sixteen in 4 ms may be announced at once, all others 250 us apart."""
+    instants = interrupted_at([at * 10 * US for at in range(1, 25)])
+    assert instants[:16] == [at * 10 * US for at in range(1, 17)]
+    assert instants[16:] == [10 * US + at * 250 * US for at in range(1, 9)]
+
+
+def test_rate_based_coalescing_lets_a_slow_stream_pass():
+    """Bursts of three, 2 ms apart, are 1,500 packets a second: none waits, however close together they come."""
+    packets_at = [burst * 2 * MS + at * 20 * US for burst in range(1, 20) for at in range(3)]
+    assert interrupted_at(packets_at) == packets_at
 
 
 def test_a_raised_interrupt_is_raised_once():

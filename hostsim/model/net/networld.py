@@ -20,16 +20,15 @@ from hostsim.model.cpu.scheduler import Node, Scheduler
 from hostsim.model.cpu.world import World, WorldState
 from hostsim.model.net.pnic import Pnic
 from hostsim.model.timing import Timing
+from hostsim.policy.coalescing import RATE_WINDOW
 from hostsim.spec.network import TCP_HEADERS, packet_on_wire
-from hostsim.units import MS, SECOND, transmission_ps
+from hostsim.units import SECOND, transmission_ps
 
 __all__ = ["CAUSES", "NetWorld", "TxCoalescing", "TxQueue", "Uplink"]
 
 CAUSES = ("forced", "opportunistic", "halted", "timed")
 """Ways in which a transmit context is woken."""
 _FORCED, _OPPORTUNISTIC, _HALTED, _TIMED = range(4)
-_RATE_WINDOW = 4 * MS
-"""Time over which a guest's rate of packets is taken."""
 _SLEEPING = WorldState.SLEEPING
 NEVER = 1 << 30
 """Packets that never wait on a ring together."""
@@ -202,7 +201,7 @@ class TxQueue:
         """Packets that wait before the guest calls: as many as it sends in the least time between two calls."""
         self._count += train.count
         passed = train.ready - self._since
-        if passed >= _RATE_WINDOW:
+        if passed >= RATE_WINDOW:
             in_window = self._count * SECOND // (passed * self._coalescing.call_rate)
             self._depth = max(1, min(self._coalescing.depth_cap, in_window))
             self._since, self._count = train.ready, 0

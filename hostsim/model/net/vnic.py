@@ -10,7 +10,7 @@ from hostsim.engine.ring import Ring
 from hostsim.engine.train import Train
 from hostsim.model.cpu.scheduler import Node
 from hostsim.policy.aggregation import Backoff
-from hostsim.policy.coalescing import paced
+from hostsim.policy.coalescing import rated
 from hostsim.spec.settings import Coalescing
 from hostsim.units import SECOND
 
@@ -65,8 +65,8 @@ class Vnic:
         "_depth",
         "_depth_timer",
         "_interval",
-        "_last",
         "_line",
+        "_owed",
         "_static",
         "_timeout",
         "_timer",
@@ -97,7 +97,7 @@ class Vnic:
         self.frames = self.lost = 0
         self.is_far = False
         self._line = _QUIET
-        self._last: int | None = None
+        self._owed = 0
         self._timer = Timer(clock, self._raise)
         self._depth_timer = Timer(clock, self._raise)
         self._follow(coalescing)
@@ -141,7 +141,7 @@ class Vnic:
     def _due(self, first: int) -> int:
         if self._static and not self.vcpu.halted:
             return first + self._timeout
-        return paced(first, self._last, self._interval)
+        return rated(first, self._owed, self._interval) if self._interval else first
 
     def _raise(self, now: int) -> None:
         if self._line is not _HELD:
@@ -149,7 +149,7 @@ class Vnic:
         self._timer.disarm()
         self._depth_timer.disarm()
         self._line = _RAISED
-        self._last = now
+        self._owed = max(self._owed, now) + self._interval
         self.vcpu.interrupt(now, self)
 
     def take(self, limit: int, now: int) -> list[Train]:
