@@ -19,7 +19,7 @@ INDIRECTION = 128
 """Entries of a NIC's indirection table (Intel 82599 data sheet)."""
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class VnicFilter:
     """The filter for a vNIC's address, with the traffic that it catches.
 

@@ -9,7 +9,7 @@ most so many times a second, as receive coalescing bounds interrupts.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Final, Protocol
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.ring import Ring
@@ -26,10 +26,13 @@ __all__ = ["CAUSES", "NetWorld", "TxCoalescing", "TxQueue", "Uplink"]
 
 CAUSES = ("forced", "opportunistic", "halted", "timed")
 """Ways in which a transmit context is woken."""
-_FORCED, _OPPORTUNISTIC, _HALTED, _TIMED = range(4)
-_RATE_WINDOW = 4 * MS
+_FORCED: Final = 0
+_OPPORTUNISTIC: Final = 1
+_HALTED: Final = 2
+_TIMED: Final = 3
+_RATE_WINDOW: Final = 4 * MS
 """Time over which a guest's rate of packets is taken."""
-_SLEEPING = WorldState.SLEEPING
+_SLEEPING: Final = WorldState.SLEEPING
 
 
 class Outgoing(Protocol):
