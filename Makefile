@@ -8,9 +8,12 @@ QUICK := $(if $(FULL),,--quick)
 
 CHECK ?=
 
+COMPILED := build/.compiled
+SOURCES := hostsim/errors.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
+
 .PHONY: setup reproduce check test verify lint bench clean
 
-setup: $(STAMP)
+setup: $(COMPILED)
 
 $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hostsim needs Python 3.11 or newer; try make PYTHON=python3.12")'
@@ -19,20 +22,27 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $(STAMP)
 
+# The hot modules as machine code, about a minute and a half: three times the speed, the same results.
+$(COMPILED): $(STAMP) $(SOURCES)
+	@mkdir -p build
+	$(BIN)/python .ci/compile.py >build/compile.log 2>&1 || echo 'hostsim could not be compiled (build/compile.log says why) and runs as it is, three times slower'
+	@touch $(COMPILED)
+
 reproduce: setup
 	$(BIN)/hostsim reproduce $(QUICK) --results $(RESULTS)
 
 check: setup
 	$(BIN)/hostsim check $(QUICK) --results $(RESULTS) $(CHECK)
 
-test: setup
+# The tests run the sources; that what is compiled gives the same bytes is tested where it is there.
+test: $(STAMP)
 	$(BIN)/python -m pytest -n auto
 
 verify: setup
 	$(BIN)/hostsim verify
 	$(BIN)/python -m pytest -m slow
 
-lint: setup
+lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hostsim import compiled
+
 if TYPE_CHECKING:
     from hostsim.api import Results, check, compare, load, open_results, reproduce, run
     from hostsim.errors import HostsimError, InputError, StoreError
@@ -57,6 +59,8 @@ _HOME = {
     "hostsim.results.context": ("contexts",),
     "hostsim.results.table": ("entities", "series_frame"),
 }
+
+compiled.use()
 
 
 def __getattr__(name: str) -> Any:

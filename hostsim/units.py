@@ -5,15 +5,17 @@ Text with units ("40 kpps") is read on floor 1 (`hostsim.spec.quantity`); this m
 
 from __future__ import annotations
 
+from typing import Final
+
 __all__ = ["MS", "NS", "SECOND", "US", "cycles_to_ps", "ps_to_seconds", "seconds_to_ps", "transmission_ps"]
 
-NS = 1_000
+NS: Final = 1_000
 """Picoseconds in a nanosecond."""
-US = 1_000_000
+US: Final = 1_000_000
 """Picoseconds in a microsecond."""
-MS = 1_000_000_000
+MS: Final = 1_000_000_000
 """Picoseconds in a millisecond."""
-SECOND = 1_000_000_000_000
+SECOND: Final = 1_000_000_000_000
 """Picoseconds in a second."""
 
 

@@ -104,7 +104,7 @@ def test_a_wrong_tie_break_moves_parts(tmp_path: Path, monkeypatch: pytest.Monke
     original = Scheduler.wake
 
     def wake(self, world, now):
-        idle = world.node.idle
+        idle = world.node.idle._all
         if idle and world.last not in idle:
             first = next(iter(idle))
             idle[first] = idle.pop(first)

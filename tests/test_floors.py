@@ -13,7 +13,7 @@ import hostsim
 PACKAGE = Path(hostsim.__file__).parent
 
 FLOORS: dict[str, int] = {
-    **dict.fromkeys(("errors", "units", "record", "reading", "metrics", "estimate", "expect"), 0),
+    **dict.fromkeys(("compiled", "errors", "units", "record", "reading", "metrics", "estimate", "expect"), 0),
     "spec": 1,
     **dict.fromkeys(("scenario", "policy", "engine"), 2),
     "model": 3,

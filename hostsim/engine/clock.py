@@ -6,7 +6,7 @@ over: it saves an allocation each time, and nothing else about SimPy changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -23,33 +23,51 @@ class Clock(simpy.Environment):
     the same life of an event, and a third of the time for events that do next to nothing.
     """
 
-    now: int  # SimPy allows float; here every delay is an int, so every instant is
+    now: int = 0  # SimPy's is a property, and may be a float; here every delay is an int, so every instant is
 
     def __init__(self) -> None:
         super().__init__(initial_time=0)
+        self._entries: list[Any] = self._queue
+        self._numbers: Iterator[int] = self._eid
         self._asked = 0
+
+    @property
+    def _now(self) -> int:
+        return self.now
+
+    @_now.setter
+    def _now(self, now: int) -> None:  # SimPy's own methods set the time by this name
+        self.now = now
 
     def scheduled(self) -> int:
         """Number of events scheduled so far."""
         self._asked += 1
-        return next(self._eid) - (self._asked - 1)
+        return next(self._numbers) - (self._asked - 1)
 
     def at(self, alarm: Alarm, due: int) -> None:
         """Let an alarm that is not scheduled fall due at an instant that is not past."""
-        alarm.callbacks = alarm.actions
-        heappush(self._queue, (due, NORMAL, next(self._eid), alarm))
+        heappush(self._entries, (due, NORMAL, next(self._numbers), alarm))
 
     def advance(self, until: int) -> None:
         """Process every event before ``until``, then stand there. Events at ``until`` itself stay for the next call."""
-        queue = self._queue
-        while queue and queue[0][0] < until:
-            self._now, _, _, event = heappop(queue)
-            callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]  # as SimPy does: None marks it processed
+        entries = self._entries
+        while entries:
+            entry = heappop(entries)
+            due: int = entry[0]
+            if due >= until:
+                heappush(entries, entry)
+                break
+            self.now = due
+            event = entry[3]
+            if isinstance(event, Alarm):
+                event.action(event)
+                continue
+            callbacks, event.callbacks = event.callbacks, None  # as SimPy does: None marks it processed
             for callback in callbacks:
                 callback(event)
             if not event._ok and not event.defused:
                 raise event._value
-        self._now = until
+        self.now = until
 
     def withdraw(self, event: simpy.Event) -> None:
         """Take a scheduled event out of the queue. Linear in the queue's length: meant for the rare case.
@@ -68,14 +86,25 @@ class Clock(simpy.Environment):
 
 
 class Alarm(simpy.Event):
-    """One event that calls ``action(alarm)`` each time it falls due and may be scheduled again from then on."""
+    """One event that calls ``action(alarm)`` each time it falls due and may be scheduled again from then on.
+
+    There is nothing to wait for: whatever else is put among its callbacks is not called by `Clock.advance`.
+    """
 
     def __init__(self, clock: Clock, action: Callable[[Any], None]) -> None:
+        self.action = action
+        self._actions: list[Callable[[Any], None]] = [action]
         super().__init__(clock)
         self._ok = True
         self._value = None
-        self.actions: list[Callable[[Any], None]] = [action]
-        self.callbacks = self.actions
+
+    @property
+    def callbacks(self) -> list[Callable[[Any], None]]:
+        """What SimPy calls; it stays, although SimPy clears it each time."""
+        return self._actions
+
+    @callbacks.setter
+    def callbacks(self, _: Any) -> None: ...
 
 
 class Timer:

@@ -8,7 +8,7 @@ simulated time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ SUBDIVISIONS = 64
 """Buckets in each power of two: a bucket is at most 1.6 % wide."""
 LEAST_PS, OCTAVES = 1 << 17, 27
 """Buckets span 0.13 us to 17.6 s; what lies outside counts in the first or last."""
-FLUSH = 1024
+FLUSH: Final = 1024
 
 
 class Level:
@@ -69,7 +69,7 @@ class LatencyLog:
 
     __slots__ = ("_trains", "_values", "counts", "least", "total")
 
-    EDGES_PS = _edges()
+    EDGES_PS: Final = _edges()
 
     def __init__(self) -> None:
         self.counts: NDArray[np.int64] = np.zeros(SUBDIVISIONS * OCTAVES, dtype=np.int64)

@@ -10,11 +10,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
+from hostsim.compiled import mypyc_attr
 from hostsim.engine.train import Train
 
 __all__ = ["Ring"]
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)  # where a ring is measured
 class Ring:
     """A drop-tail ring between producers and one consumer.
 

@@ -40,7 +40,7 @@ QUEUE_DISCIPLINE = 1000
 """Packets that wait in a guest for a full transmit ring (Linux ``txqueuelen``)."""
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class VirtualNic:
     """A vNIC of a VM."""
 
@@ -55,7 +55,7 @@ class VirtualNic:
     filter: VnicFilter = field(default_factory=lambda: VnicFilter([]))
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class VirtualMachine:
     """A VM: what belongs together."""
 

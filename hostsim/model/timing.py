@@ -78,8 +78,8 @@ class Timing:
 
     def __init__(self, costs: CostModel, cpu: CpuSpec) -> None:
         hertz = costs.cycle_rate(cpu.family, cpu.clock)
-        for name in self.__slots__:
-            if isinstance(cost := getattr(costs, name, None), Cost):
+        for name in CostModel.model_fields:
+            if isinstance(cost := getattr(costs, name), Cost) and hasattr(Timing, name):
                 setattr(self, name, cost.ps(hertz))
         self.vcpu_lead = costs.vcpu_preemption_lead.ps(hertz)
         self.smt_throughput = Fraction(costs.smt_throughput.value).limit_denominator(1000)

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 __all__ = ["Backoff"]
 
-USE_RATIO = 2 / 3
+USE_RATIO: Final = 2 / 3
 """Packets over frames from which joining does not pay (``Net.VmxnetLROUseRatio``)."""
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from hostsim.units import MS
 
 __all__ = ["RATE_WINDOW", "paced", "rated"]
 
-RATE_WINDOW = 4 * MS
+RATE_WINDOW: Final = 4 * MS
 """Time over which rate-based coalescing of a vNIC takes rates: the default timeout (facts 1.2 gives its low rates in packets a timeout)."""
 
 

@@ -8,6 +8,7 @@ wait until none does; a VM whose vCPUs find PCPUs at once costs no event.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.model.cpu.world import World, WorldState
@@ -16,8 +17,10 @@ from hostsim.spec.settings import HostSettings
 
 __all__ = ["Gang", "Skew"]
 
-_RUNNING, _READY, _SLEEPING = WorldState.RUNNING, WorldState.READY, WorldState.SLEEPING
-_COSTOPPED = WorldState.COSTOPPED
+_RUNNING: Final = WorldState.RUNNING
+_READY: Final = WorldState.READY
+_SLEEPING: Final = WorldState.SLEEPING
+_COSTOPPED: Final = WorldState.COSTOPPED
 
 
 class Skew:
@@ -104,9 +107,4 @@ def _stop(world: World, now: int) -> None:
 
 def _start(world: World, now: int) -> None:
     world.costopped += now - world.stalled_since
-    node, pcpu = world.node, world.last
-    if pcpu in node.idle:
-        del node.idle[pcpu]
-        pcpu.start(world, now)
-    else:
-        node.admit(world, now)
+    world.node.admit(world, now, world.last)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hostsim.engine.clock import Alarm, Clock
-from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.cpu.pcpu import Idle, Pcpu
 from hostsim.model.cpu.world import World
 from hostsim.model.timing import Timing
 
@@ -131,33 +131,28 @@ class Hyperthread(Pcpu):
         self._clock.at(self._alarm, self._ends)
 
 
-class IdleThreads(dict[Pcpu, None]):
-    """Idle PCPUs of a node with hyperthreads; a core that is idle as a whole goes before half of a busy one.
+class IdleThreads(Idle):
+    """Idle PCPUs of a node with hyperthreads; a core that is idle as a whole goes before half of a busy one."""
 
-    ``pcpu in idle`` asks whether this PCPU may be taken: it is idle, and so is its sibling, or no core is idle as a whole.
-    """
+    __slots__ = ("_whole",)
 
     def __init__(self) -> None:
         super().__init__()
         self._whole: dict[Pcpu, None] = {}
 
-    def __contains__(self, pcpu: object) -> bool:
-        return super().__contains__(pcpu) and (not self._whole or pcpu in self._whole)
-
-    def __setitem__(self, pcpu: Pcpu, value: None) -> None:
-        super().__setitem__(pcpu, value)
+    def put(self, pcpu: Pcpu) -> None:
+        super().put(pcpu)
         assert isinstance(pcpu, Hyperthread)
-        if super().__contains__(pcpu.sibling):
+        if pcpu.sibling in self._all:
             self._whole[pcpu.sibling] = self._whole[pcpu] = None
 
-    def __delitem__(self, pcpu: Pcpu) -> None:
-        super().__delitem__(pcpu)
+    def take(self, preferred: Pcpu | None) -> Pcpu | None:
+        candidates = self._whole or self._all
+        if not candidates:
+            return None
+        pcpu = preferred if preferred is not None and preferred in candidates else next(reversed(candidates))
+        del self._all[pcpu]
         if pcpu in self._whole:
             assert isinstance(pcpu, Hyperthread)
             del self._whole[pcpu], self._whole[pcpu.sibling]
-
-    def popitem(self) -> tuple[Pcpu, None]:
-        """Take the one that became idle most recently, of whole cores if there are any."""
-        pcpu = next(reversed(self._whole or self))
-        del self[pcpu]
-        return pcpu, None
+        return pcpu

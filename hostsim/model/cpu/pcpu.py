@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from hostsim.engine.clock import Alarm, Clock
 from hostsim.model.cpu.world import World, WorldState
@@ -19,10 +19,12 @@ from hostsim.model.timing import Timing
 if TYPE_CHECKING:
     from hostsim.model.cpu.scheduler import Node
 
-__all__ = ["Pcpu"]
+__all__ = ["Idle", "Pcpu"]
 
-_RUNNING, _READY, _SLEEPING = WorldState.RUNNING, WorldState.READY, WorldState.SLEEPING
-_COSTOPPED = WorldState.COSTOPPED
+_RUNNING: Final = WorldState.RUNNING
+_READY: Final = WorldState.READY
+_SLEEPING: Final = WorldState.SLEEPING
+_COSTOPPED: Final = WorldState.COSTOPPED
 _by_vtime = attrgetter("vtime")
 
 
@@ -160,7 +162,7 @@ class Pcpu:
         else:
             self._halted = True
             self._idle_since = now
-            self.node.idle[self] = None
+            self.node.idle.put(self)
 
     def _take_off(self, now: int) -> World:
         """The running vCPU leaves the PCPU in the midst of a batch; at its very end, the batch counts as done."""
@@ -263,3 +265,24 @@ class Pcpu:
         self.queued -= 1
         self.node.waiting.add(-1, now)
         return True
+
+
+class Idle:
+    """PCPUs of a node that run nothing."""
+
+    __slots__ = ("_all",)
+
+    def __init__(self) -> None:
+        self._all: dict[Pcpu, None] = {}  # the one idle for the shortest time last
+
+    def put(self, pcpu: Pcpu) -> None:
+        """A PCPU becomes idle."""
+        self._all[pcpu] = None
+
+    def take(self, preferred: Pcpu | None) -> Pcpu | None:
+        """Take the preferred PCPU if it is idle, else the one that became idle last; None when none is idle."""
+        idle = self._all
+        if preferred in idle:
+            del idle[preferred]
+            return preferred
+        return idle.popitem()[0] if idle else None

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from operator import attrgetter
+from typing import Final
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.probe import Level
 from hostsim.model.cpu.cosched import Gang
 from hostsim.model.cpu.hyperthread import Hyperthread, IdleThreads
-from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.cpu.pcpu import Idle, Pcpu
 from hostsim.model.cpu.world import World, WorldState
 from hostsim.model.timing import Timing
 from hostsim.policy.scheduling import move_to_balance, preempts, virtual_time_on_wake
@@ -20,7 +21,8 @@ from hostsim.spec.settings import HostSettings
 
 __all__ = ["Node", "Scheduler", "Unit"]
 
-_SLEEPING, _READY = WorldState.SLEEPING, WorldState.READY
+_SLEEPING: Final = WorldState.SLEEPING
+_READY: Final = WorldState.READY
 _by_queued = attrgetter("queued")
 
 
@@ -29,7 +31,7 @@ class Node:
 
     Attributes:
         pcpus: its PCPUs, by index.
-        idle: those that run nothing, the one idle for the shortest time last.
+        idle: those that run nothing.
         waiting: number of worlds in its run queues, over time.
         vclock: virtual time of the vCPU furthest ahead among those that ran here.
     """
@@ -39,7 +41,7 @@ class Node:
     def __init__(self, index: int) -> None:
         self.index = index
         self.pcpus: list[Pcpu] = []
-        self.idle: dict[Pcpu, None] = {}
+        self.idle = Idle()
         self.waiting = Level()
         self.vclock = 0
 
@@ -57,10 +59,11 @@ class Node:
         pcpu.queued += 1
         self.waiting.add(1, now)
 
-    def admit(self, world: World, now: int) -> None:
-        """Take in a world that has work and a new home here."""
-        if self.idle:
-            self.idle.popitem()[0].start(world, now)
+    def admit(self, world: World, now: int, preferred: Pcpu | None = None) -> None:
+        """Take in a world that has work: on the preferred PCPU if that is idle, on any that is, or in the shortest queue."""
+        pcpu = self.idle.take(preferred)
+        if pcpu is not None:
+            pcpu.start(world, now)
         else:
             self.enqueue(min(self.pcpus, key=_by_queued), world, now)
 
@@ -132,7 +135,7 @@ class Scheduler:
             else:
                 node.pcpus += [Pcpu(clock, first + core, node, timing, settings.quantum) for core in range(cores)]
             for pcpu in reversed(node.pcpus):
-                node.idle[pcpu] = None
+                node.idle.put(pcpu)
         self.moves = self.homes_changed = 0
         self.units: list[Unit] = []
         self._timer = Timer(clock, self._balance)
@@ -192,14 +195,9 @@ class Scheduler:
         pcpu = world.last
         if pcpu.node is not node:  # re-homed while it slept
             pcpu = min(node.pcpus, key=_by_queued)
-        idle = node.idle
-        if pcpu in idle:
-            del idle[pcpu]
-            pcpu.start(world, now)
-            return
-        if idle:
-            pcpu = idle.popitem()[0]
-            pcpu.start(world, now)
+        free = node.idle.take(pcpu)
+        if free is not None:
+            free.start(world, now)
             return
         running = pcpu.running
         if running is not None and not running.system and not pcpu.turning and self._preempts(world, pcpu, now):

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from hostsim.compiled import mypyc_attr
+
 if TYPE_CHECKING:
     from hostsim.model.cpu.cosched import Skew
     from hostsim.model.cpu.pcpu import Pcpu
@@ -27,6 +29,7 @@ class WorldState(Enum):
     """Has something to do, but is held back because its VM's other vCPUs are too far behind (`hostsim.model.cpu.cosched`)."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)  # worlds with work of another kind
 class World:
     """A schedulable context.
 

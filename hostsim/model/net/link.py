@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Link"]
 
-BLOCK = 4096
+BLOCK: Final = 4096
 """Random numbers drawn at a time."""
 
 

@@ -26,7 +26,7 @@ def _table(rings: int) -> tuple[int, ...]:
     return tuple(entry % rings for entry in range(INDIRECTION))
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class VnicFilter:
     """The filter for a vNIC's address, with the traffic that it catches.
 

@@ -10,7 +10,7 @@ or by a longer timer.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Final, Protocol
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.ring import Ring
@@ -28,9 +28,12 @@ __all__ = ["CAUSES", "NetWorld", "TxCoalescing", "TxQueue", "Uplink"]
 
 CAUSES = ("forced", "opportunistic", "halted", "timed")
 """Ways in which a transmit context is woken."""
-_FORCED, _OPPORTUNISTIC, _HALTED, _TIMED = range(4)
-_SLEEPING = WorldState.SLEEPING
-NEVER = 1 << 30
+_FORCED: Final = 0
+_OPPORTUNISTIC: Final = 1
+_HALTED: Final = 2
+_TIMED: Final = 3
+_SLEEPING: Final = WorldState.SLEEPING
+NEVER: Final = 1 << 30
 """Packets that never wait on a ring together."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.ring import Ring
@@ -44,7 +44,10 @@ class _Line(Enum):
     """The guest polls."""
 
 
-_QUIET, _HELD, _RAISED, _MASKED = _Line
+_QUIET: Final = _Line.QUIET
+_HELD: Final = _Line.HELD
+_RAISED: Final = _Line.RAISED
+_MASKED: Final = _Line.MASKED
 
 
 class Vnic:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.train import Train
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ENDLESS", "RETRANSMIT_AFTER", "Answer", "Application", "Connection", "Ends", "Frames"]
 
-ENDLESS = 1 << 60
+ENDLESS: Final = 1 << 60
 """Segments of a stream that never ends."""
-RETRANSMIT_AFTER = 200 * MS
+RETRANSMIT_AFTER: Final = 200 * MS
 """Least time after which a sender that hears nothing sends again (Linux ``TCP_RTO_MIN``)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Application:
     """What runs at the guest's end, costs in picoseconds, and how the guest's TCP behaves."""
 
@@ -48,22 +48,33 @@ class Application:
     """A packet for TSO is at most the window over this."""
 
 
-@dataclass(frozen=True, slots=True)
 class Ends:
-    """What a connection lies between."""
+    """What a connection lies between.
 
-    clock: Clock
-    totals: Flow
-    """Counts its frames."""
-    link: Link
-    """From the peer."""
-    queue: TxQueue
-    """To the peer."""
-    vcpu: Vcpu
-    """Where the guest's process runs."""
-    application: Application
-    delay: int
-    """Picoseconds from the end of a frame on the wire to the peer's answer."""
+    Attributes:
+        clock: the host's.
+        totals: counts its frames.
+        link: from the peer.
+        queue: to the peer.
+        vcpu: where the guest's process runs.
+        application: what runs there.
+        delay: picoseconds from the end of a frame on the wire to the peer's answer.
+    """
+
+    __slots__ = ("application", "clock", "delay", "link", "queue", "totals", "vcpu")
+
+    def __init__(
+        self,
+        clock: Clock,
+        totals: Flow,
+        link: Link,
+        queue: TxQueue,
+        vcpu: Vcpu,
+        application: Application,
+        delay: int,
+    ) -> None:
+        self.clock, self.totals, self.link, self.queue = clock, totals, link, queue
+        self.vcpu, self.application, self.delay = vcpu, application, delay
 
 
 class Frames(Sender):

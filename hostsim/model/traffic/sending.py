@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from hostsim.engine.train import Train
 from hostsim.model.traffic.congestion import Congestion
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Sending"]
 
-MOST_TSO = 65536
+MOST_TSO: Final = 65536
 """Bytes of a packet for TSO at most: the length field of IPv4."""
-MOST_ACKS = 64
+MOST_ACKS: Final = 64
 """Acknowledgements that the peer puts on the wire in one go: more than a packet for TSO brings about."""
-PEER_ACKS_EVERY = 2
+PEER_ACKS_EVERY: Final = 2
 """Full segments from one acknowledgement of the peer to the next (RFC 1122)."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from hostsim.engine.arrivals import Arrivals
 from hostsim.engine.clock import Clock, Timer
@@ -16,11 +17,11 @@ from hostsim.units import SECOND
 
 __all__ = ["Page", "Visit", "Visitors"]
 
-OPEN_AGAIN_AFTER = 3 * SECOND
+OPEN_AGAIN_AFTER: Final = 3 * SECOND
 """Time after which a client that hears nothing of a new connection tries again (RFC 1122)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Page:
     """What a request fetches, and what serving it takes."""
 

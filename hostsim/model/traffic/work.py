@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from hostsim.model.traffic.flow import Flow
 
 __all__ = ["Work"]
 
-BLOCK = 4096
+BLOCK: Final = 4096
 """Lengths drawn at a time."""
 
 

@@ -1,0 +1,96 @@
+"""The hot modules compiled: a checkout keeps them in ``build/compiled``, and they are imported from there as long as they fit.
+
+They fit while all sources that they were compiled from, or against, are what they were, and so is the interpreter; else the
+sources themselves are imported, which give the same results and take longer. ``HOSTSIM_PURE=1`` asks for the sources in
+any case. `make setup` compiles.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mypy_extensions import mypyc_attr
+else:
+
+    def mypyc_attr(**_attributes: Any) -> Callable[[type], type]:
+        """Tell the compiler something about a class; where there is no compiler, nothing."""
+        return lambda cls: cls
+
+
+__all__ = ["DIGEST", "FOLDER", "PURE", "covered", "digest", "fits", "in_use", "modules", "mypyc_attr", "use"]
+
+PACKAGE = Path(__file__).parent
+FOLDER = PACKAGE.parent / "build" / "compiled"
+"""Where the compiled modules of a checkout are."""
+PURE = "HOSTSIM_PURE"
+"""Environment variable: when it is set, and not empty, nothing compiled is imported."""
+DIGEST = "digest"
+"""File beside the compiled modules: what they were compiled from."""
+
+_COMPILED = ("units.py", "engine/", "policy/", "model/")
+_SEEN = ("errors.py", "record.py", "spec/")
+
+
+def modules(package: Path = PACKAGE) -> list[Path]:
+    """Sources that are compiled."""
+    return [source for source in _sources(package, _COMPILED) if source.name != "__init__.py"]
+
+
+def _sources(package: Path, parts: tuple[str, ...]) -> list[Path]:
+    return sorted(file for file in package.rglob("*.py") if file.relative_to(package).as_posix().startswith(parts))
+
+
+def covered(package: Path = PACKAGE) -> list[Path]:
+    """Sources that compiled modules depend on: their own, and those of what they import."""
+    return _sources(package, _COMPILED + _SEEN)
+
+
+def digest(package: Path = PACKAGE) -> str:
+    """Hash of what compiled modules depend on: these sources, and the interpreter."""
+    found = hashlib.sha256(EXTENSION_SUFFIXES[0].encode())
+    for source in covered(package):
+        text = source.read_bytes()
+        found.update(f"{source.relative_to(package).as_posix()}\0{len(text)}\0".encode() + text)
+    return found.hexdigest()
+
+
+def fits(package: Path = PACKAGE, folder: Path = FOLDER) -> bool:
+    """True where there are compiled modules, and they were compiled from these sources for this interpreter."""
+    try:
+        kept = (folder / DIGEST).read_text(encoding="ascii")
+    except OSError:
+        return False
+    return kept == digest(package)
+
+
+class _Finder(MetaPathFinder):
+    """Finds modules in the folder of compiled ones, before anybody looks for their sources."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not fullname.startswith("hostsim"):
+            return None
+        file = FOLDER / (fullname.replace(".", "/") + EXTENSION_SUFFIXES[0])
+        return spec_from_file_location(fullname, file) if file.is_file() else None
+
+
+def use() -> None:
+    """Import compiled modules from now on, if they fit and nobody asked for the sources."""
+    if not os.environ.get(PURE) and not in_use() and fits():
+        sys.meta_path.insert(0, _Finder())
+
+
+def in_use() -> bool:
+    """True where hot modules are compiled ones in this process."""
+    return any(isinstance(finder, _Finder) for finder in sys.meta_path)

@@ -1,0 +1,139 @@
+"""Compiled modules give the bytes that their sources give, and are left alone when the sources are others."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+import yaml
+
+from hostsim import compiled
+from hostsim.campaign.simulate import simulate
+from hostsim.scenario.load import load
+from hostsim.scenario.points import Fidelity, Point, point_at, points
+from hostsim.scenario.published import shipped
+from hostsim.units import MS
+from tests.test_determinism import corners, digest
+from tests.test_floors import parts_seen
+
+BASELINE = Path(__file__).parent / "baseline"
+
+
+def small_points(folder: Path) -> dict[str, Point]:
+    """The hosts that have fingerprints, and corners of every shipped scenario."""
+    found = {}
+    for kept in BASELINE.glob("*.yaml"):
+        file = folder / kept.name
+        file.write_text(yaml.safe_dump(yaml.safe_load(kept.read_text(encoding="utf-8"))["host"]), encoding="utf-8")
+        found[kept.stem] = point_at(load(file), {})
+    for name in shipped():
+        scenario = load(name)
+        for corner, axes in enumerate(corners(points(scenario, Fidelity(), expectations=False))):
+            found[f"{name} {corner}"] = point_at(scenario, axes)
+    return found
+
+
+def digests() -> dict[str, str]:
+    """Hash of all that short runs keep, by point."""
+    with TemporaryDirectory() as folder:
+        chosen = small_points(Path(folder))
+    found = {}
+    for name, point in chosen.items():
+        spec = point.spec.model_copy(update={"length": 10 * MS})
+        found[name] = digest([simulate(spec, point_id=point.id, axes=point.axes, seed=1, replication=0)])
+    return found
+
+
+@pytest.mark.skipif(not compiled.fits(), reason="nothing is compiled")
+def test_compiled_modules_give_the_same_bytes() -> None:
+    """Every kind of small host, and corners of every shipped scenario, in a process with and in one without."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.test_compiled"],
+            env={**os.environ, compiled.PURE: pure},
+            cwd=Path(__file__).parents[1],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for pure in ("", "1")
+    ]
+    first, second = (json.loads(process.communicate()[0]) for process in processes)
+    assert (first["compiled"], second["compiled"]) == (True, False)
+    assert len(first["digests"]) > len(shipped())
+    assert first["digests"] == second["digests"]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> tuple[Path, Path]:
+    """A package with compiled modules that fit."""
+    package, folder = tmp_path / "hostsim", tmp_path / "compiled"
+    for name in ("units.py", "errors.py", "engine/clock.py", "model/net/link.py", "spec/base.py", "cli/app.py"):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text("x = 1\n")
+    folder.mkdir()
+    (folder / compiled.DIGEST).write_text(compiled.digest(package))
+    return package, folder
+
+
+def test_compiled_modules_fit_their_own_sources_only(checkout: tuple[Path, Path]) -> None:
+    """A change, an addition, a removal in anything that they depend on; not in what only uses them."""
+    package, folder = checkout
+    assert compiled.fits(package, folder)
+    (package / "cli/app.py").write_text("x = 2\n")
+    assert compiled.fits(package, folder)
+    for name in ("units.py", "errors.py", "model/net/link.py", "spec/base.py"):
+        (package / name).write_text("x = 2\n")
+        assert not compiled.fits(package, folder), name
+        (package / name).write_text("x = 1\n")
+    (package / "engine/new.py").write_text("")
+    assert not compiled.fits(package, folder)
+    (package / "engine/new.py").unlink()
+    assert compiled.fits(package, folder)
+    (package / "engine/clock.py").unlink()
+    assert not compiled.fits(package, folder)
+
+
+def test_compiled_modules_of_another_interpreter_do_not_fit(
+    checkout: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does what was never finished."""
+    package, folder = checkout
+    monkeypatch.setattr(compiled, "EXTENSION_SUFFIXES", [".another.so"])
+    assert not compiled.fits(package, folder)
+    monkeypatch.undo()
+    (folder / compiled.DIGEST).unlink()
+    assert not compiled.fits(package, folder)
+
+
+def test_what_does_not_fit_is_not_imported(checkout: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled modules come into use where they fit and nobody asks for the sources."""
+    monkeypatch.setattr(sys, "meta_path", [])
+    monkeypatch.setenv(compiled.PURE, "1")
+    monkeypatch.setattr(compiled, "fits", lambda: True)
+    compiled.use()
+    assert not compiled.in_use()
+    monkeypatch.setenv(compiled.PURE, "")
+    monkeypatch.setattr(compiled, "fits", lambda: False)
+    compiled.use()
+    assert not compiled.in_use()
+    monkeypatch.setattr(compiled, "fits", lambda: True)
+    compiled.use()
+    assert compiled.in_use()
+
+
+def test_the_digest_covers_whatever_compiled_modules_import() -> None:
+    """They were compiled against the types of these, and of what these import in their turn."""
+    covered = compiled.covered()
+    parts = {source.relative_to(compiled.PACKAGE).parts[0].removesuffix(".py") for source in covered}
+    seen: set[Any] = set().union(*(parts_seen(source) for source in covered))
+    assert seen - parts == {"compiled"}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps({"compiled": compiled.in_use(), "digests": digests()}))
