@@ -1,9 +1,12 @@
 """A NetWorld: the transmit context that takes packets off vNICs' rings and sends them through the switch to the wire.
 
-Posting a packet costs a guest nothing more than writing a descriptor. A transmit context that sleeps is woken in one of four ways, counted apart:
+Posting a packet on a vmxnet3 costs a guest nothing more than writing a descriptor. A transmit context that sleeps is woken in one of four ways, counted apart:
 by a call from the guest once so many packets wait (forced), by the receive context when it serves the same vNIC (opportunistic), when
 the guest halts, or by a timer. How many packets wait before a guest calls follows from how fast it sends: such that it calls at
 most so many times a second, as receive coalescing bounds interrupts.
+
+A guest never calls for an e1000: it writes to a register for each packet, which the monitor takes note of, and the VMkernel finds the packets when it polls, in
+the other three ways. What it takes off an e1000 it copies.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from hostsim.model.cpu.scheduler import Node, Scheduler
 from hostsim.model.cpu.world import World, WorldState
 from hostsim.model.net.pnic import Pnic
 from hostsim.model.timing import Timing
-from hostsim.spec.network import TCP_HEADERS, packet_on_wire
+from hostsim.spec.network import packet_on_wire
 from hostsim.units import MS, SECOND, transmission_ps
 
 __all__ = ["CAUSES", "NetWorld", "TxCoalescing", "TxQueue", "Uplink"]
@@ -29,6 +32,8 @@ CAUSES = ("forced", "opportunistic", "halted", "timed")
 _FORCED, _OPPORTUNISTIC, _HALTED, _TIMED = range(4)
 _RATE_WINDOW = 4 * MS
 """Time over which a guest's rate of packets is taken."""
+_NEVER = 1 << 62
+"""More packets than ever wait."""
 _SLEEPING = WorldState.SLEEPING
 
 
@@ -37,6 +42,8 @@ class Outgoing(Protocol):
 
     size: int
     """Bytes of data in a frame."""
+    headers: int
+    """Bytes of the headers in front of the data, from that of IP on."""
 
     def sent(self, train: Train, first: int, step: int, frame_ps: int) -> None:
         """The packets of a train are through the wire: the first at ``first``, each further one ``step`` later."""
@@ -55,12 +62,12 @@ class Caller(Protocol):
 
 
 class TxCoalescing:
-    """How a platform coalesces transmits."""
+    """How a platform coalesces transmits; of an e1000 it has no calls to bound."""
 
-    __slots__ = ("call_rate", "depth_cap", "timeout")
+    __slots__ = ("call_rate", "calls", "depth_cap", "timeout")
 
-    def __init__(self, timeout: int, depth_cap: int, call_rate: int) -> None:
-        self.timeout, self.depth_cap, self.call_rate = timeout, depth_cap, call_rate
+    def __init__(self, timeout: int, depth_cap: int, call_rate: int, *, calls: bool = True) -> None:
+        self.timeout, self.depth_cap, self.call_rate, self.calls = timeout, depth_cap, call_rate, calls
 
 
 class Uplink:
@@ -97,10 +104,11 @@ class Uplink:
     def send(self, train: Train) -> None:
         """Put packets on the wire at their instants."""
         flow: Outgoing = train.flow  # type: ignore[assignment]  # what guests send
-        frame = self._frames.get(flow.size)
+        octets = flow.size + flow.headers
+        frame = self._frames.get(octets)
         if frame is None:
-            octets = packet_on_wire(flow.size + TCP_HEADERS, vxlan=self._vxlan)
-            frame = self._frames[flow.size] = transmission_ps(octets, self._rate)
+            on_wire = packet_on_wire(octets, vxlan=self._vxlan)
+            frame = self._frames[octets] = transmission_ps(on_wire, self._rate)
         through = self.nic.transmit(train, frame, cut=self._segments)
         if through is None:
             flow.dropped(train.count * train.frames)
@@ -115,6 +123,8 @@ class TxQueue:
         name: for tables.
         ring: descriptors, and what waits in the guest's queue discipline before them.
         uplink: where its packets go.
+        copied: bytes of a packet up to which its context copies it; 0 where it maps the guest's memory.
+        doorbell_ps: what it costs the guest to announce a packet.
         wakes: by cause, how often its context was woken for it.
     """
 
@@ -128,6 +138,8 @@ class TxQueue:
         "_vcpu",
         "_waiting",
         "_world",
+        "copied",
+        "doorbell_ps",
         "name",
         "ring",
         "uplink",
@@ -141,8 +153,9 @@ class TxQueue:
         self.ring = Ring(capacity)
         self.ring.on_drop = _tell
         self.wakes = [0, 0, 0, 0]
+        self.copied = self.doorbell_ps = 0
         self._coalescing = coalescing
-        self._depth, self._since, self._count, self._waiting = 1, 0, 0, 0
+        self._depth, self._since, self._count, self._waiting = 1 if coalescing.calls else _NEVER, 0, 0, 0
         self._clock = clock
         self._timer = Timer(clock, self._due)
         self._world: NetWorld
@@ -154,7 +167,9 @@ class TxQueue:
     def hand(self, train: Train) -> None:
         """Packets that the guest will have written at their instants."""
         self.ring.push(train)
-        self._rate(train)
+        self._vcpu.owed += train.count * self.doorbell_ps
+        if self._coalescing.calls:
+            self._rate(train)
         if self._world.state is not _SLEEPING:
             return
         before = self._waiting
@@ -175,6 +190,7 @@ class TxQueue:
         count = sum(train.count for train in back)
         self._waiting -= count
         self._count -= count
+        self._vcpu.owed -= count * self.doorbell_ps
         return back
 
     def coming(self, now: int) -> int:
@@ -252,11 +268,11 @@ class NetWorld(World):
         queues: transmit queues that it serves, in turns.
     """
 
-    __slots__ = ("_bound", "_entry", "_next", "_scheduler", "_woken", "call_ps", "queues")
+    __slots__ = ("_bound", "_entry", "_next", "_scheduler", "_timing", "_woken", "call_ps", "queues")
 
     def __init__(self, name: str, node: Node, last: Pcpu, scheduler: Scheduler, timing: Timing, bound: int) -> None:
         super().__init__("networld", name, system=True, node=node, last=last)
-        self._scheduler, self._bound = scheduler, bound
+        self._scheduler, self._timing, self._bound = scheduler, timing, bound
         self._entry, self.call_ps = timing.poll_entry, timing.vmk_call
         self.queues: list[TxQueue] = []
         self._next = 0
@@ -279,13 +295,18 @@ class NetWorld(World):
             while bound and (taken := queue.ring.take(bound, end)):  # and what is posted meanwhile
                 for train in taken:
                     bound -= train.count
-                    work = queue.uplink.work_ps(train.frames)
+                    work = queue.uplink.work_ps(train.frames) + self._copy_ps(queue, train)
                     queue.uplink.send(train.again(end + work, work))
                     end += train.count * work
             if bound < self._bound:
                 self._next = (self._next + turn + 1) % len(queues)
                 break
         return end - start if end > start else None
+
+    def _copy_ps(self, queue: TxQueue, train: Train) -> int:
+        """Time to copy a packet out of the guest's memory; small ones of a vmxnet3 are part of ``networld_tx``."""
+        octets = train.flow.size * train.frames
+        return self._timing.copied(octets) if octets <= queue.copied else 0
 
     def has_work(self, now: int) -> bool:
         for queue in self.queues:

@@ -22,16 +22,17 @@ class Flow:
         receivers: virtual ports that get a copy of each.
         sent: frames that came off the wire, or bursts that came.
         lost_nic: of the frames, dropped at the physical NIC.
+        lost_out: of the frames that a guest forwards, dropped on their way out.
         delivered: copies taken by guests' applications (frames, where offloads joined some), or bursts done.
         octets: bytes of data that reached the application at their end, on the host or outside.
         latency: from the end of the frame on the wire to the application's read, or from a burst's arrival to its end.
     """
 
-    __slots__ = ("delivered", "latency", "lost_nic", "name", "octets", "receivers", "sent", "size")
+    __slots__ = ("delivered", "latency", "lost_nic", "lost_out", "name", "octets", "receivers", "sent", "size")
 
     def __init__(self, name: str, size: int, receivers: int) -> None:
         self.name, self.size, self.receivers = name, size, receivers
-        self.sent = self.lost_nic = self.delivered = self.octets = 0
+        self.sent = self.lost_nic = self.lost_out = self.delivered = self.octets = 0
         self.latency = LatencyLog()
 
 
