@@ -214,7 +214,7 @@ class TxQueue:
         if first is None:
             return
         due = first + self._coalescing.timeout
-        full = ring.nth(self._depth)
+        full = ring.nth(self._depth) if self._coalescing.calls else None
         if full is not None and full < due:
             due = full
         if self._timer.due is None or due < self._timer.due:
