@@ -76,7 +76,7 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class Find:
-    """A threshold on an integer axis, found by bisection in steps of 1, each replication by itself."""
+    """A threshold on an axis of integers, or of whole numbers of a unit, found by bisection in steps of 1, each replication by itself."""
 
     largest: bool
     """True: the largest value at which the condition holds; False: the smallest."""
@@ -87,6 +87,19 @@ class Find:
     below: float
     """The condition: the metric is below this (in the metric's unit)."""
     at: Mapping[str, Scalar]
+    unit: str = ""
+    """Unit of the axis; empty where its values are plain numbers."""
+
+    def written(self, value: int) -> Scalar:
+        """A value of the axis, as it is written."""
+        return f"{value} {self.unit}" if self.unit else value
+
+    def read(self, written: Scalar) -> int | None:
+        """The number of a value of the axis; None where it is not a whole number of its unit."""
+        if not self.unit:
+            return written if isinstance(written, int) else None
+        number, _, unit = str(written).partition(" ")
+        return int(number) if unit == self.unit and number.isdecimal() else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ neither a level nor fixed is cumulative):
 ``pcpu.switches``                  of these, with another world than the last one on this PCPU
 ``pcpu.preemptions``               running worlds cut short
 ``pcpu.node``                      fixed: NUMA node of the PCPU
-``KIND.used_ps``                   time charged to worlds; KIND is ``vcpu``, ``netpoll``, ``splitrx``, ``networld``
+``KIND.used_ps``                   time charged to worlds; KIND is ``vcpu``, ``netpoll``, ``splitrx``, ``networld``,
+                                   ``firmware``
 ``KIND.ready_ps``                  time worlds waited for a PCPU
 ``KIND.costop_ps``                 time vCPUs were held back for their siblings
 ``KIND.dispatches``                times a world of the kind got a PCPU
@@ -66,7 +67,8 @@ neither a level nor fixed is cumulative):
 ``work.in_service``                a level: bursts started and not done
 ``flow.sent``                      packets a sender put on the wire, or bursts of work that came
 ``flow.intended``                  packets times their receivers, or bursts
-``flow.delivered``                 of these, taken by the application
+``flow.dropped_out``               of these, forwarded by a guest and dropped on their way out
+``flow.delivered``                 of these, taken by the application, or forwarded by the guest
 ``flow.octets``                    bytes of data that reached the application at their end, on the host or outside
 ``flow.asked``                     requests that clients made
 ``flow.answered``                  of these, answered in full
@@ -276,6 +278,13 @@ _ENTRIES = (
         "Of the packets meant for the receivers: dropped at a full socket buffer.",
         "instant",
         drop_share("guest.socket_dropped"),
+    ),
+    Metric(
+        "loss_out",
+        "%",
+        "Of the packets meant for the receivers: forwarded by a guest and dropped on their way out, at its transmit queue or the physical NIC's.",
+        "instant",
+        drop_share("flow.dropped_out"),
     ),
     Metric("delivered", "pps", "Packets taken by applications, all VMs together.", "rate", rate("guest.read")),
     Metric(

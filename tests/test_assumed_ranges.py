@@ -32,8 +32,9 @@ UNTOUCHED = (
     "platform.costs.guest_tx_packet.",
     "platform.costs.guest_ack.",
     "platform.costs.generations.",
+    "vms.receiver.guest.e1000.",
 )
-"""Starts of the paths of what no multicast packet meets: other directions, protocols and processors, queues that one stream has not."""
+"""Starts of the paths of what no multicast packet meets: other directions, protocols, devices and processors, queues that one stream has not."""
 
 
 def ranges() -> list[tuple[str, tuple[str, str]]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hostsim.engine.streams import Streams
 from hostsim.errors import WiringError
 from hostsim.model.net.link import Link
+from hostsim.model.traffic.bridged import Bridged
 from hostsim.model.traffic.congestion import Congestion
 from hostsim.model.traffic.connection import ENDLESS, Application, Ends
 from hostsim.model.traffic.flow import Flow, Sender
@@ -19,7 +20,7 @@ from hostsim.model.traffic.web import Page, Visit, Visitors
 from hostsim.model.traffic.work import Work
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
 from hostsim.spec.network import TCP_HEADERS, datagram_on_wire, packet_on_wire, segment_size
-from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpSpec, TcpStreamSpec, WebSpec, WorkSpec
+from hostsim.spec.workload import BridgedSpec, HttpSpec, MulticastSpec, TcpSpec, TcpStreamSpec, WebSpec, WorkSpec
 from hostsim.units import MS, transmission_ps
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def connect(host: Host, streams: Streams) -> None:
         members = [vm for group in traffic.to for vm in host.vms if vm.group.name == group]
         if isinstance(traffic, MulticastSpec):
             _stream(host, name, traffic, members, streams)
+        elif isinstance(traffic, BridgedSpec):
+            _bridged(host, name, traffic, members, streams)
         elif isinstance(traffic, WorkSpec):
             _work(host, name, traffic, members, streams)
         elif isinstance(traffic, WebSpec):
@@ -71,6 +74,27 @@ def _stream(host: Host, name: str, traffic: MulticastSpec, members: list[Virtual
     nic.wire.carry(sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position)))
     for vm in members:
         host.switches[networks[0]].join(sender, vm.vnics[0].ports[0])
+
+
+def _bridged(host: Host, name: str, traffic: BridgedSpec, members: list[VirtualMachine], streams: Streams) -> None:
+    """Frames for each VM's bridge. No filter knows the addresses behind it, so that they come by the default queue of its uplink."""
+    position = len(host.flows)
+    flow = Flow(name, traffic.data, 1)
+    host.flows.append(flow)
+    hertz = host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.clock)
+    for number, vm in enumerate(members):
+        enters, leaves = vm.vnics[traffic.enters], vm.vnics[traffic.leaves]
+        nic = enters.nic
+        vxlan = host.spec.vswitches[enters.switch].vxlan
+        frame_ps = transmission_ps(packet_on_wire(traffic.packet, vxlan=vxlan), host.spec.hardware.nics[nic.name].rate)
+        step = vm.group.guest.applications.bridge.ps(hertz) + host.timing.guest_tx_packet
+        sender = Bridged(flow, traffic.data, frame_ps, vm.vcpus[0], leaves.transmits[0], step)
+        behind = f"10.3.{number // 250}.{number % 250 + 1}"
+        host.netqueues[nic.name].flood(sender, toeplitz_hash(DEFAULT_KEY, rss_input(PEER, behind)))
+        sender.vnic = enters.ports[0].vnic
+        nic.wire.carry(
+            sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position, number))
+        )
 
 
 def _work(host: Host, name: str, traffic: WorkSpec, members: list[VirtualMachine], streams: Streams) -> None:
@@ -225,6 +249,7 @@ def _catch(host: Host, vm: VirtualMachine, traffic: TcpSpec, value: int, senders
     """Let the filter of a VM's vNIC catch what is sent on a connection."""
     vnic = vm.vnics[traffic.vnic]
     for sender in senders:
+        sender.joins = sender.joins and vnic.settings.device == "vmxnet3"  # an e1000 has no LRO
         host.netqueues[vnic.nic.name].add(vnic.filter, sender, value)
 
 

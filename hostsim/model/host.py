@@ -9,6 +9,7 @@ from hostsim.engine.probe import Probe
 from hostsim.engine.streams import Streams
 from hostsim.errors import WiringError
 from hostsim.model.connect import connect
+from hostsim.model.cpu.firmware import Firmware
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Node, Scheduler, Unit
 from hostsim.model.cpu.world import World
@@ -103,6 +104,7 @@ class Host:
         flows: what comes at it, in the order of the scenario.
         numa_io: placement of VMs next to their NICs.
         tuning: dynamic tuning of the whole host.
+        firmware: what takes its PCPUs away, if anything does.
         probe: its counters in time slices.
     """
 
@@ -122,6 +124,7 @@ class Host:
         self.switches: dict[str, VSwitch] = {}
         self.vms: list[VirtualMachine] = []
         self.flows: list[Flow] = []
+        self.firmware: Firmware | None = None
 
     @property
     def vcpus(self) -> list[Vcpu]:
@@ -145,7 +148,8 @@ class Host:
 
     def worlds(self) -> list[World]:
         """All worlds."""
-        return [*self.polls, *(world for vm in self.vms for world in (*vm.worlds, *vm.vcpus))]
+        stops = self.firmware.worlds if self.firmware else []
+        return [*self.polls, *(world for vm in self.vms for world in (*vm.worlds, *vm.vcpus)), *stops]
 
 
 def build_host(spec: PointSpec, streams: Streams) -> Host:
@@ -167,6 +171,8 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
     for name in host.nics:
         _add_queues(host, name)
     connect(host, streams)
+    if spec.hardware.firmware is not None:
+        host.firmware = Firmware(host.scheduler, spec.hardware.firmware, streams.stream("firmware"))
     for place, group in enumerate(spec.vms):
         members = [vm for vm in host.vms if vm.group is group]
         for number, vm in enumerate(members):
@@ -251,13 +257,16 @@ def _add_vnic(host: Host, vm: VirtualMachine, number: int, settings: VnicSetting
         vxlan=vswitch.vxlan,
         tso=spec.settings.hw_tso and (hardware.vxlan_tso if vswitch.vxlan else hardware.tso),
     )
-    coalescing = TxCoalescing(spec.settings.tx_timeout, spec.settings.tx_depth_cap, spec.settings.tx_call_rate)
+    emulated = settings.device == "e1000"
+    coalescing = TxCoalescing(
+        spec.settings.tx_timeout, spec.settings.tx_depth_cap, spec.settings.tx_call_rate, calls=not emulated
+    )
     made = VirtualNic(settings, host.switches[network], network, nic)
     for place in range(queues):
         vcpu = vm.vcpus[place]
         label = f"{vm.name}.eth{number}" + (f"-rx{place}" if queues > 1 else "")
         backoff = Backoff(spec.settings.lro_threshold, spec.settings.lro_backoff)
-        vnic = Vnic(clock, label, settings.rx_ring, settings.coalescing, vcpu, backoff)
+        vnic = Vnic(clock, label, settings.rx_ring, settings.coalescing, vcpu, backoff, settings.refill)
         split = None
         if settings.split_rx:
             capacity, budget = spec.settings.port_rx_queue, spec.settings.poll_budget
@@ -266,6 +275,9 @@ def _add_vnic(host: Host, vm: VirtualMachine, number: int, settings: VnicSetting
         transmit = TxQueue(
             clock, label.replace("-rx", "-tx"), settings.tx_ring + QUEUE_DISCIPLINE, coalescing, uplink, vcpu
         )
+        if emulated:
+            vnic.interrupt_ps, transmit.copied = host.timing.e1000_interrupt, spec.settings.e1000_tx_copy
+            vnic.doorbell_ps = transmit.doorbell_ps = host.timing.e1000_doorbell
         vcpu.vnics.append(vnic)
         vcpu.transmits.append(transmit)
         made.ports.append(Port(vnic, split))

@@ -56,7 +56,7 @@ class NumaIo:
         host = self._host
         for pcpu in host.scheduler.pcpus:
             pcpu.charge(now)
-        contexts = sum(world.used for world in host.worlds() if world.system)
+        contexts = sum(world.used for world in host.worlds() if world.system and world.kind != "firmware")
         load = 100 * (contexts - self._before) / self._period
         self._before = contexts
         holds = in_force(load, self._threshold)

@@ -26,6 +26,8 @@ class Timing:
         "cache_refill_migrated",
         "cache_refill_same",
         "context_switch",
+        "e1000_doorbell",
+        "e1000_interrupt",
         "guest_ack",
         "guest_ipi",
         "guest_process_wake",
@@ -56,6 +58,8 @@ class Timing:
     cache_refill_migrated: int
     cache_refill_same: int
     context_switch: int
+    e1000_doorbell: int
+    e1000_interrupt: int
     guest_ack: int
     guest_ipi: int
     guest_process_wake: int
@@ -100,6 +104,10 @@ class Timing:
         self._guest_copy = costs.guest_copy_per_byte.per_byte(hertz)
         self._guest_copy_far = self._guest_copy * (1 - share + share * self._remote)
         self._copies: dict[tuple[int, bool], int] = {}
+
+    def copied(self, octets: int) -> int:
+        """Data copied within the memory of a node."""
+        return round(octets * self._copy)
 
     def frame(self, octets: int, *, far: bool) -> int:
         """The data of one frame copied into guest memory and its shared lines; ``far`` when one end is on another node."""

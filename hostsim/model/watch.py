@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WORLD_KINDS", "watch"]
 
-WORLD_KINDS = ("vcpu", "netpoll", "splitrx", "networld")
+WORLD_KINDS = ("vcpu", "netpoll", "splitrx", "networld", "firmware")
 """Kinds of worlds."""
 
 
@@ -127,7 +127,7 @@ def watch(host: Host) -> None:
             [p.split.ring.count_inside() if p.split else 0 for p in ports],
             [p.vnic.ring.count_inside() for p in ports],
             [p.split.ring.capacity if p.split else 0 for p in ports],
-            [p.vnic.ring.capacity for p in ports],
+            [p.vnic.size for p in ports],
             [number[p.split] if p.split else -1 for p in ports],
             [number[p.vnic.vcpu] for p in ports],  # type: ignore[index]  # a vNIC interrupts a vCPU
         ),
@@ -175,12 +175,13 @@ def watch(host: Host) -> None:
     )
     add(
         "flow",
-        "sent intended dropped_nic delivered octets asked answered",
+        "sent intended dropped_nic dropped_out delivered octets asked answered",
         (flow.name for flow in flows),
         lambda _: (
             [f.sent for f in flows],
             [f.sent * f.receivers for f in flows],
             [f.lost_nic * f.receivers for f in flows],
+            [f.lost_out for f in flows],
             [f.delivered for f in flows],
             [f.octets for f in flows],
             [f.asked for f in flows],

@@ -13,6 +13,7 @@ from hostsim.expect import Direction
 from hostsim.scenario.entry import Bound, Point, Value
 from hostsim.spec.base import Spec
 from hostsim.spec.name import Names
+from hostsim.spec.quantity import UNITS
 
 __all__ = [
     "ConditionPart",
@@ -59,17 +60,31 @@ class WherePart(Spec):
     """The metric is below this: a number in the metric's unit, or a number with its unit."""
 
 
+def _in_unit(end: int | str) -> tuple[int, str]:
+    """The end of a bracket as a whole number and its unit.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if isinstance(end, int):
+        return end, ""
+    number, _, unit = end.partition(" ")
+    if not number.isdecimal() or not any(unit in units for units in UNITS.values()):
+        raise ValueError("has an end that is no whole number of a unit|an integer, or an integer, a space and a unit")
+    return int(number), unit
+
+
 class FindPart(Spec):
-    """A threshold on an axis of integers, in steps of 1, whatever values the sweep has."""
+    """A threshold on an axis of integers, or of whole numbers of a unit, in steps of 1, whatever values the sweep has."""
 
     largest: str | None = None
     """The axis; the answer is its largest value at which the condition holds."""
     smallest: str | None = None
     """The axis; the answer is its smallest value at which the condition holds."""
-    start: Annotated[int, Field(alias="from")]
-    """Least value to look at."""
-    stop: Annotated[int, Field(alias="to")]
-    """Greatest value to look at."""
+    start: Annotated[int | str, Field(alias="from")]
+    """Least value to look at: ``1``, or ``10 kpps``."""
+    stop: Annotated[int | str, Field(alias="to")]
+    """Greatest value to look at, in the same unit."""
     where: WherePart
     at: Point = Field(default_factory=dict)
 
@@ -77,9 +92,26 @@ class FindPart(Spec):
     def _one_axis_and_a_bracket(self) -> FindPart:
         if (self.largest is None) == (self.smallest is None):
             raise ValueError("needs exactly one of largest and smallest|largest: AXIS or smallest: AXIS")
-        if self.start > self.stop:
+        if self.unit != _in_unit(self.stop)[1]:
+            raise ValueError("has ends in two units|from and to in one unit, or both without")
+        if self.least > self.most:
             raise ValueError("has its ends the wrong way round|from: a number not above to")
         return self
+
+    @property
+    def least(self) -> int:
+        """Least value to look at, in `unit`."""
+        return _in_unit(self.start)[0]
+
+    @property
+    def most(self) -> int:
+        """Greatest value to look at, in `unit`."""
+        return _in_unit(self.stop)[0]
+
+    @property
+    def unit(self) -> str:
+        """Unit of the steps; empty where they are plain numbers."""
+        return _in_unit(self.start)[1]
 
 
 class RatioPart(Spec):

@@ -17,11 +17,12 @@ from hostsim.spec.name import Names, SwitchNames
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.quantity import Duration
-from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, WebSpec, WorkSpec
+from hostsim.spec.workload import BridgedSpec, HttpSpec, MulticastSpec, TcpStreamSpec, WebSpec, WorkSpec
 from hostsim.units import SECOND
 
 __all__ = [
     "AxisPart",
+    "BridgedPart",
     "HostPart",
     "MulticastPart",
     "PointFile",
@@ -83,6 +84,13 @@ class MulticastPart(MulticastSpec):
     """How the datagrams are spaced; at a fixed interval where nothing is said."""
 
 
+class BridgedPart(BridgedSpec):
+    """Frames that come in by one vNIC of a VM and that its guest, a bridge, forwards to another."""
+
+    arrivals: ArrivalsPart = ArrivalsPart()  # type: ignore[assignment]  # a file of instants, not yet the instants
+    """How the frames are spaced; at a fixed interval where nothing is said."""
+
+
 class WorkPart(WorkSpec):
     """Bursts of CPU that come at a guest: background load, and the queues of theory. No packet is involved."""
 
@@ -97,7 +105,9 @@ class WebPart(WebSpec):
     """How the requests are spaced; Poisson where nothing is said."""
 
 
-TrafficPart = Annotated[MulticastPart | WorkPart | TcpStreamSpec | HttpSpec | WebPart, Field(discriminator="kind")]
+TrafficPart = Annotated[
+    MulticastPart | BridgedPart | WorkPart | TcpStreamSpec | HttpSpec | WebPart, Field(discriminator="kind")
+]
 """What comes at the host."""
 
 

@@ -180,7 +180,7 @@ class Reader:
         unit = self._look.metric(find.where.metric, (*path, "where", "metric"))
         below = self._look.bound(find.where.below, unit, (*path, "where", "below"))
         at = self._look.point(find.at, (*path, "at"), (axis,))
-        form = Find(side == "largest", axis, find.start, find.stop, find.where.metric, below or 0.0, at)
+        form = Find(side == "largest", axis, find.least, find.most, find.where.metric, below or 0.0, at, find.unit)
         return form, axis
 
     def _ratio(self, ratio: RatioPart, path: KeyPath) -> Ratio:
@@ -232,7 +232,7 @@ def needed(form: Form) -> list[dict[str, Scalar]]:
         case Switches():
             return [dict(case) for case in form.cases]
         case Find():
-            return [{**form.at, form.axis: value} for value in (form.start, form.stop)]
+            return [{**form.at, form.axis: form.written(value)} for value in (form.start, form.stop)]
         case Ratio():
             sides = (form.of, form.to)
             return [{**form.at, **side} for side in sides if not isinstance(side, str)]

@@ -13,13 +13,15 @@ from hostsim.scenario.tree import Tree
 from hostsim.scenario.yaml import KeyPath
 from hostsim.spec.host import HardwareSpec, VmGroupSpec
 from hostsim.spec.in_force import PNIC_LRO, PNIC_RSS
-from hostsim.spec.network import UDP_HEADERS, packet_on_wire, segment_size
+from hostsim.spec.network import FRAME_OVERHEAD, UDP_HEADERS, packet_on_wire, segment_size
 from hostsim.spec.settings import PlatformSpec
-from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpSpec, TcpStreamSpec, TrafficSpec
+from hostsim.spec.workload import BridgedSpec, HttpSpec, MulticastSpec, TcpSpec, TcpStreamSpec, TrafficSpec
 
 __all__ = ["feature_warnings", "nic_faults", "traffic_faults", "vm_faults"]
 
 _LAST_PORT = 65535
+_RINGS = {"vmxnet3": (32, 32), "e1000": (80, 8)}
+"""Least number of descriptors that each device's driver takes, and what it must be a multiple of; 4096 is the most."""
 
 
 def nic_faults(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: PlatformSpec) -> Iterator[Fault]:
@@ -50,6 +52,12 @@ def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardwa
         if any(node >= cpu.sockets for node in group.settings.nodes):
             allowed = f"NUMA nodes 0..{cpu.sockets - 1}: one for each socket"
             yield tree.fault((*path, "vmx", "numa.nodeAffinity"), "names a node that the host has not", allowed)
+        for key in ("rx_ring", "tx_ring"):
+            for device in dict.fromkeys(vnic.device for vnic in group.settings.vnics):
+                asked, (least, step) = getattr(file.vms[group.name], key), _RINGS[device]
+                if asked is not None and (asked < least or asked % step):
+                    allowed = f"a multiple of {step}, {least}..4096"
+                    yield tree.fault((*path, key), f"is no ring of a {device}", allowed)
         for number, vnic in enumerate(group.settings.vnics):
             if vnic.split_rx and vnic.rss and _rings(file, group.networks[number]) > 1:
                 key = f"ethernet{number}.emuRxMode"
@@ -66,6 +74,8 @@ def traffic_faults(
         path: KeyPath = ("traffic", name)
         if isinstance(flow, MulticastSpec):
             yield from _stream_faults(tree, path, file, hardware, flow, load)
+        elif isinstance(flow, BridgedSpec):
+            yield from _bridge_faults(tree, path, file, hardware, flow)
         elif isinstance(flow, TcpSpec):
             connections = flow.connections if isinstance(flow, TcpStreamSpec | HttpSpec) else 1
             yield from _connection_faults(tree, path, file, flow, connections)
@@ -90,6 +100,37 @@ def _stream_faults(
             f"below {max(room, 0.0) / frame_bits:.0f} pps, which is what {nic} has left at {frame_bits // 8} B a frame"
         )
         yield tree.fault((*path, "rate"), "is more than the wire carries", allowed)
+
+
+def _bridge_faults(
+    tree: Tree, path: KeyPath, file: PointFile, hardware: HardwareSpec, flow: BridgedSpec
+) -> Iterator[Fault]:
+    """A bridge against its vNICs, its frames against both switches and against the uplinks that they come by."""
+    for group in flow.to:
+        networks = file.vms[group].networks
+        for key in ("enters", "leaves"):
+            if getattr(flow, key) >= len(networks):
+                allowed = f"an integer 0..{len(networks) - 1}" if len(networks) > 1 else "0"
+                yield tree.fault((*path, key), f"is not a vNIC of {group}", allowed, given=str(getattr(flow, key)))
+                return
+        enters, leaves = networks[flow.enters], networks[flow.leaves]
+        if enters == leaves:
+            message = (
+                "is the vNIC that frames come in by" if flow.enters == flow.leaves else "bridges a switch with itself"
+            )
+            yield tree.fault((*path, "leaves"), message, f"a vNIC that is not on {enters}", given=str(flow.leaves))
+            return
+        mtu = min(file.network[name].mtu for name in (enters, leaves))
+        if flow.packet > mtu:
+            allowed = f"at most {mtu + FRAME_OVERHEAD} B: a frame at an MTU of {mtu}"
+            yield tree.fault((*path, "frame_size"), "does not fit in a frame", allowed)
+            return
+        switch = file.network[enters]
+        room = sum(hardware.nics[nic].rate for nic in switch.uplinks)
+        bits = 8 * packet_on_wire(flow.packet, vxlan=switch.vxlan) * file.vms[group].count
+        if (flow.rate or 0.0) * bits >= room:
+            allowed = f"below {room / bits:.0f} pps, which is what the uplinks of {enters} carry for each VM"
+            yield tree.fault((*path, "rate"), "is more than the wire carries", allowed)
 
 
 def _connection_faults(tree: Tree, path: KeyPath, file: PointFile, flow: TcpSpec, connections: int) -> Iterator[Fault]:

@@ -21,12 +21,13 @@ from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
 from hostsim.spec.in_force import Rings, host_settings, vm_settings
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.settings import HostSettings, PlatformSpec
-from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, TrafficSpec, WebSpec, WorkSpec
+from hostsim.spec.workload import BridgedSpec, HttpSpec, MulticastSpec, TcpStreamSpec, TrafficSpec, WebSpec, WorkSpec
 
 __all__ = ["Resolution", "Resolver", "part_of"]
 
-_KINDS: dict[str, type[MulticastSpec | WorkSpec | TcpStreamSpec | HttpSpec | WebSpec]] = {
+_KINDS: dict[str, type[MulticastSpec | BridgedSpec | WorkSpec | TcpStreamSpec | HttpSpec | WebSpec]] = {
     "multicast": MulticastSpec,
+    "bridged": BridgedSpec,
     "work": WorkSpec,
     "tcp_stream": TcpStreamSpec,
     "http": HttpSpec,

@@ -78,14 +78,14 @@ class Bisection:
         self.name = name
         self._find = find
         self._bench = bench
-        line = bench.point({**find.at, find.axis: find.start}).axes
+        line = bench.point({**find.at, find.axis: find.written(find.start)}).axes
         others = {axis: value for axis, value in line.items() if axis != find.axis}
         self._line = [
             point
             for point in fixed
             if all(point.axes[axis] == value for axis, value in others.items())
-            and isinstance(point.axes[find.axis], int)
-            and find.start <= int(point.axes[find.axis]) <= find.stop
+            and (value := find.read(point.axes[find.axis])) is not None
+            and find.start <= value <= find.stop
         ]
 
     def wants(self, done: Mapping[RecordKey, RunRecord]) -> list[Task]:
@@ -127,7 +127,7 @@ class Bisection:
         return SearchAnswer(self.name, tuple(values), tuple(cases), tuple(notes))
 
     def _point(self, value: int) -> Point:
-        return self._bench.point({**self._find.at, self._find.axis: value})
+        return self._bench.point({**self._find.at, self._find.axis: self._find.written(value)})
 
     def _metric(self, value: int, replication: int, done: Mapping[RecordKey, RunRecord]) -> float:
         return CATALOGUE[self._find.metric].evaluate(done[self._point(value).id, replication])
@@ -168,7 +168,8 @@ class Bisection:
             record = done.get((point.id, replication))
             if record is None or record.error is not None:
                 continue
-            value = int(point.axes[self._find.axis])
+            value = self._find.read(point.axes[self._find.axis])
+            assert value is not None  # as all on the line are
             beyond = value >= state.far if self._find.largest else value <= state.far
             if self._holds(record) == beyond:
                 wrong.append(str(value))

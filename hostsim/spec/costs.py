@@ -125,6 +125,10 @@ class CostModel(Spec):
     # --- transmit path
     vmk_call: Cost
     """A guest's call into the VMkernel that wakes a sleeping transmit context: exit, wake-up, entry."""
+    e1000_doorbell: Cost
+    """A guest's write to a register of an e1000 that announces packets: an exit that the monitor answers by itself."""
+    e1000_interrupt: Cost
+    """What a guest reads and writes in registers of an e1000 for an interrupt, in exits, beside the interrupt itself."""
     networld_tx: Cost
     """One packet taken off a vNIC's transmit ring: descriptor, mapping of guest memory, completion."""
     driver_tx: Cost

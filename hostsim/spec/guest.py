@@ -10,7 +10,7 @@ from hostsim.spec.base import Spec
 from hostsim.spec.costs import Cost
 from hostsim.spec.quantity import Duration, Size
 
-__all__ = ["ApplicationCosts", "GuestSpec"]
+__all__ = ["ApplicationCosts", "E1000Driver", "GuestSpec"]
 
 
 class ApplicationCosts(Spec):
@@ -26,6 +26,21 @@ class ApplicationCosts(Spec):
     """One request served: parsed, file looked up, answer begun."""
     web_server: Cost
     """One object of a page served from memory: request parsed, object looked up and written, the call for each write included."""
+    bridge: Cost
+    """One frame forwarded from one vNIC to another in a software interrupt: addresses looked up, hooks of the bridge passed."""
+
+
+class E1000Driver(Spec):
+    """A guest's driver of an emulated e1000."""
+
+    rx_ring: Annotated[int, Field(ge=80, le=4096)]
+    """Receive descriptors that it asks for by default."""
+    tx_ring: Annotated[int, Field(ge=80, le=4096)]
+    """Transmit descriptors that it asks for by default."""
+    refill: Annotated[int, Field(ge=1, le=64)]
+    """Receive descriptors that it gives back together; what is left, at the end of a poll."""
+    interrupt_rate: Annotated[int, Field(ge=100, le=100_000)]
+    """Interrupts a second that it asks the device to keep to."""
 
 
 class GuestSpec(Spec):
@@ -39,6 +54,10 @@ class GuestSpec(Spec):
     """Receive descriptors that the vNIC driver asks for by default."""
     tx_ring: Annotated[int, Field(ge=32, le=4096)]
     """Transmit descriptors that the vNIC driver asks for by default."""
+    refill_part: Annotated[int, Field(ge=2, le=64)] | None = None
+    """Part of the receive ring, one over this, that must be used up before the vmxnet3 driver gives descriptors back; each at once where nothing is said."""
+    e1000: E1000Driver | None = None
+    """Its driver for an e1000; none where nothing is said."""
     ack_every: Annotated[int, Field(ge=1, le=64)]
     """TCP packets that the guest sees from one acknowledgement to the next."""
     initial_window: Annotated[int, Field(ge=1, le=64)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hostsim.spec.base import Spec
 from hostsim.spec.costs import CostModel
@@ -21,7 +21,22 @@ from hostsim.spec.quantity import Duration
 from hostsim.spec.settings import HostSettings, NetQueueSpec, TuningSpec, VmSettings
 from hostsim.spec.workload import TrafficSpec
 
-__all__ = ["HardwareSpec", "PointSpec", "VmGroupSpec"]
+__all__ = ["FirmwareSpec", "HardwareSpec", "PointSpec", "VmGroupSpec"]
+
+
+class FirmwareSpec(Spec):
+    """What a server's firmware does beside the hypervisor."""
+
+    stop: Annotated[Duration, Field(gt=0)]
+    """Time for which it stops all processors at once (a system management interrupt)."""
+    period: Annotated[Duration, Field(gt=0)]
+    """Mean time from one stop to the next."""
+
+    @model_validator(mode="after")
+    def _leaves_time(self) -> FirmwareSpec:
+        if self.period < 2 * self.stop:
+            raise ValueError("leaves the host less than half of its time|period: at least twice as long as stop")
+        return self
 
 
 class HardwareSpec(Spec):
@@ -32,6 +47,16 @@ class HardwareSpec(Spec):
     cpu: CpuSpec
     nics: Annotated[dict[str, NicSpec], Field(min_length=1)]
     """Physical NIC ports by the names that administrators see: ``vmnic0``, ``vmnic1``."""
+    firmware: FirmwareSpec | None = None
+    """Where it is known to take the processors away; nothing is known of a server on the compatibility list."""
+
+    @model_validator(mode="after")
+    def _whole_cores(self) -> HardwareSpec:
+        if self.firmware is not None and self.cpu.threads > 1:
+            raise ValueError(
+                "has firmware that stops hyperthreads, which is not modelled|firmware with threads: 1, or no firmware"
+            )
+        return self
 
 
 class VmGroupSpec(Spec):

@@ -9,7 +9,15 @@ from typing import Literal
 
 from hostsim.errors import Fault, nearest_name
 from hostsim.spec.guest import GuestSpec
-from hostsim.spec.settings import Coalescing, HostSettings, PlatformSpec, SettingSpec, VmSettings, VnicSettings
+from hostsim.spec.settings import (
+    Coalescing,
+    HostSettings,
+    PlatformSpec,
+    Refill,
+    SettingSpec,
+    VmSettings,
+    VnicSettings,
+)
 from hostsim.units import MS, SECOND, US
 
 __all__ = ["PNIC_LRO", "PNIC_RSS", "Rings", "host_settings", "vm_settings", "vmx_table"]
@@ -23,6 +31,8 @@ _SHARES = {"low": 500, "normal": 1000, "high": 2000}
 _THRESHOLD = re.compile(r"(?P<vms>\d{1,3})n (?P<vcpus>\d{1,3})n (?P<utilisation>\d{1,2}|100)")
 _STATIC_DEPTH = 64
 """Packets of static coalescing where nobody sets them (``ethernetX.coalescingParams`` as documented)."""
+_WEIGHTS = 256
+"""One more than the greatest ``Net.vmxnetThroughputWeight``."""
 _STATIC_TIMEOUT = 4 * MS
 """Static coalescing never waits longer (`ethernetX.coalescingParams` as documented)."""
 
@@ -93,7 +103,10 @@ def host_settings(
         tx_poll_bound=int(adv["Net.vNicTxPollBound"]),
         tx_timeout=int(adv["Net.CoalesceTxTimeout"]) * US,
         tx_depth_cap=int(adv["Net.CoalesceTxQDepthCap"]),
-        tx_call_rate=int(adv["Net.CoalesceRBCRate"]),
+        tx_call_rate=max(
+            1, int(adv["Net.CoalesceRBCRate"]) * (_WEIGHTS - int(adv["Net.vmxnetThroughputWeight"])) // _WEIGHTS
+        ),
+        e1000_tx_copy=int(adv["Net.E1000TxCopySize"]),
         sw_lro=adv["Net.Vmxnet3SwLRO"] == 1,
         hw_lro=adv["Net.Vmxnet3HwLRO"] == 1,
         lro_bytes=int(adv["Net.VmxnetLROMaxLength"]),
@@ -190,6 +203,8 @@ def _vnic(
 ) -> VnicSettings | None:
     """The settings of one vNIC."""
     name = f"ethernet{number}"
+    if str(keys[f"{name}.virtualDev"]) == "e1000":
+        return _e1000(host, vmx, keys, guest, rings, number, path, faults)
     scheme = str(vmx.get(f"{name}.coalescingScheme", host["Net.CoalesceScheme"]))
     params = keys[f"{name}.coalescingParams"]
     rate, depth = int(host["Net.CoalesceRBCRate"]), _STATIC_DEPTH
@@ -207,18 +222,65 @@ def _vnic(
             rate, depth = (value, depth) if scheme == "rbc" else (rate, value)
     if faults:
         return None
-    asked = f"{name}.ctxPerDev"  # 1, 2 and 3 mean the same there and in Net.NetVMTxType
-    context = int(keys[asked] if asked in vmx else host["Net.NetVMTxType"])
     own = any(f"{name}.{key}" in vmx for key in ("coalescingScheme", "coalescingParams", "ctxPerDev"))
     dense = {"scheme": "static", "rate": rate, "depth": _STATIC_DEPTH, "timeout": _STATIC_TIMEOUT}
+    rx_ring, part = rings.rx or guest.rx_ring, guest.refill_part
     return VnicSettings(
         split_rx=str(keys[f"{name}.emuRxMode"]) == "1",
-        rx_ring=rings.rx or guest.rx_ring,
+        rx_ring=rx_ring,
         tx_ring=rings.tx or guest.tx_ring,
+        refill=None if part is None else Refill(lot=rx_ring // part + 1, rest=False),
         coalescing=Coalescing.model_validate(
             {"scheme": scheme, "rate": rate, "depth": depth, "timeout": _STATIC_TIMEOUT}
         ),
         rss=bool(int(keys[f"{name}.pnicFeatures"]) & PNIC_RSS) and platform.features.vnic_rss,
         dense=None if own else Coalescing.model_validate(dense),
-        tx_context=_CONTEXTS[context],
+        tx_context=_context(host, vmx, keys, name),
     )
+
+
+def _e1000(
+    host: Mapping[str, int | str],
+    vmx: Mapping[str, object],
+    keys: Mapping[str, int | str],
+    guest: GuestSpec,
+    rings: Rings,
+    number: int,
+    path: str,
+    faults: list[Fault],
+) -> VnicSettings | None:
+    """The settings of an e1000, which does not know what vmxnet3 can be told."""
+    name, driver = f"ethernet{number}", guest.e1000
+    for key in ("pnicFeatures", "coalescingScheme", "coalescingParams"):
+        if (asked := f"{name}.{key}") in vmx and str(keys[asked]) not in ("", "0"):
+            message = "is not for an e1000: it has one queue, no LRO, no RSS and its driver's own coalescing"
+            faults.append(Fault(message, f"{path}.{asked}", repr(vmx[asked]), f"with {name}.virtualDev: vmxnet3"))
+    if driver is None:
+        where, given = f"{path}.{name}.virtualDev", repr(vmx.get(f"{name}.virtualDev"))
+        faults.append(
+            Fault(f"has no driver in the guest {guest.guest!r}", where, given, '"vmxnet3", or a guest with one')
+        )
+    if faults or driver is None:
+        return None
+    scheme = "rbc" if host["Net.E1000IntrCoalesce"] == 1 else "disabled"
+    return VnicSettings(
+        device="e1000",
+        split_rx=str(keys[f"{name}.emuRxMode"]) == "1",
+        rx_ring=rings.rx or driver.rx_ring,
+        tx_ring=rings.tx or driver.tx_ring,
+        refill=Refill(lot=driver.refill, rest=True),
+        coalescing=Coalescing.model_validate(
+            {"scheme": scheme, "rate": driver.interrupt_rate, "depth": 1, "timeout": _STATIC_TIMEOUT}
+        ),
+        rss=False,
+        dense=None,  # its driver coalesces, and nobody calls for its context
+        tx_context=_context(host, vmx, keys, name),
+    )
+
+
+def _context(
+    host: Mapping[str, int | str], vmx: Mapping[str, object], keys: Mapping[str, int | str], name: str
+) -> Literal["vm", "vnic", "queue"]:
+    """Whose transmit context a vNIC's is."""
+    asked = f"{name}.ctxPerDev"  # 1, 2 and 3 mean the same there and in Net.NetVMTxType
+    return _CONTEXTS[int(keys[asked] if asked in vmx else host["Net.NetVMTxType"])]

@@ -11,6 +11,7 @@ from hostsim.spec.name import UplinkNames
 
 __all__ = [
     "ETHERNET_OVERHEAD",
+    "FRAME_OVERHEAD",
     "LEAST_PAYLOAD",
     "TCP_HEADERS",
     "UDP_HEADERS",
@@ -25,6 +26,8 @@ UDP_HEADERS = 28
 """Bytes of the IPv4 and UDP headers of a datagram."""
 ETHERNET_OVERHEAD = 38
 """Bytes on the wire around the payload of a frame: header 14, check sequence 4, preamble 8, gap 12."""
+FRAME_OVERHEAD = 18
+"""Of these the bytes that count as the frame's own: header 14, check sequence 4."""
 LEAST_PAYLOAD = 46
 """Bytes that an Ethernet frame carries at least."""
 TCP_HEADERS = 52

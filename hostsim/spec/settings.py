@@ -20,6 +20,7 @@ __all__ = [
     "HostSettings",
     "NetQueueSpec",
     "PlatformSpec",
+    "Refill",
     "SettingSpec",
     "TuningSpec",
     "VmSettings",
@@ -144,6 +145,15 @@ class Coalescing(Spec):
     """Longest wait in picoseconds, of ``static``."""
 
 
+class Refill(Spec):
+    """When a guest's driver gives receive descriptors back to its vNIC."""
+
+    lot: Annotated[int, Field(ge=1)]
+    """Descriptors that it gives back together, once so many are used up."""
+    rest: bool
+    """At the end of a poll it gives back what is left; else that waits for the lot to be full."""
+
+
 class HostSettings(Spec):
     """Advanced and kernel settings in force, in the model's units."""
 
@@ -172,7 +182,10 @@ class HostSettings(Spec):
     tx_depth_cap: int
     """Most packets that a guest posts without a call (``Net.CoalesceTxQDepthCap``)."""
     tx_call_rate: int
-    """Calls a second that transmit coalescing lets a vNIC make (``Net.CoalesceRBCRate``, as for receive)."""
+    """Calls a second that transmit coalescing lets a vNIC make (``Net.CoalesceRBCRate``, as for receive), less those that
+    ``Net.vmxnetThroughputWeight`` takes away."""
+    e1000_tx_copy: int = 2048
+    """Bytes of a packet up to which an e1000's is copied out of the guest's memory (``Net.E1000TxCopySize``)."""
     sw_lro: bool
     """Software LRO (``Net.Vmxnet3SwLRO``)."""
     hw_lro: bool
@@ -206,12 +219,16 @@ class HostSettings(Spec):
 class VnicSettings(Spec):
     """Settings of one vNIC of the VMs of a group."""
 
+    device: Literal["vmxnet3", "e1000"] = "vmxnet3"
+    """What the guest sees (``ethernetX.virtualDev``)."""
     split_rx: bool
     """The vNIC has a receive context of its own (``ethernetX.emuRxMode``)."""
     rx_ring: Annotated[int, Field(ge=32, le=4096)]
     """Receive descriptors of each queue."""
     tx_ring: Annotated[int, Field(ge=32, le=4096)]
     """Transmit descriptors of each queue."""
+    refill: Refill | None = None
+    """How receive descriptors come back; each as soon as its packet is taken where nothing is said."""
     coalescing: Coalescing
     rss: bool
     """The vNIC asks for a queue with RSS (``ethernetX.pnicFeatures``, bit 4) and gets it on this platform."""

@@ -8,10 +8,12 @@ from pydantic import Field, model_validator
 
 from hostsim.spec.base import Spec
 from hostsim.spec.name import Names
+from hostsim.spec.network import FRAME_OVERHEAD, UDP_HEADERS
 from hostsim.spec.quantity import Duration, Rate, Size
 
 __all__ = [
     "ArrivalSpec",
+    "BridgedSpec",
     "HttpSpec",
     "MulticastSpec",
     "ServiceSpec",
@@ -61,6 +63,41 @@ class MulticastSpec(Spec):
         if (self.rate is None) != (self.arrivals.process == "replay"):
             raise ValueError("rate goes with every process but replay|rate: a number and pps, kpps or Mpps")
         return self
+
+
+class BridgedSpec(Spec):
+    """Frames that come in by one vNIC of a VM and that its guest, a bridge, forwards to another: UDP between others, at a rate that nobody adapts."""
+
+    kind: Literal["bridged"]
+    """What kind of traffic this is."""
+    to: Names
+    """Names of the VM groups that forward; each VM gets a stream of its own."""
+    enters: Annotated[int, Field(ge=0, le=9)] = 0
+    """Number of the vNIC that frames come in by."""
+    leaves: Annotated[int, Field(ge=0, le=9)] = 1
+    """Number of the vNIC that they leave by."""
+    frame_size: Annotated[Size, Field(ge=64)]
+    """Bytes of an Ethernet frame, from its addresses to its check sequence; on the wire it takes 20 more."""
+    rate: Rate | None = None
+    """Frames in a second at each VM; not with ``process: replay``."""
+    arrivals: ArrivalSpec = ArrivalSpec()
+    """How the frames are spaced; at a fixed interval where nothing is said."""
+
+    @model_validator(mode="after")
+    def _rate_or_replay(self) -> BridgedSpec:
+        if (self.rate is None) != (self.arrivals.process == "replay"):
+            raise ValueError("rate goes with every process but replay|rate: a number and pps, kpps or Mpps")
+        return self
+
+    @property
+    def packet(self) -> int:
+        """Bytes of the IP packet in a frame."""
+        return self.frame_size - FRAME_OVERHEAD
+
+    @property
+    def data(self) -> int:
+        """Bytes of data in a frame."""
+        return self.packet - UDP_HEADERS
 
 
 class ServiceSpec(Spec):
@@ -185,6 +222,6 @@ class WebSpec(TcpSpec):
 
 
 TrafficSpec: TypeAlias = Annotated[
-    MulticastSpec | WorkSpec | TcpStreamSpec | HttpSpec | WebSpec, Field(discriminator="kind")
+    MulticastSpec | BridgedSpec | WorkSpec | TcpStreamSpec | HttpSpec | WebSpec, Field(discriminator="kind")
 ]
 """Any kind of traffic."""

@@ -149,6 +149,7 @@ class Guest:
     Attributes:
         halted: never.
         node: where it is at home.
+        owed: time charged to it that it does not take.
         interrupts: interrupts taken.
         first, last: instants of the first and the last of them.
         flow: its packets, with the delays from their coming to their being taken.
@@ -157,7 +158,7 @@ class Guest:
     def __init__(self, clock: Clock, coalescing: Coalescing, arrivals: Arrivals) -> None:
         self.halted = False
         self.node = Node(0)
-        self.interrupts = self.first = self.last = 0
+        self.interrupts = self.first = self.last = self.owed = 0
         self.flow = Flow("packets", 64, 1)
         vnic = Vnic(clock, "eth0", ROOM, coalescing, self, Backoff(ROOM, 1))
         Feed(clock, arrivals, self.flow, lambda train, _: vnic.receive(train))
@@ -182,7 +183,7 @@ class Tick:
     """
 
     def __init__(self, clock: Clock, interval: int, arrivals: Arrivals) -> None:
-        self.interrupts = self.first = self.last = 0
+        self.interrupts = self.first = self.last = self.owed = 0
         self.flow = Flow("packets", 64, 1)
         self._ring = Ring(ROOM)
         self._interval, self._arrivals = interval, arrivals

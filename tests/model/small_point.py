@@ -74,6 +74,7 @@ def guest(**changes: Any) -> GuestSpec:
             "udp_sink": 1000.0,
             "tcp_sink": 1000.0,
             "tcp_source": 2000.0,
+            "bridge": 4000.0,
             "http_server": 50000.0,
             "web_server": 40000.0,
         }.items()

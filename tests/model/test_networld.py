@@ -28,6 +28,8 @@ WIRE_PS = transmission_ps(1000 + 52 + 38, RATE)
 class Told:
     """What a guest sends, with what became of it."""
 
+    headers = 52
+
     def __init__(self, size: int = 1000) -> None:
         self.size = size
         self.totals = SimpleNamespace(octets=0)

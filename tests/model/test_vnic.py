@@ -11,7 +11,7 @@ from hostsim.engine.train import Train
 from hostsim.model.cpu.scheduler import Node
 from hostsim.model.net.vnic import Vnic
 from hostsim.policy.aggregation import Backoff
-from hostsim.spec.settings import Coalescing
+from hostsim.spec.settings import Coalescing, Refill
 from hostsim.units import MS, SECOND, US
 
 
@@ -21,6 +21,7 @@ class NotingGuest:
     def __init__(self) -> None:
         self.halted = False
         self.node = Node(0)
+        self.owed = 0
         self.interrupts: list[int] = []
 
     def interrupt(self, now: int, vnic: Vnic) -> None:
@@ -130,3 +131,44 @@ def test_a_packet_that_came_during_the_poll_is_announced_when_the_poll_ends():
     assert guest.interrupts == [10 * US]
     vnic.unmask(30 * US)
     assert guest.interrupts == [10 * US, 30 * US]
+
+
+def refilled(lot: int, *, rest: bool) -> tuple[Vnic, NotingGuest]:
+    """A vNIC of 256 descriptors, whose register costs 7 ps, with 300 packets at 0."""
+    coalescing = Coalescing(scheme="disabled", rate=4000, depth=1, timeout=4 * MS)
+    guest = NotingGuest()
+    vnic = Vnic(Clock(), "eth0", 256, coalescing, guest, Backoff(4000, 8), Refill(lot=lot, rest=rest))
+    vnic.doorbell_ps = 7
+    vnic.ring.on_drop = None
+    return vnic, guest
+
+
+def test_descriptors_come_back_in_lots() -> None:
+    """A full ring lets nothing in while the guest has not given 33 descriptors back together, at the end of what it handles."""
+    vnic, guest = refilled(33, rest=False)
+    vnic.receive(packets(256, 0))
+    assert (vnic.batch(64), vnic.batch(20)) == (33, 20)
+    vnic.take(20, 0)
+    vnic.handled(0, drained=False)
+    vnic.receive(packets(40, 0))
+    vnic.ring.settle(0)
+    assert (vnic.ring.dropped, vnic.size, guest.owed) == (40, 256, 0)
+    assert vnic.batch(64) == 13
+    vnic.take(13, 0)
+    vnic.receive(packets(40, 0))
+    vnic.handled(0, drained=True)
+    vnic.receive(packets(40, 0))
+    vnic.ring.settle(0)
+    assert (vnic.ring.dropped, vnic.ring.held, guest.owed) == (40 + 40 + 7, 256, 7)
+
+
+@pytest.mark.parametrize(("rest", "room"), [(True, 256), (False, 249)])
+def test_what_is_left_comes_back_at_the_end_of_a_poll_or_waits(rest: bool, room: int) -> None:
+    """Seven packets of a lot of 16, and then a burst."""
+    vnic, _ = refilled(16, rest=rest)
+    vnic.receive(packets(7, 0))
+    vnic.take(vnic.batch(64), 0)
+    vnic.handled(0, drained=True)
+    vnic.receive(packets(300, 0))
+    vnic.ring.settle(0)
+    assert vnic.ring.held == room

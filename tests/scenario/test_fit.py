@@ -27,6 +27,12 @@ WINDOW = "direction: receive, window: 256 KiB"
 STREAM = "  stream: {kind: multicast, to: small, packet_size: 800 B, rate: 40 kpps}"
 
 
+STREAM_OF_FILES = (
+    "  files: {kind: http, to: big, vnic: 1, method: post, size: 1 MB, connections: 10, window: 32 KiB, port: 40000}"
+)
+BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
@@ -88,6 +94,50 @@ STREAM = "  stream: {kind: multicast, to: small, packet_size: 800 B, rate: 40 kp
             id="key of a vNIC that is not there",
         ),
         pytest.param(
+            "rx_ring: 1024", "rx_ring: 1000",
+            "small.yaml:12: vms.small.rx_ring: is no ring of a vmxnet3; given 1000; allowed: a multiple of 32, 32..4096",
+            id="ring that the driver cannot have",
+        ),
+        pytest.param(
+            "rx_ring: 1024", "rx_ring: 8192",
+            "small.yaml:12: vms.small.rx_ring: is too large; given 8192; allowed: an integer 32..4096",
+            id="ring that no driver has",
+        ),
+        pytest.param(
+            "rx_ring: 1024, tx_ring: 2048", "tx_ring: 72, vmx: {ethernet0.virtualDev: e1000}",
+            "small.yaml:12: vms.small.tx_ring: is no ring of a e1000; given 72; allowed: a multiple of 8, 80..4096",
+            id="ring that an e1000 cannot have",
+        ),
+        pytest.param(
+            "rx_ring: 1024", 'vmx: {ethernet0.virtualDev: e1000, ethernet0.pnicFeatures: "4"}, rx_ring: 1024',
+            "small.yaml:12: vms.small.vmx.ethernet0.pnicFeatures: is not for an e1000: it has one queue, no LRO, no RSS and its "
+            "driver's own coalescing; given '4'; allowed: with ethernet0.virtualDev: vmxnet3",
+            id="RSS on an e1000",
+        ),
+        pytest.param(
+            STREAM_OF_FILES, BRIDGE + ", leaves: 0}",
+            "small.yaml:15: traffic.frames.leaves: is the vNIC that frames come in by; given 0; "
+            "allowed: a vNIC that is not on vSwitch0",
+            id="bridge between a vNIC and itself",
+        ),
+        pytest.param(
+            STREAM_OF_FILES, BRIDGE + ", leaves: 2}",
+            "small.yaml:15: traffic.frames.leaves: is not a vNIC of big; given 2; allowed: an integer 0..1",
+            id="bridge to a vNIC that is not there",
+        ),
+        pytest.param(
+            STREAM_OF_FILES, BRIDGE.replace("64 B", "1600 B") + "}",
+            "small.yaml:15: traffic.frames.frame_size: does not fit in a frame; given '1600 B'; "
+            "allowed: at most 1518 B: a frame at an MTU of 1500",
+            id="bridged frames larger than a switch takes",
+        ),
+        pytest.param(
+            STREAM_OF_FILES, BRIDGE.replace("64 B", "60 B") + "}",
+            "small.yaml:15: traffic.frames.frame_size: is too small; given '60 B'; "
+            "allowed: a number and a unit of size, one of B, kB, MB, GB, KiB, MiB, GiB; from 64",
+            id="frames that Ethernet has not",
+        ),
+        pytest.param(
             "vnic: 1", "vnic: 2",
             "small.yaml:15: traffic.files.vnic: is not a vNIC of big; given 2; allowed: an integer 0..1",
             id="traffic through a vNIC that is not there",
@@ -144,7 +194,7 @@ STREAM = "  stream: {kind: multicast, to: small, packet_size: 800 B, rate: 40 kp
         pytest.param(
             "kind: http", "kind: htttp",
             "small.yaml:15: traffic.files.kind: is not one of the choices; given 'htttp'; "
-            "allowed: one of http, multicast, tcp_stream, web, work",
+            "allowed: one of bridged, http, multicast, tcp_stream, web, work",
             id="unknown kind of traffic",
         ),
         pytest.param(

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hostsim.errors import InputError
 from hostsim.expect import SearchAnswer
 from hostsim.record import RunRecord
 from hostsim.scenario.points import Fidelity, RecordKey, Search, Task, points
@@ -19,6 +20,8 @@ from hostsim.scenario.scenario import Scenario
 from tests.scenario.small_scenario import load_text, record
 
 FIND = "  - name: threshold\n    between: [0, 99]\n    find: {SIDE: receivers, from: START, to: STOP, where: {metric: loss, below: 0.01 %}}\n"
+
+RATE = "  rate: {set: traffic.stream.rate, values: [40 kpps]}\n"
 
 LIMIT = 100
 """Packets of a million: 0.01 %."""
@@ -145,8 +148,8 @@ def test_a_failed_run_ends_the_search_without_an_answer(tmp_path: Path) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(threshold=st.floats(1.0, 160.0), growth=st.floats(0.005, 0.1), noise=st.integers(0, 10**6))
-def test_a_measure_that_grows_smoothly_is_interpolated(threshold: float, growth: float, noise: int) -> None:
+@given(last=st.integers(1, 159), growth=st.floats(0.005, 0.1), noise=st.integers(0, 10**6))
+def test_a_measure_that_grows_smoothly_is_interpolated(last: int, growth: float, noise: int) -> None:
     """The exact step on a bracket of 160 values, mostly in five runs instead of eight; with noise it is still where the measure crosses."""
     with tempfile.TemporaryDirectory() as folder:
         scenario = scenario_with(Path(folder), "largest", 1, 160)
@@ -154,10 +157,10 @@ def test_a_measure_that_grows_smoothly_is_interpolated(threshold: float, growth:
     limit = 1e-4 * 10**12  # packets of 10^12, so that counts are as good as a smooth measure
 
     def dropped(task: Task) -> int:
-        return round(limit * math.exp(growth * (receivers(task) - threshold)))
+        return round(limit * math.exp(growth * (receivers(task) - last - 0.5)))
 
     answer, ran = run(search, dropped, random.Random(noise), of=10**12)
-    assert answer.values == (math.ceil(threshold) - 1,)
+    assert answer.values == (last,)
     assert len(ran) <= 8
 
 
@@ -173,3 +176,39 @@ def test_noise_costs_no_more_than_thrice_the_bisection(tmp_path: Path) -> None:
     (search,) = points(scenario_with(tmp_path, "largest", 1, 160), Fidelity(replications=1), sweep=False).searches
     _, ran = run(search, lambda task: 1 if receivers(task) < 101 else LIMIT, random.Random(1))
     assert len(ran) <= search.most() == 24
+
+
+def test_steps_may_be_whole_numbers_of_a_unit(tmp_path: Path) -> None:
+    """A rate is searched in steps of 1 kpps, and shares runs with the sweep's own way to write it."""
+    text = (
+        FIND.replace("SIDE", "largest")
+        .replace("receivers", "rate")
+        .replace("START", "10 kpps")
+        .replace("STOP", "60 kpps")
+    )
+    scenario = load_text(tmp_path, ("expect:\n", f"expect:\n{text}"), ("sweep:\n", f"sweep:\n{RATE}"))
+    (search,) = points(scenario, Fidelity(replications=1), sweep=False).searches
+    answer, ran = run(
+        search, lambda task: 0 if float(str(task.point.axes["rate"]).split()[0]) <= 37 else 999, random.Random(1)
+    )
+    assert answer.values == (37,)
+    assert {case["rate"] for case in answer.points} == {"37 kpps", "38 kpps"}
+    assert {task.point.spec.traffic["stream"].rate for task in ran} >= {37e3, 38e3}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "message"),
+    [
+        ("10 kpps", "60 pps", "has ends in two units"),
+        ("10 kpps", "60", "has ends in two units"),
+        ("1.5 kpps", "60 kpps", "has an end that is no whole number of a unit"),
+        ("10 parrots", "60 parrots", "has an end that is no whole number of a unit"),
+        ("60 kpps", "10 kpps", "has its ends the wrong way round"),
+    ],
+)
+def test_a_bracket_has_one_unit(tmp_path: Path, start: str, stop: str, message: str) -> None:
+    """Whole numbers of it, the least first."""
+    text = FIND.replace("SIDE", "largest").replace("receivers", "rate").replace("START", start).replace("STOP", stop)
+    with pytest.raises(InputError) as caught:
+        load_text(tmp_path, ("expect:\n", f"expect:\n{text}"))
+    assert message in str(caught.value)

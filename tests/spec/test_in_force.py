@@ -8,7 +8,7 @@ from hostsim.scenario.part import Parts
 from hostsim.scenario.published import data_root
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.in_force import Rings, host_settings, vm_settings
-from hostsim.spec.settings import PlatformSpec, VmSettings
+from hostsim.spec.settings import PlatformSpec, Refill, VmSettings
 from hostsim.units import MS, US
 
 
@@ -142,8 +142,21 @@ def test_a_vnic_follows_the_host_until_it_says_otherwise(
             ),
         ),
         (
-            {"ethernet0.virtualDev": "e1000"},
-            ("vms.x.vmx.ethernet0.virtualDev: is not one of the choices; given 'e1000'; allowed: one of \"vmxnet3\""),
+            {"ethernet0.virtualDev": "e100"},
+            (
+                "vms.x.vmx.ethernet0.virtualDev: is not one of the choices; given 'e100'; "
+                'allowed: one of "vmxnet3", "e1000"'
+            ),
+        ),
+        *(
+            (
+                {"ethernet0.virtualDev": "e1000", f"ethernet0.{key}": value},
+                (
+                    f"vms.x.vmx.ethernet0.{key}: is not for an e1000: it has one queue, no LRO, no RSS and its driver's own "
+                    f"coalescing; given {value!r}; allowed: with ethernet0.virtualDev: vmxnet3"
+                ),
+            )
+            for key, value in (("pnicFeatures", "1"), ("pnicFeatures", "4"), ("coalescingScheme", "static"))
         ),
     ],
 )
@@ -281,3 +294,38 @@ def test_nodes_that_are_no_numbers_are_faults(platform: PlatformSpec, guest: Gue
             "allowed: numbers of NUMA nodes with commas between"
         )
     ]
+
+
+def test_an_e1000_goes_by_its_driver(platform: PlatformSpec, guest: GuestSpec) -> None:
+    """Rings, descriptors and interrupts are those of the guest's e1000 driver; without one it is refused."""
+    settings, faults, _ = vm_settings(platform, {}, {"ethernet0.virtualDev": "e1000"}, guest, 1, "vms.x")
+    assert (faults, settings is not None) == ([], True)
+    assert settings is not None
+    (vnic,) = settings.vnics
+    assert (vnic.device, vnic.rx_ring, vnic.tx_ring, vnic.rss) == ("e1000", 256, 256, False)
+    assert vnic.refill == Refill(lot=16, rest=True)
+    assert (vnic.coalescing.scheme, vnic.coalescing.rate) == ("rbc", 8000)
+    loose, _, _ = vm_settings(
+        platform, {"Net.E1000IntrCoalesce": 0}, {"ethernet0.virtualDev": "e1000"}, guest, 1, "vms.x"
+    )
+    assert loose is not None
+    assert loose.vnics[0].coalescing.scheme == "disabled"
+    bare = guest.model_copy(update={"e1000": None})
+    _, faults, _ = vm_settings(platform, {}, {"ethernet0.virtualDev": "e1000"}, bare, 1, "vms.x")
+    assert [fault.message for fault in faults] == ["has no driver in the guest 'rhel6'"]
+
+
+def test_a_part_of_the_ring_is_used_up_before_descriptors_come_back(platform: PlatformSpec, guest: GuestSpec) -> None:
+    """More than an eighth of 256; at once where the guest says nothing."""
+    for part, expected in ((None, None), (8, Refill(lot=33, rest=False))):
+        settings, _, _ = vm_settings(platform, {}, {}, guest.model_copy(update={"refill_part": part}), 1, "vms.x")
+        assert settings is not None
+        assert settings.vnics[0].refill == expected
+
+
+@pytest.mark.parametrize(("weight", "calls"), [(0, 4000), (128, 2000), (255, 15)])
+def test_the_throughput_weight_takes_calls_away(platform: PlatformSpec, weight: int, calls: int) -> None:
+    """In 256ths of those that transmit coalescing allows."""
+    settings, _, _ = host_settings(platform, {"Net.vmxnetThroughputWeight": weight}, {})
+    assert settings is not None
+    assert settings.tx_call_rate == calls

@@ -37,6 +37,7 @@ class Pcpu:
         running: world that has it, None when idle.
         turning: True while a batch has just ended and the next has not begun: nobody may preempt now.
         systems: VMkernel worlds that wait here, in order.
+        seized: whoever has it, or is the first of them, keeps it for a whole batch, and goes before a running system world too.
         queued: number of worlds that wait here.
         vcpus: vCPUs that wait here; the one with the least virtual time goes first.
         dispatches, switches, preemptions: counts of what happened here.
@@ -45,7 +46,7 @@ class Pcpu:
     __slots__ = (
         "_alarm", "_at", "_charged", "_clock", "_ends", "_halt_exit", "_halted", "_idle_since", "_idle_total", "_last", "_preemption", "_quantum", "_since",
         "_spare", "_switch_migrated", "_switch_same",
-        "dispatches", "index", "node", "preemptions", "queued", "running", "switches", "systems", "turning", "vcpus",
+        "dispatches", "index", "node", "preemptions", "queued", "running", "seized", "switches", "systems", "turning", "vcpus",
     )  # fmt: skip
 
     def __init__(self, clock: Clock, index: int, node: Node, timing: Timing, quantum: int) -> None:
@@ -57,7 +58,7 @@ class Pcpu:
         self.index, self.node = index, node
         self.running: World | None = None
         self.queued = 0
-        self.turning = False
+        self.turning = self.seized = False
         self.systems: deque[World] = deque()
         self.vcpus: list[World] = []
         self.dispatches = self.switches = self.preemptions = 0
@@ -126,7 +127,7 @@ class Pcpu:
         # Not before: a world that its first batch wakes must not cut it short while it has no end yet.
         self.running = world
         length += cost
-        if length > self._quantum:
+        if length > self._quantum and not self.seized:
             length = self._within_quantum(world, length)
         self._ends = ends = now + length
         self._at(self._alarm, ends)
@@ -233,7 +234,7 @@ class Pcpu:
 
     def _must_yield(self, world: World, now: int) -> bool:
         """True when a world that waits here goes before the running one, whose batch has just ended."""
-        if self.systems and not world.system:
+        if self.systems and (self.seized or not world.system):
             return True
         if now - self._since < self._quantum:
             return False

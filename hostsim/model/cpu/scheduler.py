@@ -205,6 +205,18 @@ class Scheduler:
         else:
             node.enqueue(pcpu, world, now)
 
+    def seize(self, pcpu: Pcpu, world: World, now: int) -> None:
+        """Give a system world that sleeps a PCPU until its batch is done: in place of a vCPU at once, in place of a system world at the end of its batch."""
+        pcpu.seized = True
+        if pcpu.running is None:
+            pcpu.node.idle.take(pcpu)
+            pcpu.start(world, now)
+        elif pcpu.running is not None and not pcpu.running.system:
+            pcpu.preempt(world, now)
+        else:
+            pcpu.node.enqueue(pcpu, world, now)
+            pcpu.systems.rotate()
+
     def _preempts(self, world: World, pcpu: Pcpu, now: int) -> bool:
         return world.system or preempts(world.vtime, pcpu.vtime(now), self._timing.vcpu_lead)
 

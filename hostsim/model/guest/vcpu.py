@@ -72,6 +72,7 @@ class Vcpu(World):
         "_inbox_timer",
         "_newest",
         "_period",
+        "_polled",
         "_polling",
         "_raised",
         "_read_ps",
@@ -118,6 +119,7 @@ class Vcpu(World):
         self._raised: list[Vnic] = []
         self._polling: list[Vnic] = []
         self._drained: Vnic | None = None
+        self._polled: Vnic | None = None
         self._inbox = Ring(UNBOUNDED)
         self._inbox_timer = Timer(clock, self._inbox_due)
         self.asker: Vcpu | None = None
@@ -236,11 +238,12 @@ class Vcpu(World):
         """Take a batch off a ring, put it through the stack into sockets, let the processes of this vCPU have it."""
         timing = self.timing
         stack = timing.guest_rx_packet
-        vnic = self._polling.pop(0)
+        vnic = self._polled = self._polling.pop(0)
+        budget = vnic.batch(self._budget)
         end = start
         count = octets = 0
         own: list[Train] = []
-        for train in vnic.take(self._budget, start):
+        for train in vnic.take(budget, start):
             flow: Sender = train.flow  # type: ignore[assignment]  # packets belong to senders
             count += train.count
             if flow.vnic is not None:
@@ -266,7 +269,7 @@ class Vcpu(World):
         for train in own:
             self.came += train.count * train.frames
             end = train.flow.handle(train, end)  # type: ignore[attr-defined]
-        if count == self._budget:
+        if count == budget:
             self._polling.append(vnic)
         else:
             self._drained = vnic
@@ -285,8 +288,11 @@ class Vcpu(World):
             self._in_socket.clear()
         if self.work is not None:
             self.work.finish(now)
-        if self._drained is not None:
-            drained, self._drained = self._drained, None
+        drained, self._drained = self._drained, None
+        if self._polled is not None:
+            self._polled.handled(now, drained=drained is not None)
+            self._polled = None
+        if drained is not None:
             drained.unmask(now)
 
     def cut(self, now: int, left: int) -> None:

@@ -1,10 +1,13 @@
 """A NetWorld: the transmit context that takes packets off vNICs' rings and sends them through the switch to the wire.
 
-Posting a packet costs a guest nothing more than writing a descriptor. A transmit context that sleeps is woken in one of four ways, counted apart:
+Posting a packet on a vmxnet3 costs a guest nothing more than writing a descriptor. A transmit context that sleeps is woken in one of four ways, counted apart:
 by a call from the guest once so many packets wait (forced), by the receive context when it serves the same vNIC (opportunistic), when
 the guest halts, or by a timer. How many packets wait before a guest calls follows from how fast it sends: such that it calls at
 most so many times a second, as receive coalescing bounds interrupts. A patient queue's context is woken only when the guest halts,
 or by a longer timer.
+
+A guest never calls for an e1000: it writes to a register for each packet, which the monitor takes note of, and the VMkernel finds the packets when it polls, in
+the other three ways. What it takes off an e1000 it copies.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from hostsim.model.cpu.world import World, WorldState
 from hostsim.model.net.pnic import Pnic
 from hostsim.model.timing import Timing
 from hostsim.policy.coalescing import RATE_WINDOW
-from hostsim.spec.network import TCP_HEADERS, packet_on_wire
+from hostsim.spec.network import packet_on_wire
 from hostsim.units import SECOND, transmission_ps
 
 __all__ = ["CAUSES", "NetWorld", "TxCoalescing", "TxQueue", "Uplink"]
@@ -42,6 +45,8 @@ class Outgoing(Protocol):
 
     size: int
     """Bytes of data in a frame."""
+    headers: int
+    """Bytes of the headers in front of the data, from that of IP on."""
 
     def sent(self, train: Train, first: int, step: int, frame_ps: int) -> None:
         """The packets of a train are through the wire: the first at ``first``, each further one ``step`` later."""
@@ -60,12 +65,12 @@ class Caller(Protocol):
 
 
 class TxCoalescing:
-    """How a platform coalesces transmits."""
+    """How a platform coalesces transmits; of an e1000 it has no calls to bound."""
 
-    __slots__ = ("call_rate", "depth_cap", "timeout")
+    __slots__ = ("call_rate", "calls", "depth_cap", "timeout")
 
-    def __init__(self, timeout: int, depth_cap: int, call_rate: int) -> None:
-        self.timeout, self.depth_cap, self.call_rate = timeout, depth_cap, call_rate
+    def __init__(self, timeout: int, depth_cap: int, call_rate: int, *, calls: bool = True) -> None:
+        self.timeout, self.depth_cap, self.call_rate, self.calls = timeout, depth_cap, call_rate, calls
 
 
 class Uplink:
@@ -102,10 +107,11 @@ class Uplink:
     def send(self, train: Train) -> None:
         """Put packets on the wire at their instants."""
         flow: Outgoing = train.flow  # type: ignore[assignment]  # what guests send
-        frame = self._frames.get(flow.size)
+        octets = flow.size + flow.headers
+        frame = self._frames.get(octets)
         if frame is None:
-            octets = packet_on_wire(flow.size + TCP_HEADERS, vxlan=self._vxlan)
-            frame = self._frames[flow.size] = transmission_ps(octets, self._rate)
+            on_wire = packet_on_wire(octets, vxlan=self._vxlan)
+            frame = self._frames[octets] = transmission_ps(on_wire, self._rate)
         through = self.nic.transmit(train, frame, cut=self._segments)
         if through is None:
             flow.dropped(train.count * train.frames)
@@ -120,6 +126,8 @@ class TxQueue:
         name: for tables.
         ring: descriptors, and what waits in the guest's queue discipline before them.
         uplink: where its packets go.
+        copied: bytes of a packet up to which its context copies it; 0 where it maps the guest's memory.
+        doorbell_ps: what it costs the guest to announce a packet.
         wakes: by cause, how often its context was woken for it.
     """
 
@@ -134,6 +142,8 @@ class TxQueue:
         "_vcpu",
         "_waiting",
         "_world",
+        "copied",
+        "doorbell_ps",
         "name",
         "ring",
         "uplink",
@@ -147,8 +157,9 @@ class TxQueue:
         self.ring = Ring(capacity)
         self.ring.on_drop = _tell
         self.wakes = [0, 0, 0, 0]
+        self.copied = self.doorbell_ps = 0
         self._coalescing = coalescing
-        self._depth, self._since, self._count, self._waiting = 1, 0, 0, 0
+        self._depth, self._since, self._count, self._waiting = 1 if coalescing.calls else NEVER, 0, 0, 0
         self._patience: int | None = None
         self._clock = clock
         self._timer = Timer(clock, self._due)
@@ -161,7 +172,7 @@ class TxQueue:
     def be_patient(self, timeout: int | None) -> None:
         """From now on, wake the context only when the guest halts or after ``timeout``; None: as usual again."""
         self._patience = timeout
-        self._depth = 1 if timeout is None else NEVER
+        self._depth = 1 if timeout is None and self._coalescing.calls else NEVER
         if self._world.state is _SLEEPING:
             self._timer.disarm()
             self.await_wake()
@@ -172,7 +183,8 @@ class TxQueue:
     def hand(self, train: Train) -> None:
         """Packets that the guest will have written at their instants."""
         self.ring.push(train)
-        if self._patience is None:
+        self._vcpu.owed += train.count * self.doorbell_ps
+        if self._patience is None and self._coalescing.calls:
             self._rate(train)
         if self._world.state is not _SLEEPING:
             return
@@ -194,6 +206,7 @@ class TxQueue:
         count = sum(train.count for train in back)
         self._waiting -= count
         self._count -= count
+        self._vcpu.owed -= count * self.doorbell_ps
         return back
 
     def coming(self, now: int) -> int:
@@ -217,7 +230,7 @@ class TxQueue:
         if first is None:
             return
         due = first + self._timeout()
-        full = ring.nth(self._depth)
+        full = ring.nth(self._depth) if self._depth < NEVER else None
         if full is not None and full < due:
             due = full
         if self._timer.due is None or due < self._timer.due:
@@ -271,11 +284,11 @@ class NetWorld(World):
         queues: transmit queues that it serves, in turns.
     """
 
-    __slots__ = ("_bound", "_entry", "_next", "_scheduler", "_woken", "call_ps", "queues")
+    __slots__ = ("_bound", "_entry", "_next", "_scheduler", "_timing", "_woken", "call_ps", "queues")
 
     def __init__(self, name: str, node: Node, last: Pcpu, scheduler: Scheduler, timing: Timing, bound: int) -> None:
         super().__init__("networld", name, system=True, node=node, last=last)
-        self._scheduler, self._bound = scheduler, bound
+        self._scheduler, self._timing, self._bound = scheduler, timing, bound
         self._entry, self.call_ps = timing.poll_entry, timing.vmk_call
         self.queues: list[TxQueue] = []
         self._next = 0
@@ -298,13 +311,18 @@ class NetWorld(World):
             while bound and (taken := queue.ring.take(bound, end)):  # and what is posted meanwhile
                 for train in taken:
                     bound -= train.count
-                    work = queue.uplink.work_ps(train.frames)
+                    work = queue.uplink.work_ps(train.frames) + self._copy_ps(queue, train)
                     queue.uplink.send(train.again(end + work, work))
                     end += train.count * work
             if bound < self._bound:
                 self._next = (self._next + turn + 1) % len(queues)
                 break
         return end - start if end > start else None
+
+    def _copy_ps(self, queue: TxQueue, train: Train) -> int:
+        """Time to copy a packet out of the guest's memory; small ones of a vmxnet3 are part of ``networld_tx``."""
+        octets = train.flow.size * train.frames
+        return self._timing.copied(octets) if octets <= queue.copied else 0
 
     def has_work(self, now: int) -> bool:
         for queue in self.queues:

@@ -1,4 +1,7 @@
-"""A vmxnet3 virtual NIC, receive side: its ring, and when it interrupts its guest."""
+"""A virtual NIC, receive side: its ring, how its guest gives descriptors back, and when it interrupts its guest.
+
+A vmxnet3 and an e1000 differ in their guests' drivers, and in what its registers cost the guest of an e1000: each access is an exit.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from hostsim.engine.train import Train
 from hostsim.model.cpu.scheduler import Node
 from hostsim.policy.aggregation import Backoff
 from hostsim.policy.coalescing import rated
-from hostsim.spec.settings import Coalescing
+from hostsim.spec.settings import Coalescing, Refill
 from hostsim.units import SECOND
 
 if TYPE_CHECKING:
@@ -25,6 +28,8 @@ class Interruptible(Protocol):
 
     halted: bool
     node: Node
+    owed: int
+    """Time that it has still to be charged, in picoseconds."""
 
     def interrupt(self, now: int, vnic: Vnic) -> None:
         """Take an interrupt, at once or when you run."""
@@ -55,13 +60,16 @@ class Vnic:
 
     Attributes:
         name: for tables.
-        ring: packets in guest memory that the guest has not yet taken.
+        ring: packets in guest memory that the guest has not yet taken; as many fit as descriptors are given to the vNIC.
+        size: descriptors of the ring, those included that the guest has not given back.
         vcpu: the vCPU that takes its interrupts.
         lro: whether software LRO pays.
         transmits: transmit queues of the same vNIC.
         frames: of the wire, put on their way into the ring.
         lost: frames that found no room there.
         is_far: what was put there last was put there from another NUMA node.
+        interrupt_ps: what an interrupt costs the guest in accesses to registers.
+        doorbell_ps: what it costs the guest to announce descriptors that it gives back.
     """
 
     __slots__ = (
@@ -70,15 +78,20 @@ class Vnic:
         "_interval",
         "_line",
         "_owed",
+        "_refill",
         "_static",
         "_timeout",
         "_timer",
+        "_used_up",
+        "doorbell_ps",
         "frames",
+        "interrupt_ps",
         "is_far",
         "lost",
         "lro",
         "name",
         "ring",
+        "size",
         "transmits",
         "vcpu",
     )
@@ -91,14 +104,17 @@ class Vnic:
         coalescing: Coalescing,
         vcpu: Interruptible,
         lro: Backoff,
+        refill: Refill | None = None,
     ) -> None:
-        self.name = name
+        self.name, self.size = name, capacity
         self.ring = Ring(capacity)
         self.ring.on_drop = self._dropped
         self.vcpu, self.lro = vcpu, lro
         self.transmits: list[TxQueue] = []
         self.frames = self.lost = 0
         self.is_far = False
+        self.interrupt_ps = self.doorbell_ps = 0
+        self._refill, self._used_up = refill, 0
         self._line = _QUIET
         self._owed = 0
         self._timer = Timer(clock, self._raise)
@@ -153,12 +169,31 @@ class Vnic:
         self._depth_timer.disarm()
         self._line = _RAISED
         self._owed = max(self._owed, now) + self._interval
+        self.vcpu.owed += self.interrupt_ps
         self.vcpu.interrupt(now, self)
 
     def take(self, limit: int, now: int) -> list[Train]:
         """The guest polls the ring, its interrupt masked."""
         self._line = _MASKED
-        return self.ring.take(limit, now)
+        taken = self.ring.take(limit, now)
+        if self._refill is not None:
+            count = sum(train.count for train in taken)
+            self._used_up += count
+            self.ring.capacity -= count
+        return taken
+
+    def batch(self, budget: int) -> int:
+        """Packets of a budget that the guest's driver handles before it gives descriptors back."""
+        return budget if self._refill is None else min(budget, self._refill.lot - self._used_up)
+
+    def handled(self, now: int, *, drained: bool) -> None:
+        """The guest has handled what it took, and polled the ring empty or not: it gives descriptors back if it is time to."""
+        refill = self._refill
+        if refill is not None and (self._used_up >= refill.lot or (drained and refill.rest and self._used_up)):
+            self.ring.settle(now)  # what came by now has found the ring as it was
+            self.ring.capacity += self._used_up
+            self._used_up = 0
+            self.vcpu.owed += self.doorbell_ps
 
     def unmask(self, now: int) -> None:
         """The guest has polled the ring empty and wants an interrupt for the next packet."""

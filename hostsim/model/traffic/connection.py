@@ -16,6 +16,7 @@ from hostsim.engine.train import Train
 from hostsim.model.net.link import Link
 from hostsim.model.traffic.congestion import Congestion
 from hostsim.model.traffic.flow import Flow, Sender
+from hostsim.spec.network import TCP_HEADERS
 from hostsim.units import MS
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ class Answer:
     """
 
     __slots__ = ("_dropped", "_sent", "size", "totals")
+    headers = TCP_HEADERS
 
     def __init__(
         self, totals: Flow, size: int, sent: Callable[[Train, int, int, int], None], dropped: Callable[[int], None]

@@ -22,6 +22,7 @@ class Flow:
         receivers: virtual ports that get a copy of each.
         sent: frames that came off the wire, or bursts that came.
         lost_nic: of the frames, dropped at the physical NIC.
+        lost_out: of the frames that a guest forwards, dropped on their way out.
         delivered: copies taken by guests' applications (frames, where offloads joined some), or bursts done.
         octets: bytes of data that reached the application at their end, on the host or outside.
         latency: from the end of the frame on the wire to the application's read, or from a burst's arrival to its end.
@@ -36,6 +37,7 @@ class Flow:
         "delivered",
         "latency",
         "lost_nic",
+        "lost_out",
         "name",
         "octets",
         "receivers",
@@ -46,7 +48,7 @@ class Flow:
 
     def __init__(self, name: str, size: int, receivers: int) -> None:
         self.name, self.size, self.receivers = name, size, receivers
-        self.sent = self.lost_nic = self.delivered = self.octets = 0
+        self.sent = self.lost_nic = self.lost_out = self.delivered = self.octets = 0
         self.latency = LatencyLog()
         self.asked = self.answered = 0
         self.response = LatencyLog()
