@@ -28,7 +28,7 @@ neither a level nor fixed is cumulative):
 ``queue.inside``                   a level: frames that wait in the ring
 ``queue.inside_copies``            a level: copies that these frames will be replicated to
 ``queue.capacity``                 fixed: descriptors of the ring
-``queue.context``                  fixed: which of the NetPolls serves it, in their order, from 0
+``queue.context``                  fixed: which of the NetPolls serves it, in their order, from 0 (-1: the guest)
 ``port.copies``                    packets meant for a receive queue of a vNIC, after replication and large receive offload
 ``port.frames``                    frames of the wire in these packets
 ``port.split_dropped``             of these, dropped at the full queue of the port's own receive context
@@ -143,6 +143,13 @@ _ENTRIES = (
         "Mean %USED of all PCPUs: as host_cpu, but a PCPU whose sibling hyperthread is busy too is charged half of the time.",
         "instant",
         mean_share("pcpu.used_ps"),
+    ),
+    Metric(
+        "cpu_total",
+        "% of a PCPU",
+        "Time that all PCPUs together were not idle: 200 is two of them busy all the time.",
+        "instant",
+        sum_share("pcpu.busy_ps"),
     ),
     Metric(
         "guest_cpu",

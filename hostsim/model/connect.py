@@ -12,12 +12,14 @@ from hostsim.model.traffic.connection import ENDLESS, Application, Ends
 from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.model.traffic.receiving import Receiving
 from hostsim.model.traffic.sending import Sending
-from hostsim.model.traffic.source import make_arrivals, make_lengths
+from hostsim.model.traffic.source import make_arrivals, make_bursts, make_lengths
+from hostsim.model.traffic.udp import UdpSource
 from hostsim.model.traffic.work import Work
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
-from hostsim.spec.network import TCP_HEADERS, datagram_on_wire, packet_on_wire, segment_size
-from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, WorkSpec
-from hostsim.units import MS, transmission_ps
+from hostsim.spec.host import links
+from hostsim.spec.network import TCP_HEADERS, UDP_HEADERS, VSwitchSpec, datagram_on_wire, packet_on_wire, segment_size
+from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, UdpStreamSpec, WorkSpec
+from hostsim.units import MS, SECOND, transmission_ps
 
 if TYPE_CHECKING:
     from hostsim.model.host import Host, VirtualMachine
@@ -43,6 +45,8 @@ def connect(host: Host, streams: Streams) -> None:
         members = [vm for group in traffic.to for vm in host.vms if vm.group.name == group]
         if isinstance(traffic, MulticastSpec):
             _stream(host, name, traffic, members, streams)
+        elif isinstance(traffic, UdpStreamSpec):
+            _datagrams(host, name, traffic, members, streams)
         elif isinstance(traffic, WorkSpec):
             _work(host, name, traffic, members, streams)
         else:
@@ -66,6 +70,31 @@ def _stream(host: Host, name: str, traffic: MulticastSpec, members: list[Virtual
     nic.wire.carry(sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position)))
     for vm in members:
         host.switches[networks[0]].join(sender, vm.vnics[0].ports[0])
+
+
+def _datagrams(host: Host, name: str, traffic: UdpStreamSpec, members: list[VirtualMachine], streams: Streams) -> None:
+    """A stream of datagrams to or from every VM of some groups."""
+    position = len(host.flows)
+    flow = Flow(name, traffic.packet_size, 1)
+    host.flows.append(flow)
+    for number, vm in enumerate(members):
+        device = vm.devices[traffic.vnic]
+        random = streams.stream("traffic", position, number)
+        if traffic.direction == "receive":
+            switch = links(vm.group, host.spec.vswitches)[traffic.vnic]
+            octets = packet_on_wire(traffic.packet_size + UDP_HEADERS, vxlan=switch.vxlan)
+            rate = host.spec.hardware.nics[device.nic.name].rate
+            sender = Sender(flow, traffic.packet_size, transmission_ps(octets, rate), traffic.burst)
+            value = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, _address(host, vm)))
+            host.netqueues[device.nic.name].add(device.filter, sender, value)
+            device.nic.wire.carry(sender, make_bursts(traffic.bursts, traffic.burst, random))
+        else:
+            interval = round(SECOND / traffic.bursts)
+            hertz = host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.clock)
+            write_ps = vm.group.guest.applications.udp_source.ps(hertz)
+            queue = device.transmits[0]
+            source = UdpSource(host.clock, flow, vm.vcpus[0], queue, interval, traffic.burst, write_ps)
+            source.begin(int(random.integers(0, interval)))
 
 
 def _work(host: Host, name: str, traffic: WorkSpec, members: list[VirtualMachine], streams: Streams) -> None:
@@ -104,7 +133,7 @@ def _connections(
     host.flows.append(flow)
     hertz = host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.clock)
     for number, vm in enumerate(members):
-        vnic = vm.vnics[traffic.vnic]
+        vnic = vm.devices[traffic.vnic]
         guest = vm.group.guest
         costs = guest.applications
         application = Application(
@@ -115,7 +144,7 @@ def _connections(
             ack_every=guest.ack_every,
             tso_divisor=guest.tso_divisor,
         )
-        switch = host.spec.vswitches[vnic.switch]
+        switch = links(vm.group, host.spec.vswitches)[traffic.vnic]
         rate = host.spec.hardware.nics[vnic.nic.name].rate
         most = segment_size(switch.mtu)
         size = most if message is None else min(message, most)
@@ -129,7 +158,7 @@ def _connections(
         assert isinstance(link, Link)
         starts = streams.stream("traffic", position, number).integers(0, START_WITHIN, traffic.connections)
         for place in range(traffic.connections):
-            value = _hash(host, vm, vnic.switch, traffic, place)
+            value = _hash(host, vm, switch, traffic, place)
             queues = vnic.transmits
             which = place % len(vm.vcpus)
             if len(queues) > 1:  # a process goes where its packets come in
@@ -162,14 +191,18 @@ def _connections(
             connection.begin(int(starts[place]))
 
 
-def _hash(host: Host, vm: VirtualMachine, switch: str, traffic: TcpStreamSpec | HttpSpec, place: int) -> int:
-    """What the NIC's hash makes of a connection: of its own addresses and ports, or of the tunnel's."""
+def _address(host: Host, vm: VirtualMachine) -> str:
+    """The address of a VM."""
     number = host.vms.index(vm)
-    address = f"10.0.{number // 250}.{number % 250 + 1}"
+    return f"10.0.{number // 250}.{number % 250 + 1}"
+
+
+def _hash(host: Host, vm: VirtualMachine, switch: VSwitchSpec, traffic: TcpStreamSpec | HttpSpec, place: int) -> int:
+    """What the NIC's hash makes of a connection: of its own addresses and ports, or of the tunnel's."""
     server = HTTP_PORT if isinstance(traffic, HttpSpec) else STREAM_PORT
     port = 1 + (traffic.port + place - 1) % 65535
-    inner = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, address, port, server))
-    if not host.spec.vswitches[switch].vxlan:
+    inner = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, _address(host, vm), port, server))
+    if not switch.vxlan:
         return inner
     outer = rss_input(*TUNNEL_ENDS, FIRST_TUNNEL_PORT + inner % TUNNEL_PORTS, VXLAN_PORT)
     return toeplitz_hash(DEFAULT_KEY, outer)

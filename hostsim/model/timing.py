@@ -33,6 +33,7 @@ class Timing:
         "guest_timer_tick",
         "guest_tx_packet",
         "halt_exit",
+        "interrupt",
         "poll_entry",
         "poll_wake",
         "preemption",
@@ -63,6 +64,7 @@ class Timing:
     guest_timer_tick: int
     guest_tx_packet: int
     halt_exit: int
+    interrupt: int
     poll_entry: int
     preemption: int
     replicate_clone: int

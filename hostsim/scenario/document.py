@@ -17,7 +17,7 @@ from hostsim.spec.name import Names, SwitchNames
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.quantity import Duration
-from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, WorkSpec
+from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, UdpStreamSpec, WorkSpec
 from hostsim.units import SECOND
 
 __all__ = [
@@ -54,11 +54,13 @@ class VmGroupPart(Spec):
     guest: str
     """Name of a shipped guest, or a path to a guest file."""
     networks: SwitchNames
-    """The virtual switch of each vNIC: the first one is ``ethernet0``. One name may stand without a list."""
+    """The virtual switch of each vNIC: the first one is ``ethernet0``. One name may stand without a list; an empty list is no vNIC."""
     vcpus: Annotated[int, Field(ge=1, le=64)] = 1
     """vCPUs of each VM."""
     vmx: dict[str, Value] = Field(default_factory=dict)
     """Keys of the VM's ``.vmx`` file: ``ethernet0.emuRxMode: "1"``."""
+    uses: tuple[Literal["vMotion", "Network I/O Control"], ...] = ()
+    """What else the VMs are to be able to have. Nothing of it is simulated, but with DirectPath I/O it is refused."""
     rx_ring: Annotated[int, Field(ge=32, le=4096)] | None = None
     """Receive descriptors of each queue of its vNICs, where the guest does not ask for its driver's default."""
     tx_ring: Annotated[int, Field(ge=32, le=4096)] | None = None
@@ -90,7 +92,9 @@ class WorkPart(WorkSpec):
     """How the arrivals are spaced; at a fixed interval where nothing is said."""
 
 
-TrafficPart = Annotated[MulticastPart | WorkPart | TcpStreamSpec | HttpSpec, Field(discriminator="kind")]
+TrafficPart = Annotated[
+    MulticastPart | UdpStreamSpec | WorkPart | TcpStreamSpec | HttpSpec, Field(discriminator="kind")
+]
 """What comes at the host."""
 
 

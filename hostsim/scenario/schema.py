@@ -29,6 +29,7 @@ _INPUTS = (
     "VSwitchSpec",
     "MulticastPart",
     "WorkPart",
+    "UdpStreamSpec",
     "TcpStreamSpec",
     "HttpSpec",
     "ServiceSpec",

@@ -18,6 +18,8 @@ class ApplicationCosts(Spec):
 
     udp_sink: Cost
     """One datagram taken by a process that waits in ``recv``: its wake-up, the system call and what it does with it."""
+    udp_source: Cost
+    """One datagram written to a socket by a process that its interval timer woke (netperf UDP_STREAM)."""
     tcp_sink: Cost
     """One packet's data taken from a TCP socket by a process that throws it away (netperf): its share of a ``recv``."""
     tcp_source: Cost

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from hostsim.spec.base import Spec
 from hostsim.spec.name import Names
 from hostsim.spec.quantity import Duration, Rate, Size
+from hostsim.units import SECOND
 
 __all__ = [
     "ArrivalSpec",
@@ -18,8 +19,13 @@ __all__ = [
     "TcpSpec",
     "TcpStreamSpec",
     "TrafficSpec",
+    "UdpStreamSpec",
     "WorkSpec",
 ]
+
+
+VnicNumber: TypeAlias = Annotated[int, Field(ge=0, le=13)]
+"""Number of a NIC as a VM has them: ten vNICs and four that are passed through at most."""
 
 
 class ArrivalSpec(Spec):
@@ -60,6 +66,38 @@ class MulticastSpec(Spec):
         if (self.rate is None) != (self.arrivals.process == "replay"):
             raise ValueError("rate goes with every process but replay|rate: a number and pps, kpps or Mpps")
         return self
+
+
+class UdpStreamSpec(Spec):
+    """Datagrams at a steady pace, in bursts, between each VM of some groups and a peer outside the host (netperf UDP_STREAM)."""
+
+    kind: Literal["udp_stream"]
+    """What kind of traffic this is."""
+    to: Names
+    """Names of the VM groups; each of their VMs has a stream of its own."""
+    vnic: VnicNumber = 0
+    """Which NIC of the VM the stream goes through: its vNICs first, then what is passed through to it."""
+    direction: Literal["receive", "send"]
+    """What the VMs do."""
+    packet_size: Annotated[Size, Field(ge=1)]
+    """Bytes of data in a datagram."""
+    rate: Annotated[Rate, Field(gt=0)] | None = None
+    """Datagrams in a second; or ``interval``."""
+    interval: Annotated[Duration, Field(gt=0)] | None = None
+    """Time from one burst to the next; or ``rate``."""
+    burst: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Datagrams that are sent in one go."""
+
+    @model_validator(mode="after")
+    def _one_pace(self) -> UdpStreamSpec:
+        if (self.rate is None) == (self.interval is None):
+            raise ValueError("needs exactly one pace|one of rate, interval")
+        return self
+
+    @property
+    def bursts(self) -> float:
+        """Bursts in a second."""
+        return SECOND / self.interval if self.interval is not None else (self.rate or 0.0) / self.burst
 
 
 class ServiceSpec(Spec):
@@ -113,8 +151,8 @@ class TcpSpec(Spec):
 
     to: Names
     """Names of the VM groups; each of their VMs has connections of its own."""
-    vnic: Annotated[int, Field(ge=0, le=9)] = 0
-    """Number of the vNIC that the connections go through."""
+    vnic: VnicNumber = 0
+    """Which NIC of the VM the connections go through: its vNICs first, then what is passed through to it."""
     window: Annotated[Size, Field(ge=2048)]
     """Bytes that a connection may have in flight: the smaller of what the receiver offers and the sender's buffer."""
     burst: Annotated[int, Field(ge=1, le=64)] = 1
@@ -157,5 +195,7 @@ class HttpSpec(TcpSpec):
     """Connections of each VM, kept open."""
 
 
-TrafficSpec: TypeAlias = Annotated[MulticastSpec | WorkSpec | TcpStreamSpec | HttpSpec, Field(discriminator="kind")]
+TrafficSpec: TypeAlias = Annotated[
+    MulticastSpec | UdpStreamSpec | WorkSpec | TcpStreamSpec | HttpSpec, Field(discriminator="kind")
+]
 """Any kind of traffic."""

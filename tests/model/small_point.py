@@ -72,6 +72,7 @@ def guest(**changes: Any) -> GuestSpec:
         name: {"cycles": cycles, "source": SOURCE}
         for name, cycles in {
             "udp_sink": 1000.0,
+            "udp_source": 2000.0,
             "tcp_sink": 1000.0,
             "tcp_source": 2000.0,
             "http_server": 50000.0,

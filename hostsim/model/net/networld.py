@@ -19,7 +19,7 @@ from hostsim.model.cpu.scheduler import Node, Scheduler
 from hostsim.model.cpu.world import World, WorldState
 from hostsim.model.net.pnic import Pnic
 from hostsim.model.timing import Timing
-from hostsim.spec.network import TCP_HEADERS, packet_on_wire
+from hostsim.spec.network import packet_on_wire
 from hostsim.units import MS, SECOND, transmission_ps
 
 __all__ = ["CAUSES", "NetWorld", "TxCoalescing", "TxQueue", "Uplink"]
@@ -37,6 +37,8 @@ class Outgoing(Protocol):
 
     size: int
     """Bytes of data in a frame."""
+    headers: int
+    """Bytes of headers around them, from IP on."""
 
     def sent(self, train: Train, first: int, step: int, frame_ps: int) -> None:
         """The packets of a train are through the wire: the first at ``first``, each further one ``step`` later."""
@@ -97,10 +99,10 @@ class Uplink:
     def send(self, train: Train) -> None:
         """Put packets on the wire at their instants."""
         flow: Outgoing = train.flow  # type: ignore[assignment]  # what guests send
-        frame = self._frames.get(flow.size)
+        octets = flow.size + flow.headers
+        frame = self._frames.get(octets)
         if frame is None:
-            octets = packet_on_wire(flow.size + TCP_HEADERS, vxlan=self._vxlan)
-            frame = self._frames[flow.size] = transmission_ps(octets, self._rate)
+            frame = self._frames[octets] = transmission_ps(packet_on_wire(octets, vxlan=self._vxlan), self._rate)
         through = self.nic.transmit(train, frame, cut=self._segments)
         if through is None:
             flow.dropped(train.count * train.frames)

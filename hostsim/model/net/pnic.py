@@ -17,7 +17,6 @@ from hostsim.policy.coalescing import paced
 
 if TYPE_CHECKING:
     from hostsim.engine.arrivals import Arrivals
-    from hostsim.model.net.netpoll import NetPoll
     from hostsim.model.traffic.flow import Sender
 
 __all__ = ["Incoming", "Pnic", "RxQueue"]
@@ -43,6 +42,14 @@ class Incoming(Protocol):
         ...
 
 
+class Server(Protocol):
+    """What takes frames off a queue: a NetPoll, or the driver of a guest that has the NIC to itself."""
+
+    def interrupt(self, now: int) -> None:
+        """The queue has something."""
+        ...
+
+
 class RxQueue:
     """A receive queue: descriptors in front of the wire.
 
@@ -51,11 +58,12 @@ class RxQueue:
         ring: descriptors; a frame that finds none is dropped at no cost to the host.
         interrupts: physical interrupts so far.
         memory: NUMA node whose memory the frames are written to.
-        poll: the NetPoll that serves it.
+        poll: what serves it.
         releases: a heap of the instants of what was released for it and is not on the wire.
     """
 
     __slots__ = (
+        "_clock",
         "_interval",
         "_last",
         "_losses",
@@ -70,10 +78,10 @@ class RxQueue:
         "ring",
     )
 
-    poll: NetPoll
+    poll: Server
 
     def __init__(self, clock: Clock, name: str, capacity: int, interval: int, nic: Pnic, memory: Node) -> None:
-        self.name = name
+        self.name, self._clock = name, clock
         self.ring = Ring(capacity)
         self.ring.on_drop = self._lose
         self._losses: list[Train] = []
@@ -123,7 +131,7 @@ class RxQueue:
         """A frame may come at ``at``, which nobody knew of before."""
         if self._masked:
             return
-        at = paced(at, self._last, self._interval)
+        at = max(paced(at, self._last, self._interval), self._clock.now)
         due = self._timer.due
         if due is None or at < due:
             self._timer.arm(at)

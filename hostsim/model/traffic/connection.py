@@ -16,11 +16,12 @@ from hostsim.engine.train import Train
 from hostsim.model.net.link import Link
 from hostsim.model.traffic.congestion import Congestion
 from hostsim.model.traffic.flow import Flow, Sender
+from hostsim.spec.network import TCP_HEADERS
 from hostsim.units import MS
 
 if TYPE_CHECKING:
+    from hostsim.model.guest.process import Target
     from hostsim.model.guest.vcpu import Vcpu
-    from hostsim.model.net.networld import TxQueue
 
 __all__ = ["ENDLESS", "RETRANSMIT_AFTER", "Answer", "Application", "Connection", "Ends", "Frames"]
 
@@ -57,7 +58,7 @@ class Ends:
     """Counts its frames."""
     link: Link
     """From the peer."""
-    queue: TxQueue
+    queue: Target
     """To the peer."""
     vcpu: Vcpu
     """Where the guest's process runs."""
@@ -79,7 +80,7 @@ class Frames(Sender):
         joins: large receive offload may join them.
     """
 
-    __slots__ = ("_dropped", "_handle", "vcpu")
+    __slots__ = ("_dropped", "_handle")
 
     def __init__(
         self,
@@ -116,6 +117,8 @@ class Answer:
     """
 
     __slots__ = ("_dropped", "_sent", "size", "totals")
+    headers = TCP_HEADERS
+    """Bytes of its headers from IP on."""
 
     def __init__(
         self, totals: Flow, size: int, sent: Callable[[Train, int, int, int], None], dropped: Callable[[int], None]

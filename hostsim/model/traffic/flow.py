@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hostsim.engine.probe import LatencyLog
 
 if TYPE_CHECKING:
+    from hostsim.model.guest.vcpu import Vcpu
     from hostsim.model.net.pnic import RxQueue
     from hostsim.model.net.vnic import Vnic
 
@@ -48,9 +49,10 @@ class Sender:
         backlog: frames released and not yet on the wire.
         queue: receive queue that its frames are steered to.
         vnic: receive ring of the guest that they end in; None for multicast.
+        vcpu: where the process runs that handles them; None where they end in a datagram socket of the vCPU that takes them off the ring.
     """
 
-    __slots__ = ("backlog", "burst", "frame_ps", "joins", "queue", "receivers", "size", "totals", "vnic")
+    __slots__ = ("backlog", "burst", "frame_ps", "joins", "queue", "receivers", "size", "totals", "vcpu", "vnic")
 
     queue: RxQueue
 
@@ -59,6 +61,7 @@ class Sender:
         self.receivers = totals.receivers
         self.backlog = 0
         self.vnic: Vnic | None = None
+        self.vcpu: Vcpu | None = None
 
     def dropped(self, frames: int) -> None:
         """Frames of it were dropped on the host. Nothing comes of it, where nobody waits for them."""
