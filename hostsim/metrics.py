@@ -51,6 +51,7 @@ neither a level nor fixed is cumulative):
 ``tx.capacity``                    fixed: packets that fit there and in the guest's queue before it
 ``tx.context``                     fixed: which of the NetWorlds serves it, in their order
 ``nic.rx_frames``                  packets that came off the wire, as the host sees them
+``nic.rx_octets``                  bytes of their Ethernet frames, check sequences left out
 ``nic.tx_packets``                 packets sent through a physical NIC; one that it cuts into frames counts once
 ``nic.tx_data``                    of these, packets with data
 ``nic.tx_frames``                  frames that they became
@@ -67,6 +68,8 @@ neither a level nor fixed is cumulative):
 ``flow.intended``                  packets times their receivers, or bursts
 ``flow.delivered``                 of these, taken by the application
 ``flow.octets``                    bytes of data that reached the application at their end, on the host or outside
+``flow.users``                     fixed: users that wait for answers, one request at a time
+``flow.answered``                  requests whose answer is through the wire
 =================================  =====================================================================================
 
 Histograms: ``flow.latency`` from the end of the frame on the wire to the application's read.
@@ -86,6 +89,7 @@ from hostsim.reading import (
     latency_mean,
     loss,
     mean_share,
+    over,
     per_10kpps,
     per_nic,
     quantile,
@@ -94,6 +98,7 @@ from hostsim.reading import (
     scaled,
     sum_share,
     tso_size,
+    users_per_cpu,
 )
 from hostsim.record import RunRecord
 
@@ -298,6 +303,27 @@ _ENTRIES = (
         "Packets handed to physical NICs, over their ports that packets went through; one for TSO counts once.",
         "rate",
         per_nic(scaled(rate("nic.tx_packets"), 1e-3)),
+    ),
+    Metric(
+        "rx_size",
+        "B",
+        "Mean size of the packets received, as the host sees them: Ethernet frames without check sequence.",
+        "instant",
+        over("nic.rx_octets", "nic.rx_frames"),
+    ),
+    Metric(
+        "transactions",
+        "/s",
+        "Requests answered: the last frame of the answer is through the wire.",
+        "rate",
+        rate("flow.answered"),
+    ),
+    Metric(
+        "users_per_cpu",
+        "users per % of a PCPU",
+        "Users that wait for answers, over the time that all PCPUs together were not idle.",
+        "instant",
+        users_per_cpu,
     ),
     Metric("tso_size", "kB", "Mean data of the packets with data handed to physical NICs.", "instant", tso_size),
     Metric(

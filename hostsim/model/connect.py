@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hostsim.engine.streams import Streams
 from hostsim.errors import WiringError
 from hostsim.model.net.link import Link
 from hostsim.model.traffic.congestion import Congestion
-from hostsim.model.traffic.connection import ENDLESS, Application, Ends
+from hostsim.model.traffic.connection import ENDLESS, Application, Ends, Think
 from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.model.traffic.receiving import Receiving
 from hostsim.model.traffic.sending import Sending
 from hostsim.model.traffic.source import make_arrivals, make_bursts, make_lengths
+from hostsim.model.traffic.transaction import User
 from hostsim.model.traffic.udp import UdpSource
 from hostsim.model.traffic.work import Work
+from hostsim.policy.placement import away
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
 from hostsim.spec.host import links
 from hostsim.spec.network import TCP_HEADERS, UDP_HEADERS, VSwitchSpec, datagram_on_wire, packet_on_wire, segment_size
-from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, UdpStreamSpec, WorkSpec
+from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, TransactionsSpec, UdpStreamSpec, WorkSpec
 from hostsim.units import MS, SECOND, transmission_ps
 
 if TYPE_CHECKING:
@@ -30,7 +34,7 @@ PEER, TUNNEL_ENDS = "10.1.0.1", ("10.2.0.1", "10.2.0.2")
 """Addresses outside the host: of the peer, and of the two ends of a VXLAN tunnel."""
 VXLAN_PORT, FIRST_TUNNEL_PORT, TUNNEL_PORTS = 8472, 49152, 16384
 """Port of VXLAN's receivers at the time, and the range of the sender's, chosen by the hash of the inner flow (RFC 7348)."""
-STREAM_PORT, HTTP_PORT = 5001, 80
+STREAM_PORT, HTTP_PORT, DATABASE_PORT = 5001, 80, 50000
 START_WITHIN = 1 * MS
 """Connections of a VM begin within this, at random."""
 
@@ -121,15 +125,17 @@ def _work(host: Host, name: str, traffic: WorkSpec, members: list[VirtualMachine
 def _connections(
     host: Host,
     name: str,
-    traffic: TcpStreamSpec | HttpSpec,
+    traffic: TcpStreamSpec | HttpSpec | TransactionsSpec,
     members: list[VirtualMachine],
     streams: Streams,
 ) -> None:
     """TCP connections between every VM of some groups and the peer."""
+    think_time = 0 if isinstance(traffic, TcpStreamSpec) else traffic.think_time
     position = len(host.flows)
     message = traffic.message_size if isinstance(traffic, TcpStreamSpec) else None
-    receive = traffic.direction == "receive" if isinstance(traffic, TcpStreamSpec) else traffic.method == "post"
     flow = Flow(name, 0, 1)
+    if not isinstance(traffic, TcpStreamSpec):
+        flow.users = traffic.connections * len(members)
     host.flows.append(flow)
     hertz = host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.clock)
     for number, vm in enumerate(members):
@@ -139,7 +145,7 @@ def _connections(
         application = Application(
             per_packet=costs.tcp_sink.ps(hertz),
             per_write=costs.tcp_source.ps(hertz),
-            per_request=costs.http_server.ps(hertz) if isinstance(traffic, HttpSpec) else 0,
+            per_request=_per_request(host, vm, traffic, hertz),
             write_copies=isinstance(traffic, TcpStreamSpec),
             ack_every=guest.ack_every,
             tso_divisor=guest.tso_divisor,
@@ -151,9 +157,6 @@ def _connections(
         full = message is None or message >= most
         frame_ps = transmission_ps(packet_on_wire(size + TCP_HEADERS, vxlan=switch.vxlan), rate)
         small_ps = transmission_ps(packet_on_wire(TCP_HEADERS, vxlan=switch.vxlan), rate)
-        # a small packet is charged to the socket's buffer with its overhead
-        segments = max(1, traffic.window // (size if full else size + guest.socket_overhead))
-        file = ENDLESS if isinstance(traffic, TcpStreamSpec) else -(-traffic.size // size)
         link = vnic.nic.wire
         assert isinstance(link, Link)
         starts = streams.stream("traffic", position, number).integers(0, START_WITHIN, traffic.connections)
@@ -176,19 +179,78 @@ def _connections(
                 application,
                 traffic.delay,
             )
-            congestion = Congestion(segments, guest.initial_window)
-            connection: Receiving | Sending
-            if receive:
-                connection = Receiving(
-                    ends, congestion, file, size=size, frame_ps=frame_ps, burst=traffic.burst, full=full
+            # each user thinks by numbers of his own, whenever the others are served
+            think = _thinking(think_time, streams.stream("traffic", position, number, place)) if think_time else None
+            connection: Receiving | Sending | User
+            request_size = 0 if isinstance(traffic, TcpStreamSpec) else traffic.request_size
+            request_ps = transmission_ps(packet_on_wire(request_size + TCP_HEADERS, vxlan=switch.vxlan), rate)
+            senders: list[Sender]
+            if isinstance(traffic, TransactionsSpec):
+                frames = -(-traffic.reply_size // most)
+                connection = User(
+                    ends,
+                    request_size=request_size,
+                    request_ps=request_ps,
+                    reply_frames=frames,
+                    reply_size=-(-traffic.reply_size // frames),
+                    think=think,
                 )
-                senders: list[Sender] = [connection.data]
+                senders = [connection.requests]
             else:
-                connection = Sending(ends, congestion, file, size=size, small_ps=small_ps, full=full)
-                senders = [connection.acks, connection.requests]
+                # a small packet is charged to the socket's buffer with its overhead
+                segments = max(1, traffic.window // (size if full else size + guest.socket_overhead))
+                congestion = Congestion(segments, guest.initial_window)
+                file = ENDLESS if isinstance(traffic, TcpStreamSpec) else -(-traffic.size // size)
+                if _receives(traffic):
+                    connection = Receiving(
+                        ends,
+                        congestion,
+                        file,
+                        size=size,
+                        frame_ps=frame_ps,
+                        burst=traffic.burst,
+                        full=full,
+                        think=think,
+                    )
+                    senders = [connection.data]
+                else:
+                    connection = Sending(
+                        ends,
+                        congestion,
+                        file,
+                        size=size,
+                        small_ps=small_ps,
+                        full=full and (traffic.vnic < len(vm.vnics) or host.spec.hardware.nics[vnic.nic.name].tso),
+                        acks_every=traffic.peer_acks_every,
+                        request=(request_size, request_ps),
+                        think=think,
+                    )
+                    senders = [connection.acks, connection.requests]
             for sender in senders:
                 host.netqueues[vnic.nic.name].add(vnic.filter, sender, value)
-            connection.begin(int(starts[place]))
+            connection.begin(int(starts[place]) + (think() if think is not None else 0))
+
+
+def _receives(traffic: TcpStreamSpec | HttpSpec) -> bool:
+    return traffic.direction == "receive" if isinstance(traffic, TcpStreamSpec) else traffic.method == "post"
+
+
+def _thinking(mean: int, random: np.random.Generator) -> Think:
+    return lambda: int(random.exponential(mean))
+
+
+def _per_request(
+    host: Host, vm: VirtualMachine, traffic: TcpStreamSpec | HttpSpec | TransactionsSpec, hertz: float
+) -> int:
+    """What the guest's application takes for a request, in picoseconds; of a transaction more, the more memory is away from the VM's home."""
+    costs = vm.group.guest.applications
+    if isinstance(traffic, HttpSpec):
+        return costs.http_server.ps(hertz)
+    if isinstance(traffic, TcpStreamSpec):
+        return 0
+    far = away(vm.group.settings.reserved, len(host.scheduler.nodes))
+    dearer = costs.transaction_memory.value * far * (host.spec.costs.remote_memory.value - 1)
+    return round(costs.transaction.ps(hertz) * (1 + dearer))
 
 
 def _address(host: Host, vm: VirtualMachine) -> str:
@@ -197,9 +259,15 @@ def _address(host: Host, vm: VirtualMachine) -> str:
     return f"10.0.{number // 250}.{number % 250 + 1}"
 
 
-def _hash(host: Host, vm: VirtualMachine, switch: VSwitchSpec, traffic: TcpStreamSpec | HttpSpec, place: int) -> int:
+def _hash(
+    host: Host,
+    vm: VirtualMachine,
+    switch: VSwitchSpec,
+    traffic: TcpStreamSpec | HttpSpec | TransactionsSpec,
+    place: int,
+) -> int:
     """What the NIC's hash makes of a connection: of its own addresses and ports, or of the tunnel's."""
-    server = HTTP_PORT if isinstance(traffic, HttpSpec) else STREAM_PORT
+    server = {"tcp_stream": STREAM_PORT, "http": HTTP_PORT, "transactions": DATABASE_PORT}[traffic.kind]
     port = 1 + (traffic.port + place - 1) % 65535
     inner = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, _address(host, vm), port, server))
     if not switch.vxlan:

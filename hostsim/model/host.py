@@ -31,7 +31,7 @@ from hostsim.policy.scheduling import home_nodes
 from hostsim.spec.host import PointSpec, VmGroupSpec
 from hostsim.spec.nic import NicOptions, NicSpec
 from hostsim.spec.settings import VnicSettings
-from hostsim.spec.workload import HttpSpec, TcpStreamSpec
+from hostsim.spec.workload import HttpSpec, TcpStreamSpec, TransactionsSpec
 
 __all__ = ["Host", "VirtualMachine", "VirtualNic", "build_host"]
 
@@ -189,7 +189,7 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
 
 def _closed_loop(spec: PointSpec) -> bool:
     """True where something waits for the host's answers."""
-    return any(isinstance(traffic, TcpStreamSpec | HttpSpec) for traffic in spec.traffic.values())
+    return any(isinstance(traffic, TcpStreamSpec | HttpSpec | TransactionsSpec) for traffic in spec.traffic.values())
 
 
 def _wire(spec: PointSpec, number: int, streams: Streams) -> Wire | Link:

@@ -146,10 +146,11 @@ def watch(host: Host) -> None:
     )
     add(
         "nic",
-        "rx_frames tx_packets tx_data tx_frames tx_octets tx_dropped rx_wire_ps tx_wire_ps",
+        "rx_frames rx_octets tx_packets tx_data tx_frames tx_octets tx_dropped rx_wire_ps tx_wire_ps",
         (nic.name for nic in nics),
         lambda _: (
             [sum(queue.ring.pushed for queue in nic.queues) for nic in nics],
+            [nic.rx_octets for nic in nics],
             [nic.tx_packets for nic in nics],
             [nic.tx_data for nic in nics],
             [nic.tx_frames for nic in nics],
@@ -173,7 +174,7 @@ def watch(host: Host) -> None:
     )
     add(
         "flow",
-        "sent intended dropped_nic delivered octets",
+        "sent intended dropped_nic delivered octets users answered",
         (flow.name for flow in flows),
         lambda _: (
             [f.sent for f in flows],
@@ -181,6 +182,8 @@ def watch(host: Host) -> None:
             [f.lost_nic * f.receivers for f in flows],
             [f.delivered for f in flows],
             [f.octets for f in flows],
+            [f.users for f in flows],
+            [f.answered for f in flows],
         ),
     )
     for flow in flows:

@@ -17,7 +17,7 @@ from hostsim.spec.name import Names, SwitchNames
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.quantity import Duration
-from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, UdpStreamSpec, WorkSpec
+from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, TransactionsSpec, UdpStreamSpec, WorkSpec
 from hostsim.units import SECOND
 
 __all__ = [
@@ -93,7 +93,7 @@ class WorkPart(WorkSpec):
 
 
 TrafficPart = Annotated[
-    MulticastPart | UdpStreamSpec | WorkPart | TcpStreamSpec | HttpSpec, Field(discriminator="kind")
+    MulticastPart | UdpStreamSpec | WorkPart | TcpStreamSpec | HttpSpec | TransactionsSpec, Field(discriminator="kind")
 ]
 """What comes at the host."""
 

@@ -15,7 +15,15 @@ from hostsim.spec.host import HardwareSpec, VmGroupSpec, links
 from hostsim.spec.in_force import PNIC_LRO, PNIC_RSS
 from hostsim.spec.network import UDP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
 from hostsim.spec.settings import PlatformSpec
-from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpSpec, TcpStreamSpec, TrafficSpec, UdpStreamSpec
+from hostsim.spec.workload import (
+    HttpSpec,
+    MulticastSpec,
+    TcpSpec,
+    TcpStreamSpec,
+    TrafficSpec,
+    TransactionsSpec,
+    UdpStreamSpec,
+)
 
 __all__ = ["feature_warnings", "nic_faults", "traffic_faults", "vm_faults"]
 
@@ -76,7 +84,7 @@ def traffic_faults(
             yield from _number_faults(tree, path, on, flow) or _datagram_faults(
                 tree, path, file, on, hardware, flow, load
             )
-        elif isinstance(flow, TcpStreamSpec | HttpSpec):
+        elif isinstance(flow, TcpStreamSpec | HttpSpec | TransactionsSpec):
             yield from _number_faults(tree, path, on, flow) or _connection_faults(tree, path, on, flow)
 
 
@@ -126,7 +134,7 @@ def _datagram_faults(
 
 
 def _number_faults(
-    tree: Tree, path: KeyPath, on: Mapping[str, list[VSwitchSpec]], flow: TcpSpec | UdpStreamSpec
+    tree: Tree, path: KeyPath, on: Mapping[str, list[VSwitchSpec]], flow: TcpSpec | UdpStreamSpec | TransactionsSpec
 ) -> list[Fault]:
     """Traffic through a NIC that one of the groups has not."""
     counts = {group: len(on[group]) for group in flow.to}
@@ -139,12 +147,16 @@ def _number_faults(
 
 
 def _connection_faults(
-    tree: Tree, path: KeyPath, on: Mapping[str, list[VSwitchSpec]], flow: TcpStreamSpec | HttpSpec
+    tree: Tree, path: KeyPath, on: Mapping[str, list[VSwitchSpec]], flow: TcpStreamSpec | HttpSpec | TransactionsSpec
 ) -> Iterator[Fault]:
     """Connections against the segments of their switches, and the numbers that ports have."""
     connections = flow.connections
     segment = max(segment_size(on[group][flow.vnic].mtu) for group in flow.to)
-    if flow.window < segment:
+    least = min(segment_size(on[group][flow.vnic].mtu) for group in flow.to)
+    request = 0 if isinstance(flow, TcpStreamSpec) else flow.request_size
+    if request > least:
+        yield tree.fault((*path, "request_size"), "does not fit in a segment", f"at most {least} B")
+    if isinstance(flow, TcpSpec) and flow.window < segment:
         yield tree.fault((*path, "window"), "is smaller than a segment", f"from {segment} B on")
     if flow.port + connections - 1 > _LAST_PORT:
         allowed = f"at most {_LAST_PORT + 1 - connections}: {connections} connections have a port each"

@@ -22,16 +22,25 @@ from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
 from hostsim.spec.in_force import Rings, host_settings, vm_settings
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.settings import HostSettings, PlatformSpec
-from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, TrafficSpec, UdpStreamSpec, WorkSpec
+from hostsim.spec.workload import (
+    HttpSpec,
+    MulticastSpec,
+    TcpStreamSpec,
+    TrafficSpec,
+    TransactionsSpec,
+    UdpStreamSpec,
+    WorkSpec,
+)
 
 __all__ = ["Resolution", "Resolver", "part_of"]
 
-_KINDS: dict[str, type[MulticastSpec | UdpStreamSpec | WorkSpec | TcpStreamSpec | HttpSpec]] = {
+_KINDS: dict[str, type[TrafficSpec]] = {
     "multicast": MulticastSpec,
     "udp_stream": UdpStreamSpec,
     "work": WorkSpec,
     "tcp_stream": TcpStreamSpec,
     "http": HttpSpec,
+    "transactions": TransactionsSpec,
 }
 
 

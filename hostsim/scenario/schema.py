@@ -32,6 +32,7 @@ _INPUTS = (
     "UdpStreamSpec",
     "TcpStreamSpec",
     "HttpSpec",
+    "TransactionsSpec",
     "ServiceSpec",
     "ArrivalsPart",
     "RunPart",

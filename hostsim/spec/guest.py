@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hostsim.spec.base import Spec
-from hostsim.spec.costs import Cost
+from hostsim.spec.costs import Cost, Factor
 from hostsim.spec.quantity import Duration, Size
 
 __all__ = ["ApplicationCosts", "GuestSpec"]
@@ -26,6 +26,10 @@ class ApplicationCosts(Spec):
     """One write to a TCP socket by a process that has always more (netperf)."""
     http_server: Cost
     """One request served: parsed, file looked up, answer begun."""
+    transaction: Cost
+    """One transaction of a database server, from its request to its reply, all memory being local."""
+    transaction_memory: Factor
+    """Share of ``transaction`` spent waiting for memory: what gets dearer where memory is on another NUMA node."""
 
 
 class GuestSpec(Spec):

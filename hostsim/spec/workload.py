@@ -19,6 +19,7 @@ __all__ = [
     "TcpSpec",
     "TcpStreamSpec",
     "TrafficSpec",
+    "TransactionsSpec",
     "UdpStreamSpec",
     "WorkSpec",
 ]
@@ -159,6 +160,8 @@ class TcpSpec(Spec):
     """Frames that the peer puts on the wire in one go, before another of its connections gets a turn."""
     delay: Duration = 0
     """Time from the end of a frame on the wire to what it makes the peer put on the wire: half of the round trip outside the host, and the peer's own work."""
+    peer_acks_every: Annotated[int, Field(ge=1, le=64)] = 2
+    """Segments that the peer takes from one acknowledgement to the next: two (RFC 1122), or more where its NIC joins segments."""
     port: Annotated[int, Field(ge=1, le=65535)] = 33000
     """The peer's port of a VM's first connection; the next connections have the next ports."""
 
@@ -193,9 +196,47 @@ class HttpSpec(TcpSpec):
     """Bytes of a file."""
     connections: Annotated[int, Field(ge=1, le=4096)]
     """Connections of each VM, kept open."""
+    request_size: Size = 0
+    """Bytes of data of what asks for a file; one segment. Of ``get`` only."""
+    think_time: Duration = 0
+    """Mean time, exponentially distributed, that the user of a connection takes from a whole file to what asks for the next one."""
+
+    @model_validator(mode="after")
+    def _asked_for(self) -> HttpSpec:
+        if self.request_size and self.method == "post":
+            raise ValueError("request_size goes with method: get|method: get; or no request_size")
+        return self
+
+
+class TransactionsSpec(Spec):
+    """Users that send a request, wait for the reply, and think: database clients. Each has a connection of its own."""
+
+    kind: Literal["transactions"]
+    """What kind of traffic this is."""
+    to: Names
+    """Names of the VM groups; each of their VMs has users of its own."""
+    vnic: VnicNumber = 0
+    """Which NIC of the VM they come through: its vNICs first, then what is passed through to it."""
+    users: Annotated[int, Field(ge=1, le=4096)]
+    """Users of each VM."""
+    request_size: Annotated[Size, Field(ge=1)]
+    """Bytes of data of a request; one segment."""
+    reply_size: Annotated[Size, Field(ge=1, le=65536)]
+    """Bytes of data of a reply; one packet, cut into as many segments as it needs."""
+    think_time: Duration = 0
+    """Mean time, exponentially distributed, from a reply to the user's next request."""
+    delay: Duration = 0
+    """Time from the end of a frame on the wire to what it makes the peer put on the wire, thinking apart."""
+    port: Annotated[int, Field(ge=1, le=65535)] = 33000
+    """Port of a VM's first user; the next users have the next ports."""
+
+    @property
+    def connections(self) -> int:
+        """Connections of each VM."""
+        return self.users
 
 
 TrafficSpec: TypeAlias = Annotated[
-    MulticastSpec | UdpStreamSpec | WorkSpec | TcpStreamSpec | HttpSpec, Field(discriminator="kind")
+    MulticastSpec | UdpStreamSpec | WorkSpec | TcpStreamSpec | HttpSpec | TransactionsSpec, Field(discriminator="kind")
 ]
 """Any kind of traffic."""

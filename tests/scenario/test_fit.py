@@ -144,7 +144,7 @@ STREAM = "  stream: {kind: multicast, to: small, packet_size: 800 B, rate: 40 kp
         pytest.param(
             "kind: http", "kind: htttp",
             "small.yaml:15: traffic.files.kind: is not one of the choices; given 'htttp'; "
-            "allowed: one of http, multicast, tcp_stream, udp_stream, work",
+            "allowed: one of http, multicast, tcp_stream, transactions, udp_stream, work",
             id="unknown kind of traffic",
         ),
         pytest.param(

@@ -163,6 +163,7 @@ class Pnic:
         tx_packets, tx_data, tx_frames, tx_octets: packets handed to it that are through the wire; of these, with data; frames it cut
             them to; their bytes of data.
         tx_dropped: packets that found its transmit queue full.
+        rx_octets: bytes of the frames that came off the wire, check sequences left out.
         rx_wire_ps, tx_wire_ps: time that its wire (or its slot, where that is slower) took for what came and for what was sent.
         sent_until: instant from which its wire has nothing to send.
     """
@@ -174,6 +175,7 @@ class Pnic:
         "name",
         "node",
         "queues",
+        "rx_octets",
         "rx_wire_ps",
         "sent_until",
         "tx_data",
@@ -200,13 +202,14 @@ class Pnic:
         self._tx_limit, self._join = tx_limit, joins
         self._leaving: deque[tuple[int, int, int, Train, bool]] = deque()
         self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
-        self.rx_wire_ps = self.tx_wire_ps = 0
+        self.rx_wire_ps = self.tx_wire_ps = self.rx_octets = 0
 
     def settle(self, now: int) -> None:
         """Put what came off the wire by ``now`` on its way into the queues."""
         for train in self.wire.collect(now):
             flow = train.flow
             flow.totals.sent += train.count  # type: ignore[attr-defined]  # frames belong to flows
+            self.rx_octets += train.count * flow.octets  # type: ignore[attr-defined]
             self.rx_wire_ps += train.count * flow.frame_ps  # type: ignore[attr-defined]
             if self._join and flow.joins and train.count > 1:  # type: ignore[attr-defined]
                 self._push_joined(train)

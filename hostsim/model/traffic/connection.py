@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from hostsim.model.guest.process import Target
     from hostsim.model.guest.vcpu import Vcpu
 
-__all__ = ["ENDLESS", "RETRANSMIT_AFTER", "Answer", "Application", "Connection", "Ends", "Frames"]
+__all__ = ["ENDLESS", "RETRANSMIT_AFTER", "Answer", "Application", "Connection", "Ends", "Frames", "Think"]
 
+Think = Callable[[], int]
+"""Draws the time that a user takes for the next request, in picoseconds."""
 ENDLESS = 1 << 60
 """Segments of a stream that never ends."""
 RETRANSMIT_AFTER = 200 * MS
@@ -81,6 +83,7 @@ class Frames(Sender):
     """
 
     __slots__ = ("_dropped", "_handle")
+    headers = TCP_HEADERS
 
     def __init__(
         self,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from hostsim.engine.train import Train
 from hostsim.model.traffic.congestion import Congestion
-from hostsim.model.traffic.connection import ENDLESS, RETRANSMIT_AFTER, Answer, Connection, Ends, Frames
+from hostsim.model.traffic.connection import ENDLESS, RETRANSMIT_AFTER, Answer, Connection, Ends, Frames, Think
+from hostsim.units import MS
 
 if TYPE_CHECKING:
     from hostsim.model.guest.vcpu import Vcpu
@@ -18,8 +19,8 @@ MOST_TSO = 65536
 """Bytes of a packet for TSO at most: the length field of IPv4."""
 MOST_ACKS = 64
 """Acknowledgements that the peer puts on the wire in one go: more than a packet for TSO brings about."""
-PEER_ACKS_EVERY = 2
-"""Full segments from one acknowledgement of the peer to the next (RFC 1122)."""
+DELAYED_ACK = 40 * MS
+"""Time for which a peer that has nothing to send holds an acknowledgement back (Linux ``TCP_DELACK_MIN``)."""
 
 
 class Sending(Connection):
@@ -30,9 +31,32 @@ class Sending(Connection):
         requests: what the peer asks for files with.
     """
 
-    __slots__ = ("_acked", "_acks_coming", "_carry", "_data", "_most", "_there", "acks", "requests")
+    __slots__ = (
+        "_acked",
+        "_acks_coming",
+        "_acks_every",
+        "_carry",
+        "_data",
+        "_most",
+        "_there",
+        "_think",
+        "acks",
+        "requests",
+    )
 
-    def __init__(self, ends: Ends, congestion: Congestion, file: int, *, size: int, small_ps: int, full: bool) -> None:
+    def __init__(
+        self,
+        ends: Ends,
+        congestion: Congestion,
+        file: int,
+        *,
+        size: int,
+        small_ps: int,
+        full: bool,
+        acks_every: int,
+        request: tuple[int, int] | None = None,
+        think: Think | None = None,
+    ) -> None:
         """A connection that nothing has been sent on.
 
         Args:
@@ -42,10 +66,15 @@ class Sending(Connection):
             size: bytes of data in a segment.
             small_ps: time on the wire of a frame without data.
             full: segments are as large as the path allows, so that segmentation offload may carry several.
+            acks_every: segments that the peer takes from one acknowledgement to the next.
+            request: bytes of what asks for a file, and its time on the wire; as small as can be where nothing is said.
+            think: time from a file to what asks for the next one; none where nothing is said.
         """
         super().__init__(ends, congestion, file)
         self.acks = Frames(ends, 0, small_ps, self._ack, self._acks_dropped, burst=MOST_ACKS)
-        self.requests = Frames(ends, 0, small_ps, self._request, self._request_dropped)
+        octets, request_ps = request or (0, small_ps)
+        self.requests = Frames(ends, octets, request_ps, self._request, self._request_dropped)
+        self._think, self._acks_every = think, acks_every
         self._data = Answer(ends.totals, size, self._data_sent, self._lose)
         self._most = max(1, MOST_TSO // size) if full else 1
         self._carry = self._there = self._acked = self._acks_coming = 0
@@ -126,17 +155,25 @@ class Sending(Connection):
         frames = train.count * train.frames
         self._there += frames
         last = first + (train.count - 1) * step
-        if self._there >= self._file:
-            self._ask(last + ends.delay)
-            return
-        acks, carry = divmod(self._carry + frames, PEER_ACKS_EVERY)
-        if not acks and not self._acks_coming and self._lost + carry >= self._congestion.in_flight:
+        whole = self._there >= self._file
+        if whole:
+            ends.totals.answered += 1
+            if self._think is None:
+                self._ask(last + ends.delay)
+                return
+            pause = self._think()
+        acks, carry = divmod(self._carry + frames, self._acks_every)
+        if whole:  # the next request acknowledges what is left, where it comes soon enough
+            acks, carry = acks + (carry > 0 and pause > DELAYED_ACK), 0
+        elif not acks and not self._acks_coming and self._lost + carry >= self._congestion.in_flight:
             acks, carry = 1, 0  # nothing more is on its way, and its last segment says so
         if acks:  # those of one train of packets come together
             self._acks_coming += acks
             self._acked += self._carry + frames - carry
             ends.link.release(self.acks, last + ends.delay, 0, 1, acks)
         self._carry = carry
+        if whole:
+            self._ask(last + ends.delay + pause)
 
     def _request_dropped(self, _frames: int) -> None:
         """The peer asks again."""
