@@ -20,6 +20,7 @@ __all__ = [
     "Claim",
     "Compared",
     "Condition",
+    "Difference",
     "Direction",
     "Expectation",
     "FigureSpec",
@@ -29,6 +30,8 @@ __all__ = [
     "Limit",
     "Monotone",
     "Ratio",
+    "Refusal",
+    "Refused",
     "SearchAnswer",
     "Switches",
     "Verdict",
@@ -72,6 +75,16 @@ class At:
 
     metric: str
     at: Mapping[str, Scalar]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The metric at one point less the metric at another, paired by replication."""
+
+    metric: str
+    at: Mapping[str, Scalar]
+    less: Mapping[str, Scalar]
+    """The other point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,13 +230,37 @@ class Switches:
     """The threshold at each case, in the unit of ``when``; 0 means that the state is never to be in force."""
 
 
-Form = At | Worst | Find | Ratio | Fit | Always | Switches
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A scenario that was tried: what loading it came to."""
+
+    tried: str
+    """What was changed, in words; empty where nothing was."""
+    feature: str
+    """What its refusal must name; empty where it must be accepted."""
+    said: tuple[str, ...]
+    """Why it was refused; empty where it was accepted."""
+
+    @property
+    def holds(self) -> bool:
+        """It was accepted, or refused by the right name, as it should be."""
+        return any(self.feature in text for text in self.said) if self.feature else not self.said
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """1 when every scenario was refused, or accepted, as it should be, else 0. Answered when the file is loaded: nothing runs."""
+
+    cases: tuple[Refusal, ...]
+
+
+Form = At | Difference | Worst | Find | Ratio | Fit | Always | Switches | Refused
 
 
 def measured(form: Form) -> tuple[str, ...]:
     """The metrics that must be taken at every point of a form; none of a search, which has its own records."""
     match form:
-        case Find():
+        case Find() | Refused():
             return ()
         case Always():
             return tuple(dict.fromkeys(condition.metric for condition in form.conditions))
@@ -231,7 +268,7 @@ def measured(form: Form) -> tuple[str, ...]:
             return form.state, form.when
         case Worst():
             return tuple(dict.fromkeys(metric for point in form.points for metric in measured(point)))
-        case At() | Ratio() | Fit():
+        case At() | Difference() | Ratio() | Fit():
             return () if form.metric is None else (form.metric,)
 
 

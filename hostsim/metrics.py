@@ -30,7 +30,7 @@ neither a level nor fixed is cumulative):
 ``queue.inside``                   a level: frames that wait in the ring
 ``queue.inside_copies``            a level: copies that these frames will be replicated to
 ``queue.capacity``                 fixed: descriptors of the ring
-``queue.context``                  fixed: which of the NetPolls serves it, in their order, from 0
+``queue.context``                  fixed: which of the NetPolls serves it, in their order, from 0 (-1: the guest)
 ``port.copies``                    packets meant for a receive queue of a vNIC, after replication and large receive offload
 ``port.frames``                    frames of the wire in these packets
 ``port.split_dropped``             of these, dropped at the full queue of the port's own receive context
@@ -53,6 +53,7 @@ neither a level nor fixed is cumulative):
 ``tx.capacity``                    fixed: packets that fit there and in the guest's queue before it
 ``tx.context``                     fixed: which of the NetWorlds serves it, in their order
 ``nic.rx_frames``                  packets that came off the wire, as the host sees them
+``nic.rx_octets``                  bytes of their Ethernet frames, check sequences left out
 ``nic.tx_packets``                 packets sent through a physical NIC; one that it cuts into frames counts once
 ``nic.tx_data``                    of these, packets with data
 ``nic.tx_frames``                  frames that they became
@@ -70,6 +71,7 @@ neither a level nor fixed is cumulative):
 ``flow.dropped_out``               of these, forwarded by a guest and dropped on their way out
 ``flow.delivered``                 of these, taken by the application, or forwarded by the guest
 ``flow.octets``                    bytes of data that reached the application at their end, on the host or outside
+``flow.users``                     fixed: users that wait for answers, one request at a time
 ``flow.asked``                     requests that clients made
 ``flow.answered``                  of these, answered in full
 =================================  =====================================================================================
@@ -92,6 +94,7 @@ from hostsim.reading import (
     histogram_mean,
     loss,
     mean_share,
+    over,
     per_10kpps,
     per_nic,
     quantile,
@@ -100,6 +103,7 @@ from hostsim.reading import (
     scaled,
     sum_share,
     tso_size,
+    users_per_cpu,
 )
 from hostsim.record import RunRecord
 
@@ -149,6 +153,13 @@ _ENTRIES = (
         "Mean %USED of all PCPUs: as host_cpu, but a PCPU whose sibling hyperthread is busy too is charged half of the time.",
         "instant",
         mean_share("pcpu.used_ps"),
+    ),
+    Metric(
+        "cpu_total",
+        "% of a PCPU",
+        "Time that all PCPUs together were not idle: 200 is two of them busy all the time.",
+        "instant",
+        sum_share("pcpu.busy_ps"),
     ),
     Metric(
         "guest_cpu",
@@ -304,7 +315,6 @@ _ENTRIES = (
         )
         for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999))
     ),
-    Metric("requests", "/s", "Requests of clients answered in full, all VMs together.", "rate", rate("flow.answered")),
     Metric(
         "response_mean",
         "ms",
@@ -349,6 +359,27 @@ _ENTRIES = (
         "Packets handed to physical NICs, over their ports that packets went through; one for TSO counts once.",
         "rate",
         per_nic(scaled(rate("nic.tx_packets"), 1e-3)),
+    ),
+    Metric(
+        "rx_size",
+        "B",
+        "Mean size of the packets received, as the host sees them: Ethernet frames without check sequence.",
+        "instant",
+        over("nic.rx_octets", "nic.rx_frames"),
+    ),
+    Metric(
+        "transactions",
+        "/s",
+        "Requests answered: the last frame of the answer is through the wire.",
+        "rate",
+        rate("flow.answered"),
+    ),
+    Metric(
+        "users_per_cpu",
+        "users per % of a PCPU",
+        "Users that wait for answers, over the time that all PCPUs together were not idle.",
+        "instant",
+        users_per_cpu,
     ),
     Metric("tso_size", "kB", "Mean data of the packets with data handed to physical NICs.", "instant", tso_size),
     Metric(

@@ -20,6 +20,7 @@ __all__ = [
     "histogram_mean",
     "loss",
     "mean_share",
+    "over",
     "per_10kpps",
     "per_nic",
     "quantile",
@@ -28,6 +29,7 @@ __all__ = [
     "scaled",
     "sum_share",
     "tso_size",
+    "users_per_cpu",
 ]
 
 NAN = float("nan")
@@ -109,6 +111,24 @@ def per_nic(value: Callable[[RunRecord], float]) -> Callable[[RunRecord], float]
 def scaled(value: Callable[[RunRecord], float], factor: float) -> Callable[[RunRecord], float]:
     """A measure in another unit."""
     return lambda record: value(record) * factor
+
+
+def over(part: str, whole: str) -> Callable[[RunRecord], float]:
+    """Growth of one counter over that of another, all entities together."""
+
+    def evaluate(record: RunRecord) -> float:
+        count = record.total(whole)
+        return record.total(part) / count if count else NAN
+
+    return evaluate
+
+
+def users_per_cpu(record: RunRecord) -> float:
+    """Users over the time that PCPUs were busy, in percent of one."""
+    users = record.series.get("flow.users")
+    busy = sum_share("pcpu.busy_ps")(record)
+    count = int(users.values[-1].sum()) if users is not None else 0
+    return count / busy if count and busy else NAN
 
 
 def tso_size(record: RunRecord) -> float:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hostsim.engine.train import Stream, Train
 from hostsim.units import SECOND
 
-__all__ = ["Arrivals", "ConstantArrivals", "DrawnArrivals", "RecordedArrivals"]
+__all__ = ["Arrivals", "BurstArrivals", "ConstantArrivals", "DrawnArrivals", "RecordedArrivals"]
 
 BLOCK = 4096
 """Gaps drawn at a time."""
@@ -58,6 +58,31 @@ class ConstantArrivals:
         self._next += count
         gap = self._num // self._den
         return [Train(flow, count, first, gap, first, gap)]
+
+
+class BurstArrivals:
+    """Bursts of packets at a steady rate, in closed form; the packets of a burst come together.
+
+    Args:
+        rate: bursts in a second.
+        start: instant of the first.
+        burst: packets in each.
+    """
+
+    __slots__ = ("_burst", "_bursts")
+
+    def __init__(self, rate: float, start: int, burst: int) -> None:
+        self._bursts, self._burst = ConstantArrivals(rate, start), burst
+
+    def upcoming(self) -> int | None:
+        return self._bursts.upcoming()
+
+    def collect(self, now: int, flow: Stream) -> list[Train]:
+        trains = []
+        for bursts in self._bursts.collect(now, flow):
+            births = [born for born in bursts.born_at() for _ in range(self._burst)]
+            trains.append(Train(flow, len(births), births[0], 0, births[0], 0, births))
+        return trains
 
 
 class RecordedArrivals:

@@ -76,8 +76,10 @@ class Train:
     def absorb(self, other: Train) -> bool:
         """Take the packets of ``other`` in, if they follow these at the same gap; instants of being here are lost by it.
 
-        A picosecond a packet is allowed for: gaps of constant rates are rounded down.
+        A picosecond a packet is allowed for: gaps of constant rates are rounded down. Packets of several frames are left alone.
         """
+        if self.frames + other.frames > 2:
+            return False
         if other.flow is not self.flow or other.births is not None or self.births is not None:
             return False
         if not 0 <= other.born - self.born - self.count * self.gap <= self.count:

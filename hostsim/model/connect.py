@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import count
 from typing import TYPE_CHECKING
 
 from hostsim.engine.streams import Streams
 from hostsim.errors import WiringError
-from hostsim.model.net.link import Link
+from hostsim.model.dial import PEER, address_of, connections, cycle_rate, web_clients
 from hostsim.model.traffic.bridged import Bridged
-from hostsim.model.traffic.congestion import Congestion
-from hostsim.model.traffic.connection import ENDLESS, Application, Ends
 from hostsim.model.traffic.flow import Flow, Sender
-from hostsim.model.traffic.receiving import Receiving
-from hostsim.model.traffic.sending import Sending
-from hostsim.model.traffic.source import make_arrivals, make_lengths
-from hostsim.model.traffic.web import Page, Visit, Visitors
+from hostsim.model.traffic.source import make_arrivals, make_bursts, make_lengths
+from hostsim.model.traffic.udp import UdpSource
 from hostsim.model.traffic.work import Work
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
-from hostsim.spec.network import TCP_HEADERS, datagram_on_wire, packet_on_wire, segment_size
-from hostsim.spec.workload import BridgedSpec, HttpSpec, MulticastSpec, TcpSpec, TcpStreamSpec, WebSpec, WorkSpec
-from hostsim.units import MS, transmission_ps
+from hostsim.spec.host import links
+from hostsim.spec.network import UDP_HEADERS, datagram_on_wire, packet_on_wire
+from hostsim.spec.workload import BridgedSpec, MulticastSpec, UdpStreamSpec, WebSpec, WorkSpec
+from hostsim.units import SECOND, transmission_ps
 
 if TYPE_CHECKING:
     from hostsim.model.host import Host, VirtualMachine
 
 __all__ = ["connect"]
-
-PEER, TUNNEL_ENDS = "10.1.0.1", ("10.2.0.1", "10.2.0.2")
-"""Addresses outside the host: of the peer, and of the two ends of a VXLAN tunnel."""
-VXLAN_PORT, FIRST_TUNNEL_PORT, TUNNEL_PORTS = 8472, 49152, 16384
-"""Port of VXLAN's receivers at the time, and the range of the sender's, chosen by the hash of the inner flow (RFC 7348)."""
-STREAM_PORT, HTTP_PORT = 5001, 80
-START_WITHIN = 1 * MS
-"""Connections of a VM begin within this, at random."""
 
 
 def connect(host: Host, streams: Streams) -> None:
@@ -45,16 +32,19 @@ def connect(host: Host, streams: Streams) -> None:
     """
     for name, traffic in host.spec.traffic.items():
         members = [vm for group in traffic.to for vm in host.vms if vm.group.name == group]
-        if isinstance(traffic, MulticastSpec):
-            _stream(host, name, traffic, members, streams)
-        elif isinstance(traffic, BridgedSpec):
-            _bridged(host, name, traffic, members, streams)
-        elif isinstance(traffic, WorkSpec):
-            _work(host, name, traffic, members, streams)
-        elif isinstance(traffic, WebSpec):
-            _web(host, name, traffic, members, streams)
-        else:
-            _connections(host, name, traffic, members, streams)
+        match traffic:
+            case MulticastSpec():
+                _stream(host, name, traffic, members, streams)
+            case BridgedSpec():
+                _bridged(host, name, traffic, members, streams)
+            case UdpStreamSpec():
+                _datagrams(host, name, traffic, members, streams)
+            case WorkSpec():
+                _work(host, name, traffic, members, streams)
+            case WebSpec():
+                web_clients(host, name, traffic, members, streams)
+            case _:
+                connections(host, name, traffic, members, streams)
 
 
 def _stream(host: Host, name: str, traffic: MulticastSpec, members: list[VirtualMachine], streams: Streams) -> None:
@@ -81,13 +71,12 @@ def _bridged(host: Host, name: str, traffic: BridgedSpec, members: list[VirtualM
     position = len(host.flows)
     flow = Flow(name, traffic.data, 1)
     host.flows.append(flow)
-    hertz = host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.clock)
     for number, vm in enumerate(members):
         enters, leaves = vm.vnics[traffic.enters], vm.vnics[traffic.leaves]
         nic = enters.nic
         vxlan = host.spec.vswitches[enters.switch].vxlan
         frame_ps = transmission_ps(packet_on_wire(traffic.packet, vxlan=vxlan), host.spec.hardware.nics[nic.name].rate)
-        step = vm.group.guest.applications.bridge.ps(hertz) + host.timing.guest_tx_packet
+        step = vm.group.guest.applications.bridge.ps(cycle_rate(host)) + host.timing.guest_tx_packet
         sender = Bridged(flow, traffic.data, frame_ps, vm.vcpus[0], leaves.transmits[0], step)
         behind = f"10.3.{number // 250}.{number % 250 + 1}"
         host.netqueues[nic.name].flood(sender, toeplitz_hash(DEFAULT_KEY, rss_input(PEER, behind)))
@@ -95,6 +84,30 @@ def _bridged(host: Host, name: str, traffic: BridgedSpec, members: list[VirtualM
         nic.wire.carry(
             sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position, number))
         )
+
+
+def _datagrams(host: Host, name: str, traffic: UdpStreamSpec, members: list[VirtualMachine], streams: Streams) -> None:
+    """A stream of datagrams to or from every VM of some groups."""
+    position = len(host.flows)
+    flow = Flow(name, traffic.packet_size, 1)
+    host.flows.append(flow)
+    for number, vm in enumerate(members):
+        device = vm.devices[traffic.vnic]
+        random = streams.stream("traffic", position, number)
+        if traffic.direction == "receive":
+            switch = links(vm.group, host.spec.vswitches)[traffic.vnic]
+            octets = packet_on_wire(traffic.packet_size + UDP_HEADERS, vxlan=switch.vxlan)
+            rate = host.spec.hardware.nics[device.nic.name].rate
+            sender = Sender(flow, traffic.packet_size, transmission_ps(octets, rate), traffic.burst)
+            value = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, address_of(host, vm)))
+            host.netqueues[device.nic.name].add(device.filter, sender, value)
+            device.nic.wire.carry(sender, make_bursts(traffic.bursts, traffic.burst, random))
+        else:
+            interval = round(SECOND / traffic.bursts)
+            write_ps = vm.group.guest.applications.udp_source.ps(cycle_rate(host))
+            queue = device.transmits[0]
+            source = UdpSource(host.clock, flow, vm.vcpus[0], queue, interval, traffic.burst, write_ps)
+            source.begin(int(random.integers(0, interval)))
 
 
 def _work(host: Host, name: str, traffic: WorkSpec, members: list[VirtualMachine], streams: Streams) -> None:
@@ -116,151 +129,3 @@ def _work(host: Host, name: str, traffic: WorkSpec, members: list[VirtualMachine
             together=traffic.together,
             waiting=traffic.waiting,
         )
-
-
-def _connections(
-    host: Host,
-    name: str,
-    traffic: TcpStreamSpec | HttpSpec,
-    members: list[VirtualMachine],
-    streams: Streams,
-) -> None:
-    """TCP connections between every VM of some groups and the peer."""
-    position = len(host.flows)
-    message = traffic.message_size if isinstance(traffic, TcpStreamSpec) else None
-    receive = traffic.direction == "receive" if isinstance(traffic, TcpStreamSpec) else traffic.method == "post"
-    flow = Flow(name, 0, 1)
-    host.flows.append(flow)
-    hertz = _hertz(host)
-    for number, vm in enumerate(members):
-        guest = vm.group.guest
-        costs = guest.applications
-        application = Application(
-            per_packet=costs.tcp_sink.ps(hertz),
-            per_write=costs.tcp_source.ps(hertz),
-            per_request=costs.http_server.ps(hertz) if isinstance(traffic, HttpSpec) else 0,
-            write_copies=isinstance(traffic, TcpStreamSpec),
-            ack_every=guest.ack_every,
-            tso_divisor=guest.tso_divisor,
-        )
-        most, frame_ps, small_ps = _sizes(host, vm, traffic, message)
-        size = most if message is None else min(message, most)
-        full = message is None or message >= most
-        # a small packet is charged to the socket's buffer with its overhead
-        segments = max(1, traffic.window // (size if full else size + guest.socket_overhead))
-        file = ENDLESS if isinstance(traffic, TcpStreamSpec) else -(-traffic.size // size)
-        starts = streams.stream("traffic", position, number).integers(0, START_WITHIN, traffic.connections)
-        for place in range(traffic.connections):
-            value = _hash(host, vm, traffic, place)
-            ends = _ends(host, flow, vm, traffic, application, place, value)
-            congestion = Congestion(segments, guest.initial_window)
-            connection: Receiving | Sending
-            if receive:
-                connection = Receiving(
-                    ends, congestion, file, size=size, frame_ps=frame_ps, burst=traffic.burst, full=full
-                )
-                senders: list[Sender] = [connection.data]
-            else:
-                connection = Sending(ends, congestion, file, size=size, small_ps=small_ps, full=full)
-                senders = [connection.acks, connection.requests]
-            _catch(host, vm, traffic, value, senders)
-            connection.begin(int(starts[place]))
-
-
-def _web(host: Host, name: str, traffic: WebSpec, members: list[VirtualMachine], streams: Streams) -> None:
-    """Clients of the web server in every VM of some groups."""
-    position = len(host.flows)
-    flow = Flow(name, 0, 1)
-    host.flows.append(flow)
-    for number, vm in enumerate(members):
-        random = streams.stream("traffic", position, number, "arrivals")
-        arrivals = make_arrivals(traffic.arrivals, traffic.rate, random)
-        Visitors(host.clock, flow, arrivals, _visits(host, flow, vm, traffic))
-
-
-def _visits(host: Host, flow: Flow, vm: VirtualMachine, traffic: WebSpec) -> Callable[[Callable[[Visit], None]], Visit]:
-    """Makes further connections to the web server of a VM."""
-    guest = vm.group.guest
-    size, _, small_ps = _sizes(host, vm, traffic, None)
-    object_ps = guest.applications.web_server.ps(_hertz(host))
-    page = Page.of(traffic.objects, traffic.size, traffic.write_size, size, object_ps)
-    application = Application(
-        per_packet=0,
-        per_write=0,
-        per_request=0,
-        write_copies=False,
-        ack_every=guest.ack_every,
-        tso_divisor=guest.tso_divisor,
-    )
-    places = count()
-
-    def connect(rest: Callable[[Visit], None]) -> Visit:
-        place = next(places)
-        value = _hash(host, vm, traffic, place)
-        ends = _ends(host, flow, vm, traffic, application, place, value)
-        window = max(1, traffic.window // size)
-        visit = Visit(ends, window, guest.initial_window, page, rest, size=size, small_ps=small_ps)
-        _catch(host, vm, traffic, value, [visit.acks, visit.requests])
-        return visit
-
-    return connect
-
-
-def _hertz(host: Host) -> float:
-    return host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.clock)
-
-
-def _sizes(host: Host, vm: VirtualMachine, traffic: TcpSpec, message: int | None) -> tuple[int, int, int]:
-    """Bytes of a full segment; time on the wire of a frame with a message, or a full segment, and of one without data."""
-    vnic = vm.vnics[traffic.vnic]
-    switch, rate = host.spec.vswitches[vnic.switch], host.spec.hardware.nics[vnic.nic.name].rate
-    most = segment_size(switch.mtu)
-    octets = most if message is None else min(message, most)
-    frame_ps, small_ps = (
-        transmission_ps(packet_on_wire(data + TCP_HEADERS, vxlan=switch.vxlan), rate) for data in (octets, 0)
-    )
-    return most, frame_ps, small_ps
-
-
-def _ends(
-    host: Host,
-    flow: Flow,
-    vm: VirtualMachine,
-    traffic: TcpSpec,
-    application: Application,
-    place: int,
-    value: int,
-) -> Ends:
-    """Where the connection number ``place`` of a VM, with a hash, ends."""
-    vnic = vm.vnics[traffic.vnic]
-    link, queues = vnic.nic.wire, vnic.transmits
-    assert isinstance(link, Link)
-    which = place % len(vm.vcpus)
-    if len(queues) > 1:  # a process goes where its packets come in
-        probe = Sender(flow, 0, 0, 1)
-        host.netqueues[vnic.nic.name].add(vnic.filter, probe, value)
-        vnic.filter.senders.pop()
-        assert probe.vnic is not None
-        which = vm.vcpus.index(probe.vnic.vcpu)  # type: ignore[arg-type]  # a vNIC interrupts a vCPU
-    return Ends(host.clock, flow, link, queues[which % len(queues)], vm.vcpus[which], application, traffic.delay)
-
-
-def _catch(host: Host, vm: VirtualMachine, traffic: TcpSpec, value: int, senders: list[Sender]) -> None:
-    """Let the filter of a VM's vNIC catch what is sent on a connection."""
-    vnic = vm.vnics[traffic.vnic]
-    for sender in senders:
-        sender.joins = sender.joins and vnic.settings.device == "vmxnet3"  # an e1000 has no LRO
-        host.netqueues[vnic.nic.name].add(vnic.filter, sender, value)
-
-
-def _hash(host: Host, vm: VirtualMachine, traffic: TcpSpec, place: int) -> int:
-    """What the NIC's hash makes of a connection: of its own addresses and ports, or of the tunnel's."""
-    number = host.vms.index(vm)
-    address = f"10.0.{number // 250}.{number % 250 + 1}"
-    server = STREAM_PORT if isinstance(traffic, TcpStreamSpec) else HTTP_PORT
-    port = 1 + (traffic.port + place - 1) % 65535
-    inner = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, address, port, server))
-    if not host.spec.vswitches[vm.vnics[traffic.vnic].switch].vxlan:
-        return inner
-    outer = rss_input(*TUNNEL_ENDS, FIRST_TUNNEL_PORT + inner % TUNNEL_PORTS, VXLAN_PORT)
-    return toeplitz_hash(DEFAULT_KEY, outer)

@@ -22,6 +22,7 @@ from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import Port, SplitRx, VSwitch
 from hostsim.model.net.wire import Wire
+from hostsim.model.passthrough import PassedNic, pass_through
 from hostsim.model.placement import NumaIo
 from hostsim.model.timing import Timing
 from hostsim.model.traffic.flow import Flow
@@ -32,7 +33,7 @@ from hostsim.policy.scheduling import home_nodes
 from hostsim.spec.host import PointSpec, VmGroupSpec
 from hostsim.spec.nic import NicOptions, NicSpec
 from hostsim.spec.settings import VnicSettings
-from hostsim.spec.workload import TcpSpec
+from hostsim.spec.workload import TcpSpec, TransactionsSpec
 
 __all__ = ["Host", "VirtualMachine", "VirtualNic", "build_host"]
 
@@ -64,10 +65,17 @@ class VirtualMachine:
     group: VmGroupSpec
     vcpus: list[Vcpu]
     vnics: list[VirtualNic] = field(default_factory=list)
+    passed: list[PassedNic] = field(default_factory=list)
+    """Physical NICs that it has to itself."""
     worlds: list[World] = field(default_factory=list)
     """Its NetWorlds and split-receive contexts."""
     units: list[Unit] = field(default_factory=list)
     """What of it has a home together: all of it, or a block of a wide one."""
+
+    @property
+    def devices(self) -> list[VirtualNic | PassedNic]:
+        """What its guest sees as NICs, in the order of their numbers."""
+        return [*self.vnics, *self.passed]
 
     @property
     def is_bound(self) -> bool:
@@ -96,7 +104,7 @@ class Host:
         clock: its time.
         timing: costs on its processors.
         scheduler: its PCPUs.
-        nics: ports of its physical NICs that a switch uses.
+        nics: ports of its physical NICs that a switch or a VM uses.
         netqueues: their receive queues, by name of the port.
         polls: NetPoll worlds.
         switches: virtual switches by name.
@@ -133,8 +141,8 @@ class Host:
 
     @property
     def ports(self) -> list[Port]:
-        """All receive queues of vNICs, VM after VM."""
-        return [port for vm in self.vms for vnic in vm.vnics for port in vnic.ports]
+        """All receive queues of vNICs and passed-through NICs, VM after VM."""
+        return [port for vm in self.vms for device in vm.devices for port in device.ports]
 
     @property
     def transmits(self) -> list[TxQueue]:
@@ -143,8 +151,8 @@ class Host:
 
     @property
     def queues(self) -> list[RxQueue]:
-        """Receive queues of physical NICs that have a context."""
-        return [poll.queue for poll in self.polls]
+        """Receive queues of physical NICs that somebody serves."""
+        return [queue for nic in self.nics.values() for queue in nic.queues]
 
     def worlds(self) -> list[World]:
         """All worlds."""
@@ -167,8 +175,8 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
             _add_nic(host, name, uplink, streams)
     for group in spec.vms:
         for number in range(group.count):
-            _add_vm(host, group, f"{group.name}[{number}]")
-    for name in host.nics:
+            _add_vm(host, group, f"{group.name}[{number}]", streams)
+    for name in (uplink for vswitch in spec.vswitches.values() for uplink in vswitch.uplinks):
         _add_queues(host, name)
     connect(host, streams)
     if spec.hardware.firmware is not None:
@@ -181,6 +189,8 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
                 vcpu.boot(int(streams.stream(*scope).integers(0, group.guest.timer_period)))
     for poll in host.polls:
         poll.rest(host.clock.now)
+    for port in (port for vm in host.vms for passed in vm.passed for port in passed.ports):
+        port.vnic.unmask(host.clock.now)
     host.numa_io = NumaIo(host)
     host.tuning = Tuning(host)
     watch(host)
@@ -189,7 +199,12 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
 
 def _closed_loop(spec: PointSpec) -> bool:
     """True where something waits for the host's answers."""
-    return any(isinstance(traffic, TcpSpec) for traffic in spec.traffic.values())
+    return any(isinstance(traffic, TcpSpec | TransactionsSpec) for traffic in spec.traffic.values())
+
+
+def _wire(spec: PointSpec, number: int, streams: Streams) -> Wire | Link:
+    """The wire in front of a port, the host's ``number``-th."""
+    return Link(streams.stream("nic", number)) if _closed_loop(spec) else Wire()
 
 
 def _add_nic(host: Host, switch: str, name: str, streams: Streams) -> None:
@@ -198,12 +213,13 @@ def _add_nic(host: Host, switch: str, name: str, streams: Streams) -> None:
     nic = spec.hardware.nics.get(name)
     if nic is None:
         raise WiringError(f"the uplink {name!r} of {switch!r} is not a NIC of the host")
-    wire = Link(streams.stream("nic", len(host.nics))) if _closed_loop(spec) else Wire()
     joins = spec.settings.lro_bytes if nic.lro and spec.settings.hw_lro else 0
-    host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], wire, nic.tx_queue, joins=joins)
+    host.nics[name] = Pnic(
+        name, host.scheduler.nodes[nic.node], _wire(spec, len(host.nics), streams), nic.tx_queue, joins=joins
+    )
 
 
-def _add_vm(host: Host, group: VmGroupSpec, name: str) -> None:
+def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None:
     """A VM: homes are dealt round robin over the nodes in order of power-on, ports over the uplinks of their switch."""
     spec, scheduler, clock = host.spec, host.scheduler, host.clock
     hertz = spec.costs.cycle_rate(spec.hardware.cpu.family, spec.hardware.cpu.clock)
@@ -231,6 +247,8 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str) -> None:
     vm = VirtualMachine(name, group, vcpus)
     for number, (settings, network) in enumerate(zip(group.settings.vnics, group.networks, strict=True)):
         _add_vnic(host, vm, number, settings, network)
+    for passed in group.settings.passthrough:
+        vm.passed.append(pass_through(host, passed, vcpus, _wire(spec, len(host.nics), streams)))
     _add_networlds(host, vm)
     for node in dict.fromkeys(homes):
         together = [world for world in (*vcpus, *vm.worlds) if world.node is node]

@@ -35,6 +35,7 @@ class Timing:
         "guest_timer_tick",
         "guest_tx_packet",
         "halt_exit",
+        "interrupt",
         "poll_entry",
         "poll_wake",
         "preemption",
@@ -67,6 +68,7 @@ class Timing:
     guest_timer_tick: int
     guest_tx_packet: int
     halt_exit: int
+    interrupt: int
     poll_entry: int
     preemption: int
     replicate_clone: int

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hostsim.model.cpu.world import costop_times, ready_times
 from hostsim.model.net.networld import NetWorld
-from hostsim.spec.workload import WebSpec
+from hostsim.spec.workload import HttpSpec, TransactionsSpec, WebSpec
 
 if TYPE_CHECKING:
     from hostsim.model.host import Host
@@ -108,7 +108,7 @@ def watch(host: Host) -> None:
             [q.ring.count_inside() for q in queues],
             [q.copies_inside() for q in queues],
             [q.ring.capacity for q in queues],
-            [number[q.poll] for q in queues],
+            [number.get(q.poll, -1) for q in queues],  # type: ignore[call-overload]  # of a passed-through NIC it is no world,
         ),
     )
     add(
@@ -148,10 +148,11 @@ def watch(host: Host) -> None:
     )
     add(
         "nic",
-        "rx_frames tx_packets tx_data tx_frames tx_octets tx_dropped rx_wire_ps tx_wire_ps",
+        "rx_frames rx_octets tx_packets tx_data tx_frames tx_octets tx_dropped rx_wire_ps tx_wire_ps",
         (nic.name for nic in nics),
         lambda _: (
             [sum(queue.ring.pushed for queue in nic.queues) for nic in nics],
+            [nic.rx_octets for nic in nics],
             [nic.tx_packets for nic in nics],
             [nic.tx_data for nic in nics],
             [nic.tx_frames for nic in nics],
@@ -175,7 +176,7 @@ def watch(host: Host) -> None:
     )
     add(
         "flow",
-        "sent intended dropped_nic dropped_out delivered octets asked answered",
+        "sent intended dropped_nic dropped_out delivered octets users asked answered",
         (flow.name for flow in flows),
         lambda _: (
             [f.sent for f in flows],
@@ -184,12 +185,13 @@ def watch(host: Host) -> None:
             [f.lost_out for f in flows],
             [f.delivered for f in flows],
             [f.octets for f in flows],
+            [f.users for f in flows],
             [f.asked for f in flows],
             [f.answered for f in flows],
         ),
     )
     for flow in flows:
         probe.watch_latency("flow.latency", flow.name, flow.latency)
-    if any(isinstance(traffic, WebSpec) for traffic in host.spec.traffic.values()):
+    if any(isinstance(traffic, HttpSpec | WebSpec | TransactionsSpec) for traffic in host.spec.traffic.values()):
         for flow in flows:
             probe.watch_latency("flow.response", flow.name, flow.response)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hostsim.expect import Always, At, Band, FigureSpec, Find, Fit, Ratio, Switches, Verdict, Worst
+from hostsim.expect import At, Band, FigureSpec, Find, Verdict, Worst
 from hostsim.plots.series import Series, is_about
 from hostsim.plots.style import INK, PAPER
 
@@ -65,7 +65,7 @@ def draw_accepted(
                 points = [form]
             case Worst():
                 points = [point for point in form.points if isinstance(point, At)]
-            case Find() | Ratio() | Fit() | Always() | Switches():
+            case _:
                 continue
         about = [
             (series, place)

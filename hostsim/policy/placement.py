@@ -1,10 +1,23 @@
-"""NUMA-aware I/O: when it is in force, and where it puts VMs (``Net.NetNetqNumaIOCpuPinThreshold``)."""
+"""Placement on NUMA nodes: NUMA-aware I/O, when it is in force and where it puts VMs (``Net.NetNetqNumaIOCpuPinThreshold``); reserved memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["in_force", "pulled"]
+__all__ = ["away", "in_force", "pulled"]
+
+
+def away(reserved: float, nodes: int) -> float:
+    """Share of a VM's memory that is on other nodes than its home.
+
+    Memory that is not reserved is given out as the VM touches it, on its home. Reserved memory is taken when the VM is powered on, from all
+    nodes alike, and stays there.
+
+    Args:
+        reserved: share of the memory that is reserved.
+        nodes: NUMA nodes of the host.
+    """
+    return reserved * (1 - 1 / nodes)
 
 
 def in_force(load: float, threshold: float) -> bool:

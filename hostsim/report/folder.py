@@ -29,6 +29,7 @@ from hostsim.expect import (
     FigureSpec,
     Form,
     Limit,
+    Refusal,
     Verdict,
     VerdictState,
 )
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["Assumption", "Cost", "Results", "Setting", "draw_figures", "read", "write"]
 
 _FORMAT = 3
-_TOLD_APART: dict[str, type] = {kind.__name__: kind for kind in (*get_args(Form), *get_args(Condition), Limit)}
+_TOLD_APART: dict[str, type] = {kind.__name__: kind for kind in (*get_args(Form), *get_args(Condition), Limit, Refusal)}
 """Types that are kept with their name, under ``form``."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

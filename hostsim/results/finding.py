@@ -9,13 +9,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hostsim.estimate import Interval, student, variance_ratio
+from hostsim.estimate import Interval, paired_difference, student, variance_ratio
 from hostsim.expect import NOT_ESTIMABLE
 from hostsim.metrics import CATALOGUE
 from hostsim.record import RunRecord, Scalar
 from hostsim.results.within import within
 
-__all__ = ["Case", "Finding", "MissingError", "Runs", "case_of", "cases_of", "notes_of", "ratio", "words"]
+__all__ = ["Case", "Finding", "MissingError", "Runs", "case_of", "cases_of", "difference", "notes_of", "ratio", "words"]
 
 Case = Mapping[str, Scalar]
 """A point by its axes; with what came out at it under ``value``, ``low`` and ``high``."""
@@ -132,6 +132,20 @@ def ratio(of: Finding, to: Finding, runs: Runs) -> Finding:
     values = {replication: of.values[replication] / to.values[replication] for replication in paired}
     worth = _pairing([of.values[r] for r in paired], [to.values[r] for r in paired])
     return Finding(runs.interval(values), values, cases_of([of, to]), (*notes_of([of, to]), *worth))
+
+
+def difference(of: Finding, less: Finding, level: float) -> Finding:
+    """One finding less another, replication by replication.
+
+    Raises:
+        MissingError: they share no replication.
+    """
+    paired = [replication for replication in of.values if replication in less.values]
+    if not paired:
+        raise MissingError("no replication has both sides of the difference")
+    values = {replication: of.values[replication] - less.values[replication] for replication in paired}
+    interval = paired_difference([of.values[r] for r in paired], [less.values[r] for r in paired], level)
+    return Finding(interval, values, cases_of([of, less]), notes_of([of, less]))
 
 
 def _pairing(of: Sequence[float], to: Sequence[float]) -> tuple[str, ...]:

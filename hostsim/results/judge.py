@@ -15,11 +15,13 @@ from hostsim.expect import (
     Always,
     At,
     Band,
+    Difference,
     Expectation,
     Find,
     Fit,
     Form,
     Ratio,
+    Refused,
     SearchAnswer,
     Switches,
     Verdict,
@@ -29,7 +31,7 @@ from hostsim.expect import (
 )
 from hostsim.record import RunRecord, Scalar
 from hostsim.results.condition import always, switches
-from hostsim.results.finding import Case, Finding, MissingError, Runs, case_of, cases_of, notes_of, ratio
+from hostsim.results.finding import Case, Finding, MissingError, Runs, case_of, cases_of, difference, notes_of, ratio
 
 __all__ = ["judge", "state_of"]
 
@@ -117,6 +119,9 @@ class _Bench:
         match form:
             case At():
                 return self.runs.at(form.metric, form.at)
+            case Difference():
+                of, less = (self.runs.at(form.metric, at) for at in (form.at, form.less))
+                return difference(of, less, self.level)
             case Worst():
                 return self._worst(form, expectation.band)
             case Find():
@@ -129,6 +134,8 @@ class _Bench:
                 return always(form, self.runs)
             case Switches():
                 return switches(form, self.runs)
+            case Refused():
+                return _refused(form)
 
     def _worst(self, form: Worst, band: Band) -> Finding:
         behind: list[Finding] = []
@@ -168,6 +175,19 @@ class _Bench:
         if not values or any(math.isnan(value) for value in values.values()):
             raise MissingError(f"{form.metric} does not vary along {form.against}")
         return Finding(self.runs.interval(values, most=1.0), values, cases_of(findings), notes_of(findings))
+
+
+def _refused(form: Refused) -> Finding:
+    """Whether all cases were refused, or accepted, as they should be."""
+    holds = float(all(case.holds for case in form.cases))
+    cases: tuple[Case, ...] = tuple(
+        {"tried": case.tried or "as it stands", "refusal": case.feature or "none", "value": float(case.holds)}
+        for case in form.cases
+    )
+    notes = tuple(
+        f"{case.tried or 'as it stands'}: {'; '.join(case.said) or 'accepted'}" for case in form.cases if not case.holds
+    )
+    return Finding(Interval(holds, holds, holds, len(cases)), {}, cases, notes)
 
 
 def _as_case(point: Ratio, of: Finding, to: Finding, paired: Finding) -> Finding:

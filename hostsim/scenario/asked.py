@@ -23,11 +23,16 @@ __all__ = [
     "FitPart",
     "PointsPart",
     "RatioPart",
+    "RefusedPart",
     "SwitchesPart",
 ]
 
 Amount = int | float | str
 """A number in the metric's unit, or a number with its unit."""
+
+
+Changes = dict[str, Value | tuple[Value, ...]]
+"""Values by dotted path."""
 
 
 def _alone(value: Any) -> Any:
@@ -241,6 +246,26 @@ class SwitchesPart(Spec):
     """Where to look: values of axes."""
 
 
+class RefusalPart(Spec):
+    """Something that must be refused."""
+
+    set: Changes
+    """What is changed: values by dotted path, as with ``--set``."""
+    names: Annotated[str, Field(min_length=1)]
+    """The feature that the refusal must name."""
+
+
+class RefusedPart(Spec):
+    """What is refused when it is loaded, and what is not."""
+
+    cases: Annotated[tuple[RefusalPart, ...], Field(min_length=1)]
+    """Each must be refused."""
+    accepted: Annotated[tuple[Changes, ...], Field(min_length=1)]
+    """Each must not; ``{}`` is the scenario as it stands."""
+    at: Point = Field(default_factory=dict)
+    """Values of axes that all have."""
+
+
 class ExpectPart(Spec):
     """One thing that is expected: a published claim, or a measurement of one's own."""
 
@@ -253,6 +278,8 @@ class ExpectPart(Spec):
     metric: str | None = None
     """The mean of this metric at the point ``at``."""
     at: Point | None = None
+    less: Point | None = None
+    """With ``metric``: the metric at the point that differs from ``at`` in these values is taken off, replication by replication."""
     find: FindPart | None = None
     ratio: RatioPart | None = None
     worst: PointsPart | None = None
@@ -265,18 +292,22 @@ class ExpectPart(Spec):
     """1 when the condition holds, or all of a list do, else 0."""
     switches: SwitchesPart | None = None
     """1 when the state is in force exactly at those cases where it should be, else 0."""
+    refused: RefusedPart | None = None
+    """1 when every case is refused, and by its name, and none of those accepted, else 0; known as soon as the file is loaded."""
 
     @model_validator(mode="after")
     def _one_question(self) -> ExpectPart:
-        names = ("metric", "find", "ratio", "worst", "best", "r2", "always", "switches")
+        names = ("metric", "find", "ratio", "worst", "best", "r2", "always", "switches", "refused")
         forms = [form for form in names if getattr(self, form)]
         if len(forms) != 1:
             raise ValueError(
                 f"asks not exactly one thing|one of metric (with at), {', '.join(names[1:])}"
                 + (f"; has {' and '.join(forms)}" if forms else "")
             )
-        if self.at is not None and self.metric is None:
-            raise ValueError("has an at that belongs to no metric|at beside metric, or inside the form")
+        if self.metric is None and (self.at is not None or self.less is not None):
+            raise ValueError(
+                "has an at or a less that belongs to no metric|at and less beside metric, at inside other forms"
+            )
         if (self.claim is None) == (self.name is None) or (self.name is None) != (self.between is None):
             raise ValueError("is neither a claim nor one's own|claim: ID; or name: TEXT and between: [low, high]")
         return self

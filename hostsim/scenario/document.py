@@ -17,7 +17,16 @@ from hostsim.spec.name import Names, SwitchNames
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.quantity import Duration
-from hostsim.spec.workload import BridgedSpec, HttpSpec, MulticastSpec, TcpStreamSpec, WebSpec, WorkSpec
+from hostsim.spec.workload import (
+    BridgedSpec,
+    HttpSpec,
+    MulticastSpec,
+    TcpStreamSpec,
+    TransactionsSpec,
+    UdpStreamSpec,
+    WebSpec,
+    WorkSpec,
+)
 from hostsim.units import SECOND
 
 __all__ = [
@@ -55,11 +64,13 @@ class VmGroupPart(Spec):
     guest: str
     """Name of a shipped guest, or a path to a guest file."""
     networks: SwitchNames
-    """The virtual switch of each vNIC: the first one is ``ethernet0``. One name may stand without a list."""
+    """The virtual switch of each vNIC: the first one is ``ethernet0``. One name may stand without a list; an empty list is no vNIC."""
     vcpus: Annotated[int, Field(ge=1, le=64)] = 1
     """vCPUs of each VM."""
     vmx: dict[str, Value] = Field(default_factory=dict)
     """Keys of the VM's ``.vmx`` file: ``ethernet0.emuRxMode: "1"``."""
+    uses: tuple[Literal["vMotion", "Network I/O Control"], ...] = ()
+    """What else the VMs are to be able to have. Nothing of it is simulated, but with DirectPath I/O it is refused."""
     rx_ring: Annotated[int, Field(ge=32, le=4096)] | None = None
     """Receive descriptors of each queue of its vNICs, where the guest does not ask for its driver's default."""
     tx_ring: Annotated[int, Field(ge=32, le=4096)] | None = None
@@ -106,7 +117,8 @@ class WebPart(WebSpec):
 
 
 TrafficPart = Annotated[
-    MulticastPart | BridgedPart | WorkPart | TcpStreamSpec | HttpSpec | WebPart, Field(discriminator="kind")
+    MulticastPart | BridgedPart | UdpStreamSpec | WorkPart | TcpStreamSpec | HttpSpec | WebPart | TransactionsSpec,
+    Field(discriminator="kind"),
 ]
 """What comes at the host."""
 

@@ -14,6 +14,7 @@ from hostsim.expect import (
     Claim,
     Compared,
     Condition,
+    Difference,
     Expectation,
     FigureSpec,
     Find,
@@ -21,6 +22,7 @@ from hostsim.expect import (
     Form,
     Monotone,
     Ratio,
+    Refused,
     Switches,
     Within,
     Worst,
@@ -32,6 +34,7 @@ from hostsim.scenario.axis import Axis
 from hostsim.scenario.condition import always, switches
 from hostsim.scenario.lookup import Lookup, is_same_unit
 from hostsim.scenario.published import claims
+from hostsim.scenario.refusal import Trial
 from hostsim.scenario.scenario import Precision
 from hostsim.scenario.tree import Tree
 from hostsim.scenario.yaml import KeyPath
@@ -45,8 +48,8 @@ _NO_COUNT = ("ratio", "boolean", "R2", "%")
 class Reader:
     """Turns the expectations and figures of one scenario into their forms; gathers what is wrong with them."""
 
-    def __init__(self, tree: Tree, axes: Mapping[str, Axis]) -> None:
-        self._tree = tree
+    def __init__(self, tree: Tree, axes: Mapping[str, Axis], trial: Trial) -> None:
+        self._tree, self._trial = tree, trial
         self._look = Lookup(tree, axes)
 
     @property
@@ -168,8 +171,17 @@ class Reader:
             return always(part.always, self._look, path, listed=listed), "boolean"
         if part.switches is not None:
             return switches(part.switches, self._look, (*path, "switches")), "boolean"
+        if part.refused is not None:
+            at = self._look.point(part.refused.at, (*path, "refused", "at"))
+            return self._trial.refused(part.refused, at, self._tree.place((*path, "refused"))), "boolean"
         unit = self._look.metric(str(part.metric), (*path, "metric"))
-        return At(str(part.metric), self._look.point(part.at or {}, (*path, "at"))), unit
+        point = self._look.point(part.at or {}, (*path, "at"))
+        if part.less is None:
+            return At(str(part.metric), point), unit
+        less = {**point, **self._look.written(part.less, (*path, "less"))}
+        if less == point:
+            self._look.fault((*path, "less"), "is the point that it is taken off", "another point")
+        return Difference(str(part.metric), point, less), unit
 
     def _find(self, part: ExpectPart, path: KeyPath) -> tuple[Form, str]:
         find = part.find
@@ -233,6 +245,10 @@ def needed(form: Form) -> list[dict[str, Scalar]]:
             return [dict(case) for case in form.cases]
         case Find():
             return [{**form.at, form.axis: form.written(value)} for value in (form.start, form.stop)]
+        case Difference():
+            return [dict(form.at), dict(form.less)]
+        case Refused():
+            return []
         case Ratio():
             sides = (form.of, form.to)
             return [{**form.at, **side} for side in sides if not isinstance(side, str)]

@@ -11,11 +11,20 @@ from hostsim.errors import Fault
 from hostsim.scenario.document import PointFile
 from hostsim.scenario.tree import Tree
 from hostsim.scenario.yaml import KeyPath
-from hostsim.spec.host import HardwareSpec, VmGroupSpec
+from hostsim.spec.host import HardwareSpec, VmGroupSpec, links
 from hostsim.spec.in_force import PNIC_LRO, PNIC_RSS
-from hostsim.spec.network import FRAME_OVERHEAD, UDP_HEADERS, packet_on_wire, segment_size
+from hostsim.spec.network import FRAME_OVERHEAD, UDP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
 from hostsim.spec.settings import PlatformSpec
-from hostsim.spec.workload import BridgedSpec, HttpSpec, MulticastSpec, TcpSpec, TcpStreamSpec, TrafficSpec
+from hostsim.spec.workload import (
+    BridgedSpec,
+    HttpSpec,
+    MulticastSpec,
+    TcpSpec,
+    TcpStreamSpec,
+    TrafficSpec,
+    TransactionsSpec,
+    UdpStreamSpec,
+)
 
 __all__ = ["feature_warnings", "nic_faults", "traffic_faults", "vm_faults"]
 
@@ -66,40 +75,55 @@ def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardwa
 
 
 def traffic_faults(
-    tree: Tree, file: PointFile, hardware: HardwareSpec, traffic: Mapping[str, TrafficSpec]
+    tree: Tree,
+    file: PointFile,
+    groups: Iterable[VmGroupSpec],
+    hardware: HardwareSpec,
+    traffic: Mapping[str, TrafficSpec],
 ) -> Iterator[Fault]:
     """Packets that do not fit in a frame, connections that cannot be, and streams that do not fit on their wire."""
     load: dict[str, float] = {}
+    on = {group.name: links(group, file.network) for group in groups}
     for name, flow in traffic.items():
         path: KeyPath = ("traffic", name)
         if isinstance(flow, MulticastSpec):
-            yield from _stream_faults(tree, path, file, hardware, flow, load)
+            switch = file.network[file.vms[flow.to[0]].networks[0]]
+            yield from _stream_faults(tree, path, switch, hardware, flow.packet_size, flow.rate or 0.0, load)
         elif isinstance(flow, BridgedSpec):
             yield from _bridge_faults(tree, path, file, hardware, flow)
-        elif isinstance(flow, TcpSpec):
-            connections = flow.connections if isinstance(flow, TcpStreamSpec | HttpSpec) else 1
-            yield from _connection_faults(tree, path, file, flow, connections)
+        elif isinstance(flow, UdpStreamSpec):
+            yield from _number_faults(tree, path, on, flow) or _datagram_faults(
+                tree, path, file, on, hardware, flow, load
+            )
+        elif isinstance(flow, TcpSpec | TransactionsSpec):
+            yield from _number_faults(tree, path, on, flow) or _connection_faults(tree, path, on, flow)
 
 
 def _stream_faults(
-    tree: Tree, path: KeyPath, file: PointFile, hardware: HardwareSpec, flow: MulticastSpec, load: dict[str, float]
+    tree: Tree,
+    path: KeyPath,
+    switch: VSwitchSpec,
+    hardware: HardwareSpec,
+    octets: int,
+    rate: float,
+    load: dict[str, float],
+    pace: str = "rate",
 ) -> Iterator[Fault]:
-    """A stream against its frames and its wire, which carries ``load`` already. Replayed instants are taken as they are."""
-    switch = file.network[file.vms[flow.to[0]].networks[0]]
-    if flow.packet_size + UDP_HEADERS > switch.mtu:
+    """A stream of datagrams against its frames and the wire of the first uplink, which carries ``load`` already. Replayed instants are taken as they are."""
+    if octets + UDP_HEADERS > switch.mtu:
         allowed = f"at most {switch.mtu - UDP_HEADERS} B: one frame at an MTU of {switch.mtu}"
         yield tree.fault((*path, "packet_size"), "does not fit in a frame", allowed)
         return
     nic = switch.uplinks[0]
-    rate = hardware.nics[nic].rate
-    frame_bits = 8 * packet_on_wire(flow.packet_size + UDP_HEADERS, vxlan=switch.vxlan)
-    room = rate - load.get(nic, 0.0)
-    load[nic] = load.get(nic, 0.0) + (flow.rate or 0.0) * frame_bits
-    if load[nic] >= rate:
+    most = hardware.nics[nic].rate
+    frame_bits = 8 * packet_on_wire(octets + UDP_HEADERS, vxlan=switch.vxlan)
+    room = most - load.get(nic, 0.0)
+    load[nic] = load.get(nic, 0.0) + rate * frame_bits
+    if load[nic] >= most:
         allowed = (
             f"below {max(room, 0.0) / frame_bits:.0f} pps, which is what {nic} has left at {frame_bits // 8} B a frame"
         )
-        yield tree.fault((*path, "rate"), "is more than the wire carries", allowed)
+        yield tree.fault((*path, pace), "is more than the wire carries", allowed)
 
 
 def _bridge_faults(
@@ -133,17 +157,48 @@ def _bridge_faults(
             yield tree.fault((*path, "rate"), "is more than the wire carries", allowed)
 
 
-def _connection_faults(tree: Tree, path: KeyPath, file: PointFile, flow: TcpSpec, connections: int) -> Iterator[Fault]:
-    """Connections against the vNICs they go through, and the numbers that ports have."""
-    networks = {group: file.vms[group].networks for group in flow.to}
-    least = min(map(len, networks.values()))
-    if flow.vnic >= least:
-        group = next(group for group, names in networks.items() if len(names) == least)
-        allowed = f"an integer 0..{least - 1}" if least > 1 else "0"
-        yield tree.fault((*path, "vnic"), f"is not a vNIC of {group}", allowed, given=str(flow.vnic))
-        return
-    segment = max(segment_size(file.network[names[flow.vnic]].mtu) for names in networks.values())
-    if flow.window < segment:
+def _datagram_faults(
+    tree: Tree,
+    path: KeyPath,
+    file: PointFile,
+    on: Mapping[str, list[VSwitchSpec]],
+    hardware: HardwareSpec,
+    flow: UdpStreamSpec,
+    load: dict[str, float],
+) -> Iterator[Fault]:
+    """Datagrams to or from each VM against their frames and wires; what comes in and what goes out do not meet."""
+    for group in flow.to:
+        switch = on[group][flow.vnic]
+        share = file.vms[group].count / len(switch.uplinks)
+        wires = load if flow.direction == "receive" else {}
+        rate, pace = flow.bursts * flow.burst * share, "interval" if flow.rate is None else "rate"
+        yield from _stream_faults(tree, path, switch, hardware, flow.packet_size, rate, wires, pace)
+
+
+def _number_faults(
+    tree: Tree, path: KeyPath, on: Mapping[str, list[VSwitchSpec]], flow: TcpSpec | UdpStreamSpec | TransactionsSpec
+) -> list[Fault]:
+    """Traffic through a NIC that one of the groups has not."""
+    counts = {group: len(on[group]) for group in flow.to}
+    least = min(counts.values())
+    if flow.vnic < least:
+        return []
+    group = next(group for group, count in counts.items() if count == least)
+    allowed = f"an integer 0..{least - 1}" if least > 1 else "0" if least else "nothing: it has none"
+    return [tree.fault((*path, "vnic"), f"is not a vNIC of {group}", allowed, given=str(flow.vnic))]
+
+
+def _connection_faults(
+    tree: Tree, path: KeyPath, on: Mapping[str, list[VSwitchSpec]], flow: TcpSpec | TransactionsSpec
+) -> Iterator[Fault]:
+    """Connections against the segments of their switches, and the numbers that ports have."""
+    connections = flow.connections if isinstance(flow, TcpStreamSpec | HttpSpec | TransactionsSpec) else 1
+    segment = max(segment_size(on[group][flow.vnic].mtu) for group in flow.to)
+    least = min(segment_size(on[group][flow.vnic].mtu) for group in flow.to)
+    request = flow.request_size if isinstance(flow, HttpSpec | TransactionsSpec) else 0
+    if request > least:
+        yield tree.fault((*path, "request_size"), "does not fit in a segment", f"at most {least} B")
+    if isinstance(flow, TcpSpec) and flow.window < segment:
         yield tree.fault((*path, "window"), "is smaller than a segment", f"from {segment} B on")
     if flow.port + connections - 1 > _LAST_PORT:
         allowed = f"at most {_LAST_PORT + 1 - connections}: {connections} connections have a port each"

@@ -23,6 +23,7 @@ from hostsim.scenario.document import AxisPart, PointFile, RunPart, ScenarioFile
 from hostsim.scenario.expectation import Reader, needed
 from hostsim.scenario.part import Change, range_faults
 from hostsim.scenario.published import display_name, find_scenario
+from hostsim.scenario.refusal import Trial
 from hostsim.scenario.resolve import Resolver, part_of
 from hostsim.scenario.scenario import RunSpec, Scenario, resolve_at
 from hostsim.scenario.setting import settings_in_force
@@ -94,7 +95,7 @@ class _Loading:
         document, faults = validate(ScenarioFile, self._tree)
         self._faults += faults
         axes = self._axes()
-        reader = Reader(self._tree, axes)
+        reader = Reader(self._tree, axes, Trial(self._resolver, axes))
         figures = tuple(
             reader.figure(name, part) for name, part in self._parts("figures", FigurePart) if isinstance(name, str)
         )

@@ -13,6 +13,7 @@ from hostsim.scenario.document import PointFile
 from hostsim.scenario.fit import feature_warnings, nic_faults, traffic_faults, vm_faults
 from hostsim.scenario.instants import read_instants
 from hostsim.scenario.part import Change, Part, Parts
+from hostsim.scenario.passthrough import passthrough_faults, passthrough_warnings
 from hostsim.scenario.rules import network_faults, server_faults
 from hostsim.scenario.tree import Tree, dotted, keys, show_value
 from hostsim.scenario.yaml import KeyPath
@@ -21,17 +22,29 @@ from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
 from hostsim.spec.in_force import Rings, host_settings, vm_settings
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.settings import HostSettings, PlatformSpec
-from hostsim.spec.workload import BridgedSpec, HttpSpec, MulticastSpec, TcpStreamSpec, TrafficSpec, WebSpec, WorkSpec
+from hostsim.spec.workload import (
+    BridgedSpec,
+    HttpSpec,
+    MulticastSpec,
+    TcpStreamSpec,
+    TrafficSpec,
+    TransactionsSpec,
+    UdpStreamSpec,
+    WebSpec,
+    WorkSpec,
+)
 
 __all__ = ["Resolution", "Resolver", "part_of"]
 
-_KINDS: dict[str, type[MulticastSpec | BridgedSpec | WorkSpec | TcpStreamSpec | HttpSpec | WebSpec]] = {
+_KINDS: dict[str, type[TrafficSpec]] = {
     "multicast": MulticastSpec,
     "bridged": BridgedSpec,
+    "udp_stream": UdpStreamSpec,
     "work": WorkSpec,
     "tcp_stream": TcpStreamSpec,
     "http": HttpSpec,
     "web": WebSpec,
+    "transactions": TransactionsSpec,
 }
 
 
@@ -152,8 +165,11 @@ class _Point:
         if self._file and platform and hardware and settings and not self.faults:
             self.faults += nic_faults(self._tree, self._file, hardware, platform)
             self.faults += vm_faults(self._tree, self._file, groups, hardware)
-            self.faults += traffic_faults(self._tree, self._file, hardware, traffic)
+            self.faults += passthrough_faults(self._tree, self._file, groups, hardware)
+            if not self.faults:
+                self.faults += traffic_faults(self._tree, self._file, groups, hardware, traffic)
             self.warnings += feature_warnings(self._file, platform)
+            self.warnings += passthrough_warnings(self._file)
         if self._file and platform and hardware and settings and not self.faults:
             spec = PointSpec.model_validate(
                 {

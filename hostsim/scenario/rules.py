@@ -77,6 +77,9 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
             workers.update(dict.fromkeys(names, flow))
         elif kind == "multicast":
             homes = {home for name in names for home in _names(tree.get(("vms", name, "networks")))[:1]}
+            bare = [name for name in names if name in groups and not _names(tree.get(("vms", name, "networks")))]
+            if bare:
+                faults.append(tree.fault(path, f"{bare[0]} has no vNIC", "groups with a vNIC"))
             if len(homes) > 1:
                 message = f"has receivers on {' and '.join(sorted(homes))}"
                 faults.append(tree.fault(path, message, "groups whose first vNIC is on one virtual switch"))

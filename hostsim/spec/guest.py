@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hostsim.spec.base import Spec
-from hostsim.spec.costs import Cost
+from hostsim.spec.costs import Cost, Factor
 from hostsim.spec.quantity import Duration, Size
 
 __all__ = ["ApplicationCosts", "E1000Driver", "GuestSpec"]
@@ -18,6 +18,8 @@ class ApplicationCosts(Spec):
 
     udp_sink: Cost
     """One datagram taken by a process that waits in ``recv``: its wake-up, the system call and what it does with it."""
+    udp_source: Cost
+    """One datagram written to a socket by a process that its interval timer woke (netperf UDP_STREAM)."""
     tcp_sink: Cost
     """One packet's data taken from a TCP socket by a process that throws it away (netperf): its share of a ``recv``."""
     tcp_source: Cost
@@ -28,6 +30,10 @@ class ApplicationCosts(Spec):
     """One object of a page served from memory: request parsed, object looked up and written, the call for each write included."""
     bridge: Cost
     """One frame forwarded from one vNIC to another in a software interrupt: addresses looked up, hooks of the bridge passed."""
+    transaction: Cost
+    """One transaction of a database server, from its request to its reply, all memory being local."""
+    transaction_memory: Factor
+    """Share of ``transaction`` spent waiting for memory: what gets dearer where memory is on another NUMA node."""
 
 
 class E1000Driver(Spec):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -21,7 +22,7 @@ from hostsim.spec.quantity import Duration
 from hostsim.spec.settings import HostSettings, NetQueueSpec, TuningSpec, VmSettings
 from hostsim.spec.workload import TrafficSpec
 
-__all__ = ["FirmwareSpec", "HardwareSpec", "PointSpec", "VmGroupSpec"]
+__all__ = ["FirmwareSpec", "HardwareSpec", "PointSpec", "VmGroupSpec", "links"]
 
 
 class FirmwareSpec(Spec):
@@ -69,6 +70,12 @@ class VmGroupSpec(Spec):
     vcpus: Annotated[int, Field(ge=1, le=64)]
     networks: SwitchNames
     """Name of the virtual switch that each vNIC is connected to."""
+
+
+def links(group: VmGroupSpec, vswitches: Mapping[str, VSwitchSpec]) -> list[VSwitchSpec]:
+    """What each NIC of the VMs of a group is on, in the order of their numbers: the switches of its vNICs; a passed-through NIC is on its own."""
+    passed = [VSwitchSpec(uplinks=(nic,)) for nic in group.settings.passthrough]
+    return [vswitches[name] for name in group.networks] + passed
 
 
 class PointSpec(Spec):

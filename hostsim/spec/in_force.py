@@ -27,6 +27,8 @@ PNIC_LRO = 1
 PNIC_RSS = 4
 """Bit that asks for a queue with RSS."""
 _CONTEXTS: dict[int, Literal["vm", "vnic", "queue"]] = {1: "vnic", 2: "vm", 3: "queue"}
+PASSTHROUGH = 4
+"""Devices that may be passed through to a VM (ESX 4.1; "Configuring VMDirectPath I/O pass-through devices")."""
 _SHARES = {"low": 500, "normal": 1000, "high": 2000}
 _THRESHOLD = re.compile(r"(?P<vms>\d{1,3})n (?P<vcpus>\d{1,3})n (?P<utilisation>\d{1,2}|100)")
 _STATIC_DEPTH = 64
@@ -134,11 +136,12 @@ class Rings:
 
 
 def vmx_table(platform: PlatformSpec, vnics: int) -> dict[str, SettingSpec]:
-    """The ``.vmx`` keys of a VM, those of ``ethernetX.`` once for each of its vNICs."""
+    """The ``.vmx`` keys of a VM, those of ``ethernetX.`` once for each of its vNICs, those of ``pciPassthruX.`` for each device that it may have."""
     table: dict[str, SettingSpec] = {}
     for name, setting in platform.vmx.items():
-        if name.startswith("ethernetX."):
-            table.update({name.replace("X", str(number), 1): setting for number in range(vnics)})
+        if name.startswith(("ethernetX.", "pciPassthruX.")):
+            count = vnics if name.startswith("ethernetX.") else PASSTHROUGH
+            table.update({name.replace("X.", f"{number}.", 1): setting for number in range(count)})
         else:
             table[name] = setting
     return table
@@ -180,14 +183,37 @@ def vm_settings(
     if not all(text.isdecimal() for text in nodes):
         where, given = f"{path}.vmx.numa.nodeAffinity", repr(keys["numa.nodeAffinity"])
         faults.append(Fault("is not a list of nodes", where, given, "numbers of NUMA nodes with commas between"))
+    passthrough = _passthrough(keys, f"{path}.vmx", faults)
+    reserved, size = int(keys["sched.mem.min"]), int(keys["memSize"])
+    if reserved > size:
+        faults.append(
+            Fault("is more than the VM has", f"{path}.vmx.sched.mem.min", str(reserved), f"an integer 0..{size} MB")
+        )
     if faults:
         return None, faults, warnings
     settings = VmSettings(
+        reserved=reserved / size,
+        passthrough=passthrough,
         shares=_SHARES.get(shares) or int(shares),
         nodes=tuple(sorted({int(text) for text in nodes})),
         vnics=tuple(vnic for vnic in made if vnic is not None),
     )
     return settings, faults, warnings
+
+
+def _passthrough(keys: Mapping[str, int | str], path: str, faults: list[Fault]) -> tuple[str, ...]:
+    """Names of the NICs that are passed through, in the order of their numbers."""
+    names: list[str] = []
+    for number in range(PASSTHROUGH):
+        where, name = f"{path}.pciPassthru{number}.id", str(keys[f"pciPassthru{number}.id"])
+        if keys[f"pciPassthru{number}.present"] != "TRUE":
+            continue
+        if not name:
+            faults.append(Fault("names no NIC to pass through", where, "''", "the name of a physical NIC"))
+        elif name in names:
+            faults.append(Fault("is passed through to this VM already", where, repr(name), "each NIC once"))
+        names.append(name)
+    return tuple(names)
 
 
 def _vnic(

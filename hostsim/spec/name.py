@@ -13,8 +13,8 @@ def _listed(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
-def _schema(most: int | None = None) -> WithJsonSchema:
-    listed: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+def _schema(most: int | None = None, least: int = 1) -> WithJsonSchema:
+    listed: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "minItems": least}
     if most is not None:
         listed["maxItems"] = most
     return WithJsonSchema({"anyOf": [{"type": "string"}, listed]})
@@ -22,7 +22,7 @@ def _schema(most: int | None = None) -> WithJsonSchema:
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1), _schema()]
 """One name, or a list of names."""
-SwitchNames = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1, max_length=10), _schema(10)]
+SwitchNames = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(max_length=10), _schema(10, 0)]
 """The virtual switch of each vNIC of a VM, which has ten at most."""
 UplinkNames = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1, max_length=32), _schema(32)]
 """The physical NICs of a virtual switch, 32 at most."""

@@ -18,6 +18,7 @@ __all__ = [
     "VXLAN_HEADERS",
     "VSwitchSpec",
     "datagram_on_wire",
+    "frame_size",
     "packet_on_wire",
     "segment_size",
 ]
@@ -44,6 +45,11 @@ def datagram_on_wire(octets: int) -> int:
 def packet_on_wire(octets: int, *, vxlan: bool = False) -> int:
     """Bytes on the wire of an IP packet of ``octets`` bytes, headers included, in one frame; inside VXLAN or not."""
     return max(octets, LEAST_PAYLOAD) + ETHERNET_OVERHEAD + (VXLAN_HEADERS if vxlan else 0)
+
+
+def frame_size(octets: int) -> int:
+    """Bytes of the Ethernet frame around an IP packet of ``octets`` bytes, as counters of NICs see it: without check sequence."""
+    return max(octets, LEAST_PAYLOAD) + 14
 
 
 def segment_size(mtu: int) -> int:

@@ -245,4 +245,8 @@ class VmSettings(Spec):
     """CPU shares of each vCPU (``sched.cpu.shares``)."""
     nodes: tuple[int, ...]
     """NUMA nodes that the VM may run on (``numa.nodeAffinity``); none given is any."""
+    reserved: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of the VM's memory that is reserved (``sched.mem.min`` of ``memSize``)."""
+    passthrough: tuple[str, ...] = ()
+    """Names of the physical NICs that the VM has to itself, in the order of their numbers (``pciPassthruX.id``)."""
     vnics: tuple[VnicSettings, ...]

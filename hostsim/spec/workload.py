@@ -10,6 +10,7 @@ from hostsim.spec.base import Spec
 from hostsim.spec.name import Names
 from hostsim.spec.network import FRAME_OVERHEAD, UDP_HEADERS
 from hostsim.spec.quantity import Duration, Rate, Size
+from hostsim.units import SECOND
 
 __all__ = [
     "ArrivalSpec",
@@ -20,9 +21,15 @@ __all__ = [
     "TcpSpec",
     "TcpStreamSpec",
     "TrafficSpec",
+    "TransactionsSpec",
+    "UdpStreamSpec",
     "WebSpec",
     "WorkSpec",
 ]
+
+
+VnicNumber: TypeAlias = Annotated[int, Field(ge=0, le=13)]
+"""Number of a NIC as a VM has them: ten vNICs and four that are passed through at most."""
 
 
 class ArrivalSpec(Spec):
@@ -100,6 +107,38 @@ class BridgedSpec(Spec):
         return self.packet - UDP_HEADERS
 
 
+class UdpStreamSpec(Spec):
+    """Datagrams at a steady pace, in bursts, between each VM of some groups and a peer outside the host (netperf UDP_STREAM)."""
+
+    kind: Literal["udp_stream"]
+    """What kind of traffic this is."""
+    to: Names
+    """Names of the VM groups; each of their VMs has a stream of its own."""
+    vnic: VnicNumber = 0
+    """Which NIC of the VM the stream goes through: its vNICs first, then what is passed through to it."""
+    direction: Literal["receive", "send"]
+    """What the VMs do."""
+    packet_size: Annotated[Size, Field(ge=1)]
+    """Bytes of data in a datagram."""
+    rate: Annotated[Rate, Field(gt=0)] | None = None
+    """Datagrams in a second; or ``interval``."""
+    interval: Annotated[Duration, Field(gt=0)] | None = None
+    """Time from one burst to the next; or ``rate``."""
+    burst: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Datagrams that are sent in one go."""
+
+    @model_validator(mode="after")
+    def _one_pace(self) -> UdpStreamSpec:
+        if (self.rate is None) == (self.interval is None):
+            raise ValueError("needs exactly one pace|one of rate, interval")
+        return self
+
+    @property
+    def bursts(self) -> float:
+        """Bursts in a second."""
+        return SECOND / self.interval if self.interval is not None else (self.rate or 0.0) / self.burst
+
+
 class ServiceSpec(Spec):
     """How long a burst of work lasts on a PCPU of its own."""
 
@@ -151,14 +190,16 @@ class TcpSpec(Spec):
 
     to: Names
     """Names of the VM groups; each of their VMs has connections of its own."""
-    vnic: Annotated[int, Field(ge=0, le=9)] = 0
-    """Number of the vNIC that the connections go through."""
+    vnic: VnicNumber = 0
+    """Which NIC of the VM the connections go through: its vNICs first, then what is passed through to it."""
     window: Annotated[Size, Field(ge=2048)]
     """Bytes that a connection may have in flight: the smaller of what the receiver offers and the sender's buffer."""
     burst: Annotated[int, Field(ge=1, le=64)] = 1
     """Frames that the peer puts on the wire in one go, before another of its connections gets a turn."""
     delay: Duration = 0
     """Time from the end of a frame on the wire to what it makes the peer put on the wire: half of the round trip outside the host, and the peer's own work."""
+    peer_acks_every: Annotated[int, Field(ge=1, le=64)] = 2
+    """Segments that the peer takes from one acknowledgement to the next: two (RFC 1122), or more where its NIC joins segments."""
     port: Annotated[int, Field(ge=1, le=65535)] = 33000
     """The peer's port of a VM's first connection; the next connections have the next ports."""
 
@@ -193,6 +234,16 @@ class HttpSpec(TcpSpec):
     """Bytes of a file."""
     connections: Annotated[int, Field(ge=1, le=4096)]
     """Connections of each VM, kept open."""
+    request_size: Size = 0
+    """Bytes of data of what asks for a file; one segment. Of ``get`` only."""
+    think_time: Duration = 0
+    """Mean time, exponentially distributed, that the user of a connection takes from a whole file to what asks for the next one."""
+
+    @model_validator(mode="after")
+    def _asked_for(self) -> HttpSpec:
+        if self.request_size and self.method == "post":
+            raise ValueError("request_size goes with method: get|method: get; or no request_size")
+        return self
 
 
 class WebSpec(TcpSpec):
@@ -221,7 +272,36 @@ class WebSpec(TcpSpec):
         return self
 
 
+class TransactionsSpec(Spec):
+    """Users that send a request, wait for the reply, and think: database clients. Each has a connection of its own."""
+
+    kind: Literal["transactions"]
+    """What kind of traffic this is."""
+    to: Names
+    """Names of the VM groups; each of their VMs has users of its own."""
+    vnic: VnicNumber = 0
+    """Which NIC of the VM they come through: its vNICs first, then what is passed through to it."""
+    users: Annotated[int, Field(ge=1, le=4096)]
+    """Users of each VM."""
+    request_size: Annotated[Size, Field(ge=1)]
+    """Bytes of data of a request; one segment."""
+    reply_size: Annotated[Size, Field(ge=1, le=65536)]
+    """Bytes of data of a reply; one packet, cut into as many segments as it needs."""
+    think_time: Duration = 0
+    """Mean time, exponentially distributed, from a reply to the user's next request."""
+    delay: Duration = 0
+    """Time from the end of a frame on the wire to what it makes the peer put on the wire, thinking apart."""
+    port: Annotated[int, Field(ge=1, le=65535)] = 33000
+    """Port of a VM's first user; the next users have the next ports."""
+
+    @property
+    def connections(self) -> int:
+        """Connections of each VM."""
+        return self.users
+
+
 TrafficSpec: TypeAlias = Annotated[
-    MulticastSpec | BridgedSpec | WorkSpec | TcpStreamSpec | HttpSpec | WebSpec, Field(discriminator="kind")
+    MulticastSpec | BridgedSpec | UdpStreamSpec | WorkSpec | TcpStreamSpec | HttpSpec | WebSpec | TransactionsSpec,
+    Field(discriminator="kind"),
 ]
 """Any kind of traffic."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostsim.engine.arrivals import ConstantArrivals, DrawnArrivals, RecordedArrivals
+from hostsim.engine.arrivals import BurstArrivals, ConstantArrivals, DrawnArrivals, RecordedArrivals
 from hostsim.engine.streams import Streams
 from hostsim.units import SECOND
 
@@ -34,6 +34,15 @@ def test_constant_arrivals_count_exactly(rate: float, start: int, times: list[in
         assert abs(collected - exact) <= 1
         upcoming = arrivals.upcoming()
         assert upcoming > now
+
+
+@given(st.integers(1, 8), st.lists(st.integers(0, 10**10), max_size=6))
+def test_bursts_come_together_however_often_one_looks(burst: int, times: list[int]):
+    """A thousand bursts a second: each instant as often as a burst has packets."""
+    arrivals = BurstArrivals(1000.0, 7, burst)
+    come = [born for now in [*sorted(times), 10**10] for born in instants(arrivals.collect(now, FLOW))]
+    assert come == [7 + number * 10**9 for number in range(10) for _ in range(burst)]
+    assert arrivals.upcoming() == 7 + 10 * 10**9
 
 
 def test_a_constant_rate_does_not_drift():

@@ -54,6 +54,14 @@ def test_splitting_keeps_births_of_irregular_trains():
     assert (whole.births, whole.born, whole.ready, whole.count) == ([20], 20, 3, 1)
 
 
+def test_absorb_leaves_packets_of_several_frames_alone():
+    """A frame, and behind it one packet of four that large receive offload made: two packets, five frames."""
+    one, four = train(1, 0, 0, born=10, gap=10), train(1, 0, 0, born=20, gap=10)
+    four.frames = 4
+    assert not one.absorb(four)
+    assert (one.count, four.count) == (1, 1)
+
+
 def test_absorb_joins_only_what_follows_without_a_gap():
     """A lost packet in between keeps two trains apart."""
     one = train(3, 0, 0, born=0, gap=10)

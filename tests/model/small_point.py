@@ -16,7 +16,16 @@ from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions, NicSpec
 from hostsim.spec.settings import Coalescing, HostSettings, NetQueueSpec, TuningSpec, VmSettings, VnicSettings
-from hostsim.spec.workload import HttpSpec, MulticastSpec, TcpStreamSpec, TrafficSpec, WebSpec, WorkSpec
+from hostsim.spec.workload import (
+    HttpSpec,
+    MulticastSpec,
+    TcpStreamSpec,
+    TrafficSpec,
+    TransactionsSpec,
+    UdpStreamSpec,
+    WebSpec,
+    WorkSpec,
+)
 from hostsim.units import MS, SECOND
 
 SOURCE = "a number that is easy to reckon with"
@@ -72,13 +81,16 @@ def guest(**changes: Any) -> GuestSpec:
         name: {"cycles": cycles, "source": SOURCE}
         for name, cycles in {
             "udp_sink": 1000.0,
+            "udp_source": 2000.0,
             "tcp_sink": 1000.0,
             "tcp_source": 2000.0,
             "bridge": 4000.0,
             "http_server": 50000.0,
             "web_server": 40000.0,
+            "transaction": 100000.0,
         }.items()
     }
+    applications["transaction_memory"] = {"value": 0.5, "source": SOURCE}
     return GuestSpec.model_validate({"applications": applications} | values | changes)
 
 
@@ -95,7 +107,10 @@ def group(name: str = "vm", *, vnics: tuple[VnicSettings, ...] | None = None, **
     """VMs with a vNIC on each of ``networks``, vSwitch0 where nothing is said."""
     networks = changes.pop("networks", ("vSwitch0",))
     nodes, shares = changes.pop("nodes", ()), changes.pop("shares", 1000)
-    settings = VmSettings(shares=shares, nodes=nodes, vnics=vnics or (vnic(),) * len(networks))
+    passthrough, reserved = changes.pop("passthrough", ()), changes.pop("reserved", 0.0)
+    settings = VmSettings(
+        shares=shares, nodes=nodes, vnics=vnics or (vnic(),) * len(networks), passthrough=passthrough, reserved=reserved
+    )
     values = {"count": 1, "vcpus": 1, "guest": guest()} | changes
     return VmGroupSpec(name=name, networks=networks, settings=settings, **values)
 
@@ -121,6 +136,18 @@ def multicast(*instants: int, size: str = "1000 B", to: str = "vm") -> Multicast
     """A stream of datagrams sent at given instants."""
     arrivals = {"process": "replay", "timestamps_ps": instants}
     return MulticastSpec.model_validate({"kind": "multicast", "to": to, "packet_size": size, "arrivals": arrivals})
+
+
+def datagrams(direction: str, **changes: Any) -> UdpStreamSpec:
+    """Datagrams of 1,000 bytes at a steady pace."""
+    values = {"kind": "udp_stream", "direction": direction, "to": "vm", "packet_size": "1000 B", "rate": "1 kpps"}
+    return UdpStreamSpec.model_validate(values | changes)
+
+
+def users(count: int = 1, **changes: Any) -> TransactionsSpec:
+    """Users who do not think."""
+    values = {"kind": "transactions", "to": "vm", "users": count, "request_size": "100 B", "reply_size": "2000 B"}
+    return TransactionsSpec.model_validate(values | {"delay": "10 us"} | changes)
 
 
 def work(rate: str, length: str, to: str = "vm") -> WorkSpec:

@@ -12,6 +12,7 @@ from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.net.networld import CAUSES, NetWorld, TxCoalescing, TxQueue, Uplink
 from hostsim.model.net.pnic import Pnic
 from hostsim.model.net.wire import Wire
+from hostsim.spec.network import TCP_HEADERS
 from hostsim.units import MS, NS, US, transmission_ps
 
 from .small_point import ROUND, settings, timing
@@ -28,7 +29,7 @@ WIRE_PS = transmission_ps(1000 + 52 + 38, RATE)
 class Told:
     """What a guest sends, with what became of it."""
 
-    headers = 52
+    headers = TCP_HEADERS
 
     def __init__(self, size: int = 1000) -> None:
         self.size = size

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hostsim.engine.streams import Streams
-from hostsim.model.connect import FIRST_TUNNEL_PORT, TUNNEL_PORTS
+from hostsim.model.dial import FIRST_TUNNEL_PORT, TUNNEL_PORTS
 from hostsim.model.host import Host, VirtualNic, build_host
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
 from hostsim.spec.network import VSwitchSpec

@@ -14,13 +14,13 @@ NOISE = (0.0, 3.0, -2.0, 5.0, -6.0)
 
 
 def curve(shift: float, jitter: float = 0.0) -> pd.DataFrame:
-    """Host CPU at two points; the same noise in each table, a shift at the second point."""
+    """Guest CPU at two points; the same noise in each table, a shift at the second point."""
     wobble = [jitter * sign for sign in (1, -1, 1, -1, 1)]
     levels = [
         (1, [20 + n for n in NOISE]),
         (2, [40 + n + shift + w for n, w in zip(NOISE, wobble, strict=True)]),
     ]
-    return to_table(line("host_cpu", "receivers", levels, split="0"))
+    return to_table(line("guest_cpu", "receivers", levels, split="0"))
 
 
 def test_equal_tables_have_not_moved() -> None:
@@ -31,10 +31,10 @@ def test_equal_tables_have_not_moved() -> None:
 def test_a_move_names_the_metric_and_the_point() -> None:
     """A shift far below the noise of the replications is seen, because it is paired."""
     (move,) = compare(curve(2), curve(0), ["receivers", "split"], 0.02)
-    assert (move.metric, move.at) == ("host_cpu", {"receivers": 2, "split": "0"})
+    assert (move.metric, move.at) == ("guest_cpu", {"receivers": 2, "split": "0"})
     assert (move.before, move.after) == pytest.approx((40, 42))
     assert move.relative == pytest.approx(0.05)
-    assert str(move).startswith("host_cpu at receivers=2, split=0: 40 -> 42 % (+5.00%;")
+    assert str(move).startswith("guest_cpu at receivers=2, split=0: 40 -> 42 % of a vCPU (+5.00%;")
 
 
 def test_a_move_says_what_pairing_is_worth() -> None:
@@ -48,7 +48,7 @@ def test_a_move_says_what_pairing_is_worth() -> None:
 
 def test_a_percentile_that_one_side_cannot_tell_is_told_in_words() -> None:
     """Rather than as not a number."""
-    before, after = (to_table(line("host_cpu", "receivers", [(1, [10.0, 10.0])])) for _ in range(2))
+    before, after = (to_table(line("guest_cpu", "receivers", [(1, [10.0, 10.0])])) for _ in range(2))
     before["latency_p99"] = 5.0
     (move,) = compare(after, before, ["receivers"], 0.02)
     assert str(move) == "latency_p99 at receivers=1: 5 -> not estimable us"
@@ -72,28 +72,28 @@ def test_from_nothing_to_something_has_moved() -> None:
 
 def test_a_metric_that_is_gone_has_moved() -> None:
     """One side with nothing to measure it on is a move."""
-    before, after = (to_table(line("host_cpu", "receivers", [(1, [10.0, 10.0])])) for _ in range(2))
-    after["host_cpu"] = float("nan")
-    assert [move.metric for move in compare(after, before, ["receivers"], 0.02)] == ["host_cpu"]
+    before, after = (to_table(line("guest_cpu", "receivers", [(1, [10.0, 10.0])])) for _ in range(2))
+    after["guest_cpu"] = float("nan")
+    assert [move.metric for move in compare(after, before, ["receivers"], 0.02)] == ["guest_cpu"]
 
 
 def test_one_replication_shows_nothing() -> None:
     """Its interval has no end."""
-    before, after = (to_table([run(host_cpu=cpu)]) for cpu in (10.0, 90.0))
+    before, after = (to_table([run(guest_cpu=cpu)]) for cpu in (10.0, 90.0))
     assert compare(after, before, [], 0.02) == []
 
 
 def test_failed_and_unmatched_runs_take_no_part() -> None:
     """Pairs are of finished runs at the same point."""
-    records = line("host_cpu", "receivers", [(1, [10.0, 10.0, 70.0]), (2, [30.0, 30.0])])
-    earlier = line("host_cpu", "receivers", [(1, [10.0, 10.0]), (3, [50.0, 50.0])])
+    records = line("guest_cpu", "receivers", [(1, [10.0, 10.0, 70.0]), (2, [30.0, 30.0])])
+    earlier = line("guest_cpu", "receivers", [(1, [10.0, 10.0]), (3, [50.0, 50.0])])
     records[2] = failed(records[2], "boom")
     assert compare(to_table(records), to_table(earlier), ["receivers"], 0.02) == []
 
 
 def test_nothing_in_common_is_an_error() -> None:
     """A check against the wrong folder must not pass."""
-    ours, theirs = (to_table(line("host_cpu", "receivers", [(value, [10.0])])) for value in (1, 2))
+    ours, theirs = (to_table(line("guest_cpu", "receivers", [(value, [10.0])])) for value in (1, 2))
     with pytest.raises(InputError, match="no finished run in common"):
         compare(ours, theirs, ["receivers"], 0.02)
     with pytest.raises(InputError, match=r"no column of the earlier table; given split"):
@@ -102,6 +102,6 @@ def test_nothing_in_common_is_an_error() -> None:
 
 def test_an_axis_of_numbers_meets_the_same_axis_as_text() -> None:
     """Another value of the sweep may have made the axis text in one of the tables."""
-    ours = to_table(line("host_cpu", "receivers", [(1, [10.0, 10.0])]))
-    theirs = to_table(line("host_cpu", "receivers", [(1, [20.0, 20.0]), ("all", [20.0])]))
+    ours = to_table(line("guest_cpu", "receivers", [(1, [10.0, 10.0])]))
+    theirs = to_table(line("guest_cpu", "receivers", [(1, [20.0, 20.0]), ("all", [20.0])]))
     assert [move.at for move in compare(ours, theirs, ["receivers"], 0.02)] == [{"receivers": "1"}]

@@ -13,12 +13,15 @@ from hostsim.expect import (
     Always,
     At,
     Band,
+    Difference,
     Expectation,
     Find,
     Fit,
     Form,
     Monotone,
     Ratio,
+    Refusal,
+    Refused,
     SearchAnswer,
     Verdict,
     VerdictState,
@@ -294,3 +297,34 @@ def test_known_claims_carry_their_reason() -> None:
         (PASS, False, ""),
     ]
     assert {v.scenario for v in verdicts} == {"mine"}
+
+
+def test_a_difference_is_paired_by_replication() -> None:
+    """The noise that both sides have is none of it; below 0 it may be."""
+    noise = (0.0, 2.0, -1.0)
+    form = Difference("host_cpu", {"path": "a"}, {"path": "b"})
+    records = [
+        *runs("host_cpu", [30 + n for n in noise], path="a"),
+        *runs("host_cpu", [24 + n for n in noise], path="b"),
+    ]
+    verdict = verdict_on(expect(form, 5, 7), records)
+    assert (verdict.value, verdict.state) == (pytest.approx(6), PASS)
+    assert [case["value"] for case in verdict.points] == pytest.approx([30 + 1 / 3, 24 + 1 / 3])
+    other = verdict_on(expect(Difference("host_cpu", {"path": "b"}, {"path": "a"}), -7, -5), records)
+    assert (other.value, other.state) == (pytest.approx(-6), PASS)
+    assert verdict_on(expect(form, 5, 7), records[:3]).state is MISSING
+
+
+def test_refusals_must_name_the_feature_and_the_rest_be_accepted() -> None:
+    """1 when all is as it should be; else 0, with what was said."""
+    named = Refusal("count=2", "sharing", ("does not go with sharing",))
+    accepted = Refusal("", "", ())
+    assert verdict_on(expect(Refused((named, accepted)), 1, 1), []).state is PASS
+    for wrong in (
+        Refusal("count=2", "sharing", ()),
+        Refusal("count=2", "sharing", ("is too large",)),
+        Refusal("", "", ("is too large",)),
+    ):
+        verdict = verdict_on(expect(Refused((named, accepted, wrong)), 1, 1), [])
+        assert (verdict.value, verdict.state) == (0, FAIL)
+        assert len(verdict.notes) == 1

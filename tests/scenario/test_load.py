@@ -42,7 +42,7 @@ RATE = "rate: 40 kpps"
         pytest.param(
             "guest: rhel6",
             "guest: rhel6\n    cuont: 2",
-            "small.yaml:11: vms.receiver.cuont: unknown key; given 2; allowed: one of count, guest, networks, vcpus, vmx, rx_ring, tx_ring; "
+            "small.yaml:11: vms.receiver.cuont: unknown key; given 2; allowed: one of count, guest, networks, vcpus, vmx, uses, rx_ring, tx_ring; "
             "did you mean 'count'?",
             id="unknown key",
         ),
@@ -114,7 +114,7 @@ RATE = "rate: 40 kpps"
             "hardware: dell-r810",
             "hardware: del-r810",
             "small.yaml:4: hardware: unknown name; given 'del-r810'; "
-            "allowed: one of dell-r720, dell-r810, dell-r820, generic-2010, hp-dl580-g7, ideal, unlisted-2009, or a path with a slash; did you mean 'dell-r810'?",
+            "allowed: one of dell-r720, dell-r810, dell-r820, generic-2010, hp-dl580-g7, ideal, unlisted-2009, xeon-e5520, xeon-x7550, or a path with a slash; did you mean 'dell-r810'?",
             id="unknown hardware",
         ),
         pytest.param(
@@ -127,7 +127,7 @@ RATE = "rate: 40 kpps"
             SWEPT,
             "vms.receiver.cont, v",
             "small.yaml:17: vms.receiver.cont: there is no such path; "
-            "allowed: one of count, guest, networks, vcpus, vmx, rx_ring, tx_ring; did you mean 'count'?",
+            "allowed: one of count, guest, networks, vcpus, vmx, uses, rx_ring, tx_ring; did you mean 'count'?",
             id="sweep over a key that is not there",
         ),
         pytest.param(
@@ -305,7 +305,7 @@ RATE = "rate: 40 kpps"
             "metric: loss\n",
             "metric: loss\n    r2: {metric: loss, against: receivers, values: [1, 2, 3]}\n",
             "small.yaml:22: expect[0]: asks not exactly one thing; "
-            "allowed: one of metric (with at), find, ratio, worst, best, r2, always, switches; has metric and r2",
+            "allowed: one of metric (with at), find, ratio, worst, best, r2, always, switches, refused; has metric and r2",
             id="two questions",
         ),
         pytest.param(
@@ -454,7 +454,7 @@ def test_overrides_win_and_keep_their_origin(tmp_path: Path) -> None:
             {"vms.receiver.cont": "5"},
             (
                 "--set: vms.receiver.cont: there is no such path; "
-                "allowed: one of count, guest, networks, vcpus, vmx, rx_ring, tx_ring; did you mean 'count'?"
+                "allowed: one of count, guest, networks, vcpus, vmx, uses, rx_ring, tx_ring; did you mean 'count'?"
             ),
         ),
         (

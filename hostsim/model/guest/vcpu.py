@@ -7,8 +7,8 @@ burst that is cut short accounts for the datagrams it read, and what it had stil
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
-from typing import Protocol
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.ring import Ring
@@ -17,6 +17,8 @@ from hostsim.errors import InvariantError
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Node, Scheduler
 from hostsim.model.cpu.world import World, WorldState
+from hostsim.model.guest.process import Process, Target
+from hostsim.model.net.directpath import DirectTx
 from hostsim.model.net.networld import TxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.timing import Timing
@@ -28,18 +30,6 @@ __all__ = ["Vcpu"]
 
 UNBOUNDED = 1 << 62
 """Capacity of an inbox: what waits for processes is bounded by the windows of TCP."""
-
-
-class Target(Protocol):
-    """What a burst hands packets to at instants that lie ahead: a transmit queue, or another vCPU."""
-
-    def hand(self, train: Train) -> None:
-        """Packets that will be there at their instants."""
-        ...
-
-    def take_back(self, trains: Iterable[Train], now: int) -> list[Train]:
-        """Those that are not there by ``now``: they will come later than it seemed."""
-        ...
 
 
 class Vcpu(World):
@@ -54,47 +44,17 @@ class Vcpu(World):
         owed: time to be charged with the next burst, in picoseconds.
         asker: the vCPU that handed over last.
         vnics: receive queues whose interrupts it takes.
-        transmits: transmit queues that it posts to.
+        transmits, direct: transmit queues that it posts to, those of passed-through NICs apart.
         timing: costs.
         work: bursts of CPU that the guest has to do besides, if any.
     """
 
     __slots__ = (
-        "_awake",
-        "_budget",
-        "_clock",
-        "_cut_at",
-        "_drained",
-        "_handed",
-        "_held_back",
-        "_in_socket",
-        "_inbox",
-        "_inbox_timer",
-        "_newest",
-        "_period",
-        "_polled",
-        "_polling",
-        "_raised",
-        "_read_ps",
-        "_reading",
-        "_scheduler",
-        "_socket_buffer",
-        "_socket_overhead",
-        "_ticks",
-        "_timer",
-        "_work_timer",
-        "asker",
-        "came",
-        "halted",
-        "interrupts",
-        "owed",
-        "read",
-        "socket_dropped",
-        "timing",
-        "transmits",
-        "vnics",
-        "work",
-    )
+        "_awake", "_budget", "_clock", "_cut_at", "_drained", "_handed", "_held_back", "_in_socket", "_inbox",
+        "_inbox_timer", "_newest", "_period", "_polled", "_polling", "_processes", "_raised", "_read_ps", "_reading",
+        "_scheduler", "_socket_buffer", "_socket_overhead", "_ticks", "_timer", "_work_timer", "asker", "came",
+        "direct", "halted", "interrupts", "owed", "read", "socket_dropped", "timing", "transmits", "vnics", "work",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -129,10 +89,12 @@ class Vcpu(World):
         self._reading = self._cut_at = 0
         self._newest: dict[Sender, int] = {}
         self._awake: set[object] = set()
+        self._processes: deque[Process] = deque()
         self.halted = True
         self.interrupts = self.came = self.socket_dropped = self.read = self.owed = 0
         self.vnics: list[Vnic] = []
         self.transmits: list[TxQueue] = []
+        self.direct: list[DirectTx] = []
         self.work: Work | None = None
 
     def boot(self, phase: int) -> None:
@@ -143,6 +105,11 @@ class Vcpu(World):
     def interrupt(self, now: int, vnic: Vnic) -> None:
         """A vNIC has packets."""
         self._raised.append(vnic)
+        self._scheduler.wake(self, now)
+
+    def start(self, process: Process, now: int) -> None:
+        """A process has something to do, in a burst of its own."""
+        self._processes.append(process)
         self._scheduler.wake(self, now)
 
     # --- what others hand over, and what it hands to others
@@ -195,11 +162,14 @@ class Vcpu(World):
         end = start
         raised = self._raised
         letters = self._inbox_waits(start)
+        process = None
         if not (raised or self._polling or self._ticks or letters):
-            burst = self.work.start(start) if self.work is not None else None
-            if burst is None:
+            if self._processes:
+                process = self._processes.popleft()
+            elif (burst := self.work.start(start) if self.work is not None else None) is None:
                 return None
-            end += burst
+            else:
+                end += burst
         if self.halted:
             self.halted = False
             end += timing.vcpu_wake
@@ -223,6 +193,8 @@ class Vcpu(World):
             end = self._handle_letters(end)
         if self._polling:
             end = self._poll(end)
+        if process is not None:
+            end = process.run(end)
         return end - start
 
     def _handle_letters(self, start: int) -> int:
@@ -246,8 +218,8 @@ class Vcpu(World):
         for train in vnic.take(budget, start):
             flow: Sender = train.flow  # type: ignore[assignment]  # packets belong to senders
             count += train.count
-            if flow.vnic is not None:
-                vcpu: Vcpu = flow.vcpu  # type: ignore[attr-defined]  # unicast has a process
+            vcpu = flow.vcpu
+            if vcpu is not None:
                 if vcpu is self:
                     own.append(train)
                 else:
@@ -288,6 +260,8 @@ class Vcpu(World):
             self._in_socket.clear()
         if self.work is not None:
             self.work.finish(now)
+        for queue in self.direct:
+            queue.send(now)
         drained, self._drained = self._drained, None
         if self._polled is not None:
             self._polled.handled(now, drained=drained is not None)
@@ -302,6 +276,8 @@ class Vcpu(World):
             self._held_back += [(target, train) for train in target.take_back(mine, now)]
         self._handed = []
         self._cut_at = now
+        for queue in self.direct:
+            queue.send(now)
         socket = self._in_socket
         while socket and left < self._reading:
             train, read = socket[0]
@@ -373,7 +349,7 @@ class Vcpu(World):
         return sum(count * train.frames for train, count in self._inbox.coming(now))
 
     def has_work(self, now: int) -> bool:
-        if self._raised or self._polling or self._ticks or self._inbox_waits(now):
+        if self._raised or self._polling or self._ticks or self._processes or self._inbox_waits(now):
             return True
         if self.work is None:
             return False

@@ -104,7 +104,10 @@ class NetQueue:
     def _balance(self, now: int) -> None:
         """Look at what the receive contexts used since the last look; move vNICs."""
         spec = self._spec
-        busy = [sum(ring.poll.used for ring in rings) for rings in self._queues]
+        busy = [
+            sum(ring.poll.used for ring in rings)  # type: ignore[attr-defined]  # what the balancer looks at has NetPolls
+            for rings in self._queues
+        ]
         loads = [(used - before) / spec.period for used, before in zip(busy, self._busy, strict=True)]
         counts = [[target.frames() for target in filters] for filters in self._filters]
         members = [

@@ -17,7 +17,6 @@ from hostsim.policy.coalescing import paced
 
 if TYPE_CHECKING:
     from hostsim.engine.arrivals import Arrivals
-    from hostsim.model.net.netpoll import NetPoll
     from hostsim.model.traffic.flow import Sender
 
 __all__ = ["Incoming", "Pnic", "RxQueue"]
@@ -43,6 +42,14 @@ class Incoming(Protocol):
         ...
 
 
+class Server(Protocol):
+    """What takes frames off a queue: a NetPoll, or the driver of a guest that has the NIC to itself."""
+
+    def interrupt(self, now: int) -> None:
+        """The queue has something."""
+        ...
+
+
 class RxQueue:
     """A receive queue: descriptors in front of the wire.
 
@@ -51,11 +58,12 @@ class RxQueue:
         ring: descriptors; a frame that finds none is dropped at no cost to the host.
         interrupts: physical interrupts so far.
         memory: NUMA node whose memory the frames are written to.
-        poll: the NetPoll that serves it.
+        poll: what serves it.
         releases: a heap of the instants of what was released for it and is not on the wire.
     """
 
     __slots__ = (
+        "_clock",
         "_interval",
         "_last",
         "_losses",
@@ -70,10 +78,10 @@ class RxQueue:
         "ring",
     )
 
-    poll: NetPoll
+    poll: Server
 
     def __init__(self, clock: Clock, name: str, capacity: int, interval: int, nic: Pnic, memory: Node) -> None:
-        self.name = name
+        self.name, self._clock = name, clock
         self.ring = Ring(capacity)
         self.ring.on_drop = self._lose
         self._losses: list[Train] = []
@@ -123,7 +131,7 @@ class RxQueue:
         """A frame may come at ``at``, which nobody knew of before."""
         if self._masked:
             return
-        at = paced(at, self._last, self._interval)
+        at = max(paced(at, self._last, self._interval), self._clock.now)
         due = self._timer.due
         if due is None or at < due:
             self._timer.arm(at)
@@ -155,6 +163,7 @@ class Pnic:
         tx_packets, tx_data, tx_frames, tx_octets: packets handed to it that are through the wire; of these, with data; frames it cut
             them to; their bytes of data.
         tx_dropped: packets that found its transmit queue full.
+        rx_octets: bytes of the frames that came off the wire, check sequences left out.
         rx_wire_ps, tx_wire_ps: time that its wire (or its slot, where that is slower) took for what came and for what was sent.
         sent_until: instant from which its wire has nothing to send.
     """
@@ -166,6 +175,7 @@ class Pnic:
         "name",
         "node",
         "queues",
+        "rx_octets",
         "rx_wire_ps",
         "sent_until",
         "tx_data",
@@ -192,13 +202,14 @@ class Pnic:
         self._tx_limit, self._join = tx_limit, joins
         self._leaving: deque[tuple[int, int, int, Train, bool]] = deque()
         self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
-        self.rx_wire_ps = self.tx_wire_ps = 0
+        self.rx_wire_ps = self.tx_wire_ps = self.rx_octets = 0
 
     def settle(self, now: int) -> None:
         """Put what came off the wire by ``now`` on its way into the queues."""
         for train in self.wire.collect(now):
             flow = train.flow
             flow.totals.sent += train.count  # type: ignore[attr-defined]  # frames belong to flows
+            self.rx_octets += train.count * flow.octets  # type: ignore[attr-defined]
             self.rx_wire_ps += train.count * flow.frame_ps  # type: ignore[attr-defined]
             if self._join and flow.joins and train.count > 1:  # type: ignore[attr-defined]
                 self._push_joined(train)

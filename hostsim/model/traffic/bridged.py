@@ -30,7 +30,7 @@ class Bridged(Sender):
         step: what forwarding a frame takes, in picoseconds, besides receiving it.
     """
 
-    __slots__ = ("_leaving", "_queue", "_step", "vcpu")
+    __slots__ = ("_leaving", "_queue", "_step")
 
     def __init__(self, totals: Flow, size: int, frame_ps: int, vcpu: Vcpu, queue: TxQueue, step: int) -> None:
         super().__init__(totals, size, frame_ps, 1)
@@ -45,9 +45,11 @@ class Bridged(Sender):
             totals.latency.add(start + step - train.born, step - train.gap, count)
         else:
             totals.latency.add_each([start + step * place - born for place, born in enumerate(births, 1)])
+        vcpu = self.vcpu
+        assert vcpu is not None
         totals.delivered += count
-        self.vcpu.read += count
-        self.vcpu.post(self._queue, Train(self._leaving, count, start + step, step, train.born, train.gap, births))
+        vcpu.read += count
+        vcpu.post(self._queue, Train(self._leaving, count, start + step, step, train.born, train.gap, births))
         return start + count * step
 
 

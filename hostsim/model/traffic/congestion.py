@@ -13,14 +13,18 @@ class Congestion:
         in_flight: sent and not yet acknowledged.
     """
 
-    __slots__ = ("_allowed", "_recovering", "_threshold", "in_flight", "window")
+    __slots__ = ("_allowed", "_initial", "_recovering", "_threshold", "in_flight", "window")
 
     def __init__(self, window: int, initial: int) -> None:
-        self.window = window
+        self.window, self._initial = window, initial
         self.in_flight = 0
         self._allowed = float(min(window, initial))
         self._threshold = float(window)
         self._recovering = 0
+
+    def anew(self) -> Congestion:
+        """The window of a new connection between the same ends."""
+        return Congestion(self.window, self._initial)
 
     @property
     def allowed(self) -> int:

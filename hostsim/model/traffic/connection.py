@@ -20,11 +20,13 @@ from hostsim.spec.network import TCP_HEADERS
 from hostsim.units import MS
 
 if TYPE_CHECKING:
+    from hostsim.model.guest.process import Target
     from hostsim.model.guest.vcpu import Vcpu
-    from hostsim.model.net.networld import TxQueue
 
-__all__ = ["ENDLESS", "RETRANSMIT_AFTER", "Answer", "Application", "Connection", "Ends", "Frames"]
+__all__ = ["ENDLESS", "RETRANSMIT_AFTER", "Answer", "Application", "Connection", "Ends", "Frames", "Think"]
 
+Think = Callable[[], int]
+"""Draws the time that a user takes for the next request, in picoseconds."""
 ENDLESS: Final = 1 << 60
 """Segments of a stream that never ends."""
 RETRANSMIT_AFTER: Final = 200 * MS
@@ -69,7 +71,7 @@ class Ends:
         clock: Clock,
         totals: Flow,
         link: Link,
-        queue: TxQueue,
+        queue: Target,
         vcpu: Vcpu,
         application: Application,
         delay: int,
@@ -91,7 +93,8 @@ class Frames(Sender):
         joins: large receive offload may join them.
     """
 
-    __slots__ = ("_dropped", "_handle", "vcpu")
+    __slots__ = ("_dropped", "_handle")
+    headers = TCP_HEADERS
 
     def __init__(
         self,
@@ -129,6 +132,7 @@ class Answer:
 
     __slots__ = ("_dropped", "_sent", "size", "totals")
     headers = TCP_HEADERS
+    """Bytes of its headers from IP on."""
 
     def __init__(
         self, totals: Flow, size: int, sent: Callable[[Train, int, int, int], None], dropped: Callable[[int], None]

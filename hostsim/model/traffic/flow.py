@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hostsim.engine.probe import LatencyLog
+from hostsim.spec.network import UDP_HEADERS, frame_size
 
 if TYPE_CHECKING:
+    from hostsim.model.guest.vcpu import Vcpu
     from hostsim.model.net.pnic import RxQueue
     from hostsim.model.net.vnic import Vnic
 
@@ -24,6 +26,7 @@ class Flow:
         lost_nic: of the frames, dropped at the physical NIC.
         lost_out: of the frames that a guest forwards, dropped on their way out.
         delivered: copies taken by guests' applications (frames, where offloads joined some), or bursts done.
+        users: who waits for answers, one request at a time.
         octets: bytes of data that reached the application at their end, on the host or outside.
         latency: from the end of the frame on the wire to the application's read, or from a burst's arrival to its end.
         asked: requests of clients, where the traffic has such.
@@ -44,11 +47,12 @@ class Flow:
         "response",
         "sent",
         "size",
+        "users",
     )
 
     def __init__(self, name: str, size: int, receivers: int) -> None:
         self.name, self.size, self.receivers = name, size, receivers
-        self.sent = self.lost_nic = self.lost_out = self.delivered = self.octets = 0
+        self.sent = self.lost_nic = self.lost_out = self.delivered = self.octets = self.users = 0
         self.latency = LatencyLog()
         self.asked = self.answered = 0
         self.response = LatencyLog()
@@ -67,22 +71,40 @@ class Sender:
         size: bytes of data in a frame.
         receivers: virtual ports that get a copy of each.
         frame_ps: time of a frame on the wire.
+        octets: bytes of a frame, its check sequence and the headers of a tunnel left out.
         burst: frames that it puts on the wire in one go.
         joins: True where large receive offload may join its frames.
         backlog: frames released and not yet on the wire.
         queue: receive queue that its frames are steered to.
         vnic: receive ring of the guest that they end in; None for multicast.
+        vcpu: where the process runs that handles them; None where they end in a datagram socket of the vCPU that takes them off the ring.
     """
 
-    __slots__ = ("backlog", "burst", "frame_ps", "joins", "queue", "receivers", "size", "totals", "vnic")
+    __slots__ = (
+        "backlog",
+        "burst",
+        "frame_ps",
+        "joins",
+        "octets",
+        "queue",
+        "receivers",
+        "size",
+        "totals",
+        "vcpu",
+        "vnic",
+    )
 
     queue: RxQueue
+    headers = UDP_HEADERS
+    """Bytes of headers around the data, from IP on."""
 
     def __init__(self, totals: Flow, size: int, frame_ps: int, burst: int, *, joins: bool = False) -> None:
         self.totals, self.size, self.frame_ps, self.burst, self.joins = totals, size, frame_ps, burst, joins
         self.receivers = totals.receivers
+        self.octets = frame_size(size + self.headers)
         self.backlog = 0
         self.vnic: Vnic | None = None
+        self.vcpu: Vcpu | None = None
 
     def dropped(self, frames: int) -> None:
         """Frames of it were dropped on the host. Nothing comes of it, where nobody waits for them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hostsim.engine.train import Train
 from hostsim.model.traffic.congestion import Congestion
-from hostsim.model.traffic.connection import Answer, Connection, Ends, Frames
+from hostsim.model.traffic.connection import ENDLESS, Answer, Connection, Ends, Frames, Think
 
 __all__ = ["Receiving"]
 
@@ -16,7 +16,19 @@ class Receiving(Connection):
         data: the peer's segments.
     """
 
-    __slots__ = ("_acks", "_acks_out", "_acks_out_frames", "_answer", "_answer_lost", "_due", "_owing", "_seen", "data")
+    __slots__ = (
+        "_acks",
+        "_acks_out",
+        "_acks_out_frames",
+        "_answer",
+        "_answer_lost",
+        "_asked",
+        "_due",
+        "_owing",
+        "_seen",
+        "_think",
+        "data",
+    )
 
     def __init__(
         self,
@@ -28,6 +40,7 @@ class Receiving(Connection):
         frame_ps: int,
         burst: int,
         full: bool,
+        think: Think | None = None,
     ) -> None:
         """A connection that nothing has been sent on.
 
@@ -39,17 +52,21 @@ class Receiving(Connection):
             frame_ps: time of a segment on the wire.
             burst: segments that the peer puts on the wire in one go.
             full: segments are as large as the path allows, so that large receive offload may join them.
+            think: time from an answer to the next file; none where nothing is said.
         """
         super().__init__(ends, congestion, file)
         self.data = Frames(ends, size, frame_ps, self._read, self._lose, burst=burst, joins=full)
         self._acks = Answer(ends.totals, 0, self._acks_sent, self._acks_dropped)
         self._answer = Answer(ends.totals, 0, self._answer_sent, self._answer_dropped)
-        self._seen = self._owing = self._acks_out = self._acks_out_frames = self._due = 0
-        self._answer_lost = False
+        self._seen = self._owing = self._acks_out = self._acks_out_frames = self._due = self._asked = 0
+        self._answer_lost, self._think = False, think
 
     def begin(self, at: int) -> None:
         """The peer starts on a file, or the stream, at an instant."""
         self._remaining = self._due = self._file
+        if self._file != ENDLESS:
+            self._ends.totals.asked += 1
+            self._asked = at
         self._release(at, 0, 1)
 
     def _release(self, at: int, step: int, turns: int) -> None:
@@ -118,7 +135,9 @@ class Receiving(Connection):
         """The answer covers all of the file; the peer posts the next one."""
         self._congestion.acked(self._congestion.in_flight)
         self._owing = self._acks_out_frames = 0
-        self.begin(first + self._ends.delay)
+        there = first + self._ends.delay
+        self._ends.totals.answer(there - self._asked)
+        self.begin(there + (self._think() if self._think is not None else 0))
 
     def _answer_dropped(self, _frames: int) -> None:
         self._answer_lost = True

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from hostsim.engine.train import Train
 from hostsim.model.traffic.congestion import Congestion
-from hostsim.model.traffic.connection import ENDLESS, RETRANSMIT_AFTER, Answer, Connection, Ends, Frames
+from hostsim.model.traffic.connection import ENDLESS, RETRANSMIT_AFTER, Answer, Connection, Ends, Frames, Think
+from hostsim.units import MS
 
 if TYPE_CHECKING:
     from hostsim.model.guest.vcpu import Vcpu
@@ -18,8 +19,8 @@ MOST_TSO: Final = 65536
 """Bytes of a packet for TSO at most: the length field of IPv4."""
 MOST_ACKS: Final = 64
 """Acknowledgements that the peer puts on the wire in one go: more than a packet for TSO brings about."""
-PEER_ACKS_EVERY: Final = 2
-"""Full segments from one acknowledgement of the peer to the next (RFC 1122)."""
+DELAYED_ACK: Final = 40 * MS
+"""Time for which a peer that has nothing to send holds an acknowledgement back (Linux ``TCP_DELACK_MIN``)."""
 
 
 class Sending(Connection):
@@ -30,9 +31,33 @@ class Sending(Connection):
         requests: what the peer asks for files with.
     """
 
-    __slots__ = ("_acked", "_acks_coming", "_carry", "_data", "_most", "_there", "acks", "requests")
+    __slots__ = (
+        "_acked",
+        "_acks_coming",
+        "_acks_every",
+        "_asked",
+        "_carry",
+        "_data",
+        "_most",
+        "_there",
+        "_think",
+        "acks",
+        "requests",
+    )
 
-    def __init__(self, ends: Ends, congestion: Congestion, file: int, *, size: int, small_ps: int, full: bool) -> None:
+    def __init__(
+        self,
+        ends: Ends,
+        congestion: Congestion,
+        file: int,
+        *,
+        size: int,
+        small_ps: int,
+        full: bool,
+        acks_every: int,
+        request: tuple[int, int] | None = None,
+        think: Think | None = None,
+    ) -> None:
         """A connection that nothing has been sent on.
 
         Args:
@@ -42,24 +67,34 @@ class Sending(Connection):
             size: bytes of data in a segment.
             small_ps: time on the wire of a frame without data.
             full: segments are as large as the path allows, so that segmentation offload may carry several.
+            acks_every: segments that the peer takes from one acknowledgement to the next.
+            request: bytes of what asks for a file, and its time on the wire; as small as can be where nothing is said.
+            think: time from a file to what asks for the next one; none where nothing is said.
         """
         super().__init__(ends, congestion, file)
         self.acks = Frames(ends, 0, small_ps, self._ack, self._acks_dropped, burst=MOST_ACKS)
-        self.requests = Frames(ends, 0, small_ps, self._request, self._request_dropped)
+        octets, request_ps = request or (0, small_ps)
+        self.requests = Frames(ends, octets, request_ps, self._request, self._request_dropped)
+        self._think, self._acks_every = think, acks_every
         self._data = Answer(ends.totals, size, self._data_sent, self._lose)
         self._most = max(1, MOST_TSO // size) if full else 1
-        self._carry = self._there = self._acked = self._acks_coming = 0
+        self._carry = self._there = self._acked = self._acks_coming = self._asked = 0
 
     def begin(self, at: int) -> None:
         """The peer asks for the first file, or the guest begins its stream."""
         if self._file == ENDLESS:
             self._turn(self._transfer, at)
         else:
-            self._ask(at)
+            self._want(at)
 
     def _turn(self, handle: Callable[[int], int], at: int) -> None:
         vcpu = self._ends.vcpu
         vcpu.hand(Train(_Turn(vcpu, handle), 1, at, 0, at, 0, None, 0))
+
+    def _want(self, at: int) -> None:
+        self._ends.totals.asked += 1
+        self._asked = at
+        self._ask(at)
 
     def _ask(self, at: int) -> None:
         self._carry = self._there = 0
@@ -130,17 +165,26 @@ class Sending(Connection):
         if self._there >= self._file:
             self._file_there(last + ends.delay, frames)
             return
-        acks, carry = divmod(self._carry + frames, PEER_ACKS_EVERY)
+        acks, carry = divmod(self._carry + frames, self._acks_every)
         if not acks and not self._acks_coming and self._lost + carry >= self._congestion.in_flight:
             self._acknowledge(last + ends.delay, 1, carry)  # nothing more is on its way, and its last segment says so
             carry = 0
-        self._acknowledge(last + ends.delay, acks, PEER_ACKS_EVERY)
+        self._acknowledge(last + ends.delay, acks, self._acks_every)
         self._carry = carry
 
     def _file_there(self, at: int, frames: int) -> None:
-        """All of a file is at the peer: its next request acknowledges the end of it."""
-        self._acknowledge(at, (self._carry + frames - 1) // PEER_ACKS_EVERY, PEER_ACKS_EVERY)
-        self._ask(at)
+        """All of a file is at the peer, whose user thinks, if he does, before he asks for the next one."""
+        self._ends.totals.answer(at - self._asked)
+        pause = self._think() if self._think is not None else 0
+        self._acknowledge_file(at, frames, pause)
+        self._want(at + pause)
+
+    def _acknowledge_file(self, at: int, frames: int, pause: int) -> None:
+        """What comes next acknowledges the end of a file, where it comes soon enough."""
+        acks, rest = divmod(self._carry + frames - (pause == 0), self._acks_every)
+        self._acknowledge(at, acks, self._acks_every)
+        if rest and pause > DELAYED_ACK:
+            self._acknowledge(at, 1, rest)
 
     def _acknowledge(self, at: int, acks: int, segments: int) -> None:
         """The peer puts acknowledgements of so many segments each on the wire; those of one train of packets come together."""

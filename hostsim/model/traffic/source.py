@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from hostsim.engine.arrivals import Arrivals, ConstantArrivals, DrawnArrivals, RecordedArrivals
+from hostsim.engine.arrivals import Arrivals, BurstArrivals, ConstantArrivals, DrawnArrivals, RecordedArrivals
 from hostsim.spec.workload import ArrivalSpec, ServiceSpec
 from hostsim.units import SECOND
 
-__all__ = ["make_arrivals", "make_lengths"]
+__all__ = ["make_arrivals", "make_bursts", "make_lengths"]
 
 Draw = Callable[[int], NDArray[np.float64]]
 """Given a number, returns as many times in picoseconds."""
@@ -32,6 +32,12 @@ def make_arrivals(spec: ArrivalSpec, rate: float | None, random: np.random.Gener
     if spec.process == "constant":
         return ConstantArrivals(rate, int(random.uniform(0, mean)))
     return DrawnArrivals(_drawn("exponential" if spec.process == "poisson" else "gamma", mean, spec.cv, random), 0)
+
+
+def make_bursts(rate: float, burst: int, random: np.random.Generator) -> Arrivals:
+    """Bursts of a steady source, which starts at a random point of its interval: ``rate`` of them in a second, of ``burst`` packets each."""
+    start = int(random.uniform(0, SECOND / rate))
+    return ConstantArrivals(rate, start) if burst == 1 else BurstArrivals(rate, start, burst)
 
 
 def make_lengths(spec: ServiceSpec, random: np.random.Generator) -> Draw:

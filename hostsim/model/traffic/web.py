@@ -12,7 +12,7 @@ from hostsim.engine.train import Train
 from hostsim.model.traffic.congestion import Congestion
 from hostsim.model.traffic.connection import RETRANSMIT_AFTER, Answer, Ends
 from hostsim.model.traffic.flow import Flow
-from hostsim.model.traffic.sending import PEER_ACKS_EVERY, Sending
+from hostsim.model.traffic.sending import Sending
 from hostsim.units import SECOND
 
 __all__ = ["Page", "Visit", "Visitors"]
@@ -47,41 +47,42 @@ class Page:
 class Visit(Sending):
     """A connection that fetches a page. It is opened, and each object is asked for when the one before it is there."""
 
-    __slots__ = ("_accept", "_arrived", "_initial", "_left", "_left_to_open", "_page", "_rest")
+    __slots__ = ("_accept", "_left", "_left_to_open", "_page", "_rest")
 
     def __init__(
         self,
         ends: Ends,
-        window: int,
-        initial: int,
+        congestion: Congestion,
         page: Page,
         rest: Callable[[Visit], None],
         *,
         size: int,
         small_ps: int,
+        acks_every: int,
     ) -> None:
         """A connection that nobody uses.
 
         Args:
             ends: what it lies between.
-            window: segments that the guest may have in flight.
-            initial: segments that it may have in flight at first.
+            congestion: the guest's window.
             page: what is fetched.
             rest: told when it may serve another visit.
             size: bytes of data in a segment.
             small_ps: time on the wire of a frame without data.
+            acks_every: segments that the client takes from one acknowledgement to the next.
         """
-        super().__init__(ends, Congestion(window, initial), page.segments, size=size, small_ps=small_ps, full=True)
-        self._page, self._initial, self._rest = page, initial, rest
+        super().__init__(
+            ends, congestion, page.segments, size=size, small_ps=small_ps, full=True, acks_every=acks_every
+        )
+        self._page, self._rest = page, rest
         self._accept = Answer(ends.totals, 0, self._accepted, self._accept_dropped)
-        self._arrived = self._left = 0
-        self._left_to_open = False
+        self._left, self._left_to_open = 0, False
 
     def begin(self, at: int) -> None:
         """A client wants the page."""
-        self._congestion = Congestion(self._congestion.window, self._initial)
-        self._arrived, self._left, self._left_to_open = at, self._page.objects, True
-        self._ask(at)
+        self._congestion = self._congestion.anew()
+        self._left, self._left_to_open = self._page.objects, True
+        self._want(at)
 
     # --- the guest's side
 
@@ -122,11 +123,12 @@ class Visit(Sending):
     def _file_there(self, at: int, frames: int) -> None:
         self._left -= 1
         if self._left:
-            super()._file_there(at, frames)
+            self._acknowledge_file(at, frames, 0)
+            self._ask(at)
             return
-        self._ends.totals.answer(at - self._arrived)
-        acks, rest = divmod(self._carry + frames, PEER_ACKS_EVERY)
-        self._acknowledge(at, acks, PEER_ACKS_EVERY)
+        self._ends.totals.answer(at - self._asked)
+        acks, rest = divmod(self._carry + frames, self._acks_every)
+        self._acknowledge(at, acks, self._acks_every)
         if rest:
             self._acknowledge(at, 1, rest)
 
@@ -171,7 +173,6 @@ class Visitors:
     def _come(self, now: int) -> None:
         for train in self._arrivals.collect(now, self._flow):
             for _ in range(train.count):
-                self._flow.asked += 1
                 visit = self._idle.pop() if self._idle else self._connect(self._idle.append)
                 visit.begin(now)
         self._await()

@@ -1,0 +1,70 @@
+"""Transactions and users who think: what a request costs, where reserved memory makes it dearer, and how often users ask."""
+
+from __future__ import annotations
+
+import pytest
+
+from hostsim.model.host import Host
+from hostsim.policy.placement import away
+from hostsim.units import MS, SECOND
+from tests.model.small_point import CALM, arrived, files, group, point, run, users, vnic
+
+NS = 1000
+REQUEST = 800 + 250 + 900 + 1000 + 25
+"""The guest wakes; a packet through its stack; the process wakes, takes it and copies 100 bytes."""
+REPLY = 2000 + 350 + 500
+"""A write, the stack, the copy of 2,000 bytes."""
+
+
+def guest_ns(host: Host) -> float:
+    """Time charged to the vCPU for each request, in nanoseconds."""
+    return host.vcpus[0].used / NS / host.flows[0].answered
+
+
+def served(*, reserved: float = 0.0, sockets: int = 1) -> Host:
+    """A user alone, for a while; the vNIC interrupts at once."""
+    vm = group(vnics=(vnic(),), reserved=reserved)
+    return run(point(vm, traffic={"db": users()}, cost=CALM, sockets=sockets), 40 * MS)
+
+
+def test_a_transaction_is_a_request_a_burst_and_a_reply() -> None:
+    """100 us of the application, all else as it is for any packet; of one user one is under way at any time."""
+    host = served()
+    assert guest_ns(host) == pytest.approx(REQUEST + 100_000 + REPLY, rel=0.01)
+    assert arrived(host) == pytest.approx(host.flows[0].answered * 2100, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("reserved", "sockets", "dearer"), [(1.0, 1, 0), (1.0, 2, 0.25), (0.5, 4, 0.1875), (0.0, 4, 0)]
+)
+def test_reserved_memory_is_on_all_nodes(reserved: float, sockets: int, dearer: float) -> None:
+    """Half of the work waits for memory, which takes twice as long elsewhere."""
+    assert away(reserved, sockets) == pytest.approx(2 * dearer)
+    host = served(reserved=reserved, sockets=sockets)
+    assert guest_ns(host) == pytest.approx(REQUEST + 100_000 * (1 + dearer) + REPLY, rel=0.01)
+
+
+def test_the_stack_goes_before_transactions() -> None:
+    """Four users, one vCPU: requests are taken off the ring between two transactions, so that there is always a next one."""
+    host = run(point(traffic={"db": users(4)}, cost=CALM), 200 * MS)
+    assert host.vcpus[0].used / (200 * MS) > 0.99
+    assert host.vcpus[0].interrupts > 0.4 * host.flows[0].answered
+
+
+def test_users_think() -> None:
+    """A hundred users who think for 10 ms ask some 10,000 times a second, less what they wait."""
+    host = run(point(traffic={"db": users(100, think_time="1 s")}, cost=CALM), 2 * SECOND)
+    assert host.flows[0].users == 100
+    assert host.flows[0].answered == pytest.approx(200, rel=0.2)
+
+
+def test_a_browser_thinks_between_files_and_acknowledges_the_end_of_each() -> None:
+    """Ten full segments make five acknowledgements and one request; an odd one has an acknowledgement of its own."""
+    for segments, acks in ((10, 5), (11, 6)):
+        web = files("get", size=f"{1448 * segments} B", connections=20, think_time="100 ms", request_size="400 B")
+        host = run(point(traffic={"web": web}, cost=CALM), 1 * SECOND)
+        nic = host.nics["vmnic0"]
+        frames = sum(queue.ring.pushed for queue in nic.queues)
+        assert host.flows[0].answered > 100
+        assert frames == pytest.approx(host.flows[0].answered * (acks + 1), rel=0.2)
+        assert nic.rx_octets == pytest.approx(host.flows[0].answered * (66 * acks + 466), rel=0.2)
