@@ -1,8 +1,87 @@
 """What one run yields: cumulative counters and histograms in time slices, and where they came from.
 
 A record is the only thing that crosses from the simulated side (floors 1 to 4) to the numbers side (floor 5). Counters
-are cumulative and are never reset: a window is the difference of two instants. A few are levels (`hostsim.metrics` says
+are cumulative and are never reset: a window is the difference of two instants. A few are levels (the table says
 which): what is inside a stage, so that every balance can be drawn up over any window.
+
+Counters that the model keeps (names are ``kind.counter``; one column an entity; durations in picoseconds; what is
+neither a level nor fixed is cumulative):
+
+=================================  =====================================================================================
+``pcpu.busy_ps``                   time a PCPU was not idle: worlds, switches, refills and halt exits
+``pcpu.used_ps``                   time charged by %USED: half of it while the other hyperthread of the core is busy too
+``pcpu.dispatches``                hand-overs of the PCPU to a world
+``pcpu.switches``                  of these, with another world than the last one on this PCPU
+``pcpu.preemptions``               running worlds cut short
+``pcpu.node``                      fixed: NUMA node of the PCPU
+``KIND.used_ps``                   time charged to worlds; KIND is ``vcpu``, ``netpoll``, ``splitrx``, ``networld``,
+                                   ``firmware``
+``KIND.ready_ps``                  time worlds waited for a PCPU
+``KIND.costop_ps``                 time vCPUs were held back for their siblings
+``KIND.dispatches``                times a world of the kind got a PCPU
+``KIND.node``                      a level: NUMA node that is its home
+``numa_io.in_force_ps``            time NUMA-aware I/O placement was in force
+``tuning.dense_ps``                time dense mode was in force
+``guest.interrupts``               virtual interrupts taken by a vCPU
+``guest.came``                     frames for the processes of a vCPU that went through the stack
+``guest.socket_dropped``           of these, dropped at the full socket buffer
+``guest.read``                     of these, taken by the application
+``guest.unread``                   a level: frames in sockets
+``queue.arrived``                  frames that came off the wire to a receive queue of a physical NIC
+``queue.dropped``                  of these, dropped because no descriptor was free
+``queue.taken``                    of these, taken by the NetPoll world
+``queue.interrupts``               physical interrupts of the queue
+``queue.inside``                   a level: frames that wait in the ring
+``queue.inside_copies``            a level: copies that these frames will be replicated to
+``queue.capacity``                 fixed: descriptors of the ring
+``queue.context``                  fixed: which of the NetPolls serves it, in their order, from 0 (-1: the guest)
+``port.copies``                    packets meant for a receive queue of a vNIC, after replication and large receive offload
+``port.frames``                    frames of the wire in these packets
+``port.split_dropped``             of these, dropped at the full queue of the port's own receive context
+``port.split_taken``               of these, taken by that context (0 without one)
+``port.ring_dropped``              dropped at the full receive ring of the vNIC
+``port.ring_lost``                 frames in the packets dropped there
+``port.received``                  taken off the vNIC's ring by the guest's stack
+``port.split_inside``              a level: packets in, or on their way into, the queue of the port's own context
+``port.ring_inside``               a level: packets in, or on their way into, the vNIC's ring
+``port.split_capacity``            fixed: packets that fit in the queue of the port's own context (0 without one)
+``port.ring_capacity``             fixed: descriptors of the vNIC's ring
+``port.context``                   fixed: which of the split-receive contexts serves it, in their order (-1: none)
+``port.vcpu``                      fixed: which of the vCPUs takes its packets, in their order
+``tx.posted``                      packets that a guest posted on a transmit queue of a vNIC
+``tx.dropped``                     of these, dropped because it and the guest's queue before it were full
+``tx.taken``                       of these, taken by the transmit context
+``tx.inside``                      a level: packets that wait there
+``tx.forced`` ... ``tx.timed``     wake-ups of the transmit context for the queue: by a call of the guest (``forced``), by another
+                                   context (``opportunistic``), because the guest halted (``halted``), by the timer (``timed``)
+``tx.capacity``                    fixed: packets that fit there and in the guest's queue before it
+``tx.context``                     fixed: which of the NetWorlds serves it, in their order
+``nic.rx_frames``                  packets that came off the wire, as the host sees them
+``nic.rx_octets``                  bytes of their Ethernet frames, check sequences left out
+``nic.tx_packets``                 packets sent through a physical NIC; one that it cuts into frames counts once
+``nic.tx_data``                    of these, packets with data
+``nic.tx_frames``                  frames that they became
+``nic.tx_octets``                  bytes of data in them
+``nic.tx_dropped``                 packets that found its transmit queue full
+``nic.rx_wire_ps``                 time that the wire (or the slot, where that is slower) took for the frames that came
+``nic.tx_wire_ps``                 likewise for the frames that were sent
+``work.come``                      bursts of work that came at a guest
+``work.dropped``                   of these, dropped because too many waited
+``work.started``                   of these, started
+``work.inside``                    a level: bursts that wait
+``work.in_service``                a level: bursts started and not done
+``flow.sent``                      packets a sender put on the wire, or bursts of work that came
+``flow.intended``                  packets times their receivers, or bursts
+``flow.dropped_out``               of these, forwarded by a guest and dropped on their way out
+``flow.delivered``                 of these, taken by the application, or forwarded by the guest
+``flow.octets``                    bytes of data that reached the application at their end, on the host or outside
+``flow.users``                     fixed: users that wait for answers, one request at a time
+``flow.asked``                     requests that clients made
+``flow.answered``                  of these, answered in full
+=================================  =====================================================================================
+
+Histograms: ``flow.latency`` from the end of the frame on the wire to the application's read; ``flow.response`` from a client's request
+to the end of its answer.
 """
 
 from __future__ import annotations
@@ -57,7 +136,7 @@ class RunRecord:
     instants_ps: NDArray[np.int64]
     """Boundaries of the time slices, shape (boundaries,); the first is 0, the last the end of the run."""
     series: Mapping[str, Series]
-    """Counter name -> samples. Names are ``kind.counter``: ``pcpu.busy_ps``, ``vnic.delivered``; see `hostsim.metrics`."""
+    """Counter name -> samples. Names are ``kind.counter``: ``pcpu.busy_ps``, ``vnic.delivered``; see above."""
     histograms: Mapping[str, Histogram]
     cut: int
     """Index into ``instants_ps`` where the measured window starts: what MSER-5 left."""
