@@ -40,7 +40,9 @@ class Pcpu:
         seized: whoever has it, or is the first of them, keeps it for a whole batch, and goes before a running system world too.
         queued: number of worlds that wait here.
         vcpus: vCPUs that wait here; the one with the least virtual time goes first.
-        dispatches, switches, preemptions: counts of what happened here.
+        dispatches: times a world was given this PCPU.
+        switches: of these, with another world than the last one, the idle loop included.
+        preemptions: running worlds cut short.
     """
 
     __slots__ = (
@@ -162,6 +164,7 @@ class Pcpu:
             self.start(following, now)
         else:
             self._halted = True
+            self._last = None  # the idle loop, a context of its own
             self._idle_since = now
             self.node.idle.put(self)
 
