@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hostsim.model.cpu.world import costop_times, ready_times
 from hostsim.model.net.networld import NetWorld
-from hostsim.spec.workload import HttpSpec, TransactionsSpec, WebSpec
+from hostsim.spec.workload import ExchangeSpec, HttpSpec, WebSpec
 
 if TYPE_CHECKING:
     from hostsim.model.host import Host
@@ -192,6 +192,6 @@ def watch(host: Host) -> None:
     )
     for flow in flows:
         probe.watch_latency("flow.latency", flow.name, flow.latency)
-    if any(isinstance(traffic, HttpSpec | WebSpec | TransactionsSpec) for traffic in host.spec.traffic.values()):
+    if any(isinstance(traffic, HttpSpec | WebSpec | ExchangeSpec) for traffic in host.spec.traffic.values()):
         for flow in flows:
             probe.watch_latency("flow.response", flow.name, flow.response)
