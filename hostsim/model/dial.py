@@ -17,6 +17,7 @@ from hostsim.model.traffic.receiving import Receiving
 from hostsim.model.traffic.sending import Sending
 from hostsim.model.traffic.source import make_arrivals
 from hostsim.model.traffic.transaction import User
+from hostsim.model.traffic.trip import STAGES, Trip
 from hostsim.model.traffic.web import Page, Visit, Visitors
 from hostsim.policy.placement import away
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
@@ -54,6 +55,8 @@ def connections(
     flow = Flow(name, 0, 1)
     if not isinstance(traffic, TcpStreamSpec):
         flow.users = traffic.connections * len(members)
+    if isinstance(traffic, RequestResponseSpec):
+        flow.stages = [0] * len(STAGES)
     host.flows.append(flow)
     for number, vm in enumerate(members):
         starts = streams.stream("traffic", position, number).integers(0, START_WITHIN, traffic.connections)
@@ -100,6 +103,8 @@ def _connection(
             reply_size=-(-traffic.reply_size // frames),
             think=think,
         )
+        if isinstance(traffic, RequestResponseSpec):
+            user.requests.trip = Trip(flow)
         return user, [user.requests]
     message = traffic.message_size if isinstance(traffic, TcpStreamSpec) else None
     size, full = (most, True) if message is None else (min(message, most), message >= most)
