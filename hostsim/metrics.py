@@ -252,6 +252,25 @@ _ENTRIES = (
         )
         for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99))
     ),
+    *(
+        Metric(
+            f"stage_{stage}",
+            "us",
+            f"Mean time of a round trip {what}; the stages add up to the round trip (request_response).",
+            "instant",
+            scaled(over(f"trip.{stage}_ps", "trip.count"), 1e-6),
+        )
+        for stage, what in (
+            ("wire", "on the wire, both ways, waits for it included, and at the client"),
+            ("moderation", "from the end of the request on the wire to the interrupt of the physical NIC"),
+            ("netpoll_wait", "from there until its NetPoll, woken and entered, begins to work"),
+            ("vswitch", "in the NetPoll: driver, virtual switch, copy, until it is on the guest's ring"),
+            ("coalescing", "from there to the virtual interrupt"),
+            ("wake", "from there until the guest, woken, polls its ring"),
+            ("guest", "in the guest, until the reply is written"),
+            ("transmit", "from there until the transmit context has handed it to the physical NIC"),
+        )
+    ),
     Metric(
         "rx_rate",
         "kpps",

@@ -78,6 +78,9 @@ neither a level nor fixed is cumulative):
 ``flow.users``                     fixed: users that wait for answers, one request at a time
 ``flow.asked``                     requests that clients made
 ``flow.answered``                  of these, answered in full
+``trip.count``                     round trips of requests and replies in turns
+``trip.STAGE_ps``                  time that they spent in a stage; STAGE is ``wire``, ``moderation``, ``netpoll_wait``, ``vswitch``,
+                                   ``coalescing``, ``wake``, ``guest``, ``transmit``
 =================================  =====================================================================================
 
 Histograms: ``flow.latency`` from the end of the frame on the wire to the application's read; ``flow.response`` from a client's request

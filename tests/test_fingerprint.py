@@ -53,8 +53,8 @@ def test_a_small_host_does_what_it_did(name: str, tmp_path: Path) -> None:
 
 
 def test_every_kind_of_small_host_has_a_fingerprint() -> None:
-    """One receive context, split ones, coalescing, work, random arrivals, all together; a bridge; a passed-through NIC with users and datagrams."""
-    assert NAMES == ["bridged", "coalescing", "default", "direct", "mixed", "poisson", "split", "work"]
+    """One receive context, split ones, coalescing, work, random arrivals, all together; a bridge; a passed-through NIC with users and datagrams; vCPUs with PCPUs to themselves."""
+    assert NAMES == ["bridged", "coalescing", "default", "direct", "exclusive", "mixed", "poisson", "split", "work"]
 
 
 def test_a_fingerprint_does_not_see_names(tmp_path: Path) -> None:

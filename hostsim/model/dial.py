@@ -17,12 +17,13 @@ from hostsim.model.traffic.receiving import Receiving
 from hostsim.model.traffic.sending import Sending
 from hostsim.model.traffic.source import make_arrivals
 from hostsim.model.traffic.transaction import User
+from hostsim.model.traffic.trip import STAGES, Trip
 from hostsim.model.traffic.web import Page, Visit, Visitors
 from hostsim.policy.placement import away
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
 from hostsim.spec.host import links
 from hostsim.spec.network import TCP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
-from hostsim.spec.workload import HttpSpec, TcpStreamSpec, TransactionsSpec, WebSpec
+from hostsim.spec.workload import Connected, HttpSpec, RequestResponseSpec, TcpStreamSpec, TransactionsSpec, WebSpec
 from hostsim.units import MS, transmission_ps
 
 if TYPE_CHECKING:
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
 
 __all__ = ["PEER", "address_of", "connections", "cycle_rate", "web_clients"]
 
-Tcp = TcpStreamSpec | HttpSpec | WebSpec | TransactionsSpec
+Closed = TcpStreamSpec | HttpSpec | TransactionsSpec | RequestResponseSpec
 PEER: Final = "10.1.0.1"
 """Address of the peer."""
 TUNNEL_ENDS: Final = ("10.2.0.1", "10.2.0.2")
 """Addresses of the two ends of a VXLAN tunnel."""
 VXLAN_PORT, FIRST_TUNNEL_PORT, TUNNEL_PORTS = 8472, 49152, 16384
 """Port of VXLAN's receivers at the time, and the range of the sender's, chosen by the hash of the inner flow (RFC 7348)."""
-SERVER_PORT: Final = {"tcp_stream": 5001, "http": 80, "web": 80, "transactions": 50000}
+SERVER_PORT: Final = {"tcp_stream": 5001, "http": 80, "web": 80, "transactions": 50000, "request_response": 12865}
 START_WITHIN: Final = 1 * MS
 """Connections of a VM begin within this, at random."""
 
@@ -45,7 +46,7 @@ START_WITHIN: Final = 1 * MS
 def connections(
     host: Host,
     name: str,
-    traffic: TcpStreamSpec | HttpSpec | TransactionsSpec,
+    traffic: Closed,
     members: list[VirtualMachine],
     streams: Streams,
 ) -> None:
@@ -54,12 +55,14 @@ def connections(
     flow = Flow(name, 0, 1)
     if not isinstance(traffic, TcpStreamSpec):
         flow.users = traffic.connections * len(members)
+    if isinstance(traffic, RequestResponseSpec):
+        flow.stages = [0] * len(STAGES)
     host.flows.append(flow)
     for number, vm in enumerate(members):
         starts = streams.stream("traffic", position, number).integers(0, START_WITHIN, traffic.connections)
         for place in range(traffic.connections):
             think = None
-            if not isinstance(traffic, TcpStreamSpec) and traffic.think_time:
+            if isinstance(traffic, HttpSpec | TransactionsSpec) and traffic.think_time:
                 # each user thinks by numbers of his own, whenever the others are served
                 think = _thinking(traffic.think_time, streams.stream("traffic", position, number, place))
             connection, senders = _connection(host, flow, vm, traffic, place, think)
@@ -71,7 +74,7 @@ def _connection(
     host: Host,
     flow: Flow,
     vm: VirtualMachine,
-    traffic: TcpStreamSpec | HttpSpec | TransactionsSpec,
+    traffic: Closed,
     place: int,
     think: Think | None,
 ) -> tuple[Receiving | Sending | User, list[Sender]]:
@@ -90,7 +93,7 @@ def _connection(
     most = segment_size(_switch(host, vm, traffic).mtu)
     request_size = 0 if isinstance(traffic, TcpStreamSpec) else traffic.request_size
     request_ps = _wire_ps(host, vm, traffic, request_size)
-    if isinstance(traffic, TransactionsSpec):
+    if isinstance(traffic, TransactionsSpec | RequestResponseSpec):
         frames = -(-traffic.reply_size // most)
         user = User(
             ends,
@@ -100,6 +103,8 @@ def _connection(
             reply_size=-(-traffic.reply_size // frames),
             think=think,
         )
+        if isinstance(traffic, RequestResponseSpec):
+            user.requests.trip = Trip(flow)
         return user, [user.requests]
     message = traffic.message_size if isinstance(traffic, TcpStreamSpec) else None
     size, full = (most, True) if message is None else (min(message, most), message >= most)
@@ -178,12 +183,12 @@ def address_of(host: Host, vm: VirtualMachine) -> str:
     return f"10.0.{number // 250}.{number % 250 + 1}"
 
 
-def _switch(host: Host, vm: VirtualMachine, traffic: Tcp) -> VSwitchSpec:
+def _switch(host: Host, vm: VirtualMachine, traffic: Connected) -> VSwitchSpec:
     """What the NIC that traffic goes through is on."""
     return links(vm.group, host.spec.vswitches)[traffic.vnic]
 
 
-def _wire_ps(host: Host, vm: VirtualMachine, traffic: Tcp, data: int) -> int:
+def _wire_ps(host: Host, vm: VirtualMachine, traffic: Connected, data: int) -> int:
     """Time on the wire of a frame with so many bytes of data."""
     rate = host.spec.hardware.nics[vm.devices[traffic.vnic].nic.name].rate
     return transmission_ps(packet_on_wire(data + TCP_HEADERS, vxlan=_switch(host, vm, traffic).vxlan), rate)
@@ -193,19 +198,19 @@ def _thinking(mean: int, random: np.random.Generator) -> Think:
     return lambda: int(random.exponential(mean))
 
 
-def _per_request(host: Host, vm: VirtualMachine, traffic: TcpStreamSpec | HttpSpec | TransactionsSpec) -> int:
+def _per_request(host: Host, vm: VirtualMachine, traffic: Closed) -> int:
     """What the guest's application takes for a request, in picoseconds; of a transaction more, the more memory is away from the VM's home."""
     costs, hertz = vm.group.guest.applications, cycle_rate(host)
     if isinstance(traffic, HttpSpec):
         return costs.http_server.ps(hertz)
-    if isinstance(traffic, TcpStreamSpec):
+    if not isinstance(traffic, TransactionsSpec):
         return 0
     far = away(vm.group.settings.reserved, len(host.scheduler.nodes))
     dearer = costs.transaction_memory.value * far * (host.spec.costs.remote_memory.value - 1)
     return round(costs.transaction.ps(hertz) * (1 + dearer))
 
 
-def _ends(host: Host, flow: Flow, vm: VirtualMachine, traffic: Tcp, application: Application, place: int) -> Ends:
+def _ends(host: Host, flow: Flow, vm: VirtualMachine, traffic: Connected, application: Application, place: int) -> Ends:
     """Where the connection number ``place`` of a VM ends."""
     device = vm.devices[traffic.vnic]
     link, queues = device.nic.wire, device.transmits
@@ -220,7 +225,7 @@ def _ends(host: Host, flow: Flow, vm: VirtualMachine, traffic: Tcp, application:
     return Ends(host.clock, flow, link, queues[which % len(queues)], vm.vcpus[which], application, traffic.delay)
 
 
-def _catch(host: Host, vm: VirtualMachine, traffic: Tcp, place: int, senders: list[Sender]) -> None:
+def _catch(host: Host, vm: VirtualMachine, traffic: Connected, place: int, senders: list[Sender]) -> None:
     """Let the filter of a VM's NIC catch what is sent on its connection number ``place``."""
     device, value = vm.devices[traffic.vnic], _hash(host, vm, traffic, place)
     emulated = traffic.vnic < len(vm.vnics) and vm.vnics[traffic.vnic].settings.device == "e1000"
@@ -229,7 +234,7 @@ def _catch(host: Host, vm: VirtualMachine, traffic: Tcp, place: int, senders: li
         host.netqueues[device.nic.name].add(device.filter, sender, value)
 
 
-def _hash(host: Host, vm: VirtualMachine, traffic: Tcp, place: int) -> int:
+def _hash(host: Host, vm: VirtualMachine, traffic: Connected, place: int) -> int:
     """What the NIC's hash makes of a connection: of its own addresses and ports, or of the tunnel's."""
     port = 1 + (traffic.port + place - 1) % 65535
     inner = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, address_of(host, vm), port, SERVER_PORT[traffic.kind]))

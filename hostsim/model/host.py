@@ -33,7 +33,7 @@ from hostsim.policy.scheduling import home_nodes
 from hostsim.spec.host import PointSpec, VmGroupSpec
 from hostsim.spec.nic import NicOptions, NicSpec
 from hostsim.spec.settings import VnicSettings
-from hostsim.spec.workload import TcpSpec, TransactionsSpec
+from hostsim.spec.workload import ExchangeSpec, TcpSpec
 
 __all__ = ["Host", "VirtualMachine", "VirtualNic", "build_host"]
 
@@ -79,8 +79,8 @@ class VirtualMachine:
 
     @property
     def is_bound(self) -> bool:
-        """Its nodes are set, so that nothing moves it."""
-        return bool(self.group.settings.nodes)
+        """Its nodes are set, or its vCPUs have PCPUs to themselves, so that nothing moves it."""
+        return bool(self.group.settings.nodes) or self.group.settings.exclusive
 
     def used(self) -> int:
         """Time charged to its worlds, in picoseconds."""
@@ -199,7 +199,7 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
 
 def _closed_loop(spec: PointSpec) -> bool:
     """True where something waits for the host's answers."""
-    return any(isinstance(traffic, TcpSpec | TransactionsSpec) for traffic in spec.traffic.values())
+    return any(isinstance(traffic, TcpSpec | ExchangeSpec) for traffic in spec.traffic.values())
 
 
 def _wire(spec: PointSpec, number: int, streams: Streams) -> Wire | Link:
@@ -244,6 +244,10 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
                 group.settings.shares,
             )
         )
+    if exclusive := group.settings.exclusive:
+        for vcpu in vcpus:
+            scheduler.dedicate(vcpu, allowed, host.worlds())
+        homes = [vcpu.node for vcpu in vcpus]
     vm = VirtualMachine(name, group, vcpus)
     for number, (settings, network) in enumerate(zip(group.settings.vnics, group.networks, strict=True)):
         _add_vnic(host, vm, number, settings, network)
@@ -252,8 +256,8 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
     _add_networlds(host, vm)
     for node in dict.fromkeys(homes):
         together = [world for world in (*vcpus, *vm.worlds) if world.node is node]
-        vm.units.append(scheduler.adopt(together, nodes=group.settings.nodes or None))
-    if len(vcpus) > 1:
+        vm.units.append(scheduler.adopt(together, movable=not exclusive, nodes=group.settings.nodes or None))
+    if len(vcpus) > 1 and not exclusive:
         scheduler.coschedule(vcpus)
     host.vms.append(vm)
 
@@ -288,7 +292,8 @@ def _add_vnic(host: Host, vm: VirtualMachine, number: int, settings: VnicSetting
         split = None
         if settings.split_rx:
             capacity, budget = spec.settings.port_rx_queue, spec.settings.poll_budget
-            split = SplitRx(f"{vm.name}.splitRx", vcpu.node, vcpu.last, vnic, host.timing, capacity, budget)
+            start = _beside(vcpu.last) if vm.group.settings.exclusive else vcpu.last
+            split = SplitRx(f"{vm.name}.splitRx", vcpu.node, start, vnic, host.timing, capacity, budget)
             vm.worlds.append(split)
         transmit = TxQueue(
             clock, label.replace("-rx", "-tx"), settings.tx_ring + QUEUE_DISCIPLINE, coalescing, uplink, vcpu
@@ -331,9 +336,9 @@ def _add_networlds(host: Host, vm: VirtualMachine) -> None:
 
 
 def _beside(pcpu: Pcpu) -> Pcpu:
-    """The next PCPU of the same node."""
+    """The next PCPU of the same node that worlds share."""
     pcpus = pcpu.node.pcpus
-    return pcpus[(pcpus.index(pcpu) + 1) % len(pcpus)]
+    return next((other for other in pcpus if other.index > pcpu.index), pcpus[0])
 
 
 def _add_queues(host: Host, name: str) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from hostsim.model.cpu.world import costop_times, ready_times
 from hostsim.model.net.networld import NetWorld
-from hostsim.spec.workload import HttpSpec, TransactionsSpec, WebSpec
+from hostsim.model.traffic.trip import STAGES
+from hostsim.spec.workload import ExchangeSpec, HttpSpec, WebSpec
 
 if TYPE_CHECKING:
     from hostsim.model.host import Host
@@ -190,8 +191,18 @@ def watch(host: Host) -> None:
             [f.answered for f in flows],
         ),
     )
+    if trips := [flow for flow in flows if flow.stages]:
+        add(
+            "trip",
+            "count " + " ".join(f"{stage}_ps" for stage in STAGES),
+            (flow.name for flow in trips),
+            lambda _: (
+                [f.answered for f in trips],
+                *([f.stages[place] for f in trips] for place in range(len(STAGES))),
+            ),
+        )
     for flow in flows:
         probe.watch_latency("flow.latency", flow.name, flow.latency)
-    if any(isinstance(traffic, HttpSpec | WebSpec | TransactionsSpec) for traffic in host.spec.traffic.values()):
+    if any(isinstance(traffic, HttpSpec | WebSpec | ExchangeSpec) for traffic in host.spec.traffic.values()):
         for flow in flows:
             probe.watch_latency("flow.response", flow.name, flow.response)

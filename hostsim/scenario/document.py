@@ -21,6 +21,7 @@ from hostsim.spec.workload import (
     BridgedSpec,
     HttpSpec,
     MulticastSpec,
+    RequestResponseSpec,
     TcpStreamSpec,
     TransactionsSpec,
     UdpStreamSpec,
@@ -117,7 +118,15 @@ class WebPart(WebSpec):
 
 
 TrafficPart = Annotated[
-    MulticastPart | BridgedPart | UdpStreamSpec | WorkPart | TcpStreamSpec | HttpSpec | WebPart | TransactionsSpec,
+    MulticastPart
+    | BridgedPart
+    | UdpStreamSpec
+    | WorkPart
+    | TcpStreamSpec
+    | HttpSpec
+    | WebPart
+    | TransactionsSpec
+    | RequestResponseSpec,
     Field(discriminator="kind"),
 ]
 """What comes at the host."""

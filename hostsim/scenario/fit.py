@@ -17,13 +17,14 @@ from hostsim.spec.network import FRAME_OVERHEAD, UDP_HEADERS, VSwitchSpec, packe
 from hostsim.spec.settings import PlatformSpec
 from hostsim.spec.workload import (
     BridgedSpec,
+    Connected,
+    ExchangeSpec,
     HttpSpec,
     MulticastSpec,
     TcpSpec,
-    TcpStreamSpec,
     TrafficSpec,
-    TransactionsSpec,
     UdpStreamSpec,
+    WebSpec,
 )
 
 __all__ = ["feature_warnings", "nic_faults", "traffic_faults", "vm_faults"]
@@ -51,9 +52,35 @@ def nic_faults(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: Pl
             yield tree.fault(("network", name, "vxlan"), "is not known to this platform", "false")
 
 
+def _exclusive_faults(
+    tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec
+) -> Iterator[Fault]:
+    """VCPUs that ask for a PCPU each, against the PCPUs of the nodes that they may run on: each node keeps one for all other worlds."""
+    cpu = hardware.cpu
+    taken = 0
+    for group in groups:
+        if not group.settings.exclusive or not group.count:
+            continue
+        path: KeyPath = ("vms", group.name, "vmx", "sched.cpu.latencySensitivity")
+        if cpu.threads > 1:
+            yield tree.fault(path, "is not modelled with hyperthreads", '"normal", or a server with threads: 1')
+            continue
+        wanted = group.count * group.vcpus
+        taken += wanted
+        for asked, sockets in ((taken, cpu.sockets), (wanted, len(group.settings.nodes) or cpu.sockets)):
+            most = (cpu.cores - 1) * sockets
+            if asked > most:
+                message = f"needs {asked} PCPUs that nothing else runs on, one for each vCPU with this setting"
+                allowed = f"at most {most} such vCPUs: each NUMA node keeps a PCPU for other worlds"
+                yield tree.fault(path, message, allowed)
+                break
+
+
 def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec) -> Iterator[Fault]:
     """VMs that the host has no room for, or whose settings exclude each other."""
     cpu = hardware.cpu
+    groups = list(groups)
+    yield from _exclusive_faults(tree, file, groups, hardware)
     for group in groups:
         path: KeyPath = ("vms", group.name)
         if group.vcpus > cpu.pcpus:
@@ -95,7 +122,7 @@ def traffic_faults(
             yield from _number_faults(tree, path, on, flow) or _datagram_faults(
                 tree, path, file, on, hardware, flow, load
             )
-        elif isinstance(flow, TcpSpec | TransactionsSpec):
+        elif isinstance(flow, Connected):
             yield from _number_faults(tree, path, on, flow) or _connection_faults(tree, path, on, flow)
 
 
@@ -176,7 +203,7 @@ def _datagram_faults(
 
 
 def _number_faults(
-    tree: Tree, path: KeyPath, on: Mapping[str, list[VSwitchSpec]], flow: TcpSpec | UdpStreamSpec | TransactionsSpec
+    tree: Tree, path: KeyPath, on: Mapping[str, list[VSwitchSpec]], flow: Connected | UdpStreamSpec
 ) -> list[Fault]:
     """Traffic through a NIC that one of the groups has not."""
     counts = {group: len(on[group]) for group in flow.to}
@@ -189,13 +216,13 @@ def _number_faults(
 
 
 def _connection_faults(
-    tree: Tree, path: KeyPath, on: Mapping[str, list[VSwitchSpec]], flow: TcpSpec | TransactionsSpec
+    tree: Tree, path: KeyPath, on: Mapping[str, list[VSwitchSpec]], flow: Connected
 ) -> Iterator[Fault]:
     """Connections against the segments of their switches, and the numbers that ports have."""
-    connections = flow.connections if isinstance(flow, TcpStreamSpec | HttpSpec | TransactionsSpec) else 1
+    connections = 1 if isinstance(flow, WebSpec) else flow.connections
     segment = max(segment_size(on[group][flow.vnic].mtu) for group in flow.to)
     least = min(segment_size(on[group][flow.vnic].mtu) for group in flow.to)
-    request = flow.request_size if isinstance(flow, HttpSpec | TransactionsSpec) else 0
+    request = flow.request_size if isinstance(flow, HttpSpec | ExchangeSpec) else 0
     if request > least:
         yield tree.fault((*path, "request_size"), "does not fit in a segment", f"at most {least} B")
     if isinstance(flow, TcpSpec) and flow.window < segment:

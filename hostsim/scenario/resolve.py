@@ -26,6 +26,7 @@ from hostsim.spec.workload import (
     BridgedSpec,
     HttpSpec,
     MulticastSpec,
+    RequestResponseSpec,
     TcpStreamSpec,
     TrafficSpec,
     TransactionsSpec,
@@ -45,6 +46,7 @@ _KINDS: dict[str, type[TrafficSpec]] = {
     "http": HttpSpec,
     "web": WebSpec,
     "transactions": TransactionsSpec,
+    "request_response": RequestResponseSpec,
 }
 
 

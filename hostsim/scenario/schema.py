@@ -34,6 +34,7 @@ _INPUTS = (
     "HttpSpec",
     "WebPart",
     "TransactionsSpec",
+    "RequestResponseSpec",
     "ServiceSpec",
     "ArrivalsPart",
     "RunPart",

@@ -29,6 +29,7 @@ PNIC_RSS = 4
 _CONTEXTS: dict[int, Literal["vm", "vnic", "queue"]] = {1: "vnic", 2: "vm", 3: "queue"}
 PASSTHROUGH = 4
 """Devices that may be passed through to a VM (ESX 4.1; "Configuring VMDirectPath I/O pass-through devices")."""
+_SENSITIVITY = "sched.cpu.latencySensitivity"
 _SHARES = {"low": 500, "normal": 1000, "high": 2000}
 _THRESHOLD = re.compile(r"(?P<vms>\d{1,3})n (?P<vcpus>\d{1,3})n (?P<utilisation>\d{1,2}|100)")
 _STATIC_DEPTH = 64
@@ -174,7 +175,11 @@ def vm_settings(
     warnings: list[str] = []
     keys = _resolve(vmx_table(platform, vnics), vmx, f"{path}.vmx", faults, warnings)
     host = _resolve(platform.advanced, advanced, "host.advanced", [], [])
-    made = [_vnic(platform, host, vmx, keys, guest, rings, number, f"{path}.vmx", faults) for number in range(vnics)]
+    exclusive = _exclusive(platform, keys, warnings)
+    made = [
+        _vnic(platform, host, vmx, keys, guest, rings, number, f"{path}.vmx", faults, exclusive=exclusive)
+        for number in range(vnics)
+    ]
     shares = str(keys["sched.cpu.shares"])
     if shares not in _SHARES and not (shares.isdecimal() and 1 <= int(shares) <= 1_000_000):
         allowed = "low, normal, high or an integer 1..1000000"
@@ -194,11 +199,21 @@ def vm_settings(
     settings = VmSettings(
         reserved=reserved / size,
         passthrough=passthrough,
+        exclusive=exclusive,
         shares=_SHARES.get(shares) or int(shares),
         nodes=tuple(sorted({int(text) for text in nodes})),
         vnics=tuple(vnic for vnic in made if vnic is not None),
     )
     return settings, faults, warnings
+
+
+def _exclusive(platform: PlatformSpec, keys: Mapping[str, int | str], warnings: list[str]) -> bool:
+    """True where each vCPU has a PCPU to itself; of the other degrees nobody published what they do."""
+    degree = keys[_SENSITIVITY]
+    modelled = platform.vmx[_SENSITIVITY].modelled
+    if modelled and degree in ("low", "medium"):
+        warnings.append(f"setting not modelled: {_SENSITIVITY} = {degree}")
+    return modelled and degree == "high"
 
 
 def _passthrough(keys: Mapping[str, int | str], path: str, faults: list[Fault]) -> tuple[str, ...]:
@@ -226,8 +241,10 @@ def _vnic(
     number: int,
     path: str,
     faults: list[Fault],
+    *,
+    exclusive: bool,
 ) -> VnicSettings | None:
-    """The settings of one vNIC."""
+    """The settings of one vNIC; a VM that is sensitive to latency has none of its interrupts held back, whatever its scheme is."""
     name = f"ethernet{number}"
     if str(keys[f"{name}.virtualDev"]) == "e1000":
         return _e1000(host, vmx, keys, guest, rings, number, path, faults)
@@ -248,7 +265,8 @@ def _vnic(
             rate, depth = (value, depth) if scheme == "rbc" else (rate, value)
     if faults:
         return None
-    own = any(f"{name}.{key}" in vmx for key in ("coalescingScheme", "coalescingParams", "ctxPerDev"))
+    scheme = "disabled" if exclusive else scheme
+    own = exclusive or any(f"{name}.{key}" in vmx for key in ("coalescingScheme", "coalescingParams", "ctxPerDev"))
     dense = {"scheme": "static", "rate": rate, "depth": _STATIC_DEPTH, "timeout": _STATIC_TIMEOUT}
     rx_ring, part = rings.rx or guest.rx_ring, guest.refill_part
     return VnicSettings(

@@ -233,7 +233,7 @@ class VnicSettings(Spec):
     rss: bool
     """The vNIC asks for a queue with RSS (``ethernetX.pnicFeatures``, bit 4) and gets it on this platform."""
     dense: Coalescing | None
-    """How it coalesces while dynamic tuning is in force; None where the VM sets its coalescing or its contexts itself, so that tuning leaves it alone."""
+    """How it coalesces while dynamic tuning is in force; None where the VM sets its coalescing, its contexts or its latency sensitivity itself, so that tuning leaves it alone."""
     tx_context: Literal["vm", "vnic", "queue"]
     """Whose transmit contexts are: the VM's, each vNIC's, each queue's (``ethernetX.ctxPerDev``, ``Net.NetVMTxType``)."""
 
@@ -243,6 +243,8 @@ class VmSettings(Spec):
 
     shares: Annotated[int, Field(ge=1)]
     """CPU shares of each vCPU (``sched.cpu.shares``)."""
+    exclusive: bool = False
+    """Each vCPU has a PCPU to itself (``sched.cpu.latencySensitivity`` high)."""
     nodes: tuple[int, ...]
     """NUMA nodes that the VM may run on (``numa.nodeAffinity``); none given is any."""
     reserved: Annotated[float, Field(ge=0, le=1)] = 0.0

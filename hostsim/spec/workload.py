@@ -15,8 +15,11 @@ from hostsim.units import SECOND
 __all__ = [
     "ArrivalSpec",
     "BridgedSpec",
+    "Connected",
+    "ExchangeSpec",
     "HttpSpec",
     "MulticastSpec",
+    "RequestResponseSpec",
     "ServiceSpec",
     "TcpSpec",
     "TcpStreamSpec",
@@ -272,27 +275,32 @@ class WebSpec(TcpSpec):
         return self
 
 
-class TransactionsSpec(Spec):
-    """Users that send a request, wait for the reply, and think: database clients. Each has a connection of its own."""
+class ExchangeSpec(Spec):
+    """What all traffic of requests and replies has that take turns on a connection."""
 
-    kind: Literal["transactions"]
-    """What kind of traffic this is."""
     to: Names
-    """Names of the VM groups; each of their VMs has users of its own."""
+    """Names of the VM groups; each of their VMs has connections of its own."""
     vnic: VnicNumber = 0
-    """Which NIC of the VM they come through: its vNICs first, then what is passed through to it."""
-    users: Annotated[int, Field(ge=1, le=4096)]
-    """Users of each VM."""
+    """Which NIC of the VM they go through: its vNICs first, then what is passed through to it."""
     request_size: Annotated[Size, Field(ge=1)]
     """Bytes of data of a request; one segment."""
     reply_size: Annotated[Size, Field(ge=1, le=65536)]
     """Bytes of data of a reply; one packet, cut into as many segments as it needs."""
-    think_time: Duration = 0
-    """Mean time, exponentially distributed, from a reply to the user's next request."""
     delay: Duration = 0
     """Time from the end of a frame on the wire to what it makes the peer put on the wire, thinking apart."""
     port: Annotated[int, Field(ge=1, le=65535)] = 33000
-    """Port of a VM's first user; the next users have the next ports."""
+    """Port of a VM's first connection; the next connections have the next ports."""
+
+
+class TransactionsSpec(ExchangeSpec):
+    """Users that send a request, wait for the reply, and think: database clients. Each has a connection of its own."""
+
+    kind: Literal["transactions"]
+    """What kind of traffic this is."""
+    users: Annotated[int, Field(ge=1, le=4096)]
+    """Users of each VM."""
+    think_time: Duration = 0
+    """Mean time, exponentially distributed, from a reply to the user's next request."""
 
     @property
     def connections(self) -> int:
@@ -300,8 +308,20 @@ class TransactionsSpec(Spec):
         return self.users
 
 
+class RequestResponseSpec(ExchangeSpec):
+    """Requests and replies in turns, the next request as soon as the reply is there (netperf TCP_RR). The server reads and writes, and does nothing else."""
+
+    kind: Literal["request_response"]
+    """What kind of traffic this is."""
+    connections: Annotated[int, Field(ge=1, le=4096)] = 1
+    """Connections of each VM."""
+
+
+Connected: TypeAlias = TcpStreamSpec | HttpSpec | WebSpec | TransactionsSpec | RequestResponseSpec
+"""Traffic over TCP connections between VMs and a peer outside the host."""
+
 TrafficSpec: TypeAlias = Annotated[
-    MulticastSpec | BridgedSpec | UdpStreamSpec | WorkSpec | TcpStreamSpec | HttpSpec | WebSpec | TransactionsSpec,
+    MulticastSpec | BridgedSpec | UdpStreamSpec | WorkSpec | Connected,
     Field(discriminator="kind"),
 ]
 """Any kind of traffic."""

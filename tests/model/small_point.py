@@ -19,6 +19,7 @@ from hostsim.spec.settings import Coalescing, HostSettings, NetQueueSpec, Tuning
 from hostsim.spec.workload import (
     HttpSpec,
     MulticastSpec,
+    RequestResponseSpec,
     TcpStreamSpec,
     TrafficSpec,
     TransactionsSpec,
@@ -107,10 +108,8 @@ def group(name: str = "vm", *, vnics: tuple[VnicSettings, ...] | None = None, **
     """VMs with a vNIC on each of ``networks``, vSwitch0 where nothing is said."""
     networks = changes.pop("networks", ("vSwitch0",))
     nodes, shares = changes.pop("nodes", ()), changes.pop("shares", 1000)
-    passthrough, reserved = changes.pop("passthrough", ()), changes.pop("reserved", 0.0)
-    settings = VmSettings(
-        shares=shares, nodes=nodes, vnics=vnics or (vnic(),) * len(networks), passthrough=passthrough, reserved=reserved
-    )
+    others = {name: changes.pop(name) for name in ("passthrough", "reserved", "exclusive") if name in changes}
+    settings = VmSettings(shares=shares, nodes=nodes, vnics=vnics or (vnic(),) * len(networks), **others)
     values = {"count": 1, "vcpus": 1, "guest": guest()} | changes
     return VmGroupSpec(name=name, networks=networks, settings=settings, **values)
 
@@ -148,6 +147,12 @@ def users(count: int = 1, **changes: Any) -> TransactionsSpec:
     """Users who do not think."""
     values = {"kind": "transactions", "to": "vm", "users": count, "request_size": "100 B", "reply_size": "2000 B"}
     return TransactionsSpec.model_validate(values | {"delay": "10 us"} | changes)
+
+
+def echoes(connections: int = 1, **changes: Any) -> RequestResponseSpec:
+    """Requests of 100 bytes that are answered with as many."""
+    values = {"kind": "request_response", "to": "vm", "connections": connections, "request_size": "100 B"}
+    return RequestResponseSpec.model_validate(values | {"reply_size": "100 B", "delay": "10 us"} | changes)
 
 
 def work(rate: str, length: str, to: str = "vm") -> WorkSpec:

@@ -7,7 +7,7 @@ import pytest
 from hostsim.model.host import Host
 from hostsim.policy.placement import away
 from hostsim.units import MS, SECOND
-from tests.model.small_point import CALM, arrived, files, group, point, run, users, vnic
+from tests.model.small_point import CALM, arrived, echoes, files, group, point, run, users, vnic
 
 NS = 1000
 REQUEST = 800 + 250 + 900 + 1000 + 25
@@ -68,3 +68,12 @@ def test_a_browser_thinks_between_files_and_acknowledges_the_end_of_each() -> No
         assert host.flows[0].answered > 100
         assert frames == pytest.approx(host.flows[0].answered * (acks + 1), rel=0.2)
         assert nic.rx_octets == pytest.approx(host.flows[0].answered * (66 * acks + 466), rel=0.2)
+
+
+def test_a_request_and_a_response_are_a_read_and_a_write() -> None:
+    """No burst of the application between them."""
+    host = run(
+        point(group(vnics=(vnic(),)), traffic={"echo": echoes(reply_size="2000 B")}, cost=CALM | {"vmk_call": 0})
+    )
+    assert guest_ns(host) == pytest.approx(REQUEST + REPLY, rel=0.002)
+    assert host.flows[0].users == 1

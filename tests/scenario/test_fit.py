@@ -76,6 +76,12 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
             id="more vCPUs than PCPUs",
         ),
         pytest.param(
+            "networks: vSwitch1,", "networks: vSwitch1, vcpus: 8, vmx: {sched.cpu.latencySensitivity: high},",
+            "small.yaml:12: vms.small.vmx.sched.cpu.latencySensitivity: needs 16 PCPUs that nothing else runs on, one for each vCPU "
+            "with this setting; given 'high'; allowed: at most 10 such vCPUs: each NUMA node keeps a PCPU for other worlds",
+            id="more vCPUs than PCPUs that can be spared",
+        ),
+        pytest.param(
             '"4"', '"4", numa.nodeAffinity: "0,2"',
             "small.yaml:11: vms.big.vmx.numa.nodeAffinity: names a node that the host has not; given '0,2'; "
             "allowed: NUMA nodes 0..1: one for each socket",
@@ -194,7 +200,7 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         pytest.param(
             "kind: http", "kind: htttp",
             "small.yaml:15: traffic.files.kind: is not one of the choices; given 'htttp'; "
-            "allowed: one of bridged, http, multicast, tcp_stream, transactions, udp_stream, web, work",
+            "allowed: one of bridged, http, multicast, request_response, tcp_stream, transactions, udp_stream, web, work",
             id="unknown kind of traffic",
         ),
         pytest.param(
@@ -291,3 +297,11 @@ def test_one_uplink_with_rings_is_enough(tmp_path: Path) -> None:
         ("vnic: 1, ", ""),
     )
     assert load_text(tmp_path, *changes).warnings == ()
+
+
+def test_pcpus_of_ones_own_are_whole_cores(tmp_path: Path) -> None:
+    """What a busy sibling would do to them is not modelled."""
+    changes = (('"4"', '"4", sched.cpu.latencySensitivity: high'),)
+    load_text(tmp_path, *changes)
+    with pytest.raises(InputError, match=r"latencySensitivity: is not modelled with hyperthreads; given 'high'"):
+        load_text(tmp_path, *changes, overrides={"hardware.cpu.threads": "2"})

@@ -329,3 +329,28 @@ def test_the_throughput_weight_takes_calls_away(platform: PlatformSpec, weight: 
     settings, _, _ = host_settings(platform, {"Net.vmxnetThroughputWeight": weight}, {})
     assert settings is not None
     assert settings.tx_call_rate == calls
+
+
+@pytest.mark.parametrize("given", [{}, {"ethernet0.coalescingScheme": "static"}], ids=str)
+def test_a_vm_that_is_sensitive_to_latency_is_not_coalesced(
+    platform: PlatformSpec, guest: GuestSpec, given: dict[str, str]
+) -> None:
+    """Whatever its scheme is; it has PCPUs to itself, and dynamic tuning leaves it alone."""
+    made, faults, warnings = vm_settings(
+        platform, {}, given | {"sched.cpu.latencySensitivity": "high"}, guest, 1, "vms.x"
+    )
+    assert made is not None
+    assert (faults, warnings) == ([], [])
+    assert made.exclusive
+    assert (made.vnics[0].coalescing.scheme, made.vnics[0].dense) == ("disabled", None)
+
+
+@pytest.mark.parametrize(("version", "degree"), [("esxi", "low"), ("esxi", "medium"), ("esxi-5.1", "high")])
+def test_latency_sensitivity_has_no_effect_where_none_is_known(version: str, degree: str, guest: GuestSpec) -> None:
+    """It may be set, and warns."""
+    old = Parts(data_root()).platform(version, ("platform",)).spec
+    assert old is not None
+    made, faults, warnings = vm_settings(old, {}, {"sched.cpu.latencySensitivity": degree}, guest, 1, "vms.x")
+    assert made is not None
+    assert (made.exclusive, made.vnics[0].coalescing.scheme) == (False, "rbc")
+    assert (faults, warnings) == ([], [f"setting not modelled: sched.cpu.latencySensitivity = {degree}"])

@@ -34,6 +34,7 @@ class Pcpu:
     Attributes:
         index: number on the host.
         node: NUMA node it belongs to.
+        pool: whose idle PCPUs it is among, and whose waiting worlds it takes when it goes idle: its node, or itself alone.
         running: world that has it, None when idle.
         turning: True while a batch has just ended and the next has not begun: nobody may preempt now.
         systems: VMkernel worlds that wait here, in order.
@@ -48,7 +49,7 @@ class Pcpu:
     __slots__ = (
         "_alarm", "_at", "_charged", "_clock", "_ends", "_halt_exit", "_halted", "_idle_since", "_idle_total", "_last", "_preemption", "_quantum", "_since",
         "_spare", "_switch_migrated", "_switch_same",
-        "dispatches", "index", "node", "preemptions", "queued", "running", "seized", "switches", "systems", "turning", "vcpus",
+        "dispatches", "index", "node", "pool", "preemptions", "queued", "running", "seized", "switches", "systems", "turning", "vcpus",
     )  # fmt: skip
 
     def __init__(self, clock: Clock, index: int, node: Node, timing: Timing, quantum: int) -> None:
@@ -58,6 +59,7 @@ class Pcpu:
         self._switch_same = timing.context_switch + timing.cache_refill_same
         self._switch_migrated = timing.context_switch + timing.cache_refill_migrated
         self.index, self.node = index, node
+        self.pool = node
         self.running: World | None = None
         self.queued = 0
         self.turning = self.seized = False
@@ -70,6 +72,20 @@ class Pcpu:
         self._ends = self._since = self._charged = 0
         self._halted = True
         self._idle_total = self._idle_since = 0
+
+    def dedicate(self, world: World, pool: Node) -> None:
+        """Leave this PCPU, which has run nothing, to a world that has not run.
+
+        The world keeps it while it has nothing to do, and waits in the monitor. So it pays no way out of the VMkernel's idle loop,
+        and nothing for what ran in between.
+
+        Args:
+            world: a vCPU of the same node.
+            pool: that nobody else is in.
+        """
+        self.pool, self._last, self._halt_exit = pool, world, 0
+        world.last = self
+        pool.idle.put(self)
 
     # --- what others see
 
@@ -155,7 +171,7 @@ class Pcpu:
         else:
             victim.state = _SLEEPING
             victim.rest(now)
-        following = self.take_first(now) if self.queued else self.node.steal(now)
+        following = self.take_first(now) if self.queued else self.pool.steal(now)
         self._go_on(following, now)
 
     def _go_on(self, following: World | None, now: int) -> None:
@@ -166,7 +182,7 @@ class Pcpu:
             self._halted = True
             self._last = None  # the idle loop, a context of its own
             self._idle_since = now
-            self.node.idle.put(self)
+            self.pool.idle.put(self)
 
     def _take_off(self, now: int) -> World:
         """The running vCPU leaves the PCPU in the midst of a batch; at its very end, the batch counts as done."""
@@ -225,9 +241,9 @@ class Pcpu:
                 return
             world.state = _SLEEPING
             world.rest(now)
-            following = self.take_first(now) if self.queued else self.node.steal(now)
+            following = self.take_first(now) if self.queued else self.pool.steal(now)
         else:
-            following = self.take_first(now) if self.queued else self.node.steal(now)
+            following = self.take_first(now) if self.queued else self.pool.steal(now)
             self._retire(world, now)
             if following is None and self.queued:  # retiring woke somebody
                 following = self.take_first(now)

@@ -11,6 +11,7 @@ from typing import Final
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.probe import Level
+from hostsim.errors import WiringError
 from hostsim.model.cpu.cosched import Gang
 from hostsim.model.cpu.hyperthread import Hyperthread, IdleThreads
 from hostsim.model.cpu.pcpu import Idle, Pcpu
@@ -30,7 +31,7 @@ class Node:
     """A NUMA node: PCPUs that share memory, and take waiting worlds from each other.
 
     Attributes:
-        pcpus: its PCPUs, by index.
+        pcpus: its PCPUs, by index, but those that a world has to itself.
         idle: those that run nothing.
         waiting: number of worlds in its run queues, over time.
         vclock: virtual time of the vCPU furthest ahead among those that ran here.
@@ -103,6 +104,7 @@ class Scheduler:
     Attributes:
         clock: its time.
         nodes: its NUMA nodes.
+        pcpus: all PCPUs of the host, by index.
         units: what has been adopted, in order.
         moves: number of times the NUMA balancer moved a unit.
         homes_changed: number of times a world got another home, whoever moved it.
@@ -117,6 +119,7 @@ class Scheduler:
         "homes_changed",
         "moves",
         "nodes",
+        "pcpus",
         "units",
     )
 
@@ -136,14 +139,10 @@ class Scheduler:
                 node.pcpus += [Pcpu(clock, first + core, node, timing, settings.quantum) for core in range(cores)]
             for pcpu in reversed(node.pcpus):
                 node.idle.put(pcpu)
+        self.pcpus = [pcpu for node in self.nodes for pcpu in node.pcpus]
         self.moves = self.homes_changed = 0
         self.units: list[Unit] = []
         self._timer = Timer(clock, self._balance)
-
-    @property
-    def pcpus(self) -> list[Pcpu]:
-        """All PCPUs of the host, by index."""
-        return [pcpu for node in self.nodes for pcpu in node.pcpus]
 
     def adopt(self, worlds: Sequence[World], *, movable: bool = True, nodes: Collection[int] | None = None) -> Unit:
         """Let the NUMA balancer move these worlds, together: those of one VM, or of one block of a wide VM.
@@ -163,6 +162,28 @@ class Scheduler:
         if self._timer.due is None and len(self.nodes) > 1:
             self._timer.arm(self.clock.now + self._settings.numa_rebalance_period)
         return unit
+
+    def dedicate(self, world: World, nodes: Sequence[Node], others: Sequence[World]) -> None:
+        """Give a vCPU a PCPU to itself, of its home where that can spare one, else of the node that can spare most; before time starts.
+
+        Args:
+            world: the vCPU; its home may change.
+            nodes: that it may live on.
+            others: worlds that were to start there and that start elsewhere on the node now.
+
+        Raises:
+            WiringError: each of the nodes has only one PCPU left, which all other worlds share.
+        """
+        node = world.node if len(world.node.pcpus) > 1 else max(nodes, key=lambda node: len(node.pcpus))
+        if len(node.pcpus) < 2:
+            raise WiringError(f"{world.name} is to have a PCPU to itself, and none can be spared")
+        world.node = node
+        pcpu = node.pcpus.pop()
+        node.idle.take(pcpu)
+        for other in others:
+            if other.last is pcpu:
+                other.last = node.pcpus[-1]
+        pcpu.dedicate(world, Node(node.index))
 
     def coschedule(self, vcpus: Sequence[World]) -> None:
         """Hold the vCPUs of an SMP VM together (`hostsim.model.cpu.cosched`)."""
@@ -195,7 +216,7 @@ class Scheduler:
         pcpu = world.last
         if pcpu.node is not node:  # re-homed while it slept
             pcpu = min(node.pcpus, key=_by_queued)
-        free = node.idle.take(pcpu)
+        free = pcpu.pool.idle.take(pcpu)
         if free is not None:
             free.start(world, now)
             return
@@ -209,7 +230,7 @@ class Scheduler:
         """Give a system world that sleeps a PCPU until its batch is done: in place of a vCPU at once, in place of a system world at the end of its batch."""
         pcpu.seized = True
         if pcpu.running is None:
-            pcpu.node.idle.take(pcpu)
+            pcpu.pool.idle.take(pcpu)
             pcpu.start(world, now)
         elif pcpu.running is not None and not pcpu.running.system:
             pcpu.preempt(world, now)
@@ -228,7 +249,7 @@ class Scheduler:
         period = self._settings.numa_rebalance_period
         for pcpu in self.pcpus:
             pcpu.charge(now)
-        capacity = period * len(self.nodes[0].pcpus)
+        capacity = period * len(self.pcpus) // len(self.nodes)
         loads = [0.0] * len(self.nodes)
         homes: list[list[Unit]] = [[] for _ in self.nodes]
         members: list[list[float]] = [[] for _ in self.nodes]

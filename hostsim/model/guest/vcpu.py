@@ -220,6 +220,8 @@ class Vcpu(World):
             count += train.count
             vcpu = flow.vcpu
             if vcpu is not None:
+                if flow.trip is not None:
+                    flow.trip.off_ring(train.ready, vnic.raised, start)
                 if vcpu is self:
                     own.append(train)
                 else:

@@ -69,6 +69,9 @@ class DirectRing(Vnic):
             ring.pushed += train.count
             ring.taken += train.count
             self.frames += train.count * train.frames
+            trip = train.flow.trip  # type: ignore[attr-defined]  # frames belong to senders
+            if trip is not None:
+                trip.off_nic(train.born, self.queue.interrupted, 0)
         return taken
 
     def unmask(self, now: int) -> None:

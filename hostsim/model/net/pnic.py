@@ -57,6 +57,7 @@ class RxQueue:
         name: for tables: ``vmnic0-rx0``.
         ring: descriptors; a frame that finds none is dropped at no cost to the host.
         interrupts: physical interrupts so far.
+        interrupted: instant of the last; None before the first.
         memory: NUMA node whose memory the frames are written to.
         poll: what serves it.
         releases: a heap of the instants of what was released for it and is not on the wire.
@@ -65,11 +66,11 @@ class RxQueue:
     __slots__ = (
         "_clock",
         "_interval",
-        "_last",
         "_losses",
         "_masked",
         "_nic",
         "_timer",
+        "interrupted",
         "interrupts",
         "memory",
         "name",
@@ -90,7 +91,7 @@ class RxQueue:
         self.interrupts = 0
         self._nic = nic
         self._interval = interval
-        self._last: int | None = None
+        self.interrupted: int | None = None
         self._masked = True
         self._timer = Timer(clock, self._interrupt)
 
@@ -125,13 +126,13 @@ class RxQueue:
         if first is None:
             first = self._nic.upcoming(self)
         if first is not None:
-            self._timer.arm(max(now, paced(first, self._last, self._interval)))
+            self._timer.arm(max(now, paced(first, self.interrupted, self._interval)))
 
     def expect(self, at: int) -> None:
         """A frame may come at ``at``, which nobody knew of before."""
         if self._masked:
             return
-        at = max(paced(at, self._last, self._interval), self._clock.now)
+        at = max(paced(at, self.interrupted, self._interval), self._clock.now)
         due = self._timer.due
         if due is None or at < due:
             self._timer.arm(at)
@@ -142,7 +143,7 @@ class RxQueue:
         if not self.ring.held:  # it came later than it could have
             self.unmask(now)
             return
-        self._last = now
+        self.interrupted = now
         self.interrupts += 1
         self.poll.interrupt(now)
 

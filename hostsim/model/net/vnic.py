@@ -68,6 +68,7 @@ class Vnic:
         frames: of the wire, put on their way into the ring.
         lost: frames that found no room there.
         is_far: what was put there last was put there from another NUMA node.
+        raised: instant of its last interrupt.
         interrupt_ps: what an interrupt costs the guest in accesses to registers.
         doorbell_ps: what it costs the guest to announce descriptors that it gives back.
     """
@@ -90,6 +91,7 @@ class Vnic:
         "lost",
         "lro",
         "name",
+        "raised",
         "ring",
         "size",
         "transmits",
@@ -111,7 +113,7 @@ class Vnic:
         self.ring.on_drop = self._dropped
         self.vcpu, self.lro = vcpu, lro
         self.transmits: list[TxQueue] = []
-        self.frames = self.lost = 0
+        self.frames = self.lost = self.raised = 0
         self.is_far = False
         self.interrupt_ps = self.doorbell_ps = 0
         self._refill, self._used_up = refill, 0
@@ -168,6 +170,7 @@ class Vnic:
         self._timer.disarm()
         self._depth_timer.disarm()
         self._line = _RAISED
+        self.raised = now
         self._owed = max(self._owed, now) + self._interval
         self.vcpu.owed += self.interrupt_ps
         self.vcpu.interrupt(now, self)

@@ -145,6 +145,8 @@ class VSwitch:
             self._served[vnic] = None
             far = is_far or where is not memory
             if not (sender.joins and self._lro_octets and train.frames == 1):
+                if sender.trip is not None:
+                    sender.trip.off_nic(train.born, sender.queue.interrupted, start)
                 step = packet_ps + self._timing.deliver(sender.size * train.frames, far=far)
                 vnic.receive(train.again(at + step, step))
                 at += train.count * step

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from hostsim.model.guest.vcpu import Vcpu
     from hostsim.model.net.pnic import RxQueue
     from hostsim.model.net.vnic import Vnic
+    from hostsim.model.traffic.trip import Trip
 
 __all__ = ["Flow", "Sender"]
 
@@ -32,6 +33,7 @@ class Flow:
         asked: requests of clients, where the traffic has such.
         answered: of these, answered in full.
         response: from the request to the end of its answer at the client.
+        stages: of requests and replies in turns, picoseconds that round trips spent in each of `hostsim.model.traffic.trip.STAGES`; else empty.
     """
 
     __slots__ = (
@@ -47,6 +49,7 @@ class Flow:
         "response",
         "sent",
         "size",
+        "stages",
         "users",
     )
 
@@ -56,6 +59,7 @@ class Flow:
         self.latency = LatencyLog()
         self.asked = self.answered = 0
         self.response = LatencyLog()
+        self.stages: list[int] = []
 
     def answer(self, took: int) -> None:
         """A request was answered in full, ``took`` picoseconds after it was made."""
@@ -77,6 +81,7 @@ class Sender:
         backlog: frames released and not yet on the wire.
         queue: receive queue that its frames are steered to.
         vnic: receive ring of the guest that they end in; None for multicast.
+        trip: notes where its request is; None where nobody asks.
         vcpu: where the process runs that handles them; None where they end in a datagram socket of the vCPU that takes them off the ring.
     """
 
@@ -90,6 +95,7 @@ class Sender:
         "receivers",
         "size",
         "totals",
+        "trip",
         "vcpu",
         "vnic",
     )
@@ -105,6 +111,7 @@ class Sender:
         self.backlog = 0
         self.vnic: Vnic | None = None
         self.vcpu: Vcpu | None = None
+        self.trip: Trip | None = None
 
     def dropped(self, frames: int) -> None:
         """Frames of it were dropped on the host. Nothing comes of it, where nobody waits for them."""

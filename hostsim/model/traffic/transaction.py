@@ -16,7 +16,7 @@ class User:
         requests: what the user sends.
     """
 
-    __slots__ = ("_asked", "_ends", "_frames", "_reply", "_think", "_timer", "requests")
+    __slots__ = ("_asked", "_ends", "_frames", "_posted", "_reply", "_think", "_timer", "requests")
 
     def __init__(
         self, ends: Ends, *, request_size: int, request_ps: int, reply_frames: int, reply_size: int, think: Think | None
@@ -33,6 +33,7 @@ class User:
         """
         self._ends, self._frames, self._think = ends, reply_frames, think
         self._asked = 0
+        self._posted: Train | None = None
         self.requests = Frames(ends, request_size, request_ps, self._request, self._request_dropped)
         self._reply = Answer(ends.totals, reply_size, self._reply_sent, self._reply_dropped)
         self._timer = Timer(ends.clock, self._write_again)
@@ -63,11 +64,18 @@ class User:
         application, timing = ends.application, ends.vcpu.timing
         end = start + application.per_request + application.per_write + timing.guest_tx_packet
         end += timing.guest_copy(self._frames * self._reply.size)
-        ends.vcpu.post(ends.queue, Train(self._reply, 1, end, 0, end, 0, None, self._frames))
+        ends.vcpu.post(ends.queue, self._write(end))
         return end
 
-    def _reply_sent(self, _train: Train, first: int, _step: int, _frame_ps: int) -> None:
+    def _write(self, at: int) -> Train:
+        self._posted = train = Train(self._reply, 1, at, 0, at, 0, None, self._frames)
+        return train
+
+    def _reply_sent(self, train: Train, first: int, _step: int, _frame_ps: int) -> None:
         there = first + self._ends.delay
+        trip, posted = self.requests.trip, self._posted
+        if trip is not None and posted is not None:
+            trip.answered(self._asked, posted.ready, train.ready, there)
         self._ends.totals.answer(there - self._asked)
         self.begin(there + (self._think() if self._think is not None else 0))
 
@@ -76,7 +84,7 @@ class User:
         self._timer.arm(self._ends.clock.now + RETRANSMIT_AFTER)
 
     def _write_again(self, now: int) -> None:
-        self._ends.queue.hand(Train(self._reply, 1, now, 0, now, 0, None, self._frames))
+        self._ends.queue.hand(self._write(now))
 
     def _request_dropped(self, _frames: int) -> None:
         """The user asks again."""

@@ -1,0 +1,83 @@
+"""PCPUs that vCPUs have to themselves (latency sensitivity high): who runs there, what it costs to wake, where they are taken from."""
+
+from __future__ import annotations
+
+import pytest
+
+from hostsim.engine.streams import Streams
+from hostsim.errors import WiringError
+from hostsim.model.host import Host, build_host
+from hostsim.spec.host import FirmwareSpec
+from hostsim.units import MS
+from tests.model.small_point import ROUND, echoes, group, point, run, vnic, work
+
+NS = 1000
+REQUEST = 800 + 250 + 900 + 1000 + 25
+"""The guest wakes; a packet through its stack; the process wakes, takes it and copies 100 bytes."""
+REPLY = 2000 + 350 + 25
+"""A write, the stack, the copy of 100 bytes."""
+NO_CALLS = ROUND | {"vmk_call": 0}
+"""How many replies a guest sends with a call changes with their rate."""
+KEPT = {"exclusive": True, "vnics": (vnic(),)}
+
+
+def charged(host: Host) -> float:
+    """Nanoseconds charged to the vCPU for each request."""
+    return host.vcpus[0].used / NS / host.flows[0].answered
+
+
+def test_a_vcpu_that_keeps_its_pcpu_pays_nothing_to_wake_there() -> None:
+    """Only what the guest does, and the exit that HLT is, though a halt exit costs 50, a switch 100 and cold caches 200 elsewhere."""
+    kept = run(point(group(**KEPT), traffic={"echo": echoes()}, cost=NO_CALLS))
+    assert charged(kept) == pytest.approx(REQUEST + REPLY, rel=0.002)
+    shared = run(point(group(vnics=(vnic(),)), traffic={"echo": echoes()}, cost=NO_CALLS))
+    assert charged(shared) > REQUEST + REPLY + 50
+
+
+def test_its_pcpu_is_idle_while_it_halts() -> None:
+    """It runs on without using anything: %UTIL and %USED count what is not halted."""
+    host = run(point(group(**KEPT), traffic={"echo": echoes()}))
+    vcpu = host.vcpus[0]
+    assert vcpu.last.busy(20 * MS) == vcpu.used < 10 * MS
+
+
+def test_nobody_else_runs_there_however_full_the_host_is() -> None:
+    """Three VMs whose vCPUs work all the time share three PCPUs with the system worlds; the fourth is left alone, and its vCPU never waits."""
+    hogs = group("hog", count=3, vcpus=2, vnics=(vnic(),))
+    spec = point(hogs, group(**KEPT), traffic={"echo": echoes(), "load": work("2000 /s", "1 ms", "hog")})
+    host = run(spec)
+    vcpu = host.vms[-1].vcpus[0]
+    assert host.scheduler.pcpus.index(vcpu.last) == 3
+    assert vcpu.last.dispatches == vcpu.dispatches > 100
+    assert vcpu.waited == 0
+    assert all(world.last is not vcpu.last for world in host.worlds() if world is not vcpu)
+    assert [pcpu.busy(20 * MS) > 19 * MS for pcpu in host.scheduler.pcpus] == [True, True, True, False]
+
+
+def test_pcpus_are_taken_at_home_first() -> None:
+    """Two nodes of three: a VM of four vCPUs is split two and two; a VM bound to one node gets what that can spare."""
+    wide = build_host(point(group(vcpus=4, **KEPT), traffic={}, sockets=2, cores=3), Streams(1, 0))
+    assert [vcpu.last.index for vcpu in wide.vcpus] == [2, 1, 5, 4]
+    narrow = build_host(point(group(vcpus=3, **KEPT), traffic={}, sockets=2, cores=3), Streams(1, 0))
+    assert [(vcpu.node.index, vcpu.last.index) for vcpu in narrow.vcpus] == [(0, 2), (0, 1), (1, 5)]
+    with pytest.raises(WiringError, match=r"vcpu2 is to have a PCPU to itself, and none can be spared"):
+        build_host(point(group(vcpus=3, nodes=(0,), **KEPT), traffic={}, sockets=2, cores=3), Streams(1, 0))
+
+
+def test_its_vcpus_are_neither_moved_nor_held_together() -> None:
+    """The balancer counts them and leaves them; siblings never wait, so that nothing is co-stopped."""
+    host = build_host(point(group(vcpus=3, **KEPT), traffic={}, cores=4), Streams(1, 0))
+    assert [unit.pinned for unit in host.scheduler.units] == [True]
+    assert {vcpu.skew for vcpu in host.vcpus} == {None}
+    assert host.vms[0].is_bound
+
+
+def test_firmware_stops_it_like_all_others() -> None:
+    """It waits for its own PCPU and goes on there."""
+    spec = point(group(**KEPT), traffic={"echo": echoes()})
+    firmware = FirmwareSpec.model_validate({"stop": "1 ms", "period": "4 ms"})
+    host = run(spec.model_copy(update={"hardware": spec.hardware.model_copy(update={"firmware": firmware})}))
+    vcpu = host.vcpus[0]
+    assert host.firmware is not None
+    assert vcpu.last.preemptions + vcpu.waited > 0
+    assert vcpu.last is host.scheduler.pcpus[3]
