@@ -27,9 +27,9 @@ def kept(*costs: str) -> float:
 
 
 def test_a_pcpu_of_its_own_is_worth_what_halting_costs() -> None:
-    """A switch, cold caches and the way out of a halt: where they cost nothing, nothing is left."""
+    """A switch, cold caches and the way out of a halt, whichever are paid: where they cost nothing, nothing is left."""
     whole = kept()
-    assert whole > 0.4
+    assert whole > 0.3
     assert abs(kept(*HALTING)) < (1 - MOST) * whole
 
 

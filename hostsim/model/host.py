@@ -244,17 +244,16 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
                 group.settings.shares,
             )
         )
-    if exclusive := group.settings.exclusive:
-        for vcpu in vcpus:
-            scheduler.dedicate(vcpu, allowed, host.worlds())
-        homes = [vcpu.node for vcpu in vcpus]
     vm = VirtualMachine(name, group, vcpus)
     for number, (settings, network) in enumerate(zip(group.settings.vnics, group.networks, strict=True)):
         _add_vnic(host, vm, number, settings, network)
     for passed in group.settings.passthrough:
         vm.passed.append(pass_through(host, passed, vcpus, _wire(spec, len(host.nics), streams)))
     _add_networlds(host, vm)
-    for node in dict.fromkeys(homes):
+    if exclusive := group.settings.exclusive:
+        for vcpu in vcpus:
+            scheduler.dedicate(vcpu, allowed, [*host.worlds(), *vm.worlds])
+    for node in dict.fromkeys(world.node for world in (*vcpus, *vm.worlds)):
         together = [world for world in (*vcpus, *vm.worlds) if world.node is node]
         vm.units.append(scheduler.adopt(together, movable=not exclusive, nodes=group.settings.nodes or None))
     if len(vcpus) > 1 and not exclusive:
@@ -292,8 +291,7 @@ def _add_vnic(host: Host, vm: VirtualMachine, number: int, settings: VnicSetting
         split = None
         if settings.split_rx:
             capacity, budget = spec.settings.port_rx_queue, spec.settings.poll_budget
-            start = _beside(vcpu.last) if vm.group.settings.exclusive else vcpu.last
-            split = SplitRx(f"{vm.name}.splitRx", vcpu.node, start, vnic, host.timing, capacity, budget)
+            split = SplitRx(f"{vm.name}.splitRx", vcpu.node, vcpu.last, vnic, host.timing, capacity, budget)
             vm.worlds.append(split)
         transmit = TxQueue(
             clock, label.replace("-rx", "-tx"), settings.tx_ring + QUEUE_DISCIPLINE, coalescing, uplink, vcpu
@@ -336,9 +334,9 @@ def _add_networlds(host: Host, vm: VirtualMachine) -> None:
 
 
 def _beside(pcpu: Pcpu) -> Pcpu:
-    """The next PCPU of the same node that worlds share."""
+    """The next PCPU of the same node."""
     pcpus = pcpu.node.pcpus
-    return next((other for other in pcpus if other.index > pcpu.index), pcpus[0])
+    return pcpus[(pcpus.index(pcpu) + 1) % len(pcpus)]
 
 
 def _add_queues(host: Host, name: str) -> None:
