@@ -180,7 +180,8 @@ class Pcpu:
             self.start(following, now)
         else:
             self._halted = True
-            self._last = None  # the idle loop, a context of its own
+            if self.pool is self.node:  # else whoever has it waits in the monitor
+                self._last = None  # the idle loop, a context of its own
             self._idle_since = now
             self.pool.idle.put(self)
 
