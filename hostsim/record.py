@@ -11,7 +11,7 @@ neither a level nor fixed is cumulative):
 ``pcpu.busy_ps``                   time a PCPU was not idle: worlds, switches, refills and halt exits
 ``pcpu.used_ps``                   time charged by %USED: half of it while the other hyperthread of the core is busy too
 ``pcpu.dispatches``                hand-overs of the PCPU to a world
-``pcpu.switches``                  of these, with another world than the last one on this PCPU
+``pcpu.switches``                  of these, with another world than the last one on this PCPU, the idle loop included
 ``pcpu.preemptions``               running worlds cut short
 ``pcpu.node``                      fixed: NUMA node of the PCPU
 ``KIND.used_ps``                   time charged to worlds; KIND is ``vcpu``, ``netpoll``, ``splitrx``, ``networld``,

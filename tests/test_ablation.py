@@ -238,7 +238,7 @@ def saved(rate: str, overrides: dict[str, str] | None = None, direction: str = "
 
 
 @pytest.mark.xfail(
-    strict=True, reason="wake-ups of a NetPoll that nobody disturbs are too cheap: directpath.10k is red"
+    strict=True, reason="half of what the NetPoll's wake-ups save is spent on the guest's: directpath.10k is red"
 )
 def test_at_a_low_rate_directpath_saves_wake_ups() -> None:
     """With wake-ups free, three quarters of the saving are gone."""

@@ -17,28 +17,29 @@ __all__ = ["Tuning"]
 class Tuning:
     """Looks at the host once a period, and tunes vNICs with default settings while it is full.
 
-    They interrupt by static coalescing then, and their transmit contexts run when the guest halts, or after a longer time.
+    The host has been in service before a run begins: the first look comes after a tenth of the period, so that little is left to
+    be worked off from before it. Tuned vNICs interrupt by static coalescing then, and their transmit contexts run when the guest halts, or after a longer time.
 
     Attributes:
         state: 1 while that is in force.
     """
 
-    __slots__ = ("_before", "_host", "_timer", "state")
+    __slots__ = ("_before", "_host", "_since", "_timer", "state")
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._before = 0
+        self._before, self._since = 0, host.clock.now
         self._timer = Timer(host.clock, self._check)
         self.state = Level()
         if host.spec.settings.tune_dense:
-            self._timer.arm(host.clock.now + host.spec.settings.tune_interval)
+            self._timer.arm(host.clock.now + host.spec.settings.tune_interval // 10)
 
     def _check(self, now: int) -> None:
         host, settings = self._host, self._host.spec.settings
         busy = sum(pcpu.busy(now) for pcpu in host.scheduler.pcpus)
         pcpus = len(host.scheduler.pcpus)
-        utilisation = 100 * (busy - self._before) / (settings.tune_interval * pcpus)
-        self._before = busy
+        utilisation = 100 * (busy - self._before) / ((now - self._since) * pcpus)
+        self._before, self._since = busy, now
         dense = is_dense(
             len(host.vms),
             len(host.vcpus),

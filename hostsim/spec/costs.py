@@ -80,9 +80,9 @@ class CostModel(Spec):
 
     # --- PCPU and scheduler
     context_switch: Cost
-    """A PCPU turns from one world to another."""
+    """A PCPU turns from one world, or from its idle loop, to another world."""
     cache_refill_same: Cost
-    """A world resumes on the PCPU where it last ran, after others ran there."""
+    """A world resumes on the PCPU where it last ran, after others, or the idle loop, ran there."""
     cache_refill_migrated: Cost
     """A world resumes on another PCPU than it last ran on."""
     halt_exit: Cost

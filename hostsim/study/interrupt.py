@@ -77,7 +77,7 @@ def paced() -> Iterator[Oracle]:
     for rate, packets in ((4e3, 2e5), (1e4, 2e5), (1e5, 2.5e5)):
         cases = [("NIC interrupt moderation", "queue.interrupts", moderation)]
         if rate > 2e4:  # below, a vNIC may interrupt several times in a row after a pause
-            cases.append(("Rate-based vNIC coalescing", "guest.interrupts", rbc))
+            cases.insert(0, ("Rate-based vNIC coalescing", "guest.interrupts", rbc))
         for name, counter, settings in cases:
 
             def simulate(

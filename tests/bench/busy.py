@@ -1,4 +1,4 @@
-"""One busy point of each scenario of TCP streams, timed. Run as a program, one point in its own process, it prints JSON."""
+"""One busy point of each scenario but splitrx, timed. Run as a program, one point in its own process, it prints JSON."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ BUSY: dict[str, tuple[dict[str, Scalar], str]] = {
     "40gbe-multi": ({"platform": "esxi-6.0", "vms": 16}, "300 ms"),
     "numa-io": ({"nic": "vmnic0", "threshold": 200}, "600 ms"),
     "80gbe": ({"nics": 8, "method": "post"}, "100 ms"),
+    "dense-medium": ({"vms": 470, "mode": "default"}, "500 ms"),
+    "small-udp": ({}, "2 s"),
+    "directpath-udp": ({}, "500 ms"),
     "vxlan": ({"vxlan": True, "message": "256 B", "direction": "receive", "vms": 16}, "100 ms"),
 }
 """Axes of the point, and length of a run; one that has not settled by then runs on."""

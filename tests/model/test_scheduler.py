@@ -9,16 +9,48 @@ from hostsim.units import MS, SECOND, US
 from tests.model.small_host import HALT_EXIT, MIGRATED, PREEMPTION, SAME, SWITCH, Labourer, bare_host, check_charges
 
 
-def test_a_world_alone_pays_its_first_switch_and_then_only_the_halt_exit():
-    """Nothing ran in between, so the second stay finds its caches as it left them."""
+def test_a_world_alone_pays_switch_and_refill_each_time_it_is_woken():
+    """An idle PCPU runs the idle loop, a context of its own: halt exit, switch and refill before each stay, though no other world ran."""
     host = bare_host()
     world = Labourer(host, "a")
     world.give(100 * US)
     world.give_at(SECOND, 100 * US)
     host.clock.advance(2 * SECOND)
+    stay = HALT_EXIT + SWITCH + SAME + 100 * US
+    assert world.done == [(stay, 0), (SECOND + stay, 0)]
+    assert (host.pcpus[0].switches, host.pcpus[0].dispatches) == (2, 2)
+    check_charges(host, [world])
+
+
+def test_no_halt_exit_where_the_pcpu_still_runs_another_world():
+    """The one that waited pays switch and refill when its turn comes, and nothing for the idle loop, which did not run."""
+    host = bare_host()
+    one, other = Labourer(host, "one"), Labourer(host, "other")
+    one.give(100 * US)
+    other.give_at(50 * US, 10 * US)
+    host.clock.advance(SECOND)
     first = HALT_EXIT + SWITCH + SAME + 100 * US
-    assert world.done == [(first, 0), (SECOND + HALT_EXIT + 100 * US, 0)]
-    assert host.pcpus[0].switches == 1
+    assert one.done == [(first, 0)]
+    assert other.done == [(first + SWITCH + SAME + 10 * US, 0)]
+    assert host.pcpus[0].switches == 2
+    check_charges(host, [one, other])
+
+
+def test_a_world_that_is_woken_as_it_goes_to_sleep_pays_nothing():
+    """The PCPU has not become idle yet, and nobody ran in between: a second dispatch, and no switch."""
+
+    class Restless(Labourer):
+        def rest(self, now: int) -> None:
+            if len(self.done) == 1:
+                self.give(10 * US)
+
+    host = bare_host()
+    world = Restless(host, "a")
+    world.give(100 * US)
+    host.clock.advance(SECOND)
+    first = HALT_EXIT + SWITCH + SAME + 100 * US
+    assert world.done == [(first, 0), (first + 10 * US, 0)]
+    assert (host.pcpus[0].switches, host.pcpus[0].dispatches) == (1, 2)
     check_charges(host, [world])
 
 

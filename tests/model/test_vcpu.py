@@ -24,7 +24,7 @@ from .small_point import ROUND, guest, settings, timing
 COST = timing()
 STACK = ROUND["guest_rx_packet"] * NS
 FIRST = (ROUND["halt_exit"] + ROUND["context_switch"] + ROUND["cache_refill_same"]) * NS
-"""An idle PCPU turns to a world that starts there."""
+"""An idle PCPU turns to a world whose own it is: halt exit, switch and refill."""
 WAKE = ROUND["vcpu_wake"] * NS
 
 
@@ -114,14 +114,14 @@ def test_a_process_on_another_vcpu_is_woken_for_the_first_packet():
 
 
 def test_what_is_owed_is_paid_with_the_next_burst():
-    """The second packet finds a vCPU that has still to pay for the first one's hand-over."""
+    """The second packet finds a vCPU that has still to pay for the first one's hand-over, and for the turn of its idle PCPU."""
     rig = Rig(2)
     rig.packets(1, 10 * US, process=1)
     rig.clock.advance(1 * MS)
     before = rig.vcpus[0].used
     rig.packets(1, 1 * MS, process=0)
     rig.clock.advance(2 * MS)
-    assert rig.vcpus[0].used - before == (ROUND["halt_exit"] + ROUND["guest_ipi"]) * NS + WAKE + STACK + US
+    assert rig.vcpus[0].used - before == FIRST + ROUND["guest_ipi"] * NS + WAKE + STACK + US
     assert rig.vcpus[0].owed == 0
 
 

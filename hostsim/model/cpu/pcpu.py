@@ -41,7 +41,9 @@ class Pcpu:
         seized: whoever has it, or is the first of them, keeps it for a whole batch, and goes before a running system world too.
         queued: number of worlds that wait here.
         vcpus: vCPUs that wait here; the one with the least virtual time goes first.
-        dispatches, switches, preemptions: counts of what happened here.
+        dispatches: times a world was given this PCPU.
+        switches: of these, with another world than the last one, the idle loop included.
+        preemptions: running worlds cut short.
     """
 
     __slots__ = (
@@ -178,6 +180,8 @@ class Pcpu:
             self.start(following, now)
         else:
             self._halted = True
+            if self.pool is self.node:  # else whoever has it waits in the monitor
+                self._last = None  # the idle loop, a context of its own
             self._idle_since = now
             self.pool.idle.put(self)
 
