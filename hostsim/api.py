@@ -91,7 +91,7 @@ def run(
     records, answers = dict(outcome.records), dict(outcome.answers)
     if not expectations:
         for extra in _stored(chosen, runs, store):
-            records |= extra.records
+            records = {**extra.records, **records}  # points that differ in axes only: the sweep has told them apart
             answers |= extra.answers
     return _results(chosen, runs, plan(chosen, runs), records, answers)
 

@@ -300,6 +300,8 @@ class FigureSpec:
     """``bar`` puts a group of bars at each value of x, one bar a series."""
     right: str | None = None
     """A second metric, drawn as lines on an axis of its own on the right."""
+    stack: tuple[str, ...] = ()
+    """Metrics in the unit of y whose bars stand on its bar; there are no series then."""
 
 
 class VerdictState(StrEnum):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import NOT_ESTIMABLE, FigureSpec, Verdict
 from hostsim.metrics import CATALOGUE
-from hostsim.plots.mark import DOTS, draw_absent, draw_bars, draw_line, draw_right
+from hostsim.plots.mark import DOTS, draw_absent, draw_bars, draw_line, draw_right, draw_stack
 from hostsim.plots.published import ROW, draw_accepted, draw_thresholds, thresholds
 from hostsim.plots.scale import axes_of, axis_label, is_numeric, metric_label, name_places, placement
 from hostsim.plots.series import Curve, Series, finished, measure, series_of
@@ -56,6 +56,7 @@ def draw(table: pd.DataFrame, figure: FigureSpec, *, published: Sequence[Verdict
 
     _require(table, figure)
     bars = figure.kind == "bar"
+    names = [name.replace("_", " ") for name in (figure.y, *figure.stack)]
     values = list(dict.fromkeys(finished(table, figure)[figure.x]))
     place = placement(values, beside=bars)
     series = series_of(table, figure, place, GROUP if bars else 0.0)
@@ -63,7 +64,9 @@ def draw(table: pd.DataFrame, figure: FigureSpec, *, published: Sequence[Verdict
     with mpl.rc_context(RC):
         axes = Figure().add_subplot() if ax is None else ax
         curves = [measure(one, figure.x, figure.y) for one in series]
-        for one, curve in zip(series, curves, strict=True):
+        if figure.stack and series:
+            draw_stack(axes, [measure(series[0], figure.x, name) for name in (figure.y, *figure.stack)], width, names)
+        for one, curve in zip(series, curves, strict=True) if not figure.stack else ():
             label = one.label or ("" if figure.right is None else figure.y.replace("_", " "))
             if bars:
                 draw_bars(axes, curve, width, one.look, label)
@@ -77,7 +80,7 @@ def draw(table: pd.DataFrame, figure: FigureSpec, *, published: Sequence[Verdict
         tops = {x: top for curve in curves for x, top in curve.tops.items()}
         draw_accepted(axes, published, figure, series, table, tops, width)
         axes.set_xlabel(axis_label(figure.x, values))
-        axes.set_ylabel(metric_label(figure.y))
+        axes.set_ylabel(CATALOGUE[figure.y].unit if figure.stack else metric_label(figure.y))
         if bars or not is_numeric(values):
             name_places(axes, place)
         _from_zero(axes, curves)
@@ -165,7 +168,7 @@ def _require(table: pd.DataFrame, figure: FigureSpec) -> None:
         for name in (figure.x, *figure.series, *figure.at)
         if name not in axes
     ]
-    for metric in (figure.y, figure.right):
+    for metric in (figure.y, figure.right, *figure.stack):
         if metric is not None and metric not in CATALOGUE:
             near = nearest_name(metric, list(CATALOGUE))
             allowed = "a name that `metrics` lists"

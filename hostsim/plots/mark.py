@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hostsim.plots.series import Curve
-from hostsim.plots.style import INK, PAPER, Look
+from hostsim.plots.style import INK, LOOKS, PAPER, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_absent", "draw_bars", "draw_line", "draw_right"]
+__all__ = ["draw_absent", "draw_bars", "draw_line", "draw_right", "draw_stack"]
 
 DOTS = (0, (1.0, 1.3))
 """Dash of the lines of the right-hand axis."""
@@ -40,10 +40,33 @@ def draw_line(axes: Axes, curve: Curve, look: Look, label: str) -> None:
 
 def draw_bars(axes: Axes, curve: Curve, width: float, look: Look, label: str) -> None:
     """A bar for each mean, told from its neighbours by colour and hatch, the intervals as error bars."""
+    _bars(axes, curve.x, curve.means, width, look, label)
+    _error_bars(axes, curve, INK)
+
+
+def draw_stack(axes: Axes, curves: Sequence[Curve], width: float, labels: Sequence[str]) -> None:
+    """The means of several metrics, the bar of each on those before it; where one of them has no value, it takes no room."""
+    tops: dict[float, float] = {}
+    for number, (curve, label) in enumerate(zip(curves, labels, strict=True)):
+        _bars(axes, curve.x, curve.means, width, LOOKS[number % len(LOOKS)], label, [tops.get(x, 0.0) for x in curve.x])
+        for x, mean in zip(curve.x, curve.means, strict=True):
+            tops[x] = tops.get(x, 0.0) + mean
+
+
+def _bars(
+    axes: Axes,
+    x: Sequence[float],
+    heights: Sequence[float],
+    width: float,
+    look: Look,
+    label: str,
+    bottoms: Sequence[float] | float = 0.0,
+) -> None:
     bars = axes.bar(
-        curve.x,
-        curve.means,
+        x,
+        heights,
         width,
+        bottoms,
         color=look.colour,
         edgecolor=PAPER,
         linewidth=0.6,
@@ -52,7 +75,6 @@ def draw_bars(axes: Axes, curve: Curve, width: float, look: Look, label: str) ->
     )
     for bar in bars:
         bar.set_hatch_linewidth(0.45)
-    _error_bars(axes, curve, INK)
 
 
 def draw_right(axes: Axes, curve: Curve, look: Look) -> None:

@@ -51,10 +51,18 @@ class FigurePart(Spec):
     """Name of a metric; ``hostsim metrics`` lists them. What was published of it is drawn as well."""
     right: str | None = None
     """Name of a second metric, drawn as lines with markers on an axis of its own on the right."""
+    stack: Names | tuple[()] = ()
+    """Names of further metrics in the unit of ``y``: their bars stand on its bar, one on the other. With ``kind: bar``, without ``series`` and ``right``."""
     series: Names | tuple[()] = ()
     """Axes that get a line, or a bar, for each combination of their values."""
     at: Point = Field(default_factory=dict)
     """Values of the other axes."""
+
+    @model_validator(mode="after")
+    def _one_stack(self) -> FigurePart:
+        if self.stack and (self.kind != "bar" or self.series or self.right is not None):
+            raise ValueError("has a stack of something else than one bar|kind: bar, without series and right")
+        return self
 
 
 class WherePart(Spec):

@@ -65,6 +65,13 @@ class Reader:
             self._look.metric(part.right, (*path, "right"))
             if part.right == part.y:
                 self._look.fault((*path, "right"), "is the metric of the left axis too", "another metric")
+        unit = CATALOGUE[part.y].unit if part.y in CATALOGUE else ""
+        for metric in part.stack:
+            other = self._look.metric(metric, (*path, "stack"))
+            if unit and other and other != unit:
+                self._look.fault((*path, "stack"), f"stacks {metric}, in {other}, on {part.y}", f"metrics in {unit}")
+        if len({part.y, *part.stack}) <= len(part.stack):
+            self._look.fault((*path, "stack"), "names a metric twice", "each metric once, y apart")
         drawn = (part.x, *part.series)
         self._look.axis(part.x, (*path, "x"))
         for axis in part.series:
@@ -72,7 +79,7 @@ class Reader:
         if len(set(drawn)) < len(drawn):
             self._look.fault((*path, "series"), "names an axis twice", "each axis once, x apart")
         at = self._look.point(part.at, (*path, "at"), without=drawn)
-        return FigureSpec(name, part.x, part.y, part.series, at, part.kind, part.right)
+        return FigureSpec(name, part.x, part.y, part.series, at, part.kind, part.right, part.stack)
 
     def expectation(self, index: int, part: ExpectPart) -> Expectation | None:
         """One expectation; None when it cannot be asked."""

@@ -179,6 +179,18 @@ def test_a_percentile_that_cannot_be_told_is_told_for_the_metric_that_it_is():
     assert not ax.texts
 
 
+def test_a_stack_is_one_metric_on_the_other():
+    """Each with a look and a name of its own; the axis has their unit. One that is nowhere measured takes no room."""
+    spec = FigureSpec("f", "receivers", "loss", (), {"split": "1"}, "bar", stack=("loss_nic", "host_cpu"))
+    ax = draw(with_cpu(table()), spec)
+    bars = [container for container in ax.containers if len(container)]
+    assert [[bar.get_height() for bar in container] for container in bars] == [[2, 3, 5], [98, 97, 95]]
+    assert [bar.get_y() for bar in bars[1]] == [2, 3, 5]
+    assert [to_hex(container[0].get_facecolor()) for container in bars] == [LOOKS[0].colour, LOOKS[2].colour]
+    assert (ax.get_ylabel(), words(ax)) == ("%", ["loss", "loss nic", "host cpu"])
+    assert ax.get_ylim()[1] > 100
+
+
 def test_unknown_metrics_on_the_right_are_input_errors():
     """Like those on the left."""
     with pytest.raises(InputError) as caught:

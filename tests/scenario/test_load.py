@@ -266,6 +266,25 @@ RATE = "rate: 40 kpps"
             id="unknown metric",
         ),
         pytest.param(
+            "{x: receivers, y: loss, series: split}",
+            "{x: receivers, y: loss, kind: bar, stack: [loss_nic, rx_rate]}",
+            "small.yaml:20: figures.loss.stack: stacks rx_rate, in kpps, on loss; given ['loss_nic', 'rx_rate']; allowed: metrics in %",
+            id="stack of two units",
+        ),
+        pytest.param(
+            "{x: receivers, y: loss, series: split}",
+            "{x: receivers, y: loss, kind: bar, stack: [loss_nic, loss]}",
+            "small.yaml:20: figures.loss.stack: names a metric twice; given ['loss_nic', 'loss']; allowed: each metric once, y apart",
+            id="stack of the same",
+        ),
+        pytest.param(
+            "series: split}",
+            "series: split, stack: loss_nic}",
+            "small.yaml:20: figures.loss: has a stack of something else than one bar; "
+            "allowed: kind: bar, without series and right",
+            id="stack of lines",
+        ),
+        pytest.param(
             "x: receivers",
             "x: recievers",
             "small.yaml:20: figures.loss.x: unknown axis; given 'recievers'; allowed: one of receivers, split; "
