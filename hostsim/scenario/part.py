@@ -23,6 +23,8 @@ __all__ = ["Change", "Part", "Parts", "range_faults"]
 Change = tuple[KeyPath, Any, Place]
 """A value put at a path inside a part, and where that was written."""
 Model = TypeVar("Model", bound=Spec)
+_EXTENDABLE = {"platforms": "platform", "guests": "guest"}
+"""Parts that may say what differs from another: folder of the shipped ones, and what one is called."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Parts:
         return self._part("hardware", HardwareSpec, name, prefix, changes)
 
     def guest(self, name: str, prefix: KeyPath, changes: tuple[Change, ...] = ()) -> Part[GuestSpec]:
-        """A guest."""
+        """A guest, laid over those that it extends."""
         return self._part("guests", GuestSpec, name, prefix, changes)
 
     def _part(
@@ -100,7 +102,7 @@ def _extended(file: Path, kind: str, chain: tuple[Path, ...]) -> Tree:
     tree = Tree.of(file, display_name(file))
     if not isinstance(tree.data, dict):
         raise InputError(tree.fault((), "is not a mapping"))
-    if kind != "platforms" or "extends" not in tree.data:
+    if kind not in _EXTENDABLE or "extends" not in tree.data:
         return tree
     parent = tree.data["extends"]
     chain = (*chain, file.resolve())
@@ -109,7 +111,9 @@ def _extended(file: Path, kind: str, chain: tuple[Path, ...]) -> Tree:
     except InputError as error:
         raise InputError(tree.located(("extends",), error)) from None
     if parent_file.resolve() in chain:
-        raise InputError(tree.fault(("extends",), "extends itself", "a platform that does not lead back here"))
+        raise InputError(
+            tree.fault(("extends",), "extends itself", f"a {_EXTENDABLE[kind]} that does not lead back here")
+        )
     delta = Tree({key: value for key, value in tree.data.items() if key != "extends"}, tree.places, tree.file)
     return merge(_extended(parent_file, kind, chain), delta)
 

@@ -431,6 +431,24 @@ def test_a_platform_is_laid_over_its_parent_key_by_key(tmp_path: Path) -> None:
     )
 
 
+def test_a_guest_is_laid_over_its_parent_and_a_constant_goes_with_its_origin(tmp_path: Path) -> None:
+    """What it does not say is its parent's; a fitted cost takes the place of an assumed one, range and all."""
+    own = "guest: own\nextends: rhel6\napplications: {http_server: {cycles: 1000, fitted_to: [a.claim]}}\n"
+    (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
+    (tmp_path / "loop.yaml").write_text("guest: loop\nextends: ./loop.yaml\n", encoding="utf-8")
+    guests = []
+    for name in ("rhel6", "./own.yaml"):
+        scenario = load_text(tmp_path, ("guest: rhel6", f"guest: {name}"))
+        guests.append(scenario.spec(scenario.first(), SECOND)[0].vms[0].guest)
+    parent, child = guests
+    assert (child.applications.http_server.fitted_to, child.applications.http_server.assumed) == (("a.claim",), None)
+    kept = {"guest": "rhel6", "applications": parent.applications}
+    assert child.model_copy(update=kept) == parent
+    assert faults(tmp_path, ("guest: rhel6", "guest: ./loop.yaml")) == [
+        "loop.yaml:2: extends: extends itself; given './loop.yaml'; allowed: a guest that does not lead back here"
+    ]
+
+
 def test_a_missing_scenario_names_the_nearest(tmp_path: Path) -> None:
     """By name among the shipped ones, by path among the files beside it."""
     (tmp_path / "mine.yaml").write_text(changed(), encoding="utf-8")
