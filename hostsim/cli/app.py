@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from hostsim.cli import browse, claim, sweep
+from hostsim.cli.calibrate import calibrate
 from hostsim.cli.status import Status
 from hostsim.cli.verify import verify
 
@@ -86,4 +87,5 @@ app.command("plot")(sweep.plot)
 app.command("report")(sweep.report)
 app.command("metrics")(browse.metrics)
 app.command("verify")(verify)
+app.command("calibrate")(calibrate)
 app.command("schema")(browse.schema)

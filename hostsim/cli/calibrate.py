@@ -1,0 +1,153 @@
+"""The command that fits the cost model's constants to published claims."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hostsim.cli.option import Jobs, Quick, ResultsFolder, Seed
+from hostsim.cli.text import columns, duration
+from hostsim.errors import Fault, InputError, nearest_name
+
+if TYPE_CHECKING:
+    from hostsim.scenario.calibration import Calibration
+    from hostsim.study.calibrate import Evaluation, Fit, Prediction
+
+__all__ = ["calibrate"]
+
+
+def calibrate(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="Groups of constants and claims; the shipped ones by default."),
+    ] = None,
+    group: Annotated[
+        list[str] | None, typer.Option("--group", metavar="G", help="Only this group. May be given often.")
+    ] = None,
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--leave-out",
+            metavar="EXPERIMENT",
+            help="Fit without the claims of this experiment, from the shipped constants on, and predict them. May be given often.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the fit and its log to this JSON file.")
+    ] = None,
+    quick: Quick = False,
+    seed: Seed = 1,
+    jobs: Jobs = None,
+    results: ResultsFolder = Path("results"),
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be fitted to what; run nothing of it.")
+    ] = False,
+) -> None:
+    """Fit constants of the cost model to published claims.
+
+    Least squares of the distances in half-widths of the bands, with a weak pull towards where each constant starts, group by
+    group. Every host that is tried is kept in the results folder, so that an interrupted fit goes on where it was.
+    """
+    from hostsim.campaign.store import Store
+    from hostsim.plots.atomic import write_whole
+    from hostsim.scenario.calibration import read_calibration
+    from hostsim.scenario.points import Fidelity
+    from hostsim.scenario.published import claims
+    from hostsim.study import calibrate as study
+    from hostsim.study.residual import Bench
+
+    calibration = read_calibration(file)
+    groups = tuple(group or ())
+    _known("--group", groups, calibration.groups)
+    experiments = tuple(leave_out or ())
+    _known("--leave-out", experiments, {claim.experiment: None for claim in claims().values()})
+    if dry_run:
+        _say_plan(calibration, groups)
+        return
+    bench = Bench(Fidelity(quick=quick, seed=seed), Store(results), jobs)
+    started = time.monotonic()
+    if experiments:
+        found = [study.predict(calibration, experiment, bench, _tell) for experiment in experiments]
+        typer.echo(columns(("left out", "claim", "published", "band", "predicted", "in the band"), _predicted(found)))
+    else:
+        fit = study.calibrate(calibration, bench, groups, tell=_tell)
+        _print(fit)
+        if output is not None:
+            write_whole(output, (json.dumps(study.as_json(fit), indent=1, allow_nan=False) + "\n").encode())
+    typer.echo(f"took {duration(time.monotonic() - started)}", err=True)
+
+
+def _known(option: str, given: Iterable[str], known: Collection[str]) -> None:
+    faults = [
+        Fault("is not known", option, repr(name), "one of " + ", ".join(known), nearest_name(name, list(known)))
+        for name in given
+        if name not in known
+    ]
+    if faults:
+        raise InputError(faults)
+
+
+def _say_plan(calibration: Calibration, groups: Sequence[str]) -> None:
+    from hostsim.study.calibrate import most_evaluations
+
+    rows = [
+        (name, constant, f"{start.start:g}", most_evaluations(group), " ".join(group.claims))
+        for name, group in calibration.groups.items()
+        if not groups or name in groups
+        for constant, start in group.constants.items()
+    ]
+    typer.echo(columns(("group", "constant", "start", "hosts at most", "claims"), rows))
+
+
+def _print(fit: Fit) -> None:
+    from hostsim.scenario.published import claims
+
+    rows = [
+        (c.group, c.name, f"{c.start:g}", f"{c.value:g}", _ends(c.low, c.high), " ".join(c.held_by) or "none")
+        for c in fit.constants
+    ]
+    typer.echo(columns(("group", "constant", "start", "value", "interval", "held by"), rows))
+    typer.echo()
+    residuals = [
+        (
+            c.group,
+            c.claim,
+            f"{claims()[c.claim].published} {claims()[c.claim].unit}",
+            f"{c.value:.4g}",
+            f"{c.residual:+.2f}",
+        )
+        for c in fit.claims
+    ]
+    typer.echo(columns(("group", "claim", "published", "value", "residual"), residuals))
+
+
+def _ends(low: float, high: float | None) -> str:
+    return "any" if high is None else f"{low:.4g} to {high:.4g}"
+
+
+def _predicted(found: Iterable[Prediction]) -> list[tuple[object, ...]]:
+    from hostsim.scenario.published import claims
+
+    return [
+        (
+            prediction.experiment,
+            name,
+            f"{claims()[name].published} {claims()[name].unit}",
+            f"{claims()[name].band.low:g} to {claims()[name].band.high:g}",
+            f"{value:.4g}",
+            "yes" if claims()[name].band.holds(value) else "no",
+        )
+        for prediction in found
+        for name, value in prediction.values.items()
+    ]
+
+
+def _tell(evaluation: Evaluation) -> None:
+    """A line on stderr for every host tried."""
+    given = ", ".join(f"{name.rpartition('.')[2]} {value:g}" for name, value in evaluation.constants.items())
+    typer.echo(f"{evaluation.group}: {given}: sum of squares {evaluation.cost:.3g}", err=True)

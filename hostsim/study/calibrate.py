@@ -1,0 +1,244 @@
+"""Least squares of the cost model's constants against published claims, group by group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hostsim.scenario.calibration import Calibration, Group
+from hostsim.scenario.published import claims
+from hostsim.study.constants import shipped_constants
+from hostsim.study.residual import Bench, residual
+
+__all__ = [
+    "ClaimFit",
+    "ConstantFit",
+    "Evaluation",
+    "Fit",
+    "Prediction",
+    "as_json",
+    "calibrate",
+    "most_evaluations",
+    "predict",
+    "without",
+]
+
+STEP = 0.1
+"""Part of its value by which a constant is moved to see what hangs on it."""
+FARTHEST = 4.0
+"""A constant goes no farther than this many times its start, or this part of it."""
+ROUNDS = 4
+"""Steps of a group at most."""
+DIGITS = 4
+"""Significant digits of a constant that is tried."""
+
+Tell = Callable[["Evaluation"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """One host tried: what it was given, and what came out."""
+
+    group: str
+    constants: Mapping[str, float]
+    values: Mapping[str, float]
+    """By claim, in its unit."""
+    cost: float
+    """Sum of the squares of the residuals, the prior's included."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantFit:
+    """A fitted constant."""
+
+    name: str
+    group: str
+    start: float
+    value: float
+    low: float
+    high: float | None
+    """From ``low`` to ``high`` no claim of the group moves by more than half of the width of its band; None where none moves at all."""
+    held_by: tuple[str, ...]
+    """Claims that move by a tenth of that or more when the constant moves by 10 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimFit:
+    """A claim after the fit."""
+
+    claim: str
+    group: str
+    value: float
+    """In the claim's unit."""
+    residual: float
+    """In half-widths of the band, from the published value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """An experiment predicted by all others."""
+
+    experiment: str
+    fit: Fit
+    """Without the experiment."""
+    values: Mapping[str, float]
+    """By claim of the experiment, in its unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What a calibration comes to."""
+
+    constants: tuple[ConstantFit, ...]
+    claims: tuple[ClaimFit, ...]
+    log: tuple[Evaluation, ...]
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The constants by name."""
+        return {constant.name: constant.value for constant in self.constants}
+
+
+def calibrate(
+    calibration: Calibration,
+    bench: Bench,
+    groups: tuple[str, ...] = (),
+    begin: Mapping[str, float] | None = None,
+    tell: Tell | None = None,
+) -> Fit:
+    """Fit the groups in their order; each holds what those before it have found, and every other constant as it is shipped.
+
+    Args:
+        calibration: what to fit to what.
+        bench: evaluates claims.
+        groups: those to fit; all where none is named.
+        begin: where the search begins, by constant, instead of at the starts. The prior pulls towards the starts all the same.
+        tell: told of every evaluation.
+    """
+    fit = Fit((), (), ())
+    for name, group in calibration.groups.items():
+        if not groups or name in groups:
+            found = _fit_group(name, group, calibration.prior, fit.values, begin or {}, bench, tell)
+            fit = Fit(fit.constants + found.constants, fit.claims + found.claims, fit.log + found.log)
+    return fit
+
+
+def predict(calibration: Calibration, experiment: str, bench: Bench, tell: Tell | None = None) -> Prediction:
+    """Fit without an experiment, from the shipped constants on, and predict it.
+
+    Groups that have no claim of the experiment keep the shipped constants; the experiment is none of their business.
+
+    Args:
+        calibration: the whole one.
+        experiment: as the table of claims names it.
+        bench: evaluates claims.
+        tell: told of every evaluation of the fit.
+    """
+    shipped = {constant.name: constant.value for constant in shipped_constants()}
+    cut = without(calibration, experiment)
+    touched = tuple(name for name, group in cut.groups.items() if group != calibration.groups[name])
+    fit = calibrate(cut, bench, touched, shipped, tell)
+    asked = [claim.id for claim in claims().values() if claim.experiment == experiment]
+    return Prediction(experiment, fit, bench.values(asked, fit.values))
+
+
+def as_json(fit: Fit) -> dict[str, Any]:
+    """A fit and its log, as plain values."""
+    return {
+        name: [asdict(entry) for entry in entries]
+        for name, entries in (("constants", fit.constants), ("claims", fit.claims), ("log", fit.log))
+    }
+
+
+def without(calibration: Calibration, experiment: str) -> Calibration:
+    """The calibration without the claims of one experiment; a group that loses all of them is left to its prior.
+
+    Args:
+        calibration: the whole one.
+        experiment: as the table of claims names it.
+    """
+    groups = {
+        name: group.model_copy(
+            update={"claims": tuple(claim for claim in group.claims if claims()[claim].experiment != experiment)}
+        )
+        for name, group in calibration.groups.items()
+    }
+    return calibration.model_copy(update={"groups": groups})
+
+
+def most_evaluations(group: Group) -> int:
+    """Hosts tried at most: at each step the host itself and one with each constant moved, and the steps themselves."""
+    return ROUNDS * (len(group.constants) + 1)
+
+
+def _fit_group(
+    name: str,
+    group: Group,
+    prior: float,
+    held: Mapping[str, float],
+    begin: Mapping[str, float],
+    bench: Bench,
+    tell: Tell | None,
+) -> Fit:
+    from scipy.optimize import least_squares
+
+    constants = list(group.constants)
+    start = np.array([entry.start for entry in group.constants.values()])
+    log: list[Evaluation] = []
+
+    def rounded(share: NDArray[np.float64]) -> dict[str, float]:
+        return {
+            constant: float(f"{value:.{DIGITS}g}") for constant, value in zip(constants, start * share, strict=True)
+        }
+
+    def residuals(share: NDArray[np.float64]) -> NDArray[np.float64]:
+        values = rounded(share)
+        found = bench.values(group.claims, {**held, **values}) if group.claims else {}
+        distances = [residual(value, claims()[claim]) for claim, value in found.items()]
+        pulled = np.log(np.array(list(values.values())) / start) / math.log(prior)
+        every = np.array([*distances, *pulled])
+        log.append(Evaluation(name, values, found, float(every @ every)))
+        if tell is not None:
+            tell(log[-1])
+        return every
+
+    first = np.array([begin.get(constant, entry.start) for constant, entry in group.constants.items()]) / start
+    found = least_squares(
+        residuals,
+        np.clip(first, 1.01 / FARTHEST, 0.99 * FARTHEST),
+        jac="2-point",
+        diff_step=[STEP] * len(constants),
+        bounds=(1 / FARTHEST, FARTHEST),
+        max_nfev=ROUNDS,
+        xtol=STEP / 10,
+        ftol=STEP / 10,
+    )
+    values = rounded(found.x)
+    # how far each claim moves, in half-widths, with the logarithm of each constant
+    slopes = np.abs(np.asarray(found.jac, dtype=float)[: len(group.claims)] * found.x)
+    fitted = []
+    for place, constant in enumerate(constants):
+        moves = dict(zip(group.claims, slopes[:, place].tolist(), strict=True))
+        width = 1 / max(moves.values(), default=0.0) if max(moves.values(), default=0.0) > 0 else math.inf
+        value = values[constant]
+        fitted.append(
+            ConstantFit(
+                constant,
+                name,
+                group.constants[constant].start,
+                value,
+                max(value * (1 - width), 0.0),
+                value * (1 + width) if math.isfinite(width) else None,
+                tuple(claim for claim, move in moves.items() if move >= 1),
+            )
+        )
+    at_end = next(entry for entry in reversed(log) if entry.constants == values)
+    ends = tuple(
+        ClaimFit(claim, name, value, residual(value, claims()[claim])) for claim, value in at_end.values.items()
+    )
+    return Fit(tuple(fitted), ends, tuple(log))

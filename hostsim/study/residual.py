@@ -1,0 +1,130 @@
+"""How far a host with given constants is from what was published, claim by claim, as a fit needs it: smooth where a verdict steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hostsim.campaign.drive import Progress, run_all
+from hostsim.campaign.store import Store
+from hostsim.errors import Fault, InputError
+from hostsim.expect import Claim, Find, Ratio, Verdict
+from hostsim.record import Scalar
+from hostsim.results.judge import judge
+from hostsim.scenario.points import Fidelity, points
+from hostsim.scenario.published import claims
+from hostsim.scenario.selection import select
+from hostsim.study.constants import moved
+
+__all__ = ["Bench", "crossing", "residual", "smooth"]
+
+
+def residual(value: float, claim: Claim) -> float:
+    """Distance of a value from the published one in half-widths of the accepted band: 1 is an end of a band around its middle.
+
+    Raises:
+        InputError: the band of the claim has an open end, or no width.
+    """
+    low, high = claim.band.low, claim.band.high
+    if low is None or high is None or high <= low:
+        raise InputError(Fault("has no band to fit to", claim.id, allowed="a claim whose band has two ends"))
+    try:
+        aim = float(claim.published)
+    except ValueError:
+        aim = (low + high) / 2
+    return (value - aim) / ((high - low) / 2)
+
+
+def smooth(verdict: Verdict, others: Mapping[str, Verdict]) -> float:
+    """The value of a verdict without steps: of a threshold, where between two values of the axis its metric crosses the limit.
+
+    A largest count of n stands for every crossing from n to n + 1; half of a step is taken off, so that counts and crossings agree in the mean.
+
+    Args:
+        verdict: one with a value.
+        others: the verdicts of the scenario by name of the expectation, for ratios of two of them.
+    """
+    form = verdict.expectation.form
+    if isinstance(form, Find):
+        return _crossing_of(verdict, form)
+    if isinstance(form, Ratio) and isinstance(form.of, str) and isinstance(form.to, str):
+        return smooth(others[form.of], others) / smooth(others[form.to], others)
+    assert verdict.value is not None
+    return verdict.value
+
+
+def _crossing_of(verdict: Verdict, form: Find) -> float:
+    sides: dict[Scalar, list[tuple[float, float]]] = {}
+    for case in verdict.points:
+        number = form.read(case[form.axis])
+        if number is not None:
+            sides.setdefault(case["replication"], []).append((number, float(case["value"])))
+    found = [crossing(*sorted(pair), limit=form.below) for pair in sides.values() if len(pair) == 2]
+    assert verdict.value is not None
+    return sum(found) / len(found) - 0.5 if found else verdict.value
+
+
+def crossing(below: tuple[float, float], above: tuple[float, float], *, limit: float) -> float:
+    """Where a metric that is known at two values of an axis reaches a limit.
+
+    A share that is nothing at the one is taken as what does not get through at the other: the rest of the other's load is what does.
+    Otherwise the metric is taken to grow by a factor with each step.
+
+    Args:
+        below: the smaller value of the axis, and the metric there.
+        above: the larger one, likewise.
+        limit: lies between the metrics.
+    """
+    (first, low), (last, high) = below, above
+    if low <= 0 or high <= 0:
+        return min(max(last * (1 - high / 100), first), last)
+    share = math.log(limit / low) / math.log(high / low) if high != low else 0.5
+    return first + min(max(share, 0.0), 1.0) * (last - first)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Evaluates claims with other constants; every run goes through the results store, so that nothing is run twice."""
+
+    runs: Fidelity
+    store: Store
+    jobs: int | None = None
+
+    def values(self, names: Sequence[str], constants: Mapping[str, float]) -> dict[str, float]:
+        """The value of each claim, smooth.
+
+        Args:
+            names: ids of claims.
+            constants: by name, in their units; all others as they are shipped.
+
+        Raises:
+            InputError: an unknown constant, or a claim that has no value with these.
+            KeyboardInterrupt: Ctrl-C; everything finished is kept.
+        """
+        found: dict[str, float] = {}
+        for scenario, asked in select(*names):
+            changed = moved(scenario, constants)
+            plan = points(changed, self.runs, sweep=False, expectations=True)
+            outcome = run_all(plan, self.store, jobs=self.jobs, progress=_quiet)
+            if outcome.interrupted:
+                raise KeyboardInterrupt
+            judged = judge(changed.expectations, changed.name, outcome.records.values(), outcome.answers)
+            verdicts = {verdict.expectation.name: verdict for verdict in judged}
+            faults = [
+                Fault("has no value", name, given=verdict.reason)
+                for name, verdict in verdicts.items()
+                if verdict.value is None
+            ]
+            if faults:
+                raise InputError(faults)
+            found |= {name: smooth(verdicts[name], verdicts) for name in asked}
+        return {name: found[name] for name in names}
+
+    def residuals(self, names: Sequence[str], constants: Mapping[str, float]) -> dict[str, float]:
+        """As `values`, in half-widths of the bands; see `residual`."""
+        return {name: residual(value, claims()[name]) for name, value in self.values(names, constants).items()}
+
+
+def _quiet(progress: Progress) -> None:
+    del progress
