@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from hostsim.cli import browse, claim, sweep
+from hostsim.cli.sensitivity import sensitivity
 from hostsim.cli.status import Status
 from hostsim.cli.verify import verify
 
@@ -85,5 +86,6 @@ app.command("reproduce")(sweep.reproduce)
 app.command("plot")(sweep.plot)
 app.command("report")(sweep.report)
 app.command("metrics")(browse.metrics)
+app.command("sensitivity")(sensitivity)
 app.command("verify")(verify)
 app.command("schema")(browse.schema)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from hostsim.record import Scalar
@@ -86,7 +88,7 @@ def constants_of(part: Part[Any], key: KeyPath, changes: Iterable[Change]) -> It
         key: where it stands in the scenario.
         changes: what has been put into it; a constant that was there is none.
     """
-    names = {display_name(file): name for kind in PARTS for name, file in shipped_parts(kind).items()}
+    names = _shipped_names(Path.cwd())
     put = {path for path, _, _ in changes}
     for path, body in _bodies(part.tree.data, ()):
         number = next(number for number in _NUMBERS if number in body)
@@ -104,6 +106,12 @@ def constants_of(part: Part[Any], key: KeyPath, changes: Iterable[Change]) -> It
         constant = input_of(group, names.get(file, file), key)
         if constant is not None:
             yield constant
+
+
+@functools.lru_cache(maxsize=4)
+def _shipped_names(folder: Path) -> Mapping[str, str]:
+    """Names of shipped parts by what their files are called in a working folder."""
+    return {display_name(file): name for kind in PARTS for name, file in shipped_parts(kind).items()}
 
 
 def _bodies(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Mapping[str, Any]]]:
