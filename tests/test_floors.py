@@ -48,6 +48,7 @@ LIBRARIES: dict[str, range | set[str]] = {
     "pandas": range(5, 8),
     "matplotlib": range(6, 8),
     "jinja2": range(6, 7),
+    "SALib": {"study"},
     "rich": range(7, 8),
     "typer": range(7, 8),
 }

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from hostsim.cli import browse, claim, sweep
 from hostsim.cli.calibrate import calibrate
+from hostsim.cli.sensitivity import sensitivity
 from hostsim.cli.status import Status
 from hostsim.cli.verify import verify
 
@@ -86,6 +87,7 @@ app.command("reproduce")(sweep.reproduce)
 app.command("plot")(sweep.plot)
 app.command("report")(sweep.report)
 app.command("metrics")(browse.metrics)
+app.command("sensitivity")(sensitivity)
 app.command("verify")(verify)
 app.command("calibrate")(calibrate)
 app.command("schema")(browse.schema)

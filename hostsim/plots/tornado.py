@@ -1,0 +1,82 @@
+"""A tornado: by how much a measure moves when each of several inputs goes to its low and to its high end by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hostsim.plots.scale import metric_label
+from hostsim.plots.style import INK, LOOKS, PAPER, RC
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Swing", "draw_tornado"]
+
+ROW_INCHES = 0.42
+"""Height of a bar with the room around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swing:
+    """What one input does."""
+
+    name: str
+    interval: str
+    """From where to where it goes, in words."""
+    low: float
+    """The measure at its low end, all others at their values."""
+    high: float
+    """The measure at its high end."""
+    note: str = ""
+    """What else is to be said of it, beside its bar."""
+
+
+def draw_tornado(swings: Sequence[Swing], metric: str, base: float, title: str = "") -> Axes:
+    """Draw one bar for each input, the first on top, from the measure at its low end to that at its high end.
+
+    Args:
+        swings: in the order of the bars; at least one.
+        metric: name in the catalogue.
+        base: the measure with every input at its value.
+        title: above the figure.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(6.4, 1.15 + ROW_INCHES * len(swings)))
+        axes = figure.add_subplot()
+        places = range(len(swings))
+        for ends, look, label in (
+            ([swing.low for swing in swings], LOOKS[0], "at its low end"),
+            ([swing.high for swing in swings], LOOKS[1], "at its high end"),
+        ):
+            bars = axes.barh(
+                places,
+                [end - base for end in ends],
+                0.62,
+                base,
+                color=look.colour,
+                edgecolor=PAPER,
+                linewidth=0.6,
+                hatch=look.hatch,
+                label=label,
+            )
+            for bar in bars:
+                bar.set_hatch_linewidth(0.45)
+        axes.axvline(base, color=INK, linewidth=0.8)
+        axes.set_yticks(list(places), [f"{swing.name}\n{swing.interval}" for swing in swings], fontsize=7.5)
+        axes.tick_params(axis="y", length=0)
+        axes.invert_yaxis()
+        axes.grid(visible=False, axis="y")
+        axes.margins(x=0.04)
+        for place, swing in enumerate(swings):
+            axes.text(1.01, place, swing.note, transform=axes.get_yaxis_transform(), fontsize=7.5, va="center")
+        axes.set_xlabel(metric_label(metric))
+        axes.set_title(title, pad=20, fontsize=8.5)
+        axes.legend(
+            loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.3, borderpad=0.1, fontsize=7.5
+        )
+    return axes

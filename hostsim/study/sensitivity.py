@@ -1,0 +1,178 @@
+"""How much of a metric at a point hangs on which constant.
+
+Every constant behind the point is moved over its interval: Morris' method tells which of them matter, Sobol's how much of the
+variance each of those has, and each of those goes to both of its ends by itself. All runs share their random numbers, so that what
+differs is what the constants do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.expect import SearchAnswer
+from hostsim.metrics import CATALOGUE
+from hostsim.record import RunRecord, Scalar
+from hostsim.scenario.points import Fidelity, Plan, RecordKey, Task, point_at
+from hostsim.scenario.scenario import Scenario
+from hostsim.study.constant import Constant
+from hostsim.study.constants import moved
+from hostsim.study.influence import Findings, Influence
+from hostsim.study.sampling import Effect, Ends, effects, screening, shares, variation
+
+__all__ = ["NOTICEABLE", "Effort", "Sensitivity"]
+
+NOTICEABLE = 0.05
+"""Share of the largest effect that is worth a closer look."""
+_Row = list[Task]
+"""The replications at one set of values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How many runs to spend."""
+
+    trajectories: int = 6
+    """Effects of each constant that the screening takes: it runs as many times as there are constants, and once more, for each."""
+    samples: int = 128
+    """Power of 2: Sobol's method runs as many times as constants are left, and twice more, for each."""
+    most: int = 6
+    """Constants that are looked at closely."""
+
+
+class Sensitivity:
+    """Asks for the runs of the screening, then for those of a closer look at what is left: a `hostsim.scenario.points.Search`."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        metric: str,
+        at: Mapping[str, Scalar],
+        constants: Sequence[Constant],
+        fidelity: Fidelity,
+        effort: Effort,
+    ) -> None:
+        """A question; `hostsim.study.influence` says where it may be asked and what may be moved.
+
+        Args:
+            scenario: the scenario.
+            metric: name in the catalogue.
+            at: a value for every axis.
+            constants: what is moved, at least one.
+            fidelity: with a number of replications.
+            effort: how many runs to spend.
+
+        Raises:
+            InputError: an unknown metric, or an effort that cannot be.
+        """
+        _check(metric, effort)
+        self.name = f"sensitivity of {metric}"
+        self._scenario, self._metric, self._at = scenario, metric, dict(at)
+        self._constants, self._fidelity, self._effort = tuple(constants), fidelity, effort
+        self._replications = range(fidelity.replications or 1)
+        self._values = screening(_ends(constants), effort.trajectories, fidelity.seed)
+        self._base = self._row((), ())
+        self._screening = [self._row(constants, values) for values in self._values]
+        self._left: list[Constant] = []
+        self._closer: list[_Row] | None = None
+        """Both ends of each constant that is left, then the rows of Sobol's method; None until the screening is over."""
+
+    def plan(self) -> Plan:
+        """All of it; the screening's runs are known from the start."""
+        return Plan(self._scenario, self._fidelity, tuple(self._base + _all(self._screening)), (self,))
+
+    def wants(self, done: Mapping[RecordKey, RunRecord]) -> list[Task]:
+        """The runs of the screening, then of the closer look; no more once one has failed or measured nothing: see `Search`."""
+        missing = [task for task in self._base + _all(self._screening) if task.key not in done]
+        return missing or [task for task in _all(self._closer_look(done)) if task.key not in done]
+
+    def most(self) -> int:
+        """Runs of the screening, and of a closer look at as many constants as that takes at most: see `Search`."""
+        close = min(self._effort.most, len(self._constants))
+        rows = 1 + len(self._screening) + 2 * close + self._effort.samples * (close + 2)
+        return rows * len(self._replications)
+
+    def answer(self, done: Mapping[RecordKey, RunRecord]) -> SearchAnswer:
+        """The effect of each constant in the order of the findings; nothing where a run failed: see `Search`."""
+        found = self.findings(done)
+        return SearchAnswer(self.name, tuple(one.effect.mean for one in found.influences) if found else ())
+
+    def findings(self, done: Mapping[RecordKey, RunRecord]) -> Findings | None:
+        """What came out of the runs; None where one is missing, has failed, or did not measure the metric."""
+        screened = self._effects(done)
+        base, outcomes = self._measure(self._base, done), [self._measure(row, done) for row in self._closer_look(done)]
+        if not screened or not all(map(math.isfinite, (base, *outcomes))):
+            return None
+        found = dict(zip(self._constants, screened, strict=True))
+        influences = {c: Influence(c, effect) for c, effect in found.items()}
+        if self._left:
+            count = 2 * len(self._left)
+            closely = shares(_ends(self._left), outcomes[count:], self._fidelity.seed)
+            for number, (c, share) in enumerate(zip(self._left, closely, strict=True)):
+                at_ends = outcomes[2 * number], outcomes[2 * number + 1]
+                influences[c] = Influence(c, found[c], share, at_ends)
+        order = sorted(influences.values(), key=lambda one: (one.share.total if one.share else -1.0, one.effect.mean))
+        return Findings(self._metric, self._at, base, tuple(reversed(order)))
+
+    def _closer_look(self, done: Mapping[RecordKey, RunRecord]) -> list[_Row]:
+        """Its rows; none where nothing moves the metric, or the screening has come to nothing."""
+        found = self._effects(done) if self._closer is None else []
+        if found:
+            largest = max((effect.mean for effect in found), default=0.0)
+            order = sorted(zip(self._constants, found, strict=True), key=lambda pair: -pair[1].mean)
+            left = [c for c, effect in order if effect.mean > NOTICEABLE * largest][: self._effort.most]
+            self._closer = [self._row([c], [end]) for c in left for end in c.ends]
+            if left:
+                values = variation(_ends(left), self._effort.samples, self._fidelity.seed)
+                self._closer += [self._row(left, row) for row in values]
+            self._left = left
+        return self._closer or []
+
+    def _effects(self, done: Mapping[RecordKey, RunRecord]) -> list[Effect]:
+        """What the screening says of each constant; nothing where one of its runs is missing, has failed, or did not measure the metric."""
+        outcomes = [self._measure(row, done) for row in self._screening]
+        if not all(map(math.isfinite, outcomes)):
+            return []
+        return effects(_ends(self._constants), self._values, outcomes, self._fidelity.seed)
+
+    def _row(self, constants: Sequence[Constant], values: Iterable[float]) -> _Row:
+        """The runs with these constants at these values, and the others at theirs."""
+        changed = {c.name: float(value) for c, value in zip(constants, values, strict=True)}
+        point = point_at(moved(self._scenario, changed), self._at, self._fidelity)
+        return [Task(point, replication, self._fidelity.seed) for replication in self._replications]
+
+    def _measure(self, row: _Row, done: Mapping[RecordKey, RunRecord]) -> float:
+        """The mean of the replications; NaN where one is missing, has failed, or did not measure the metric."""
+        records = [done.get(task.key) for task in row]
+        sound = [record for record in records if record is not None and record.error is None]
+        if len(sound) < len(row):
+            return math.nan
+        return float(np.mean([CATALOGUE[self._metric].evaluate(record) for record in sound]))
+
+
+def _check(metric: str, effort: Effort) -> None:
+    faults = []
+    if metric not in CATALOGUE:
+        allowed, nearest = "one of " + ", ".join(CATALOGUE), nearest_name(metric, list(CATALOGUE))
+        faults.append(Fault("unknown metric", "--metric", repr(metric), allowed, nearest))
+    if effort.trajectories < 2:
+        allowed = "an integer from 2: of one there is no interval"
+        faults.append(Fault("is too few", "--trajectories", str(effort.trajectories), allowed))
+    if effort.samples < 2 or effort.samples & (effort.samples - 1):
+        faults.append(Fault("is no power of 2", "--samples", str(effort.samples), "64, 128, 256 and so on"))
+    if effort.most < 1:
+        faults.append(Fault("is out of range", "--most", str(effort.most), "an integer from 1"))
+    if faults:
+        raise InputError(faults)
+
+
+def _ends(constants: Iterable[Constant]) -> Ends:
+    return [constant.ends for constant in constants]
+
+
+def _all(rows: Iterable[_Row]) -> list[Task]:
+    return [task for row in rows for task in row]
