@@ -29,14 +29,16 @@ class Page:
     """Objects, fetched one after the other."""
     writes: Sequence[tuple[int, int]]
     """For each write of an object: picoseconds of the server's work before it, and segments that are full with it."""
+    after: int
+    """Picoseconds of the server's work behind the last write of an object: its log, and what it does until it waits again."""
 
     @classmethod
     def of(cls, objects: int, size: int, write_size: int, segment: int, object_ps: int) -> Page:
-        """A page of objects of ``size`` bytes, written ``write_size`` bytes at a time; the work for each, ``object_ps``, is spread over its writes."""
+        """A page of objects of ``size`` bytes, written ``write_size`` bytes at a time; as much of the work for each, ``object_ps``, lies behind the last write as before every one."""
         count = -(-size // write_size)
         ends = [place * write_size // segment for place in range(count)] + [-(-size // segment)]
-        work = [object_ps * place // count for place in range(count + 1)]
-        return cls(objects, [(work[i + 1] - work[i], ends[i + 1] - ends[i]) for i in range(count)])
+        share = object_ps // (count + 1)
+        return cls(objects, [(share, ends[i + 1] - ends[i]) for i in range(count)], object_ps - count * share)
 
     @property
     def segments(self) -> int:
@@ -101,7 +103,7 @@ class Visit(Sending):
         for work, segments in self._page.writes:
             self._remaining += segments
             end = self._send(end + work)
-        return end
+        return end + self._page.after
 
     def _ack(self, train: Train, start: int, far: bool) -> int:
         end = super()._ack(train, start, far)
