@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 
 import pytest
 
@@ -14,8 +15,8 @@ def test_a_dry_run_says_what_is_varied_and_how_many_runs_that_takes(cli, tiny, t
     done = cli("sensitivity", tiny, *ONE, "--dry-run")
     assert done.exit_code == 0
     assert "esxi.costs.guest_timer_tick  265000 cycles  ±20 %: 212000 to 318000 cycles  fitted" in done.stdout
-    assert "1 constants, 0 over their ranges, 1 by 20 % to either side: 5 runs to screen them" in done.stdout
-    assert "up to 14 on those that matter" in done.stdout
+    announced = r"1 constants, 0 over their ranges, 1 by 20 % to either side: [345] runs to screen them, 0 of which are in the results folder"
+    assert re.search(announced + r", then up to \d+ on those that matter; about .+ at most", done.stdout)
     assert not (tmp_path / "results" / "tiny").exists()
 
 
@@ -38,9 +39,7 @@ def test_it_prints_a_table_and_writes_table_and_figure(cli, tiny, tmp_path):
     assert table[1]["total"] == ""
     again = cli("sensitivity", tiny, *ONE, "--only", "rhel6.socket_buffer")
     assert again.stdout == done.stdout
-    assert ", 1 from the results folder" not in again.stderr
-    assert "runs, " in again.stderr
-    assert "less than a second" in again.stderr or "no time" in again.stderr
+    assert re.search(r"(\d+) of \1 runs, \1 from the results folder", again.stderr)
 
 
 @pytest.mark.parametrize(

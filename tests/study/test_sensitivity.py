@@ -79,13 +79,14 @@ def test_only_what_matters_is_looked_at_closely(done):
 
 
 def test_the_number_of_runs_is_known_beforehand(done):
-    """(constants + 1) x trajectories and the base; then both ends of those left, and samples x (left + 2)."""
+    """The base, trajectories x (constants + 1), both ends of those left, and samples x (left + 2); runs that coincide are one."""
     question, findings, outcome, _ = done
     constants, left = len(findings.influences), len(findings.close)
-    assert len(question.plan().tasks) == 1 + EFFORT.trajectories * (constants + 1)
-    assert question.most() == len(question.plan().tasks) + 2 * left + EFFORT.samples * (left + 2)
-    # runs of the screening may coincide, where a constant moves from one of its values to another and back
-    assert len(question.plan().tasks) < outcome.ran <= question.most()
+    screening = 1 + EFFORT.trajectories * (constants + 1)
+    assert question.most() == screening + 2 * left + EFFORT.samples * (left + 2)
+    assert len(question.plan().tasks) <= screening
+    assert len({task.key for task in question.plan().tasks}) == len(question.plan().tasks)
+    assert screening < outcome.ran <= question.most()
 
 
 def test_asked_again_it_runs_nothing_and_says_the_same(scenario, done):
@@ -145,6 +146,7 @@ def test_replications_are_averaged(scenario, done):
     twice = asked(scenario, fidelity=Fidelity(quick=True, replications=2))
     assert len(twice.plan().tasks) == 2 * len(question.plan().tasks)
     assert twice.most() == 2 * question.most()
+    assert {task.replication for task in twice.plan().tasks} == {0, 1}
     records = {key: outcome.records[key] for key in outcome.records}
     base, other = twice.plan().tasks[0].point.id, twice.plan().tasks[2].point.id
     second = {(point, 1): record for (point, _), record in records.items()} | {(base, 1): records[other, 0]}
