@@ -11,7 +11,7 @@ CHECK ?=
 COMPILED := build/.compiled
 SOURCES := hostsim/errors.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
 
-.PHONY: setup reproduce check test verify lint bench clean
+.PHONY: setup reproduce check test verify lint bench cost-model clean
 
 setup: $(COMPILED)
 
@@ -46,6 +46,10 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The page about the constants, after any of them has changed.
+cost-model: $(STAMP)
+	$(BIN)/python -m hostsim.study.cost_model docs/cost-model.md
 
 bench: setup
 	$(BIN)/python -m tests.bench

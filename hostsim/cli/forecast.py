@@ -85,6 +85,8 @@ def _searched(plan: Plan) -> int:
 def _tried(plan: Plan) -> float:
     """Wall-clock seconds of a run of the plan, from the first, the middle and the last of it, each cut short."""
     from hostsim.campaign.simulate import simulate
+    from hostsim.engine.streams import Streams
+    from hostsim.model.host import build_host
 
     tasks = list(plan.tasks) or [task for search in plan.searches for task in search.wants({})]
     tried = [tasks[place * (len(tasks) - 1) // max(PROBES - 1, 1)] for place in range(PROBES)]
@@ -92,9 +94,13 @@ def _tried(plan: Plan) -> float:
     for task in tried:
         spec = task.point.spec.model_copy(update={"length": max(task.point.spec.length // CUT, 1)})
         started = time.perf_counter()
+        build_host(spec, Streams(task.seed, task.replication))
+        built = time.perf_counter()
         record = simulate(
             spec, point_id=task.point.id, axes=task.point.axes, seed=task.seed, replication=task.replication
         )
-        # a short run may go on because it is all warm-up: what counts is how far it came
-        spent += (time.perf_counter() - started) * task.point.spec.length / int(record.instants_ps[-1])
+        # a short run may go on because it is all warm-up: what counts is how far it came; and it is built once, however long it is
+        building = built - started
+        running = max(time.perf_counter() - built - building, 0.0)
+        spent += building + running * task.point.spec.length / int(record.instants_ps[-1])
     return spent / len(tried)

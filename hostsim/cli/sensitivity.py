@@ -10,6 +10,7 @@ import typer
 from hostsim.cli.option import Cluster, DryRun, Jobs, Quick, ResultsFolder, Seed, pairs
 from hostsim.cli.status import Status
 from hostsim.cli.text import columns, duration
+from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,8 +106,9 @@ def sensitivity(
         raise KeyboardInterrupt
     findings = question.findings(outcome.records)
     if findings is None:
-        _explain(outcome.records, metric)
-        raise typer.Exit(Status.FAILED_RUNS)
+        _tell_failed(outcome.records)
+        allowed = "longer runs (--set run.length=...), or another metric"
+        raise InputError(Fault("cannot be measured in every run", "--metric", metric, allowed))
     _tell(findings)
     for file in write(findings, loaded.name, output or results / loaded.name / "sensitivity"):
         typer.echo(file)
@@ -146,11 +148,10 @@ def _tell(findings: Findings) -> None:
         typer.echo(f"not moved by {len(still)} of them: {', '.join(still)}", err=True)
 
 
-def _explain(records: Mapping[RecordKey, RunRecord], metric: str) -> None:
-    """Why there are no findings: runs that failed, or that did not measure the metric."""
-    failed = [(key, record.error) for key, record in records.items() if record.error is not None]
+def _tell_failed(records: Mapping[RecordKey, RunRecord]) -> None:
+    """Name the runs that failed, if there are any, and end there."""
+    failed = [(key, str(record.error)) for key, record in records.items() if record.error is not None]
     for (point, replication), error in failed:
-        last = str(error).strip().splitlines()[-1]
-        typer.echo(f"point {point}, replication {replication} failed: {last}", err=True)
-    if not failed:
-        typer.echo(f"{metric} is not estimable in every run: longer runs may help (--set run.length=...)", err=True)
+        typer.echo(f"point {point}, replication {replication} failed: {error.strip().splitlines()[-1]}", err=True)
+    if failed:
+        raise typer.Exit(Status.FAILED_RUNS)

@@ -66,6 +66,9 @@ def draw_tornado(swings: Sequence[Swing], metric: str, base: float, title: str =
             )
             for bar in bars:
                 bar.set_hatch_linewidth(0.45)
+                bar.set_zorder(
+                    2 + 1 / (1 + abs(bar.get_width()))
+                )  # where both lie on one side, the shorter is in front
         axes.axvline(base, color=INK, linewidth=0.8)
         axes.set_yticks(list(places), [f"{swing.name}\n{swing.interval}" for swing in swings], fontsize=7.5)
         axes.tick_params(axis="y", length=0)

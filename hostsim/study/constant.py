@@ -66,6 +66,11 @@ class Constant:
         """Where it may lie: its range, or else a fifth of its value to either side."""
         return self.range or (self.value * (1 - SPREAD), self.value * (1 + SPREAD))
 
+    @property
+    def is_fitted(self) -> bool:
+        """Chosen so that a claim comes out: by its origin, or by the first word of the reason for assuming it."""
+        return self.origin is Origin.FITTED or self.text.startswith("Fitted")
+
     def written(self, value: float) -> Scalar:
         """A value of this constant as a file would say it."""
         number: Scalar = round(value) if self.is_whole else float(f"{value:.12g}")

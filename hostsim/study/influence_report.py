@@ -53,7 +53,7 @@ def draw(findings: Findings, scenario: str) -> Axes:
             one.constant.name,
             interval_text(one.constant),
             *one.at_ends,
-            f"{100 * one.share.total:.0f} % of the variance",
+            f"{_percent(one.share.total)} of the variance",
         )
         for one in sorted(findings.close, key=_swing, reverse=True)
         if one.at_ends is not None and one.share is not None
@@ -75,6 +75,10 @@ def write(findings: Findings, scenario: str, folder: Path) -> list[Path]:
         assert figure is not None  # it was made for these axes
         files += save(figure, folder / findings.metric)
     return files
+
+
+def _percent(share: float) -> str:
+    return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 
 def _swing(one: Influence) -> float:

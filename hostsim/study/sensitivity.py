@@ -83,7 +83,8 @@ class Sensitivity:
 
     def plan(self) -> Plan:
         """All of it; the screening's runs are known from the start."""
-        return Plan(self._scenario, self._fidelity, tuple(self._base + _all(self._screening)), (self,))
+        tasks = {task.key: task for task in self._base + _all(self._screening)}
+        return Plan(self._scenario, self._fidelity, tuple(tasks.values()), (self,))
 
     def wants(self, done: Mapping[RecordKey, RunRecord]) -> list[Task]:
         """The runs of the screening, then of the closer look; no more once one has failed or measured nothing: see `Search`."""

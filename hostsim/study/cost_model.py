@@ -1,0 +1,104 @@
+"""The page about the cost model: every constant with its value, where it comes from and what holds it.
+
+``python -m hostsim.study.cost_model FILE`` writes it; `make cost-model` does so for the documentation.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from hostsim.plots.atomic import write_whole
+from hostsim.scenario.published import claims
+from hostsim.study.constant import Constant, Origin
+from hostsim.study.constants import shipped_constants
+
+__all__ = ["experiments", "page"]
+
+MOST_FITTED = 30
+"""Fitted constants that the model may have."""
+
+
+def experiments(claim_ids: Iterable[str]) -> tuple[str, ...]:
+    """The experiments that claims are of, each once."""
+    known = claims()
+    return tuple(dict.fromkeys(known[name].experiment for name in claim_ids))
+
+
+def page(
+    constants: Sequence[Constant],
+    intervals: Mapping[str, tuple[float, float]] | None = None,
+    holds: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """The page as Markdown.
+
+    Args:
+        constants: all of them.
+        intervals: by name of a fitted constant, where its fit leaves it; the column says so where nothing is known.
+        holds: by name of a fitted constant, ids of the claims that hold it; those that it was fitted to where nothing is said.
+    """
+    intervals, holds = intervals or {}, holds or {}
+    fitted = [constant for constant in constants if constant.is_fitted]
+    others = [constant for constant in constants if not constant.is_fitted]
+    held = {c.name: experiments(holds.get(c.name, c.fitted_to)) for c in fitted}
+    lines = [files("hostsim.study").joinpath("cost_model.md").read_text(encoding="utf-8").rstrip(), ""]
+    lines.append(_count(constants, held))
+    lines += _table(
+        "Fitted",
+        ("constant", "value", "interval", "fitted to", "held by experiments"),
+        (
+            (
+                c.name,
+                _value(c),
+                _between(c, intervals.get(c.name, c.range)) or "not known",
+                ", ".join(c.fitted_to) or c.text,
+                ", ".join(held[c.name]) or "none",
+            )
+            for c in fitted
+        ),
+    )
+    lines += _table(
+        "Source",
+        ("constant", "value", "source"),
+        ((c.name, _value(c), c.text) for c in others if c.origin is Origin.SOURCE),
+    )
+    lines += _table(
+        "Assumed",
+        ("constant", "value", "range", "reason"),
+        ((c.name, _value(c), _between(c, c.range), c.text) for c in others if c.origin is Origin.ASSUMED),
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _count(constants: Sequence[Constant], held: Mapping[str, Sequence[str]]) -> str:
+    several = [name for name, names in held.items() if len(names) > 1]
+    sourced = sum(c.origin is Origin.SOURCE for c in constants)
+    which = f": {', '.join(several)}" if several else ""
+    return (
+        f"{len(constants)} constants: {len(held)} fitted, of at most {MOST_FITTED}; {sourced} from sources; {len(constants) - len(held) - sourced} assumed. "
+        f"Of the fitted ones {len(several)} are held by claims of two experiments or more{which}; "
+        f"{sum(len(names) == 1 for names in held.values())} by claims of one; {sum(not names for names in held.values())} by none that is named."
+    )
+
+
+def _table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = ["", f"## {title}", "", _line(headings), _line(["---"] * len(headings))]
+    return lines + [_line(row) for row in rows]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _value(constant: Constant) -> str:
+    return f"{constant.value:.12g} {constant.unit}".rstrip()
+
+
+def _between(constant: Constant, ends: tuple[float, float] | None) -> str:
+    return "" if ends is None else f"{ends[0]:.6g} to {ends[1]:.6g} {constant.unit}".rstrip()
+
+
+if __name__ == "__main__":
+    write_whole(Path(sys.argv[1]), page(shipped_constants()).encode())

@@ -1,0 +1,74 @@
+"""``sensitivity`` from the command line: what it says beforehand, what it prints and writes, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import pytest
+
+SMALL = ("--quick", "--jobs", "1", "--trajectories", "2", "--samples", "4", "--most", "1", "--only", "*.guest_*_tick")
+ONE = ("--metric", "guest_cpu", "--at", "rate=5 kpps", *SMALL)
+
+
+def test_a_dry_run_says_what_is_varied_and_how_many_runs_that_takes(cli, tiny, tmp_path):
+    done = cli("sensitivity", tiny, *ONE, "--dry-run")
+    assert done.exit_code == 0
+    assert "esxi.costs.guest_timer_tick  265000 cycles  ±20 %: 212000 to 318000 cycles  fitted" in done.stdout
+    announced = r"1 constants, 0 over their ranges, 1 by 20 % to either side: [345] runs to screen them, 0 of which are in the results folder"
+    assert re.search(announced + r", then up to \d+ on those that matter; about .+ at most", done.stdout)
+    assert not (tmp_path / "results" / "tiny").exists()
+
+
+def test_it_prints_a_table_and_writes_table_and_figure(cli, tiny, tmp_path):
+    """Ranges and 20 % are said apart; the second time nothing is run."""
+    done = cli("sensitivity", tiny, *ONE, "--only", "rhel6.socket_buffer")
+    assert done.exit_code == 0
+    assert "2 constants, 1 over their ranges, 1 by 20 % to either side" in done.stderr
+    head, _, headings, row, *rest = done.stdout.splitlines()
+    assert head.startswith("guest_cpu at receivers = 1, rate = 5 kpps: ")
+    assert headings.split("  ")[0] == "constant"
+    assert row.startswith("esxi.costs.guest_timer_tick  ±20 %: 212000 to 318000 cycles  fitted")
+    assert "not moved by 1 of them: rhel6.socket_buffer" in done.stderr
+    files = [tmp_path / line for line in rest if line]
+    assert [file.name for file in files] == ["guest_cpu.csv", "guest_cpu.svg", "guest_cpu.png"]
+    assert all(file.stat().st_size > 100 for file in files)
+    table = list(csv.DictReader(files[0].read_text().splitlines()))
+    assert [entry["constant"] for entry in table] == ["esxi.costs.guest_timer_tick", "rhel6.socket_buffer"]
+    assert float(table[0]["metric_at_low"]) < float(table[0]["metric_at_high"])
+    assert table[1]["total"] == ""
+    again = cli("sensitivity", tiny, *ONE, "--only", "rhel6.socket_buffer")
+    assert again.stdout == done.stdout
+    assert re.search(r"(\d+) of \1 runs, \1 from the results folder", again.stderr)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--metric", "guest_cpus"), "did you mean 'guest_cpu'"),
+        (("--metric", "loss", "--at", "rates=1"), "--at: rates: unknown axis"),
+        (("--metric", "loss", "--at", "rate"), "is not name=value"),
+        (("--metric", "loss", "--only", "esxi.cost.*"), "matches no constant"),
+        (("--metric", "loss", "--samples", "100"), "is no power of 2"),
+        (("--metric", "loss", "--set", "vms.receiver.counts=2"), "did you mean 'count'"),
+        (("--metric", "loss", "--set", "traffic.stream.rate=fast"), "is not a rate"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(cli, tiny, options, said):
+    done = cli("sensitivity", tiny, *options)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+def test_what_cannot_be_measured_is_said(cli, tiny):
+    """A percentile of too few packets: nothing is invented in its place."""
+    done = cli("sensitivity", tiny, "--metric", "latency_p9999", *SMALL)
+    assert done.exit_code == 2
+    assert "latency_p9999; allowed: longer runs" in done.stderr
+
+
+def test_what_nothing_moves_is_said(cli, tiny):
+    done = cli("sensitivity", tiny, "--metric", "loss", *SMALL)
+    assert done.exit_code == 0
+    assert "not moved by 1 of them" in done.stderr
+    assert done.stdout.splitlines()[-1].endswith("loss.csv")

@@ -1,0 +1,49 @@
+"""One scheduler for dense mode and splitRx: the same rules and settings in both, and the mechanism that they hang on."""
+
+from __future__ import annotations
+
+import pytest
+
+from hostsim.engine.streams import Streams
+from hostsim.model.cpu.scheduler import Scheduler
+from hostsim.model.host import build_host
+from hostsim.scenario.load import load
+from hostsim.scenario.points import point_at
+from hostsim.units import MS
+
+EXPERIMENTS = ("splitrx", "dense-medium", "dense-high")
+
+
+def test_no_experiment_has_a_scheduler_of_its_own():
+    """Every setting of the scheduler is the platform's default and the same in all of them; hyperthreads are off in all."""
+    found = []
+    for name in EXPERIMENTS:
+        scenario = load(name)
+        rows = [row for row in scenario.settings if row.name.startswith(("host.advanced.Cpu.", "host.advanced.Numa."))]
+        assert {row.origin.split(" ")[-1] for row in rows} == {"default"}
+        found.append({row.name: row.value for row in rows})
+        assert point_at(scenario, {}).spec.hardware.cpu.threads == 1
+    assert found[0] == found[1] == found[2] != {}
+
+
+def dispatches_per_request(vms: int) -> float:
+    """Of dense mode's host with a fifth of its cores, by default, after a tenth of a second."""
+    scenario = load("dense-high", {"hardware.cpu.cores": "2", "vms.web.count": str(vms), "run.length": "1 s"})
+    host = build_host(point_at(scenario, {"vms": vms, "mode": "default"}).spec, Streams(1, 0))
+    counts = []
+    for part in (100, 400):
+        host.clock.advance(part * MS)
+        counts.append((sum(pcpu.dispatches for pcpu in host.scheduler.pcpus), host.flows[0].answered))
+    (dispatches, answered), (all_dispatches, all_answered) = counts
+    return (all_dispatches - dispatches) / (all_answered - answered)
+
+
+@pytest.mark.slow
+def test_dispatches_do_not_melt_because_system_worlds_preempt(monkeypatch):
+    """From 90 % of the CPU to saturation a request takes as many dispatches as before; where nobody is cut short, far fewer."""
+    calm, full = dispatches_per_request(46), dispatches_per_request(58)
+    assert full > 0.85 * calm
+    monkeypatch.setattr(Scheduler, "_preempts", lambda self, world, pcpu, now: False)
+    calm_uncut, full_uncut = dispatches_per_request(46), dispatches_per_request(58)
+    assert calm_uncut < calm
+    assert full_uncut < 0.7 * calm_uncut
