@@ -38,7 +38,10 @@ def calibrate(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the fit and its log to this JSON file.")
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="Write each group's fit and its log to a JSON file in this folder."
+        ),
     ] = None,
     quick: Quick = False,
     seed: Seed = 1,
@@ -72,13 +75,15 @@ def calibrate(
     bench = Bench(Fidelity(quick=quick, seed=seed), Store(results), jobs)
     started = time.monotonic()
     if experiments:
-        found = [study.predict(calibration, experiment, bench, _tell) for experiment in experiments]
-        typer.echo(columns(("left out", "claim", "published", "band", "predicted", "in the band"), _predicted(found)))
+        predictions = [study.predict(calibration, experiment, bench, _tell) for experiment in experiments]
+        headings = ("left out", "claim", "published", "band", "predicted", "in the band")
+        typer.echo(columns(headings, _predicted(predictions)))
     else:
         fit = study.calibrate(calibration, bench, groups, tell=_tell)
         _print(fit)
         if output is not None:
-            write_whole(output, (json.dumps(study.as_json(fit), indent=1, allow_nan=False) + "\n").encode())
+            for name, found in study.as_json(fit).items():
+                write_whole(output / f"{name}.json", (json.dumps(found, indent=1, allow_nan=False) + "\n").encode())
     typer.echo(f"took {duration(time.monotonic() - started)}", err=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostsim.scenario.calibration import Calibration, Group
-from hostsim.scenario.published import claims
+from hostsim.scenario.published import claims, data_root
 from hostsim.study.constants import shipped_constants
 from hostsim.study.residual import Bench, residual
 
@@ -25,6 +26,7 @@ __all__ = [
     "calibrate",
     "most_evaluations",
     "predict",
+    "shipped_fits",
     "without",
 ]
 
@@ -142,17 +144,30 @@ def predict(calibration: Calibration, experiment: str, bench: Bench, tell: Tell 
     shipped = {constant.name: constant.value for constant in shipped_constants()}
     cut = without(calibration, experiment)
     touched = tuple(name for name, group in cut.groups.items() if group != calibration.groups[name])
-    fit = calibrate(cut, bench, touched, shipped, tell)
+    fit = calibrate(cut, bench, touched, shipped, tell) if touched else Fit((), (), ())
     asked = [claim.id for claim in claims().values() if claim.experiment == experiment]
     return Prediction(experiment, fit, bench.values(asked, fit.values))
 
 
-def as_json(fit: Fit) -> dict[str, Any]:
-    """A fit and its log, as plain values."""
+def as_json(fit: Fit) -> dict[str, dict[str, Any]]:
+    """A fit and its log by group, as plain values."""
     return {
-        name: [asdict(entry) for entry in entries]
-        for name, entries in (("constants", fit.constants), ("claims", fit.claims), ("log", fit.log))
+        group: {
+            name: [asdict(entry) for entry in entries if entry.group == group]
+            for name, entries in (("constants", fit.constants), ("claims", fit.claims), ("log", fit.log))
+        }
+        for group in dict.fromkeys(constant.group for constant in fit.constants)
     }
+
+
+def shipped_fits() -> tuple[ConstantFit, ...]:
+    """The fitted constants of the shipped fits, in the order of their files' names."""
+    rows = [
+        row
+        for file in sorted((data_root() / "calibration").glob("*.json"))
+        for row in json.loads(file.read_text(encoding="utf-8"))["constants"]
+    ]
+    return tuple(ConstantFit(**{**row, "held_by": tuple(row["held_by"])}) for row in rows)
 
 
 def without(calibration: Calibration, experiment: str) -> Calibration:

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from hostsim.plots.atomic import write_whole
 from hostsim.scenario.published import claims
+from hostsim.study.calibrate import shipped_fits
 from hostsim.study.constant import Constant, Origin
 from hostsim.study.constants import shipped_constants
 
-__all__ = ["experiments", "page"]
+__all__ = ["experiments", "page", "shipped_page"]
 
 MOST_FITTED = 30
 """Fitted constants that the model may have."""
@@ -36,7 +37,7 @@ def page(
 
     Args:
         constants: all of them.
-        intervals: by name of a fitted constant, where its fit leaves it; the column says so where nothing is known.
+        intervals: by name of a fitted constant, where no claim of its group moves by more than half of the width of its band; the column says so where nothing is known.
         holds: by name of a fitted constant, ids of the claims that hold it; those that it was fitted to where nothing is said.
     """
     intervals, holds = intervals or {}, holds or {}
@@ -100,5 +101,12 @@ def _between(constant: Constant, ends: tuple[float, float] | None) -> str:
     return "" if ends is None else f"{ends[0]:.6g} to {ends[1]:.6g} {constant.unit}".rstrip()
 
 
+def shipped_page() -> str:
+    """The page of the shipped constants, with what their shipped fits say of them."""
+    fits = shipped_fits()
+    intervals = {fit.name: (fit.low, fit.high) for fit in fits if fit.high is not None}
+    return page(shipped_constants(), intervals, {fit.name: fit.held_by for fit in fits})
+
+
 if __name__ == "__main__":
-    write_whole(Path(sys.argv[1]), page(shipped_constants()).encode())
+    write_whole(Path(sys.argv[1]), shipped_page().encode())
