@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from hostsim.cli import browse, claim, sweep
 from hostsim.cli.status import Status
 from hostsim.cli.verify import verify
+from hostsim.cli.what_if import what_if
 
 __all__ = ["app"]
 
@@ -84,6 +85,7 @@ app.command("check")(claim.check)
 app.command("reproduce")(sweep.reproduce)
 app.command("plot")(sweep.plot)
 app.command("report")(sweep.report)
+app.command("what-if")(what_if)
 app.command("metrics")(browse.metrics)
 app.command("verify")(verify)
 app.command("schema")(browse.schema)

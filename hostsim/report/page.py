@@ -13,9 +13,9 @@ from typing import Any
 from hostsim.expect import Verdict
 from hostsim.plots.atomic import write_whole
 from hostsim.plots.style import GRID, INK, PAPER, as_svg
-from hostsim.report.folder import Results
 from hostsim.report.gauge import gauge
 from hostsim.report.loaded import CONTEXT_HEADINGS, context_rows, loaded
+from hostsim.report.results import Results
 from hostsim.report.scoreboard import band_text, interval_text, is_accepted, label, number, value_text
 
 __all__ = ["inline", "write_report"]
