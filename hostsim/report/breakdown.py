@@ -91,9 +91,14 @@ def latency_rows(results: Results, at: Mapping[str, Scalar] | None = None) -> tu
     for key, values in means.items():
         known = any(math.isfinite(values[name]) for name in shown)
         if known:
-            cells = [f"{values[n]:.4g}" if math.isfinite(values[n]) else NOT_ESTIMABLE for n in shown]
-            rows.append([names[key], *cells])
+            rows.append([names[key], *(_cell(values[name]) for name in shown)])
     return ["point", *headings], rows
+
+
+def _cell(value: float) -> str:
+    if not math.isfinite(value):
+        return NOT_ESTIMABLE
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def _points(results: Results, at: Mapping[str, Scalar] | None) -> list[LoadedPoint]:

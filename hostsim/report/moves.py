@@ -69,6 +69,9 @@ class Moves(tuple[Move, ...]):
         names = ["metric", "unit", "before", "after", "difference", "low", "high", "change", "pairing"]
         return pd.DataFrame(rows, columns=[*axes, *names])
 
+    def __repr__(self) -> str:
+        return "\n".join(map(str, self)) or "no differences"
+
     def _repr_html_(self) -> str:
         from hostsim.report.notebook import moves_html
 

@@ -30,17 +30,16 @@ _PAINT = {
 def results_html(results: Results) -> str:
     """Question, warnings, what was run, verdicts, measures at a glance."""
     fidelity = "quick" if results.quick else "full"
-    table_ = results.table
-    axes = results.axes
+    runs = results.table
     parts = [
         heading(results.scenario, f"{fidelity} fidelity, seed {results.provenance.get('seed', '?')}"),
         paragraph(results.question),
     ]
     parts += [note(warning) for warning in results.warnings]
     if len(results.failed):
-        parts.append(note(f"{len(results.failed)} of {len(table_)} runs failed: see .failed"))
-    values = [(axis, ", ".join(dict.fromkeys(table_[axis].astype(str)))) for axis in axes]
-    parts.append(paragraph(f"{table_['point'].nunique()} points, {len(table_)} runs; .table has a row a run."))
+        parts.append(note(f"{len(results.failed)} of {len(runs)} runs failed: see .failed"))
+    values = [(axis, ", ".join(dict.fromkeys(runs[axis].astype(str)))) for axis in results.axes]
+    parts.append(paragraph(f"{runs['point'].nunique()} points, {len(runs)} runs; .table has a row a run."))
     if values:
         parts.append(table(("axis", "values"), values))
     if results.figures:

@@ -60,7 +60,7 @@ def _no_time() -> pd.DataFrame:
     return cpu_by_point(())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """Everything that came out of one scenario: tidy frames, figures, verdicts, and what they rest on.
 
@@ -234,6 +234,12 @@ class Results:
         require(self.table, figure)
         rows_at(self.table, figure.at)  # a value that is not there is a fault
         return figure
+
+    def __repr__(self) -> str:
+        points, failed = self.table["point"].nunique(), len(self.failed)
+        fidelity = "quick" if self.quick else "full"
+        words = f"{points} points, {len(self.table)} runs{f', {failed} failed' if failed else ''}, {fidelity} fidelity"
+        return f"<Results of {self.scenario}: {words}>"
 
     def _repr_html_(self) -> str:
         from hostsim.report.notebook import results_html

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from hostsim.expect import Verdict
-from hostsim.report.scoreboard import as_json, is_accepted
+from hostsim.report.scoreboard import as_json, as_rows, is_accepted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +59,10 @@ class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  a tuple has no room for `
         ]
         numbers = dict.fromkeys(("value", "ci_low", "ci_high", "low", "high"), "float64")
         return pd.DataFrame(as_json(self, quick=self.quick), columns=columns).astype(numbers)
+
+    def __repr__(self) -> str:
+        rows = (f"{row[0]}: {row[2]} {row[3]}, band {row[4]}: {row[5]}" for row in as_rows(self, quick=self.quick))
+        return "\n".join(rows) or "no verdicts"
 
     def _repr_html_(self) -> str:
         from hostsim.report.notebook import verdicts_html

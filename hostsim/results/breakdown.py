@@ -69,7 +69,7 @@ def cpu_by_point(records: Iterable[RunRecord]) -> pd.DataFrame:
 
 
 def _frame(rows: Any, columns: list[str]) -> pd.DataFrame:
-    texts = dict.fromkeys([name for name in columns if name in ("point", "kind", "owner")], "object")
+    texts = dict.fromkeys([name for name in columns if name in ("point", "kind", "owner")], "str")
     numbers = {"worlds": "int64", **dict.fromkeys(_UNITS, "float64")}
     frame = pd.DataFrame(rows, columns=columns).astype({**texts, **numbers})
     frame.attrs["units"] = dict(_UNITS)

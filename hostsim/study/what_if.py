@@ -36,7 +36,7 @@ SIDE = "what_if"
 """Column, in frames of both sides, that says ``before`` or ``after``."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WhatIf:
     """A scenario before and after a change."""
 
@@ -83,6 +83,10 @@ class WhatIf:
         return whole.plot(x=x or varied[0], y=metric, by=(SIDE, *series), ax=ax)
 
     @property
+    def _asked(self) -> str:
+        return f"{self.scenario}: what if " + ", ".join(f"{name} = {value}" for name, value in self.changes.items())
+
+    @property
     def _moved(self) -> set[str]:
         """Axes whose value was the change."""
         old, new = (
@@ -91,11 +95,13 @@ class WhatIf:
         )
         return {axis for axis in old if old[axis] != new.get(axis)}
 
+    def __repr__(self) -> str:
+        return "\n".join([self._asked, *self.notes, repr(self.differences.certain)])
+
     def _repr_html_(self) -> str:
         from hostsim.report.notebook import moves_html
 
-        caption = f"{self.scenario}: what if " + ", ".join(f"{name} = {value}" for name, value in self.changes.items())
-        return moves_html(self.differences.certain, caption, self.notes)
+        return moves_html(self.differences.certain, self._asked, self.notes)
 
 
 def what_if(before: Scenario, after: Scenario, changes: Mapping[str, str], runs: Fidelity, means: Means) -> WhatIf:

@@ -79,7 +79,7 @@ class GroupView:
     guest: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HostView:
     """A host at one point of a scenario. A notebook shows it as a drawing of sockets, VMs, worlds, switches and NICs."""
 
@@ -157,6 +157,10 @@ class HostView:
     def svg(self) -> str:
         """The drawing as SVG text."""
         return draw_host(self)
+
+    def __repr__(self) -> str:
+        vms = ", ".join(f"{group.count} x {group.name}" for group in self.groups)
+        return f"<Host of {self.scenario}: {self.hardware}, {len(self.nodes)} sockets, {vms}>"
 
     def _repr_svg_(self) -> str:
         return self.svg

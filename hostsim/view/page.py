@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -20,9 +21,7 @@ __all__ = ["scenario_html"]
 def scenario_html(scenario: Scenario) -> str:
     """The scenario as a page; settings at their platform's default are left out, `Scenario.settings` has them all."""
     run = scenario.run
-    count = 1
-    for axis in scenario.axes.values():
-        count *= len(axis.values)
+    count = math.prod(len(axis.values) for axis in scenario.axes.values())
     lengths = (
         f"{count} points; {run.replications} runs of {ps_to_seconds(run.length_ps):g} s each, "
         f"quick {run.quick_replications} of {ps_to_seconds(run.quick_length_ps):g} s."
@@ -49,8 +48,8 @@ def scenario_html(scenario: Scenario) -> str:
     )
     if scenario.assumptions:
         assumed = [(row.path, row.value, " to ".join(map(str, row.range)), row.reason) for row in scenario.assumptions]
-        table_ = table(("input", "value", "range", "reason"), assumed)
-        parts.append(details(f"{len(assumed)} inputs that nobody published, assumed", table_))
+        inputs = table(("input", "value", "range", "reason"), assumed)
+        parts.append(details(f"{len(assumed)} inputs that nobody published, assumed", inputs))
     return Markup("").join(parts)
 
 

@@ -46,6 +46,9 @@ class Scenario(PlainScenario):
             [(row.name, str(row.value), row.origin) for row in self.settings], columns=["name", "value", "origin"]
         )
 
+    def __repr__(self) -> str:
+        return f"<Scenario {self.name}: {self.question}>"
+
     def _repr_html_(self) -> str:
         from hostsim.view.page import scenario_html
 
