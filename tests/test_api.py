@@ -119,7 +119,7 @@ def test_results_compare_with_results_and_with_folders(found, tiny):
     )
     moves = hostsim.compare(found, slower)
     frame = moves.only("guest_cpu").frame()
-    assert list(frame["receivers"]) == [1, 2, 1, 2]
+    assert list(frame["receivers"]) == [1, 1, 2, 2]
     assert (frame["high"] < 0).all()
     assert (frame["after"] - frame["before"]).to_list() == pytest.approx(frame["difference"].to_list())
     assert "guest_cpu" in moves._repr_html_()

@@ -26,7 +26,7 @@ MEASURE = """
 <script>
 const box = element => element.getBoundingClientRect();
 const seen = selector => [...document.querySelectorAll(selector)].filter(element => box(element).width > 40 && box(element).height > 10);
-const wide = [...document.querySelectorAll("h1, h2, h3, p, figure, svg.figure, dl, nav")].filter(element => box(element).right > innerWidth + 1);
+const wide = [...document.querySelectorAll("h1, h2, h3, p, figure, svg.figure, dl, nav")].filter(element => !element.closest(".wide") && box(element).right > innerWidth + 1);
 const measured = {
   width: document.documentElement.scrollWidth, inner: innerWidth, wide: wide.map(element => element.outerHTML.slice(0, 80)),
   figures: seen("figure svg").length, gauges: seen("svg.gauge").length, fetched: performance.getEntriesByType("resource").length,
