@@ -1,6 +1,6 @@
 """Execute the notebooks and keep their outputs in place; with ``--check``, hold what comes out against what is kept.
 
-Runs are kept in ``build/notebooks/results``, so that a second time takes seconds. Pictures are not compared: they depend on
+Runs are kept in ``build/notebooks/results``, so that the second time is short. Pictures are not compared: they depend on
 fonts and on matplotlib; every number and text is.
 """
 
@@ -15,6 +15,7 @@ from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
+from traitlets.config import Config
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 WORK = Path(__file__).parents[1] / "build" / "notebooks"
@@ -56,7 +57,9 @@ def executed(notebook: Any) -> Any:
     client = NotebookClient(
         notebook,
         timeout=SLOWEST_CELL_S,
+        startup_timeout=SLOWEST_CELL_S,  # a busy machine may take minutes
         kernel_name="python3",
+        config=Config({"AsyncKernelManager": {"transport": "ipc"}}),  # no port that others could reach
         record_timing=False,
         resources={"metadata": {"path": str(WORK)}},
     )

@@ -22,7 +22,8 @@ def cells(file: Path, kind: str) -> list[dict]:
 
 def code(file: Path) -> list[str]:
     sources = ("".join(cell["source"]) for cell in cells(file, "code"))
-    return [source for source in sources if not source.startswith("%%writefile")]
+    kept = (source for source in sources if not source.startswith("%%writefile"))
+    return ["\n".join(line for line in source.splitlines() if not line.startswith("%")) for source in kept]
 
 
 def test_there_is_one_for_each_story():

@@ -59,15 +59,24 @@ def verdicts_html(verdicts: Verdicts, *, quick: bool) -> str:
 
 
 def moves_html(moves: Moves, caption: str = "", notes: Sequence[str] = ()) -> str:
-    """Differences as a table."""
+    """Differences as a table; intervals that exclude 0 are bold."""
     parts = [heading(caption)] if caption else []
     parts += [note(text) for text in notes]
     if moves:
         headings, rows = move_rows(moves)
-        parts.append(table(headings, rows, headings[-5:]))
+        shown = [
+            _bold(row, "95 % interval", headings) if move.is_certain else row
+            for move, row in zip(moves, rows, strict=True)
+        ]
+        parts.append(table(headings, shown, headings[-5:]))
     else:
         parts.append(paragraph("No difference is certain: every 95 % interval contains 0."))
     return Markup("").join(parts)
+
+
+def _bold(row: Sequence[str], name: str, headings: Sequence[str]) -> tuple[str, ...]:
+    cells = zip(headings, row, strict=True)
+    return tuple(Markup("<b>{}</b>").format(cell) if heading == name else cell for heading, cell in cells)
 
 
 def _tally(verdicts: Iterable[Verdict], *, quick: bool) -> str:

@@ -31,6 +31,7 @@ const measured = {
   width: document.documentElement.scrollWidth, inner: innerWidth, wide: wide.map(element => element.outerHTML.slice(0, 80)),
   figures: seen("figure svg").length, gauges: seen("svg.gauge").length, fetched: performance.getEntriesByType("resource").length,
   open: document.querySelectorAll("details[open]").length, chips: seen(".chip").length,
+  cut: [...document.querySelectorAll(".wide, pre")].filter(element => element.scrollWidth > element.clientWidth + 1).length,
   hidden: [...document.querySelectorAll("svg.figure text")].filter(text => getComputedStyle(text).fill === getComputedStyle(document.body).backgroundColor).length,
 };
 document.body.insertAdjacentHTML("beforeend", "<pre id='measured'></pre>");
@@ -38,6 +39,16 @@ document.getElementById("measured").textContent = JSON.stringify(measured);
 </script>
 """
 MANY = tuple(Setting(f"Net.Setting{number}", str(number), "a platform's default") for number in range(300))
+
+
+def measured(page: Path, width: int, text: str) -> dict:
+    """What the page looks like, by a script that is put at its end."""
+    measuring = page.with_name(f"measuring-{width}.html")
+    measuring.write_text(text.replace("</body>", MEASURE + "</body>"))
+    shown = browse(f"--window-size={width},900", "--dump-dom", measuring.as_uri(), folder=page.parent)
+    found = re.search(r'<pre id="measured">(.*?)</pre>', shown)
+    assert found, shown[-500:]
+    return json.loads(unescape(found[1]))
 
 
 def browse(*arguments: str, folder: Path) -> str:
@@ -61,19 +72,21 @@ def page(tmp_path_factory) -> Path:
 @pytest.mark.parametrize("width", [1200, 500])
 def test_the_page_fits_and_shows_every_drawing(page, width):
     """On a desk and on a telephone; nothing is fetched, no text has the colour of its paper."""
-    measuring = page.with_name(f"measuring-{width}.html")
-    measuring.write_text(page.read_text().replace("</body>", MEASURE + "</body>"))
-    shown = browse(f"--window-size={width},900", "--dump-dom", measuring.as_uri(), folder=page.parent)
-    found = re.search(r'<pre id="measured">(.*?)</pre>', shown)
-    assert found, shown[-500:]
-    measured = json.loads(unescape(found[1]))
-    assert measured["fetched"] == 0
-    assert measured["wide"] == []
-    assert measured["width"] <= measured["inner"]
-    assert measured["figures"] == 4
-    assert measured["gauges"] == 14
-    assert measured["hidden"] == 0
-    assert measured["open"] == 0
+    found = measured(page, width, page.read_text())
+    assert found["fetched"] == 0
+    assert found["wide"] == []
+    assert found["width"] <= found["inner"]
+    assert found["figures"] == 4
+    assert found["gauges"] == 14
+    assert found["hidden"] == 0
+    assert found["open"] == 0
+
+
+def test_paper_cuts_nothing_off(page):
+    """Nobody can scroll it: with the rules for paper, at the width of A4, all tables fit."""
+    found = measured(page, 720, page.read_text().replace("@media print", "@media all"))
+    assert found["cut"] == 0
+    assert found["wide"] == []
 
 
 def test_print_shows_what_is_folded_away_on_screen(page):
