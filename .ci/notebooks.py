@@ -32,6 +32,8 @@ def main(arguments: list[str]) -> int:
     names = [name for name in arguments if name != "--check"]
     files = [FOLDER / f"{name}.ipynb" for name in names] or sorted(FOLDER.glob("*.ipynb"))
     WORK.mkdir(parents=True, exist_ok=True)
+    for stale in WORK.glob("*.yaml"):  # written by a notebook, which says so
+        stale.unlink()
     different = 0
     for file in files:
         started = time.monotonic()

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from hostsim.report.moves import Moves
     from hostsim.report.verdicts import Verdicts
     from hostsim.results.bottleneck import bottleneck
-    from hostsim.results.breakdown import cpu_time
     from hostsim.results.context import contexts
+    from hostsim.results.cpu_time import cpu_time
     from hostsim.results.table import entities, series_frame
     from hostsim.study.what_if import WhatIf
     from hostsim.view.host import HostView
@@ -73,7 +73,7 @@ _HOME = {
     "hostsim.report.moves": ("Moves",),
     "hostsim.report.verdicts": ("Verdicts",),
     "hostsim.results.bottleneck": ("bottleneck",),
-    "hostsim.results.breakdown": ("cpu_time",),
+    "hostsim.results.cpu_time": ("cpu_time",),
     "hostsim.results.context": ("contexts",),
     "hostsim.results.table": ("entities", "series_frame"),
     "hostsim.study.what_if": ("WhatIf",),

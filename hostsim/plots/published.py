@@ -85,6 +85,8 @@ def draw_accepted(
             continue
         colours = {series.look.colour for series, _ in about}
         name = f"published: {published} {verdict.expectation.unit}".rstrip()
+        if not verdict.expectation.is_claim:
+            name = f"accepted: {published}"
         _strip(axes, sorted({place for _, place in about}), band, colours.pop() if len(colours) == 1 else INK, name)
     if brackets:
         _numbers(axes, brackets, width)

@@ -11,7 +11,7 @@ from hostsim.metrics import CATALOGUE
 from hostsim.record import Scalar
 from hostsim.report.loaded import LoadedPoint, loaded, points_at
 from hostsim.report.results import Results
-from hostsim.results.breakdown import IDLE
+from hostsim.results.cpu_time import IDLE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,16 +39,18 @@ def cpu_shares(results: Results, at: Mapping[str, Scalar] | None = None) -> Bars
     """
     points = _points(results, at)
     names = _names(results, points)
+    asked = results.cpu["point"].isin([point.id for point in points])
+    busy = results.cpu[asked & (results.cpu["kind"] != IDLE) & (results.cpu["share"] > 0)]
+    several = {kind for kind, owners in busy.groupby("kind")["owner"].nunique().items() if owners > 1}
     found: Bars = []
     for point in points:
-        rows = results.cpu[(results.cpu["point"] == point.id) & (results.cpu["kind"] != IDLE)]
-        several = {kind for kind, owners in rows.groupby("kind")["owner"].nunique().items() if owners > 1}
+        rows = busy[busy["point"] == point.id]
         parts: dict[str, float] = {}
         for row in rows.to_dict("records"):
             word = _WORDS.get(row["kind"], row["kind"])
             part = f"{word} of {row['owner']}" if row["kind"] in several else word
             parts[part] = parts.get(part, 0.0) + row["share"]
-        found.append((names[point.id], {part: share for part, share in parts.items() if share > 0}))
+        found.append((names[point.id], parts))
     return found
 
 

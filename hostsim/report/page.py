@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from hostsim.expect import FigureSpec, Verdict
 from hostsim.plots.atomic import write_whole
-from hostsim.plots.breakdown import draw_shares
 from hostsim.plots.figure import draw
+from hostsim.plots.share import draw_shares
 from hostsim.plots.style import GRID, INK, PAPER, as_svg
 from hostsim.report.breakdown import cpu_shares, latency_rows, stage_times
 from hostsim.report.gauge import gauge

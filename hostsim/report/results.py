@@ -55,7 +55,7 @@ def _no_contexts() -> pd.DataFrame:
 
 
 def _no_time() -> pd.DataFrame:
-    from hostsim.results.breakdown import cpu_by_point
+    from hostsim.results.cpu_time import cpu_by_point
 
     return cpu_by_point(())
 
@@ -86,7 +86,7 @@ class Results:
     """The fullest contexts of each point of the sweep (``point``), in its first replication: columns of
     `hostsim.results.context.contexts`, which has all of them of a record."""
     cpu: pd.DataFrame = field(default_factory=_no_time)
-    """Where the CPU time of each point went, means of its replications: ``point`` and the columns of `hostsim.results.breakdown.cpu_time`."""
+    """Where the CPU time of each point went, means of its replications: ``point`` and the columns of `hostsim.results.cpu_time.cpu_time`."""
     records: tuple[RunRecord, ...] = ()
     """The runs themselves, those of searches included; empty when read from a folder."""
 
@@ -180,7 +180,7 @@ class Results:
         Raises:
             InputError: an unknown axis, or a value that no point has.
         """
-        from hostsim.plots.breakdown import draw_shares
+        from hostsim.plots.share import draw_shares
         from hostsim.plots.style import shown_figure
         from hostsim.report.breakdown import cpu_shares
 
@@ -196,7 +196,7 @@ class Results:
         Raises:
             InputError: an unknown axis, a value that no point has, or no point with such traffic.
         """
-        from hostsim.plots.breakdown import draw_shares
+        from hostsim.plots.share import draw_shares
         from hostsim.plots.style import shown_figure
         from hostsim.report.breakdown import stage_times
 

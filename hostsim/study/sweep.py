@@ -115,8 +115,8 @@ def _results(
     records: Mapping[RecordKey, RunRecord],
     answers: Mapping[str, SearchAnswer],
 ) -> Results:
-    from hostsim.results.breakdown import cpu_by_point
     from hostsim.results.context import fullest_contexts
+    from hostsim.results.cpu_time import cpu_by_point
     from hostsim.results.table import to_table
 
     changes = [f"{row.name}={row.value}" for row in scenario.settings if row.origin == "--set"]

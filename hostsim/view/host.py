@@ -14,7 +14,7 @@ from hostsim.engine.streams import Streams
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.model.host import Host, build_host
 from hostsim.record import Scalar
-from hostsim.results.breakdown import owner_of
+from hostsim.results.cpu_time import owner_of
 from hostsim.scenario.points import point_at
 from hostsim.scenario.scenario import Scenario
 from hostsim.view.drawing import draw_host

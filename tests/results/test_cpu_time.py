@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from host_record import host_record, percent
 
-from hostsim.results.breakdown import COLUMNS, cpu_by_point, cpu_time, owner_of
+from hostsim.results.cpu_time import COLUMNS, cpu_by_point, cpu_time, owner_of
 
 BUSY = {
     "pcpu.busy_ps": percent(100, 60, 20, 0),
