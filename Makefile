@@ -7,11 +7,12 @@ RESULTS ?= results
 QUICK := $(if $(FULL),,--quick)
 
 CHECK ?=
+NOTEBOOKS ?=
 
 COMPILED := build/.compiled
 SOURCES := hostsim/errors.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
 
-.PHONY: setup reproduce check test verify lint bench cost-model clean
+.PHONY: setup reproduce check test notebooks verify lint bench cost-model clean
 
 setup: $(COMPILED)
 
@@ -37,6 +38,10 @@ check: setup
 # The tests run the sources; that what is compiled gives the same bytes is tested where it is there.
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto
+
+# Executes the notebooks and keeps their outputs; NOTEBOOKS=--check holds them against those that are kept, NOTEBOOKS=splitrx takes one.
+notebooks: setup
+	$(BIN)/python .ci/notebooks.py $(NOTEBOOKS)
 
 verify: setup
 	$(BIN)/hostsim verify

@@ -4,10 +4,13 @@
 
     import hostsim
 
-    results = hostsim.run("splitrx", quick=True)
+    scenario = hostsim.load("splitrx")    # shows itself in a notebook; scenario.host() draws the host
+    results = hostsim.run(scenario, quick=True)
     results.table                # one row a point and replication
-    results.plot()
+    results.curve(x="receivers", y="loss", by="split")
+    results.plot("loss")         # a figure of the scenario, with what was published
     hostsim.check("splitrx", quick=True)
+    hostsim.what_if("splitrx", {"split": 1}, axes={"receivers": 24}, quick=True)
 
 Names are imported when they are first used, so that importing the package costs nothing.
 """
@@ -19,45 +22,62 @@ from typing import TYPE_CHECKING, Any
 from hostsim import compiled
 
 if TYPE_CHECKING:
-    from hostsim.api import Results, check, compare, load, open_results, reproduce, run
+    from hostsim.api import Results, Scenario, check, compare, load, open_results, reproduce, run, what_if
     from hostsim.errors import HostsimError, InputError, StoreError
     from hostsim.expect import Verdict, VerdictState
     from hostsim.metrics import CATALOGUE
     from hostsim.record import RunRecord
+    from hostsim.report.moves import Moves
+    from hostsim.report.verdicts import Verdicts
     from hostsim.results.bottleneck import bottleneck
     from hostsim.results.context import contexts
+    from hostsim.results.cpu_time import cpu_time
     from hostsim.results.table import entities, series_frame
+    from hostsim.study.what_if import WhatIf
+    from hostsim.view.host import HostView
 
 __all__ = [
     "CATALOGUE",
+    "HostView",
     "HostsimError",
     "InputError",
+    "Moves",
     "Results",
     "RunRecord",
+    "Scenario",
     "StoreError",
     "Verdict",
     "VerdictState",
+    "Verdicts",
+    "WhatIf",
     "bottleneck",
     "check",
     "compare",
     "contexts",
+    "cpu_time",
     "entities",
     "load",
     "open_results",
     "reproduce",
     "run",
     "series_frame",
+    "what_if",
 ]
 
 _HOME = {
-    "hostsim.api": ("Results", "check", "compare", "load", "open_results", "reproduce", "run"),
+    "hostsim.api": ("Results", "Scenario", "check", "compare", "load", "open_results", "reproduce", "run", "what_if"),
     "hostsim.errors": ("HostsimError", "InputError", "StoreError"),
     "hostsim.expect": ("Verdict", "VerdictState"),
     "hostsim.metrics": ("CATALOGUE",),
     "hostsim.record": ("RunRecord",),
+    "hostsim.report.moves": ("Moves",),
+    "hostsim.report.verdicts": ("Verdicts",),
     "hostsim.results.bottleneck": ("bottleneck",),
+    "hostsim.results.cpu_time": ("cpu_time",),
     "hostsim.results.context": ("contexts",),
     "hostsim.results.table": ("entities", "series_frame"),
+    "hostsim.study.what_if": ("WhatIf",),
+    "hostsim.view.host": ("HostView",),
 }
 
 compiled.use()

@@ -6,30 +6,32 @@ Every verb shares one results folder, so that only what is missing is ever run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hostsim.errors import Fault, InputError, StoreError
-from hostsim.expect import SearchAnswer, Verdict
-from hostsim.record import RunRecord
-from hostsim.report.folder import Assumption, Cost, Results, Setting, read
-from hostsim.scenario.load import load
+from hostsim.record import RunRecord, Scalar
+from hostsim.report.folder import read
+from hostsim.report.moves import Moves
+from hostsim.report.results import Results
+from hostsim.report.verdicts import Verdicts
+from hostsim.scenario.load import load as load_plain
 from hostsim.scenario.published import shipped
-from hostsim.scenario.selection import cut, select
-from hostsim.units import ps_to_seconds
+from hostsim.scenario.scenario import Scenario as PlainScenario
+from hostsim.scenario.selection import select
+from hostsim.view.scenario import Scenario
 
 if TYPE_CHECKING:
-    from hostsim.campaign.drive import Outcome, Progress, RecordKey
-    from hostsim.campaign.store import Store
-    from hostsim.results.compare import Move
     from hostsim.scenario.points import Fidelity, Plan
-    from hostsim.scenario.scenario import Scenario
+    from hostsim.study.sweep import Means, Tell
+    from hostsim.study.what_if import WhatIf
 
 __all__ = [
+    "Change",
     "Results",
-    "Tell",
+    "Scenario",
     "check",
     "compare",
     "fidelity",
@@ -40,20 +42,43 @@ __all__ = [
     "reproduce",
     "run",
     "select",
+    "sides",
+    "what_if",
 ]
 
-Tell = Callable[[str, "Progress"], None]
-"""Told the scenario's name and where it stands, at its start and after each run."""
+Change = Scalar | Sequence[Scalar]
+"""A value for a path or an axis: a number, or text as in a scenario file (``"40 kpps"``); for an axis a list of them, or a range
+(``"1..40:4"``), too."""
 
 RESULTS = Path("results")
 """Results folder where none is given: below the working directory."""
 
 
+def load(
+    scenario: str | Path,
+    overrides: Mapping[str, Change] | None = None,
+    axes: Mapping[str, Change] | None = None,
+) -> Scenario:
+    """A scenario, checked whole: every point that it needs has been made, nothing has been run.
+
+    Args:
+        scenario: name of a shipped one, or path of a file.
+        overrides: values in place of those of the file by dotted path (``{"vms.receiver.count": 8}``), quantities with their units
+            (``"800 B"``). The axis that varies such a path keeps this one value.
+        axes: values of axes in place of those of the file, by name (``{"receivers": [8, 16], "rate": "30 kpps"}``); a dotted path
+            makes an axis of its own.
+
+    Raises:
+        InputError: with everything that is wrong.
+    """
+    return Scenario.of(load_plain(scenario, _texts(overrides), _texts(axes, "{}")))
+
+
 def run(
-    scenario: str | Path | Scenario,
+    scenario: str | Path | PlainScenario,
     *,
-    overrides: Mapping[str, str] | None = None,
-    axes: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Change] | None = None,
+    axes: Mapping[str, Change] | None = None,
     quick: bool = False,
     seed: int = 1,
     replications: int | None = None,
@@ -67,8 +92,8 @@ def run(
 
     Args:
         scenario: name of a shipped one, path of a file, or one that `load` returned.
-        overrides: values by dotted path, as after ``--set``; not with a loaded scenario.
-        axes: values of axes by name, as after ``--axis``; not with a loaded scenario.
+        overrides: values by dotted path, as `load` takes them; not with a loaded scenario.
+        axes: values of axes by name, as `load` takes them; not with a loaded scenario.
         quick: short runs and few replications.
         seed: root seed; replication r of every point draws from (seed, r).
         replications: runs of each point; what the scenario says where None.
@@ -83,21 +108,15 @@ def run(
         StoreError: the results folder cannot be used.
         KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
+    from hostsim.study.sweep import sweep
+
     chosen = _chosen(scenario, overrides, axes)
     runs = fidelity(quick=quick, seed=seed, replications=replications)
-    store = _store(results)
-    wanted = plan(chosen, runs, expectations=expectations)
-    outcome = _run_all(wanted, store, jobs, cluster, progress)
-    records, answers = dict(outcome.records), dict(outcome.answers)
-    if not expectations:
-        for extra in _stored(chosen, runs, store):
-            records = {**extra.records, **records}  # points that differ in axes only: the sweep has told them apart
-            answers |= extra.answers
-    return _results(chosen, runs, plan(chosen, runs), records, answers)
+    return sweep(chosen, runs, _means(results, jobs, cluster, progress), expectations=expectations)
 
 
 def check(
-    *subjects: str | Path | Scenario,
+    *subjects: str | Path | PlainScenario,
     quick: bool = False,
     seed: int = 1,
     replications: int | None = None,
@@ -105,7 +124,7 @@ def check(
     cluster: str | None = None,
     results: str | Path = RESULTS,
     progress: Tell | None = None,
-) -> list[Verdict]:
+) -> Verdicts:
     """Judge expectations, running only what they need and the results folder does not hold.
 
     Args:
@@ -127,22 +146,88 @@ def check(
         StoreError: the results folder cannot be used.
         KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
+    from hostsim.study.sweep import finish, judged
+
     runs = fidelity(quick=quick, seed=seed, replications=replications)
-    store = _store(results)
-    verdicts: list[Verdict] = []
+    means = _means(results, jobs, cluster, progress)
+    verdicts = []
     for scenario, names in select(*subjects):
-        outcome = _run_all(plan(scenario, runs, sweep=False, expectations=True), store, jobs, cluster, progress)
-        judged = _judge(scenario, outcome.records, outcome.answers)
-        verdicts += [verdict for verdict in judged if verdict.expectation.name in names]
-    return verdicts
+        outcome = finish(plan(scenario, runs, sweep=False, expectations=True), means)
+        found = judged(scenario, outcome.records, outcome.answers, quick=quick)
+        verdicts += [verdict for verdict in found if verdict.expectation.name in names]
+    return Verdicts(verdicts, quick=quick)
 
 
-def compare(after: Results, before: str | Path, tolerance: float) -> list[Move]:
+def what_if(
+    scenario: str | Path,
+    changes: Mapping[str, Change] | None = None,
+    *,
+    costs: Mapping[str, Scalar] | None = None,
+    overrides: Mapping[str, Change] | None = None,
+    axes: Mapping[str, Change] | None = None,
+    quick: bool = False,
+    seed: int = 1,
+    replications: int | None = None,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    results: str | Path = RESULTS,
+    progress: Tell | None = None,
+) -> WhatIf:
+    """Run a scenario before and after a change and take the differences, run by run on common random numbers.
+
+    Args:
+        scenario: name of a shipped one, or path of a file.
+        changes: values afterwards, by dotted path (``{"hardware.cpu.clock": "3 GHz"}``) or by axis (``{"split": 1}``). An axis
+            that is changed stands before at the one value that ``axes`` gives it, or the first of its sweep.
+        costs: costs afterwards, by name (``{"context_switch": 0}``), in what the platform's file gives them in: cycles, a time with its
+            unit, or a factor. For studies of what a mechanism is worth: no scenario carries a cost, and what comes out is no
+            longer held against anything published.
+        overrides: values by dotted path on both sides, as `load` takes them.
+        axes: values of axes on both sides, as `load` takes them: the points to compare.
+        quick: short runs and few replications.
+        seed: root seed.
+        replications: runs of each point; what the scenario says where None, but at least three.
+        jobs: worker processes, one each processor where None; 1 runs in this process.
+        cluster: address of a Dask scheduler to run on instead.
+        results: folder that keeps every run.
+        progress: told where things stand.
+
+    Raises:
+        InputError: what was asked for cannot be; carries every fault.
+        StoreError: the results folder cannot be used.
+        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+    """
+    from hostsim.study.what_if import what_if as study
+
+    before, after = sides(scenario, changes, costs=costs, overrides=overrides, axes=axes)
+    runs = fidelity(quick=quick, seed=seed, replications=replications)
+    return study(before, after, {**_texts(changes), **_texts(costs)}, runs, _means(results, jobs, cluster, progress))
+
+
+def sides(
+    scenario: str | Path,
+    changes: Mapping[str, Change] | None = None,
+    *,
+    costs: Mapping[str, Scalar] | None = None,
+    overrides: Mapping[str, Change] | None = None,
+    axes: Mapping[str, Change] | None = None,
+) -> tuple[PlainScenario, PlainScenario]:
+    """The scenario before and after a change, loaded: arguments of `what_if`, nothing is run.
+
+    Raises:
+        InputError: with everything that is wrong.
+    """
+    from hostsim.study.what_if import sides as loaded
+
+    return loaded(scenario, _texts(changes), _texts(costs), _texts(overrides), _texts(axes, "{}"))
+
+
+def compare(after: Results, before: Results | str | Path, tolerance: float = 0.02) -> Moves:
     """What has moved against an earlier run of the same scenario.
 
     Args:
         after: the run in question.
-        before: a folder that `hostsim run` wrote, or one with such folders by scenario.
+        before: the earlier run, a folder that `hostsim run` wrote, or one with such folders by scenario.
         tolerance: share of the earlier mean that a certain difference may reach; 0.02 is 2 %.
 
     Raises:
@@ -152,10 +237,13 @@ def compare(after: Results, before: str | Path, tolerance: float) -> list[Move]:
     from hostsim.plots.scale import axes_of
     from hostsim.results.compare import compare as compare_tables
 
-    folder = Path(before) / after.scenario
-    earlier = read(folder if folder.is_dir() else Path(before))
+    if isinstance(before, Results):
+        earlier, place = before, ""
+    else:
+        folder, place = Path(before) / after.scenario, str(before)
+        earlier = read(folder if folder.is_dir() else Path(before))
     faults = [
-        Fault(f"the earlier run has another {name}", "--against", str(then), str(now), file=str(before))
+        Fault(f"the earlier run has another {name}", "--against" if place else "", str(then), str(now), file=place)
         for name, then, now in (
             ("scenario", earlier.scenario, after.scenario),
             ("fidelity", "quick" if earlier.quick else "full", "quick" if after.quick else "full"),
@@ -165,7 +253,7 @@ def compare(after: Results, before: str | Path, tolerance: float) -> list[Move]:
     ]
     if faults:
         raise InputError(faults)
-    return compare_tables(after.table, earlier.table, axes_of(after.table), tolerance)
+    return Moves(compare_tables(after.table, earlier.table, axes_of(after.table), tolerance))
 
 
 def reproduce(
@@ -186,7 +274,7 @@ def reproduce(
     from hostsim.report.page import write_report
 
     found = []
-    for scenario in [load(name) for name in shipped()]:
+    for scenario in [load_plain(name) for name in shipped()]:
         found.append(
             run(
                 scenario,
@@ -231,7 +319,9 @@ def longest_warm_up(found: Results, results: str | Path = RESULTS) -> RunRecord:
     if share.empty:
         raise InputError(Fault("no run has finished", given=found.scenario))
     row: dict[Any, Any] = found.table.loc[[share.idxmax()]].to_dict("records")[0]
-    record = _store(results).get((str(row["point"]), int(row["replication"]), int(row["seed"])))
+    from hostsim.campaign.store import Store
+
+    record = Store(Path(results)).get((str(row["point"]), int(row["replication"]), int(row["seed"])))
     if record is None:
         raise StoreError(
             f"{results}: does not hold the runs of {found.scenario} as this version makes them; run it again"
@@ -240,21 +330,11 @@ def longest_warm_up(found: Results, results: str | Path = RESULTS) -> RunRecord:
     return replace(record, axes={axis: row[axis] for axis in axes_of(found.table)})
 
 
-def plan(scenario: Scenario, runs: Fidelity, *, sweep: bool = True, expectations: bool = False) -> Plan:
+def plan(scenario: PlainScenario, runs: Fidelity, *, sweep: bool = True, expectations: bool = False) -> Plan:
     """The runs of a sweep, of the expectations, or of both."""
     from hostsim.scenario.points import points
 
     return points(scenario, runs, sweep=sweep, expectations=expectations)
-
-
-def _chosen(
-    scenario: str | Path | Scenario, overrides: Mapping[str, str] | None, axes: Mapping[str, str] | None
-) -> Scenario:
-    if isinstance(scenario, str | Path):
-        return load(scenario, overrides or {}, axes or {})
-    if overrides or axes:
-        raise InputError(Fault("overrides and axes go with a scenario by name or file, not with a loaded one"))
-    return scenario
 
 
 def fidelity(*, quick: bool, seed: int, replications: int | None) -> Fidelity:
@@ -275,96 +355,33 @@ def fidelity(*, quick: bool, seed: int, replications: int | None) -> Fidelity:
     return Fidelity(quick=quick, seed=seed, replications=replications)
 
 
-def _store(results: str | Path) -> Store:
+def _chosen(
+    scenario: str | Path | PlainScenario,
+    overrides: Mapping[str, Change] | None,
+    axes: Mapping[str, Change] | None,
+) -> PlainScenario:
+    if isinstance(scenario, str | Path):
+        return load_plain(scenario, _texts(overrides), _texts(axes, "{}"))
+    if overrides or axes:
+        raise InputError(Fault("overrides and axes go with a scenario by name or file, not with a loaded one"))
+    return scenario
+
+
+def _texts(values: Mapping[str, Any] | None, several: str = "[{}]") -> dict[str, str]:
+    """Values as they are written after ``--set`` and, where several make no list of YAML, ``--axis``."""
+    return {str(name): _text(value, several) for name, value in (values or {}).items()}
+
+
+def _text(value: Any, several: str) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return several.format(", ".join(_text(entry, several) for entry in value))
+    return str(value)
+
+
+def _means(results: str | Path, jobs: int | None, cluster: str | None, progress: Tell | None) -> Means:
     from hostsim.campaign.store import Store
+    from hostsim.study.sweep import Means
 
-    return Store(Path(results))
-
-
-def _run_all(wanted: Plan, store: Store, jobs: int | None, cluster: str | None, progress: Tell | None) -> Outcome:
-    from hostsim.campaign.drive import run_all
-
-    def tell(standing: Progress) -> None:
-        if progress is not None:
-            progress(wanted.scenario.name, standing)
-
-    outcome = run_all(wanted, store, jobs=jobs, cluster=cluster, progress=tell)
-    if outcome.interrupted:
-        raise KeyboardInterrupt
-    return outcome
-
-
-def _stored(scenario: Scenario, runs: Fidelity, store: Store) -> Iterable[Outcome]:
-    """What the store holds for the expectations, those whose runs are all there."""
-    from hostsim.campaign.drive import preview, run_all
-
-    for expectation in scenario.expectations:
-        wanted = plan(cut(scenario, [expectation.name]), runs, sweep=False, expectations=True)
-        standing = preview(wanted, store)
-        if standing.done == standing.total:
-            yield run_all(wanted, store, jobs=1)
-
-
-def _judge(
-    scenario: Scenario, records: Mapping[RecordKey, RunRecord], answers: Mapping[str, SearchAnswer]
-) -> list[Verdict]:
-    from hostsim.results.judge import judge
-    from hostsim.scenario.published import known_red
-
-    return judge(scenario.expectations, scenario.name, records.values(), answers, known_red())
-
-
-def _results(
-    scenario: Scenario,
-    runs: Fidelity,
-    sweep: Plan,
-    records: Mapping[RecordKey, RunRecord],
-    answers: Mapping[str, SearchAnswer],
-) -> Results:
-    from hostsim.campaign.store import code_digest
-    from hostsim.results.context import fullest_contexts
-    from hostsim.results.table import to_table
-
-    changes = [f"{row.name}={row.value}" for row in scenario.settings if row.origin == "--set"]
-    rows: dict[str, list[RecordKey]] = {task.point.id: [] for task in sweep.tasks}
-    for key in records:
-        if key[0] in rows:  # a point may have more replications than every point has at first
-            rows[key[0]].append(key)
-    table = to_table(
-        [records[key] for keys in rows.values() for key in sorted(keys)],
-        provenance={
-            "scenario": scenario.name,
-            "fidelity": "quick" if runs.quick else "full",
-            "code": code_digest(),
-            "seed": str(runs.seed),
-            **({"set": "; ".join(changes)} if changes else {}),
-        },
-    )
-    return Results(
-        scenario=scenario.name,
-        question=scenario.question,
-        table=table,
-        figures=tuple(scenario.figures),
-        verdicts=tuple(_judge(scenario, records, answers)),
-        settings=tuple(Setting(row.name, str(row.value), row.origin) for row in scenario.settings),
-        assumptions=tuple(
-            Assumption(row.path, str(row.value), row.reason, " to ".join(map(str, row.range)))
-            for row in scenario.assumptions
-        ),
-        warnings=tuple(scenario.warnings),
-        provenance=table.attrs["provenance"],
-        quick=runs.quick,
-        cost=_cost(records.values()),
-        contexts=fullest_contexts(records[key] for keys in rows.values() for key in keys),
-        records=tuple(records.values()),
-    )
-
-
-def _cost(records: Iterable[RunRecord]) -> Cost:
-    finished = [record for record in records if record.error is None]
-    return Cost(
-        runs=len(finished),
-        simulated_s=sum(ps_to_seconds(int(record.instants_ps[-1])) for record in finished),
-        dispatches=sum(int(record.facts.get("dispatches", 0)) for record in finished),
-        wall_s=sum(float(record.facts.get("wall_s", 0.0)) for record in finished),
-    )
+    return Means(Store(Path(results)), jobs, cluster, progress)

@@ -19,7 +19,7 @@ FLOORS: dict[str, int] = {
     "model": 3,
     "campaign": 4,
     "results": 5,
-    **dict.fromkeys(("plots", "report", "study"), 6),
+    **dict.fromkeys(("plots", "report", "study", "view"), 6),
     **dict.fromkeys(("api", "cli", "__init__", "__main__"), 7),
 }
 """Floor of each part of the package."""

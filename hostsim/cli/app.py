@@ -18,6 +18,7 @@ from hostsim.cli.calibrate import calibrate
 from hostsim.cli.sensitivity import sensitivity
 from hostsim.cli.status import Status
 from hostsim.cli.verify import verify
+from hostsim.cli.what_if import what_if
 
 __all__ = ["app"]
 
@@ -86,6 +87,7 @@ app.command("check")(claim.check)
 app.command("reproduce")(sweep.reproduce)
 app.command("plot")(sweep.plot)
 app.command("report")(sweep.report)
+app.command("what-if")(what_if)
 app.command("metrics")(browse.metrics)
 app.command("sensitivity")(sensitivity)
 app.command("verify")(verify)

@@ -15,7 +15,7 @@ from hostsim.cli.text import columns, duration
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
-    from hostsim.report.folder import Results
+    from hostsim.report.results import Results
 
 __all__ = ["plot", "report", "reproduce", "run"]
 

@@ -5,7 +5,7 @@ Reads tidy tables and verdicts only; runs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,8 +21,9 @@ from hostsim.plots.style import INK, LOOKS, PAPER, RC
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-__all__ = ["draw"]
+__all__ = ["draw", "require"]
 
 GROUP = 0.84
 """Width of a group of bars; groups are 1 apart."""
@@ -34,7 +35,14 @@ _LETTERS = 88
 """Letters of a legend in one row above a figure."""
 
 
-def draw(table: pd.DataFrame, figure: FigureSpec, *, published: Sequence[Verdict] = (), ax: Axes | None = None) -> Axes:
+def draw(
+    table: pd.DataFrame,
+    figure: FigureSpec,
+    *,
+    published: Sequence[Verdict] = (),
+    ax: Axes | None = None,
+    make: Callable[[], Figure] | None = None,
+) -> Axes:
     """Draw one figure: the mean of the replications, their 95 % Student interval, and what was published.
 
     Args:
@@ -44,6 +52,7 @@ def draw(table: pd.DataFrame, figure: FigureSpec, *, published: Sequence[Verdict
             published number (not over bars, whose groups stand at no number), a value at a point or along a line as a band of
             accepted values.
         ax: where to draw; without it a new figure is made (``axes.figure``).
+        make: makes that figure; one that belongs to nobody where nothing is said.
 
     Returns:
         The axes, those of the left-hand metric.
@@ -54,7 +63,7 @@ def draw(table: pd.DataFrame, figure: FigureSpec, *, published: Sequence[Verdict
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    _require(table, figure)
+    require(table, figure)
     bars = figure.kind == "bar"
     names = [name.replace("_", " ") for name in (figure.y, *figure.stack)]
     values = list(dict.fromkeys(finished(table, figure)[figure.x]))
@@ -62,7 +71,7 @@ def draw(table: pd.DataFrame, figure: FigureSpec, *, published: Sequence[Verdict
     series = series_of(table, figure, place, GROUP if bars else 0.0)
     width = min(GROUP / max(len(series), 1), WIDEST) if bars else 0.0
     with mpl.rc_context(RC):
-        axes = Figure().add_subplot() if ax is None else ax
+        axes = (make or Figure)().add_subplot() if ax is None else ax
         curves = [measure(one, figure.x, figure.y) for one in series]
         if figure.stack and series:
             draw_stack(axes, [measure(series[0], figure.x, name) for name in (figure.y, *figure.stack)], width, names)
@@ -161,7 +170,12 @@ def _legend(axes: Axes, figure: FigureSpec, rows: int) -> int:
     return -(-len(labels) // columns)
 
 
-def _require(table: pd.DataFrame, figure: FigureSpec) -> None:
+def require(table: pd.DataFrame, figure: FigureSpec) -> None:
+    """Check that a table has the axes of a figure, and the catalogue its measures.
+
+    Raises:
+        InputError: with every one that is not there.
+    """
     axes = axes_of(table)
     faults = [
         Fault("unknown axis", f"figures.{figure.name}", name, ", ".join(axes), nearest_name(name, axes))

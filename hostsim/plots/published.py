@@ -85,6 +85,8 @@ def draw_accepted(
             continue
         colours = {series.look.colour for series, _ in about}
         name = f"published: {published} {verdict.expectation.unit}".rstrip()
+        if not verdict.expectation.is_claim:
+            name = f"accepted: {published}"
         _strip(axes, sorted({place for _, place in about}), band, colours.pop() if len(colours) == 1 else INK, name)
     if brackets:
         _numbers(axes, brackets, width)
@@ -167,7 +169,9 @@ def thresholds(
                 found.append(Threshold(low, high, verdict.expectation.published, colour))
             case _:
                 continue
-    return sorted(found, key=lambda threshold: -threshold.low)
+    places = [place for one in all_series for place in one.place.values()]
+    seen = [one for one in found if one.low <= max(places) and one.high >= min(places)]  # the others are off the figure
+    return sorted(seen, key=lambda threshold: -threshold.low)
 
 
 def draw_thresholds(axes: Axes, found: Iterable[Threshold]) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.metrics import CATALOGUE
 from hostsim.record import Scalar
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["axes_of", "axis_label", "is_numeric", "metric_label", "name_places", "placement"]
+__all__ = ["axes_of", "axis_label", "is_numeric", "metric_label", "name_places", "placement", "rows_at"]
 
 _QUANTITY = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([^\d\s].*)?\Z")
 _LETTERS = 62
@@ -25,6 +26,29 @@ def axes_of(table: pd.DataFrame) -> list[str]:
     names = list(table.columns)
     first = names.index("seed") + 1
     return names[first : next(i for i, name in enumerate(names) if i >= first and name in CATALOGUE)]
+
+
+def rows_at(table: pd.DataFrame, at: Mapping[str, Scalar], place: str = "at") -> pd.DataFrame:
+    """The rows at given values of axes; a value may be given as it is written (``"40 kpps"``, ``1`` or ``"1"``).
+
+    Args:
+        table: one row a point and replication.
+        at: value by axis.
+        place: what the fault of a wrong one is said to stand at.
+
+    Raises:
+        InputError: an unknown axis, or a value that no point has.
+    """
+    axes, rows = axes_of(table), table
+    for axis, value in at.items():
+        if axis not in axes:
+            allowed = "one of " + ", ".join(axes) if axes else "nothing: there are no axes"
+            raise InputError(Fault("unknown axis", place, repr(axis), allowed, nearest_name(axis, axes)))
+        known = list(dict.fromkeys(rows[axis].astype(str)))
+        rows = rows[rows[axis].astype(str) == str(value)]
+        if rows.empty:
+            raise InputError(Fault("no point is there", f"{place} {axis}", repr(value), "one of " + ", ".join(known)))
+    return rows
 
 
 def metric_label(name: str) -> str:

@@ -18,7 +18,7 @@ from hostsim.record import Scalar
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Curve", "Series", "finished", "is_about", "measure", "series_of"]
+__all__ = ["Curve", "Series", "curve_frame", "finished", "is_about", "measure", "series_of"]
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,30 @@ def measure(series: Series, x: str, metric: str) -> Curve:
             points.append((at, interval))
     points.sort(key=lambda point: point[0])
     return Curve(tuple(at for at, _ in points), tuple(interval for _, interval in points), tuple(sorted(missing)))
+
+
+def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
+    """What a figure draws of its left-hand metric, as a tidy frame: the axes of its series, x, ``mean``, ``low``, ``high``, ``runs``.
+
+    Ends of an interval are NaN where there is one run; a percentile that is not estimable has NaN everywhere.
+    """
+    import pandas as pd
+
+    rows = finished(table, figure)
+    keys = [*figure.series, figure.x]
+    ranks = [{value: rank for rank, value in enumerate(dict.fromkeys(rows[key]))} for key in keys]
+    groups = [(at, group) for at, group in rows.groupby(keys, sort=False)]
+    groups.sort(key=lambda entry: [rank[value] for rank, value in zip(ranks, entry[0], strict=True)])
+    found = []
+    for at, group in groups:
+        values = group[figure.y].dropna().to_list()
+        whole = len(values) == len(group) or CATALOGUE[figure.y].least == 1
+        interval = student(values) if values and whole else None
+        ends = [np.nan] * 3 if interval is None else [interval.mean, interval.low, interval.high]
+        found.append((*at, *(end if np.isfinite(end) else np.nan for end in ends), len(group)))
+    frame = pd.DataFrame(found, columns=[*keys, "mean", "low", "high", "runs"])
+    frame.attrs["units"] = dict.fromkeys(("mean", "low", "high"), CATALOGUE[figure.y].unit)
+    return frame
 
 
 def is_about(

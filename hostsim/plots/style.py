@@ -6,6 +6,7 @@ Series differ by colour, marker and dash together, so that they stay apart in gr
 from __future__ import annotations
 
 import io
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from hostsim.plots.atomic import write_whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["GRID", "INK", "LOOKS", "PAPER", "RC", "Look", "as_svg", "save"]
+__all__ = ["GRID", "INK", "LOOKS", "PAPER", "RC", "Look", "as_svg", "save", "shown_figure"]
 
 INK = "#1c2128"
 """Colour of text and axes; a page may replace it by its own."""
@@ -80,6 +81,15 @@ LOOKS: tuple[Look, ...] = (
     Look("#7a4b2a", "*", (0, (4.0, 1.0)), False, "+++"),
 )
 """Looks in the order in which series get them; with more series than looks they start again. Colours after Okabe and Ito."""
+
+
+def shown_figure() -> Figure:
+    """A new figure: one of pyplot's where pyplot is in use, so that a notebook shows it, else one that belongs to nobody."""
+    from matplotlib.figure import Figure
+
+    pyplot: Any = sys.modules.get("matplotlib.pyplot")
+    made: Figure = Figure() if pyplot is None else pyplot.figure()
+    return made
 
 
 def as_svg(figure: Figure) -> str:

@@ -1,9 +1,10 @@
-"""Results of one scenario, and the folder that holds them: table, verdicts, figures, and what they rest on.
+"""The folder that holds the results of a scenario.
 
-A folder is written whole by a sweep and read by everything that draws or reports without running anything::
+It is written whole by a sweep and read by everything that draws or reports without running anything::
 
     table.parquet  table.csv     one row a point and replication
     contexts.parquet             the fullest contexts of each point
+    cpu.parquet                  where the CPU time of each point went
     results.json                 question, figures, verdicts, settings, assumptions, provenance, cost
     figures/NAME.svg  .png
 """
@@ -15,12 +16,11 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from hostsim.errors import Fault, InputError, StoreError, nearest_name
+from hostsim.errors import StoreError
 from hostsim.expect import (
     NOT_ESTIMABLE,
     Band,
@@ -35,98 +35,20 @@ from hostsim.expect import (
 )
 from hostsim.metrics import CATALOGUE
 from hostsim.plots.atomic import write_whole
-from hostsim.record import RunRecord
+from hostsim.report.results import Assumption, Cost, Results, Setting
+from hostsim.report.verdicts import Verdicts
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
-__all__ = ["Assumption", "Cost", "Results", "Setting", "draw_figures", "read", "write"]
+__all__ = ["as_csv", "draw_figures", "read", "write"]
 
-_FORMAT = 3
+_FORMAT = 4
+_FRAMES = ("table", "contexts", "cpu")
+"""Fields of results that are files of their own."""
 _TOLD_APART: dict[str, type] = {kind.__name__: kind for kind in (*get_args(Form), *get_args(Condition), Limit, Refusal)}
 """Types that are kept with their name, under ``form``."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A setting in force and who says so."""
-
-    name: str
-    value: str
-    origin: str
-
-
-@dataclass(frozen=True, slots=True)
-class Assumption:
-    """An input that nobody published."""
-
-    path: str
-    value: str
-    reason: str
-    range: str
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What the runs behind the results took, those of searches included."""
-
-    runs: int = 0
-    simulated_s: float = 0.0
-    dispatches: int = 0
-    wall_s: float = 0.0
-    """Wall-clock seconds of all runs added up, whenever they were made and however many ran side by side."""
-
-
-def _no_contexts() -> pd.DataFrame:
-    from hostsim.results.context import fullest_contexts
-
-    return fullest_contexts(())
-
-
-@dataclass(frozen=True)
-class Results:
-    """Everything that came out of one scenario."""
-
-    scenario: str
-    question: str
-    table: pd.DataFrame
-    """One row a point of the sweep and replication; units in ``table.attrs["units"]``."""
-    figures: tuple[FigureSpec, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
-    settings: tuple[Setting, ...] = ()
-    assumptions: tuple[Assumption, ...] = ()
-    warnings: tuple[str, ...] = ()
-    provenance: Mapping[str, str] = field(default_factory=dict)
-    quick: bool = False
-    cost: Cost = field(default_factory=Cost)
-    contexts: pd.DataFrame = field(default_factory=_no_contexts)
-    """The fullest contexts of each point of the sweep (``point``), in its first replication: columns of
-    `hostsim.results.context.contexts`, which has all of them of a record."""
-    records: tuple[RunRecord, ...] = ()
-    """The runs themselves, those of searches included; empty when read from a folder."""
-
-    @property
-    def failed(self) -> pd.DataFrame:
-        """Rows of the runs that came to nothing, their traceback under ``error``."""
-        return self.table[self.table["error"].notna() & (self.table["error"] != "")]
-
-    def plot(self, name: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw one of the scenario's figures, the first where no name is given.
-
-        Raises:
-            InputError: the scenario has no such figure.
-        """
-        from hostsim.plots.figure import draw
-
-        names = [figure.name for figure in self.figures]
-        for figure in self.figures:
-            if name in (None, figure.name):
-                return draw(self.table, figure, published=self.verdicts, ax=ax)
-        raise InputError(
-            Fault("no such figure", given=name or "", allowed=", ".join(names), nearest=nearest_name(name or "", names))
-        )
 
 
 def write(results: Results, folder: Path) -> list[Path]:
@@ -142,16 +64,16 @@ def write(results: Results, folder: Path) -> list[Path]:
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_table(results.table, folder / "table.parquet")
-        write_table(results.contexts, folder / "contexts.parquet")
+        for name in _FRAMES:
+            write_table(getattr(results, name), folder / f"{name}.parquet")
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written: {error.strerror or error}") from error
-    files = [folder / "table.parquet", write_whole(folder / "table.csv", as_csv(results.table).encode())]
-    files.append(folder / "contexts.parquet")
+    files = [folder / f"{name}.parquet" for name in _FRAMES]
+    files.append(write_whole(folder / "table.csv", as_csv(results.table).encode()))
     kept = {
         entry.name: _plain(getattr(results, entry.name))
         for entry in dataclasses.fields(Results)
-        if entry.name not in ("table", "contexts", "records")
+        if entry.name not in (*_FRAMES, "records")
     }
     text = json.dumps({"format": _FORMAT} | kept, indent=1, allow_nan=False)
     files.append(write_whole(folder / "results.json", text.encode()))
@@ -167,11 +89,12 @@ def draw_figures(results: Results, folder: Path) -> list[Path]:
     Raises:
         StoreError: the folder cannot be written.
     """
+    from hostsim.plots.figure import draw
     from hostsim.plots.style import save
 
     files: list[Path] = []
     for figure in results.figures:
-        axes = results.plot(figure.name)
+        axes = draw(results.table, figure, published=results.verdicts)
         files += save(axes.get_figure(root=True), folder / "figures" / re.sub(r"[^\w.-]+", "-", figure.name))  # type: ignore[arg-type]
     return files
 
@@ -191,8 +114,9 @@ def read(folder: Path) -> Results:
         return Results(
             table=read_table(folder / "table.parquet"),
             contexts=read_table(folder / "contexts.parquet"),
+            cpu=read_table(folder / "cpu.parquet"),
             figures=tuple(FigureSpec(**_tuples(figure)) for figure in kept.pop("figures")),
-            verdicts=tuple(_verdict(verdict) for verdict in kept.pop("verdicts")),
+            verdicts=Verdicts(map(_verdict, kept.pop("verdicts")), quick=kept["quick"]),
             settings=tuple(Setting(**setting) for setting in kept.pop("settings")),
             assumptions=tuple(Assumption(**assumption) for assumption in kept.pop("assumptions")),
             warnings=tuple(kept.pop("warnings")),

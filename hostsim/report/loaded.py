@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.plots.scale import axes_of
+from hostsim.plots.scale import axes_of, rows_at
 from hostsim.plots.series import finished
-from hostsim.report.folder import Results
+from hostsim.record import Scalar
+from hostsim.report.results import Results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,23 +56,13 @@ def loaded(results: Results) -> list[LoadedPoint]:
     return list({point.id: point for row in rows if (point := _point(results, row)) is not None}.values())
 
 
-def points_at(results: Results, at: Mapping[str, str]) -> list[LoadedPoint]:
+def points_at(results: Results, at: Mapping[str, Scalar]) -> list[LoadedPoint]:
     """The points at given values of axes, as they are written.
 
     Raises:
         InputError: an unknown axis, or a value that no point has.
     """
-    rows = results.table
-    axes = axes_of(rows)
-    for axis, value in at.items():
-        if axis not in axes:
-            raise InputError(
-                Fault("unknown axis", "--at", repr(axis), "one of " + ", ".join(axes), nearest_name(axis, axes))
-            )
-        known = list(dict.fromkeys(rows[axis].astype(str)))
-        rows = rows[rows[axis].astype(str) == value]
-        if rows.empty:
-            raise InputError(Fault("no point is there", f"--at {axis}", repr(value), "one of " + ", ".join(known)))
+    rows = rows_at(results.table, at, "--at")
     found = [_point(results, row) for row in rows.drop_duplicates("point").to_dict("records")]
     return [point for point in found if point is not None]
 

@@ -8,15 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hostsim.expect import Verdict
+from hostsim.expect import FigureSpec, Verdict
 from hostsim.plots.atomic import write_whole
+from hostsim.plots.figure import draw
+from hostsim.plots.share import draw_shares
 from hostsim.plots.style import GRID, INK, PAPER, as_svg
-from hostsim.report.folder import Results
+from hostsim.report.breakdown import cpu_shares, latency_rows, stage_times
 from hostsim.report.gauge import gauge
 from hostsim.report.loaded import CONTEXT_HEADINGS, context_rows, loaded
+from hostsim.report.results import Results
 from hostsim.report.scoreboard import band_text, interval_text, is_accepted, label, number, value_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["inline", "write_report"]
 
@@ -79,9 +85,11 @@ def _view(results: Results, prefix: str) -> dict[str, Any]:
         "results": results,
         "claims": [_claim(verdict, quick=results.quick) for verdict in results.verdicts],
         "figures": [
-            (figure, _markup(inline(as_svg(results.plot(figure.name).get_figure(root=True)), f"{prefix}f{place}")))  # type: ignore[arg-type]
+            (_caption(figure), _drawn(draw(results.table, figure, published=results.verdicts), f"{prefix}f{place}"))
             for place, figure in enumerate(results.figures)
         ],
+        "times": _times(results, prefix),
+        "latencies": latency_rows(results),
         "flags": {str(flag): int(count) for flag, count in flags.value_counts(sort=False).items()},
         "contexts": [
             (point, context_rows(results.contexts[results.contexts["point"] == point.id])) for point in loaded(results)
@@ -90,6 +98,37 @@ def _view(results: Results, prefix: str) -> dict[str, Any]:
         "failed": results.failed.to_dict("records"),
         "runs": len(results.table),
     }
+
+
+def _times(results: Results, prefix: str) -> list[tuple[str, Any]]:
+    """Where time goes, drawn: captions and figures."""
+    parts = (
+        (
+            "CPU time by kind of context, at the last point of each series",
+            cpu_shares(results),
+            "CPU time (% of all PCPUs)",
+        ),
+        ("A round trip by stage, at the same points", stage_times(results), "mean time of a round trip (us)"),
+    )
+    return [
+        (caption, _drawn(draw_shares(bars, label), f"{prefix}t{place}"))
+        for place, (caption, bars, label) in enumerate(parts)
+        if bars
+    ]
+
+
+def _drawn(axes: Axes, prefix: str) -> Any:
+    figure = axes.get_figure(root=True)
+    assert figure is not None  # it was made for this
+    return _markup(inline(as_svg(figure), prefix))
+
+
+def _caption(figure: FigureSpec) -> str:
+    """What a figure shows, in words."""
+    drawn = [figure.y, *figure.stack, *([] if figure.right is None else [figure.right])]
+    words = f"{', '.join(name.replace('_', ' ') for name in drawn)} against {figure.x.replace('_', ' ')}"
+    fixed = ", ".join(f"{axis.replace('_', ' ')} = {value}" for axis, value in figure.at.items())
+    return f"{words}; {fixed}" if fixed else words
 
 
 def _claim(verdict: Verdict, *, quick: bool) -> dict[str, Any]:

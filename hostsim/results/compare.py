@@ -1,4 +1,4 @@
-"""Two tables of the same points, before and after: which curves have moved."""
+"""Two tables of the same points, before and after: every difference, and which curves have moved."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from hostsim.estimate import Interval, paired_difference, variance_ratio
 from hostsim.expect import NOT_ESTIMABLE
 from hostsim.metrics import CATALOGUE
 
-__all__ = ["Move", "compare"]
+__all__ = ["Move", "compare", "differences"]
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A metric that is no longer what it was at a point."""
+    """A metric at a point, before and after."""
 
     metric: str
     unit: str
@@ -37,8 +37,15 @@ class Move:
 
     @property
     def relative(self) -> float:
-        """The difference as a share of what was before; infinite when that was 0."""
+        """The difference as a share of what was before; infinite when that was 0 and no longer is."""
+        if self.difference.mean == 0:
+            return 0.0
         return self.difference.mean / abs(self.before) if self.before else math.copysign(math.inf, self.difference.mean)
+
+    @property
+    def is_certain(self) -> bool:
+        """True when the interval of the difference excludes 0."""
+        return self.difference.low > 0 or self.difference.high < 0
 
     def __str__(self) -> str:
         place = ", ".join(f"{axis}={value}" for axis, value in self.at.items())
@@ -56,11 +63,10 @@ class Move:
 def compare(
     after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str], tolerance: float, level: float = 0.95
 ) -> list[Move]:
-    """What has moved between two tables of `hostsim.results.table.to_table`.
+    """What has moved between two tables, of their `differences`.
 
-    Runs are paired by axes and replication, so that common random numbers cancel; points and replications that only one
-    table has, and failed runs, take no part. A metric has moved when the interval of its paired difference excludes 0 and
-    the mean difference exceeds the tolerance, or when only one side could measure it. One replication shows nothing.
+    A metric has moved when the interval of its paired difference excludes 0 and the mean difference exceeds the tolerance, or
+    when only one side could measure it. One replication shows nothing.
 
     Args:
         after: the table in question.
@@ -71,6 +77,27 @@ def compare(
 
     Returns:
         The moves, in the order of ``after`` and of the catalogue.
+
+    Raises:
+        InputError: the tables have no run in common.
+    """
+    return [move for move in differences(after, before, axes, level) if _has_moved(move, tolerance)]
+
+
+def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str], level: float = 0.95) -> list[Move]:
+    """Every metric at every point of two tables of `hostsim.results.table.to_table`, those left out that neither could measure.
+
+    Runs are paired by axes and replication, so that common random numbers cancel; points and replications that only one
+    table has, and failed runs, take no part.
+
+    Args:
+        after: the table in question.
+        before: the table it is held against.
+        axes: columns that make a point.
+        level: of the interval.
+
+    Returns:
+        In the order of ``after`` and of the catalogue.
 
     Raises:
         InputError: the tables have no run in common.
@@ -95,9 +122,8 @@ def compare(
             old, new = (values[column] for column in values)
             difference = paired_difference(new.tolist(), old.tolist(), level)
             ratio = variance_ratio(new.tolist(), old.tolist())
-            move = Move(metric, CATALOGUE[metric].unit, at, float(old.mean()), float(new.mean()), difference, ratio)
-            if _has_moved(move, tolerance):
-                moves.append(move)
+            unit = CATALOGUE[metric].unit
+            moves.append(Move(metric, unit, at, float(old.mean()), float(new.mean()), difference, ratio))
     return moves
 
 
@@ -119,5 +145,4 @@ def _has_moved(move: Move, tolerance: float) -> bool:
     difference = move.difference
     if math.isnan(difference.mean):
         return True
-    certain = difference.low > 0 or difference.high < 0
-    return certain and abs(difference.mean) > tolerance * abs(move.before)
+    return move.is_certain and abs(difference.mean) > tolerance * abs(move.before)

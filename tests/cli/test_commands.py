@@ -41,6 +41,8 @@ def test_help_answers_at_once_and_names_every_command(cli):
         "metrics",
         "schema",
         "sensitivity",
+        "calibrate",
+        "what-if",
         "verify",
     ):
         assert command in commands

@@ -86,6 +86,13 @@ def test_a_threshold_about_other_points_is_not_drawn():
     assert not draw(table(), LOSS, published=[verdict(find({"split": "1", "rate": "30 kpps"}), 1, 3)]).texts
 
 
+@pytest.mark.parametrize(("low", "high", "seen"), [(0.1, 0.9, False), (4.5, 9, False), (3.5, 9, True), (0, 1, True)])
+def test_a_threshold_off_the_figure_is_not_drawn(low: float, high: float, seen: bool):
+    """Receivers go from 1 to 4; a cut sweep leaves most of what was published outside."""
+    at = {"split": "1", "rate": "40 kpps"}
+    assert bool(draw(table(), LOSS, published=[verdict(find(at), low, high)]).texts) == seen
+
+
 @pytest.mark.parametrize(
     "form",
     [

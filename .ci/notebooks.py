@@ -1,0 +1,94 @@
+"""Execute the notebooks and keep their outputs in place; with ``--check``, hold what comes out against what is kept.
+
+Runs are kept in ``build/notebooks/results``, so that the second time is short. Pictures are not compared: they depend on
+fonts and on matplotlib; every number and text is.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+from traitlets.config import Config
+
+FOLDER = Path(__file__).parents[1] / "notebooks"
+WORK = Path(__file__).parents[1] / "build" / "notebooks"
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+SLOWEST_CELL_S = 1800
+
+
+def main(arguments: list[str]) -> int:
+    """Execute the named notebooks, or all of them; returns the exit status."""
+    checking = "--check" in arguments
+    names = [name for name in arguments if name != "--check"]
+    files = [FOLDER / f"{name}.ipynb" for name in names] or sorted(FOLDER.glob("*.ipynb"))
+    WORK.mkdir(parents=True, exist_ok=True)
+    for stale in WORK.glob("*.yaml"):  # written by a notebook, which says so
+        stale.unlink()
+    different = 0
+    for file in files:
+        started = time.monotonic()
+        kept = nbformat.read(file, as_version=4)
+        made = executed(nbformat.from_dict(json.loads(json.dumps(kept))))
+        took = f"{file.name}: {time.monotonic() - started:.0f} s"
+        if not checking:
+            nbformat.write(made, file)
+            print(took, flush=True)
+            continue
+        changes = list(difflib.unified_diff(texts(kept), texts(made), "kept", "made", lineterm="", n=1))
+        different += bool(changes)
+        print("\n".join([took, *changes]), flush=True)
+    if different:
+        print(
+            f"{different} notebooks no longer show what comes out; `make notebooks` writes them anew", file=sys.stderr
+        )
+    return 1 if different else 0
+
+
+def executed(notebook: Any) -> Any:
+    """The notebook with the outputs of a run from top to bottom, without what differs from one run to the next."""
+    client = NotebookClient(
+        notebook,
+        timeout=SLOWEST_CELL_S,
+        startup_timeout=SLOWEST_CELL_S,  # a busy machine may take minutes
+        kernel_name="python3",
+        config=Config({"AsyncKernelManager": {"transport": "ipc"}}),  # no port that others could reach
+        record_timing=False,
+        resources={"metadata": {"path": str(WORK)}},
+    )
+    client.execute()
+    notebook.metadata = nbformat.from_dict(METADATA)
+    for cell in notebook.cells:
+        cell.metadata = nbformat.from_dict({})
+        for output in cell.get("outputs", ()):
+            if "metadata" in output:
+                output.metadata = nbformat.from_dict({})
+            data = output.get("data", {})
+            if "image/svg+xml" in data:
+                data.pop("text/html", None)  # the same drawing, which forges cut out of HTML
+    return notebook
+
+
+def texts(notebook: Any) -> list[str]:
+    """All lines that the outputs of a notebook show, cell by cell; of pictures that there is one."""
+    lines = []
+    for number, cell in enumerate(notebook.cells):
+        for output in cell.get("outputs", ()):
+            shown = {"text": output.text} if "text" in output else output.get("data", {})
+            for kind, text in sorted(shown.items()):
+                lines.append(f"cell {number}: {kind}")
+                lines += [] if kind == "image/png" else str(text).splitlines()
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,73 @@
+"""What a whole is made of: a bar for each point, its parts on each other from left to right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from hostsim.plots.style import LOOKS, PAPER, RC
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_shares"]
+
+BAR_INCHES = 0.34
+MARGIN_INCHES = 1.15
+
+
+def draw_shares(
+    bars: Sequence[tuple[str, Mapping[str, float]]],
+    label: str,
+    *,
+    ax: Axes | None = None,
+    make: Callable[[], Figure] | None = None,
+) -> Axes:
+    """Draw parts of wholes.
+
+    Args:
+        bars: from top to bottom; of each its name, and its parts by name. A part has one colour and hatch in all of them.
+        label: of the axis: what the parts are of, and their unit.
+        ax: where to draw; without it a new figure is made, as high as its bars need.
+        make: makes that figure; one that belongs to nobody where nothing is said.
+
+    Returns:
+        The axes.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    parts = list(dict.fromkeys(part for _, values in bars for part in values))
+    names = [name for name, _ in bars]
+    with mpl.rc_context(RC):
+        if ax is None:
+            whole = (make or Figure)()
+            whole.set_figheight(MARGIN_INCHES + BAR_INCHES * len(bars))
+            ax = whole.add_subplot()
+        ends = [0.0] * len(bars)
+        places = range(len(bars))
+        for number, part in enumerate(parts):
+            look = LOOKS[number % len(LOOKS)]
+            lengths = [values.get(part, 0.0) for _, values in bars]
+            drawn = ax.barh(
+                places, lengths, 0.72, ends, color=look.colour, edgecolor=PAPER, hatch=look.hatch, label=part
+            )
+            for bar in drawn:
+                bar.set_hatch_linewidth(0.45)
+            ends = [end + length for end, length in zip(ends, lengths, strict=True)]
+        ax.set_yticks(places, names)
+        ax.set_ylim(len(bars) - 0.5, -0.5)
+        ax.set_xlim(0, max([*ends, 1e-9]) * 1.02)
+        ax.grid(visible=False, axis="y")
+        ax.set_xlabel(label)
+        if parts:
+            ax.legend(
+                loc="lower left",
+                bbox_to_anchor=(0.0, 1.0),
+                ncols=max(1, min(len(parts), 80 // (max(map(len, parts)) + 6))),
+                fontsize=7.5,
+                borderpad=0.1,
+                columnspacing=1.4,
+            )
+    return ax

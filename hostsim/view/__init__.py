@@ -1,0 +1,1 @@
+"""What a scenario and a host look like: pages and drawings for notebooks."""

@@ -1,0 +1,57 @@
+"""The command that compares a scenario before and after a change."""
+
+from __future__ import annotations
+
+import json
+
+OPTIONS = ("--quick", "--jobs", "1", "--axis", "receivers=1", "--axis", "rate=5 kpps")
+
+
+def test_certain_differences_are_a_table(cli, tiny):
+    """What moved, and no more; all else on stderr."""
+    done = cli("what-if", tiny, "--set", "hardware.cpu.clock=2 GHz", *OPTIONS)
+    assert done.exit_code == 0, done.stderr
+    headings, *lines = done.stdout.splitlines()
+    assert headings.split()[:5] == ["receivers", "rate", "metric", "unit", "before"]
+    assert any(" guest_cpu " in line and line.endswith("%") for line in lines)
+    assert not any(" loss " in line for line in lines)
+
+
+def test_one_measure_is_shown_certain_or_not_and_json_is_strict(cli, tiny):
+    """What does not move has a row when it was asked for."""
+    change = ("--set", "hardware.cpu.clock=2 GHz", *OPTIONS)
+    done = cli("what-if", tiny, *change, "--metric", "loss")
+    assert [line.split()[3] for line in done.stdout.splitlines()[1:]] == ["loss"]
+    (row,) = json.loads(cli("what-if", tiny, *change, "--metric", "guest_cpu", "--json").stdout)
+    assert row["metric"] == "guest_cpu"
+    assert row["low"] <= row["difference"] <= row["high"]
+
+
+def test_a_change_of_nothing_says_so(cli, tiny):
+    """On stdout the answer, on stderr why."""
+    done = cli("what-if", tiny, "--set", "receivers=1", *OPTIONS)
+    assert done.exit_code == 0
+    assert "no difference is certain" in done.stdout
+    assert "1 of 1 points are the same host" in done.stderr
+
+
+def test_a_dry_run_names_both_sides(cli, tiny):
+    """Three replications of a point each, nothing run."""
+    done = cli("what-if", tiny, "--cost", "context_switch=0", *OPTIONS, "--dry-run")
+    rows = [line.split()[:4] for line in done.stdout.splitlines()[1:]]
+    assert rows == [["tiny", "1", "3", "0"]] * 2
+    assert not (tiny.parent / "results").exists()
+
+
+def test_bad_input_is_told_with_what_is_allowed(cli, tiny):
+    """Exit status 2 before anything runs."""
+    for arguments, words in (
+        ((), "nothing is changed"),
+        (("--set", "receiver=2"), "did you mean 'receivers'"),
+        (("--cost", "contextswitch=0"), "did you mean 'context_switch'"),
+        (("--set", "receivers=2", "--metric", "los"), "did you mean 'loss'"),
+        (("--set", "receivers"), "name=value"),
+    ):
+        done = cli("what-if", tiny, *arguments)
+        assert done.exit_code == 2, arguments
+        assert words in done.stderr

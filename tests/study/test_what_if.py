@@ -1,0 +1,131 @@
+"""Before and after a change: the same arrivals on both sides, and an interval of the difference."""
+
+from __future__ import annotations
+
+import math
+
+import matplotlib as mpl
+import pandas as pd
+import pytest
+
+import hostsim
+from hostsim.estimate import paired_difference
+from tests.tiny_scenario import TINY
+
+mpl.use("agg")
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    path = tmp_path_factory.mktemp("what-if") / "tiny.yaml"
+    path.write_text(TINY)
+    return path
+
+
+def ask(tiny, *arguments, **options):
+    return hostsim.what_if(tiny, *arguments, quick=True, jobs=1, results=tiny.parent / "results", **options)
+
+
+@pytest.fixture(scope="module")
+def slower(tiny):
+    """A setting that no axis varies, over the whole sweep."""
+    return ask(tiny, {"hardware.cpu.clock": "2 GHz"})
+
+
+def test_differences_are_those_of_runs_paired_by_replication(slower):
+    """Means, interval and pairing, taken by hand from the two tables; three replications though the scenario asks for one."""
+    row = slower.differences.only("guest_cpu").frame().iloc[0]
+    sides = [
+        results.table[(results.table["receivers"] == row["receivers"]) & (results.table["rate"] == row["rate"])]
+        for results in (slower.before, slower.after)
+    ]
+    old, new = (side.sort_values("replication")["guest_cpu"].to_list() for side in sides)
+    assert len(old) == len(new) == 3
+    expected = paired_difference(new, old)
+    assert [row["difference"], row["low"], row["high"]] == pytest.approx([expected.mean, expected.low, expected.high])
+    assert row["change"] == pytest.approx(2.67 / 2 - 1, rel=0.05)  # work takes as much longer as the clock is slower
+
+
+def test_what_a_slower_clock_does_is_certain_and_shown(slower):
+    """All points, and no measure that stays."""
+    certain = slower.differences.certain
+    assert {move.metric for move in certain} >= {"guest_cpu", "host_cpu", "latency_mean"}
+    assert {move.metric for move in certain}.isdisjoint({"delivered", "rx_rate", "loss"})
+    page = slower._repr_html_()
+    assert "what if hardware.cpu.clock = 2 GHz" in page
+    assert "guest_cpu" in page
+    assert slower.notes == ()
+
+
+def test_an_axis_is_changed_by_its_name_or_by_its_path(tiny):
+    """Before it stands at the first value of the sweep, or the one that is given; the other axes are compared point by point."""
+    by_name = ask(tiny, {"receivers": 2}, axes={"rate": "5 kpps"})
+    by_path = ask(tiny, {"vms.receiver.count": 2}, axes={"rate": "5 kpps"})
+    pd.testing.assert_frame_equal(by_name.differences.frame(), by_path.differences.frame())
+    assert list(by_name.before.table["receivers"].unique()) == [1]
+    assert list(by_name.after.table["receivers"].unique()) == [2]
+    assert {tuple(move.at) for move in by_name.differences} == {("rate",)}
+    fewer = ask(tiny, {"receivers": 1}, axes={"receivers": 2, "rate": "5 kpps"})
+    for one, other in zip(by_name.differences.only("host_cpu"), fewer.differences.only("host_cpu"), strict=True):
+        assert one.difference.mean == pytest.approx(-other.difference.mean)
+
+
+def test_a_cost_is_changed_by_its_name(tiny):
+    """Free copies cost a guest less; the scenario itself has no room for it."""
+    found = ask(tiny, costs={"virtual_interrupt": 0, "remote_memory": 1}, axes={"receivers": 2})
+    moves = found.differences.only("guest_cpu")
+    assert all(move.difference.high < 0 for move in moves)
+    assert found.changes == {"virtual_interrupt": "0", "remote_memory": "1"}
+    assert "platform.costs.remote_memory.value=1" in found.after.provenance["set"]
+    with pytest.raises(hostsim.InputError, match=r"unknown cost.*did you mean 'context_switch'"):
+        ask(tiny, costs={"context_switsh": 0})
+
+
+def test_what_changes_nothing_is_said(tiny):
+    """A value as it was: the points are the same host, and no difference is certain."""
+    found = ask(tiny, {"traffic.stream.packet_size": "200 B"}, axes={"receivers": 1})
+    assert found.notes == ("2 of 2 points are the same host before and after",)
+    assert found.differences.certain == ()
+    assert all(move.relative == 0 for move in found.differences if math.isfinite(move.difference.mean))
+    assert "every 95 % interval contains 0" in found._repr_html_()
+
+
+def test_one_replication_is_told_to_have_no_interval(tiny):
+    """Asked for by number, it is run as often as that."""
+    found = ask(tiny, {"hardware.cpu.clock": "2 GHz"}, axes={"receivers": 1}, replications=1)
+    assert "one replication has no interval" in found.notes[0]
+    assert found.differences.certain == ()
+    assert found.differences.frame()["low"].isna().all()
+
+
+def test_both_sides_are_drawn_in_one_figure(slower, tiny):
+    """Lines against the first axis that varies; bars where none does."""
+    lines = slower.plot("host_cpu", by="rate")
+    assert lines.get_xlabel() == "receivers"
+    assert "what if = after, rate = 5 kpps" in [text.get_text() for text in lines.get_legend().get_texts()]
+    bars = ask(tiny, {"receivers": 2}, axes={"rate": "5 kpps"}).plot("host_cpu")
+    assert [text.get_text() for text in bars.get_xticklabels()] == ["before", "after"]
+    with pytest.raises(hostsim.InputError, match="did you mean 'host_cpu'"):
+        slower.plot("host_cp")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (({},), "nothing is changed"),
+        (({"receiver": 2},), "did you mean 'receivers'"),
+        (({"vms.receiver.cout": 2},), "did you mean 'count'"),
+        (({"receivers": "many"},), "many"),
+    ],
+    ids=["nothing", "axis", "path", "value"],
+)
+def test_a_change_that_cannot_be_is_refused(tiny, asked, words):
+    """Before anything runs."""
+    with pytest.raises(hostsim.InputError, match=words):
+        ask(tiny, *asked)
+
+
+def test_a_changed_axis_has_one_value_before(tiny):
+    """Two of them would be two questions."""
+    with pytest.raises(hostsim.InputError, match="several values before"):
+        ask(tiny, {"receivers": 2}, axes={"receivers": [1, 2]})

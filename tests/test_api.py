@@ -1,0 +1,149 @@
+"""The public verbs, as somebody in a notebook uses them."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import pandas as pd
+import pytest
+
+import hostsim
+from tests.tiny_scenario import TINY
+
+mpl.use("agg")
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    path = tmp_path_factory.mktemp("api") / "tiny.yaml"
+    path.write_text(TINY)
+    return path
+
+
+@pytest.fixture(scope="module")
+def found(tiny):
+    return hostsim.run(tiny, replications=3, jobs=1, results=tiny.parent / "results")
+
+
+def test_values_are_written_as_one_would_in_python(tiny):
+    """Numbers, quantities, lists and ranges; an axis that is overridden keeps one value."""
+
+    def values(axis, overrides=None, axes=None):
+        return hostsim.load(tiny, overrides, axes).axes[axis].values  # noqa: PD011  of an axis
+
+    assert values("receivers", {"traffic.stream.packet_size": "300 B"}, {"receivers": [1, 3]}) == (1, 3)
+    assert values("receivers", axes={"receivers": "1..3"}) == (1, 2, 3)
+    assert values("rate", axes={"rate": "2 kpps"}) == ("2 kpps",)
+    assert values("receivers", {"vms.receiver.count": 2}) == (2,)
+    assert values("receivers", {"network.vSwitch0.uplinks": ["vmnic0"]}) == (1, 2)
+
+
+def test_a_scenario_shows_its_settings(tiny):
+    """With who says so."""
+    frame = hostsim.load(tiny, {"vms.receiver.count": 2}).settings_frame().set_index("name")
+    assert frame.loc["traffic.stream.rate", "value"] == "2 kpps, 5 kpps"
+    assert frame.loc["vms.receiver.count", "origin"] == "axis receivers"
+
+
+def test_a_curve_is_a_tidy_frame(found):
+    """Axes, mean and interval; as many rows as points."""
+    curve = found.curve(x="receivers", y="guest_cpu", by="rate")
+    assert list(curve) == ["rate", "receivers", "mean", "low", "high", "runs"]
+    assert list(curve["rate"]) == ["2 kpps", "2 kpps", "5 kpps", "5 kpps"]
+    assert list(curve["receivers"]) == [1, 2, 1, 2]
+    assert curve.attrs["units"]["mean"] == "% of a vCPU"
+    rows = found.table[(found.table["rate"] == "5 kpps") & (found.table["receivers"] == 2)]
+    assert curve["mean"].iloc[3] == pytest.approx(rows["guest_cpu"].mean())
+    assert (curve["low"] <= curve["mean"]).all()
+    one = found.curve(x="receivers", y="loss", at={"rate": "5 kpps"})
+    assert list(one) == ["receivers", "mean", "low", "high", "runs"]
+    assert list(one["runs"]) == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"x": "receiver", "y": "loss"}, "did you mean 'receivers'"),
+        ({"x": "receivers", "y": "los"}, "did you mean 'loss'"),
+        ({"x": "receivers", "y": "loss", "at": {"rate": "3 kpps"}}, "one of 2 kpps, 5 kpps"),
+    ],
+    ids=["axis", "measure", "value"],
+)
+def test_a_curve_of_something_else_is_refused_with_the_nearest_name(found, asked, words):
+    """Errors speak to whoever typed."""
+    for ask in (found.curve, found.plot):
+        with pytest.raises(hostsim.InputError, match=words):
+            ask(**asked)
+
+
+def test_plots_take_and_return_axes(found):
+    """A figure of the scenario, one of one's own, and where the time went, side by side."""
+    from matplotlib import pyplot as plt
+
+    figure, places = plt.subplots(1, 3)
+    assert found.plot(ax=places[0]) is places[0]
+    assert found.plot(x="receivers", y="loss", by="rate", kind="bar", ax=places[1]) is places[1]
+    assert found.plot_cpu(ax=places[2]) is places[2]
+    assert places[1].get_ylabel() == "loss (%)"
+    assert found.plot().figure in map(plt.figure, plt.get_fignums())  # a notebook shows it
+    plt.close("all")
+    del figure
+    with pytest.raises(hostsim.InputError, match="cpu"):
+        found.plot("cp")
+    with pytest.raises(hostsim.InputError, match="by its name, or for x and y"):
+        found.plot("cpu", x="receivers", y="loss")
+    with pytest.raises(hostsim.InputError, match="request_response"):
+        found.plot_latency()
+
+
+def test_check_gives_verdicts_that_are_found_by_name_and_put_in_a_frame(tiny):
+    """Of a file of one's own, too."""
+    verdicts = hostsim.check(tiny, quick=True, replications=2, jobs=1, results=tiny.parent / "results")
+    assert [verdict.expectation.name for verdict in verdicts] == ["nothing lost", "room", "room ratio"]
+    assert verdicts.accepted
+    kept = verdicts.only("room*").frame()
+    assert list(kept["claim"]) == ["room", "room ratio"]
+    assert list(kept["verdict"]) == ["pass", "pass"]
+    assert kept["value"].dtype == float
+    assert "room ratio" in verdicts._repr_html_()
+
+
+def test_results_compare_with_results_and_with_folders(found, tiny):
+    """Against itself nothing moves; against a slower clock CPU does."""
+    assert hostsim.compare(found, found) == ()
+    slower = hostsim.run(
+        tiny,
+        overrides={"hardware.cpu.clock": "2 GHz"},
+        replications=3,
+        jobs=1,
+        results=tiny.parent / "results",
+    )
+    moves = hostsim.compare(found, slower)
+    frame = moves.only("guest_cpu").frame()
+    assert list(frame["receivers"]) == [1, 1, 2, 2]
+    assert (frame["high"] < 0).all()
+    assert (frame["after"] - frame["before"]).to_list() == pytest.approx(frame["difference"].to_list())
+    assert "guest_cpu" in moves._repr_html_()
+    with pytest.raises(hostsim.InputError, match="did you mean 'guest_cpu'"):
+        moves.only("guest_cp")
+
+
+def test_results_show_themselves_with_every_text_escaped(found):
+    """A question is text and no markup."""
+    from dataclasses import replace
+
+    page = replace(found, question="Is <b>1</b> & 2?", warnings=("<script>",))._repr_html_()
+    assert "&lt;b&gt;1&lt;/b&gt; &amp; 2" in page
+    assert "<script" not in page
+    assert "3 expectations" in page
+    assert "wall" not in page  # what differs from one machine to the next does not belong into a kept notebook
+
+
+def test_where_the_cpu_went_survives_the_folder(found, tmp_path):
+    """It is read back as it was written, for reports without records."""
+    from hostsim.report.folder import write
+
+    write(found, tmp_path)
+    kept = hostsim.open_results(tmp_path)
+    pd.testing.assert_frame_equal(kept.cpu, found.cpu)
+    assert kept.cpu.attrs["units"] == found.cpu.attrs["units"]
+    assert kept.verdicts.quick == found.verdicts.quick
