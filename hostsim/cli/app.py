@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from hostsim.cli import browse, claim, sweep
 from hostsim.cli.status import Status
+from hostsim.cli.trace import trace
 from hostsim.cli.verify import verify
 
 __all__ = ["app"]
@@ -84,6 +85,7 @@ app.command("check")(claim.check)
 app.command("reproduce")(sweep.reproduce)
 app.command("plot")(sweep.plot)
 app.command("report")(sweep.report)
+app.command("trace")(trace)
 app.command("metrics")(browse.metrics)
 app.command("verify")(verify)
 app.command("schema")(browse.schema)

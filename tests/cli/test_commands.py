@@ -30,7 +30,19 @@ def test_help_answers_at_once_and_names_every_command(cli):
     done = subprocess.run([sys.executable, "-m", "hostsim", "--help"], capture_output=True, text=True, check=True)
     assert time.monotonic() - started < 3.0  # 0.15 s alone; the machine may be busy
     commands = done.stdout.split("Commands:")[1].split()
-    for command in ("list", "show", "run", "check", "reproduce", "plot", "report", "metrics", "schema", "verify"):
+    for command in (
+        "list",
+        "show",
+        "run",
+        "check",
+        "reproduce",
+        "plot",
+        "report",
+        "metrics",
+        "schema",
+        "trace",
+        "verify",
+    ):
         assert command in commands
         assert cli(command, "--help").exit_code == 0
 
