@@ -11,7 +11,7 @@ CHECK ?=
 COMPILED := build/.compiled
 SOURCES := hostsim/errors.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
 
-.PHONY: setup reproduce check test verify lint bench clean
+.PHONY: setup reproduce check test verify lint bench docs clean
 
 setup: $(COMPILED)
 
@@ -46,6 +46,11 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The pages of docs/ as a site in build/docs/html; sessions on them are run, and a warning is an error.
+docs: $(STAMP)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html
+	@echo build/docs/html/index.html
 
 bench: setup
 	$(BIN)/python -m tests.bench

@@ -18,14 +18,14 @@ from hostsim.scenario.load import load
 from hostsim.scenario.points import point_at
 from hostsim.units import MS, NS
 
-TITLE = "splitrx: receivers=4; seed 1, replication 0"
+TITLE = "splitrx: receivers=20; seed 1, replication 0"
 SHELL = shutil.which("trace_processor_shell") or shutil.which("trace_processor")
 
 
 @pytest.fixture(scope="module")
 def seen() -> Timeline:
-    spec = point_at(load("splitrx"), {"receivers": 4, "split": "1"}).spec
-    return observe(spec, seed=1, replication=0, begin=2 * MS, end=8 * MS)
+    spec = point_at(load("splitrx"), {"receivers": 20, "split": "1"}).spec
+    return observe(spec, seed=1, replication=0, begin=2 * MS, end=5 * MS)
 
 
 class Slice(NamedTuple):
@@ -121,7 +121,7 @@ def test_counters_and_interrupts_stand_under_their_parts(seen: Timeline, read: R
 
 def test_the_window_itself_is_a_slice_that_says_what_was_run(read: Read) -> None:
     """Who finds the file later knows what it is."""
-    assert read.slices["splitrx"] == [Slice(TITLE, 2_000_000, 8_000_000)]
+    assert read.slices["splitrx"] == [Slice(TITLE, 2_000_000, 5_000_000)]
 
 
 @pytest.mark.skipif(SHELL is None, reason="not run: trace_processor is not installed")
