@@ -12,7 +12,7 @@ NOTEBOOKS ?=
 COMPILED := build/.compiled
 SOURCES := hostsim/errors.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
 
-.PHONY: setup reproduce check test notebooks verify lint bench cost-model clean
+.PHONY: setup reproduce check test notebooks verify lint bench docs cost-model clean
 
 setup: $(COMPILED)
 
@@ -55,6 +55,11 @@ lint: $(STAMP)
 # The page about the constants, after any of them has changed.
 cost-model: $(STAMP)
 	$(BIN)/python -m hostsim.study.cost_model docs/cost-model.md
+
+# The pages of docs/ as a site in build/docs/html; sessions on them are run, and a warning is an error.
+docs: $(STAMP)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html
+	@echo build/docs/html/index.html
 
 bench: setup
 	$(BIN)/python -m tests.bench

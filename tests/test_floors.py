@@ -19,7 +19,7 @@ FLOORS: dict[str, int] = {
     "model": 3,
     "campaign": 4,
     "results": 5,
-    **dict.fromkeys(("plots", "report", "study", "view"), 6),
+    **dict.fromkeys(("export", "plots", "report", "study", "view"), 6),
     **dict.fromkeys(("api", "cli", "__init__", "__main__"), 7),
 }
 """Floor of each part of the package."""
@@ -49,6 +49,7 @@ LIBRARIES: dict[str, range | set[str]] = {
     "matplotlib": range(6, 8),
     "jinja2": range(6, 7),
     "SALib": {"study"},
+    "perfetto": range(6, 7),
     "rich": range(7, 8),
     "typer": range(7, 8),
 }

@@ -17,6 +17,7 @@ from hostsim.cli import browse, claim, sweep
 from hostsim.cli.calibrate import calibrate
 from hostsim.cli.sensitivity import sensitivity
 from hostsim.cli.status import Status
+from hostsim.cli.trace import trace
 from hostsim.cli.verify import verify
 from hostsim.cli.what_if import what_if
 
@@ -88,6 +89,7 @@ app.command("reproduce")(sweep.reproduce)
 app.command("plot")(sweep.plot)
 app.command("report")(sweep.report)
 app.command("what-if")(what_if)
+app.command("trace")(trace)
 app.command("metrics")(browse.metrics)
 app.command("sensitivity")(sensitivity)
 app.command("verify")(verify)

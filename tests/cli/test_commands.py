@@ -43,6 +43,7 @@ def test_help_answers_at_once_and_names_every_command(cli):
         "sensitivity",
         "calibrate",
         "what-if",
+        "trace",
         "verify",
     ):
         assert command in commands

@@ -1,0 +1,76 @@
+"""The command line and the Python interface, from the commands and names themselves."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import hostsim
+from hostsim_docs.markdown import anchor, code, table
+
+__all__ = ["api_page", "commands_page"]
+
+
+def commands_page() -> str:
+    """Every command with its arguments and options, as its help says it."""
+    import typer
+
+    from hostsim.cli.app import app
+
+    group: Any = typer.main.get_command(app)
+    context = group.make_context("hostsim", ["--help"], resilient_parsing=True)
+    about = [" ".join(part.split()) for part in (group.help or "").strip().split("\n\n")]
+    blocks = ["# Command line\n\n" + "\n\n".join(about) + "\n\n"]
+    commands = {name: group.get_command(context, name) for name in group.list_commands(context)}
+    rows = [
+        [f"{{ref}}`{name} <{anchor('command', name)}>`", command.get_short_help_str(200)]
+        for name, command in commands.items()
+    ]
+    blocks.append(table(("command", "does"), rows))
+    blocks += [_command(name, command, context) for name, command in commands.items()]
+    return "".join(blocks)
+
+
+def _command(name: str, command: Any, above: Any) -> str:
+    context = command.context_class(command, info_name=name, parent=above)
+    parameters = command.get_params(context)
+    usage = " ".join(p.metavar or p.name.upper() for p in parameters if p.param_type_name == "argument")
+    help_text = "\n\n".join(" ".join(part.split()) for part in (command.help or "").strip().split("\n\n"))
+    rows = []
+    for parameter in parameters:
+        record = parameter.get_help_record(context)
+        if record is not None:
+            rows.append([code(record[0]), record[1].strip()])
+    shown = f"hostsim {name} [OPTIONS] {usage}".strip()
+    return f"\n({anchor('command', name)})=\n\n## {name}\n\n```text\n{shown}\n```\n\n{help_text}\n\n{table(('', ''), rows)}"
+
+
+def api_page() -> str:
+    """Every public name, documented by autodoc."""
+    names = {name: getattr(hostsim, name) for name in hostsim.__all__}
+    functions = [name for name, value in names.items() if inspect.isfunction(value)]
+    classes = [name for name, value in names.items() if inspect.isclass(value)]
+    others = [name for name in names if name not in (*functions, *classes)]
+    blocks = [
+        """# Python interface
+
+`import hostsim` offers these names, and costs nothing until one of them is used. Frames are pandas, figures matplotlib; what the columns of a table are called and
+count in is the {doc}`catalogue of measures <measures>`.
+"""
+    ]
+    for title, kind, members in (("Functions", "function", functions), ("Classes", "class", classes)):
+        blocks.append(f"\n## {title}\n\n```{{eval-rst}}\n")
+        for name in members:
+            options = (
+                "\n   :members:\n   :undoc-members:\n   :exclude-members: __init__, __new__" if kind == "class" else ""
+            )
+            blocks.append(f".. auto{kind}:: hostsim.{name}{options}\n\n")
+        blocks.append("```\n")
+    listed = "\n".join(f"- `hostsim.{name}`: {_about(name, names[name])}" for name in others)
+    return "".join(blocks) + (f"\n## Values\n\n{listed}\n" if others else "")
+
+
+def _about(name: str, value: object) -> str:
+    if name == "CATALOGUE":
+        return "measures by name; {doc}`measures` shows it."
+    return f"a {type(value).__name__}."

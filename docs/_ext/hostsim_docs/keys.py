@@ -1,0 +1,196 @@
+"""Keys of YAML files, from the models that read them: what may stand there, default, meaning."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from hostsim.scenario.diagnosis import allowed_at
+from hostsim.scenario.document import ScenarioFile
+from hostsim.scenario.schema import scenario_schema
+from hostsim.spec.guest import GuestSpec
+from hostsim.spec.host import HardwareSpec
+from hostsim.spec.quantity import UNITS
+from hostsim.spec.settings import PlatformSpec
+from hostsim_docs.markdown import anchor, code, prose, table
+
+__all__ = ["parts_page", "scenario_page"]
+
+_QUANTITY = re.compile(r"a number and a unit of (\w+), one of [^;]*?(?= or |$)")
+
+
+@dataclass(frozen=True)
+class _Section:
+    """A mapping of a file: where it stands, and the model that reads it."""
+
+    path: str
+    model: type[BaseModel]
+
+
+def scenario_page() -> str:
+    """The reference of scenario files."""
+    intro = """# Scenario files
+
+A scenario file is one YAML mapping. Unknown keys, keys that stand twice and values out of range are errors, all told at once with file, line, what is allowed and the nearest
+name that is known. `hostsim schema` prints the same reference as JSON Schema, for editors. {doc}`../guide/write-a-scenario` shows how a file comes about.
+
+`NAME` in a path is yours to choose: letters, digits, `-` and `_`.
+"""
+    return intro + _quantities() + _assumptions() + _sections((ScenarioFile, "the file"), assumable=_assumable())
+
+
+def parts_page() -> str:
+    """The reference of the files that scenarios name."""
+    intro = """# Platform, hardware and guest files
+
+A scenario names a platform, a server and guests. Each is a file of its own: a shipped one by its name, one of yours by its path, relative to the scenario. A platform or a guest may say
+`extends: NAME` and give only what differs. {doc}`../guide/add-a-device` shows how to write one. Quantities are written as in {ref}`scenario files <quantities>`, and any value that nobody
+published as {ref}`an assumption <assumptions>`.
+"""
+    parts = ((HardwareSpec, "a hardware file"), (GuestSpec, "a guest file"), (PlatformSpec, "a platform file"))
+    return intro + _sections(*parts)
+
+
+def _quantities() -> str:
+    rows = [[kind, ", ".join(map(code, units))] for kind, units in UNITS.items()]
+    return (
+        "\n(quantities)=\n\n## Quantities\n\nA number, a space and a unit: `40 kpps`. A bare number is refused where a unit is needed.\n\n"
+        + table(("quantity", "units"), rows)
+    )
+
+
+def _assumptions() -> str:
+    return """
+(assumptions)=
+
+## Assumptions
+
+Where the tables below say *assumable*, an input of an experiment that nobody published may be written as `{value: 125 us, assumed: why, range: [80 us, 250 us]}`. The range must
+hold the value. `hostsim show` lists what is assumed, and reports carry it.
+"""
+
+
+def _assumable() -> set[tuple[str, str]]:
+    """Model and key of each value that may be written as an assumption."""
+    definitions = scenario_schema()["$defs"]
+    reference = {"$ref": "#/$defs/Assumed"}
+    return {
+        (model, key)
+        for model, definition in definitions.items()
+        for key, value in definition.get("properties", {}).items()
+        if reference in value.get("anyOf", ())
+    }
+
+
+def _sections(*roots: tuple[type[BaseModel], str], assumable: set[tuple[str, str]] | None = None) -> str:
+    """A section for each mapping of some files; one that stands in several places is told at the first."""
+    sections = [section for model, name in roots for section in _walk(_Section(name, model))]
+    seen = {section.model: section for section in reversed(sections)}
+    blocks = []
+    for section in sections:
+        if seen[section.model] is not section:
+            continue
+        title = code(section.path) if " file" not in section.path else section.path.capitalize()
+        rows = [
+            _row(section, key, field, assumable or set(), seen) for key, field in section.model.model_fields.items()
+        ]
+        text = prose((section.model.__doc__ or "").strip())
+        blocks.append(
+            f"\n({_target(section.model)})=\n\n## {title}\n\n{text}\n\n{table(('key', 'value', 'default', 'meaning'), rows)}"
+        )
+    return "".join(blocks)
+
+
+def _target(model: type[BaseModel]) -> str:
+    return anchor("keys", model.__name__)
+
+
+def _walk(section: _Section) -> Iterator[_Section]:
+    yield section
+    for key, field in section.model.model_fields.items():
+        for inner, step in _models(field.annotation, f"{field.alias or key}"):
+            above = "" if " file" in section.path else f"{section.path}."
+            yield from _walk(_Section(f"{above}{step}", inner))
+
+
+def _models(annotation: Any, step: str) -> Iterator[tuple[type[BaseModel], str]]:
+    """Models inside an annotation, with the path that leads to each."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        kind = annotation.model_fields.get("kind")
+        values = get_args(kind.annotation) if kind is not None else ()
+        yield annotation, f"{step} (kind: {values[0]})" if len(values) == 1 else step
+        return
+    arguments = get_args(annotation)
+    origin = getattr(annotation, "__origin__", None)
+    if origin is dict:
+        yield from _models(arguments[1], f"{step}.NAME")
+    elif origin is tuple:
+        yield from _models(arguments[0] if arguments else None, f"{step}[]")
+    else:
+        for argument in arguments:
+            yield from _models(argument, step)
+
+
+def _row(
+    section: _Section,
+    key: str,
+    field: FieldInfo,
+    assumable: set[tuple[str, str]],
+    seen: dict[type[BaseModel], _Section],
+) -> list[str]:
+    name = field.alias or key
+    inner = [model for model, _ in _models(field.annotation, "") if model in seen]
+    if inner:
+        value = " or ".join(dict.fromkeys(f"{{ref}}`{seen[model].path} <{_target(model)}>`" for model in inner))
+    else:
+        value = _QUANTITY.sub(r"{ref}`\1 <quantities>`", allowed_at(section.model, (name,))) + _bounds(field)
+    if (section.model.__name__, name) in assumable and _is_amount(value):
+        value += " ({ref}`assumable <assumptions>`)"
+    return [code(name), value, _default(field, value), prose(field.description or "")]
+
+
+def _is_amount(value: str) -> bool:
+    """A number or a quantity: names and kinds are nobody's assumptions."""
+    return "quantities" in value or "an integer" in value or "a number" in value
+
+
+def _bounds(field: FieldInfo) -> str:
+    """A bound of a quantity, which its allowed text does not tell."""
+    text = ""
+    if isinstance(field.annotation, type) and field.annotation in (int, float) and _is_quantity(field):
+        for entry in field.metadata:
+            if getattr(entry, "gt", None) == 0:
+                text = " above 0"
+    return text
+
+
+def _is_quantity(field: FieldInfo) -> bool:
+    return any(type(entry).__name__ == "WithJsonSchema" for entry in field.metadata)
+
+
+def _default(field: FieldInfo, value: str) -> str:
+    if field.is_required():
+        return "**needed**"
+    default = field.default
+    if default is PydanticUndefined or default is None or isinstance(default, BaseModel) or default in ((), "", {}):
+        return ""
+    if "duration" in value and isinstance(default, int):
+        return code(_duration(default))
+    if "`size" in value:
+        return code(f"{default} B")
+    if isinstance(default, bool):
+        return code(str(default).lower())
+    return code(default)
+
+
+def _duration(ps: int) -> str:
+    for unit, size in (("s", 10**12), ("ms", 10**9), ("us", 10**6), ("ns", 10**3)):
+        if ps and ps % size == 0:
+            return f"{ps // size} {unit}"
+    return f"{ps} ps"

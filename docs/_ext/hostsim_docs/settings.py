@@ -1,0 +1,91 @@
+"""Settings by the names that administrators type, as each platform has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from hostsim.scenario.part import Parts
+from hostsim.scenario.published import shipped_parts
+from hostsim.spec.settings import PlatformSpec, SettingSpec
+from hostsim_docs.markdown import anchor, code, prose, table
+
+__all__ = ["settings_page"]
+
+_SECTIONS = {
+    "advanced": (
+        "Advanced settings",
+        "`host: {advanced: {NAME: VALUE}}` in a scenario, `host.advanced.NAME` in a path.",
+    ),
+    "kernel": ("VMkernel settings", "`host: {kernel: {NAME: VALUE}}` in a scenario, `host.kernel.NAME` in a path."),
+    "vmx": (
+        "Keys of a VM",
+        """`vms: {GROUP: {vmx: {NAME: VALUE}}}` in a scenario, `vms.GROUP.vmx.NAME` in a path. `ethernetX.` stands for every vNIC (`ethernet0.` is the first), `pciPassthruX.` for
+every device that is passed through.""",
+    ),
+}
+
+
+def settings_page() -> str:
+    """Every setting, what it may be, and its default on every platform where that differs."""
+    platforms = {name: _platform(name) for name in shipped_parts("platforms") if name not in ("esxi", "ideal")}
+    newest = list(platforms)[-1]
+    blocks = [
+        f"""# Settings by platform
+
+Settings have the names that administrators type. One that is not in these tables is an error. One that is marked *not modelled* may be set: it changes nothing, and is a warning that
+the results carry. Defaults are those of {code(newest)}; where an earlier version has another one, that stands beside it. `hostsim show SCENARIO` tells which value is in force and who says so.
+"""
+    ]
+    for section, (title, where) in _SECTIONS.items():
+        known = _known(platforms, section)
+        rows = [_row(name, platforms, section, newest) for name in sorted(known)]
+        headings = ("name", "allowed", "default", "meaning", "source")
+        blocks.append(f"\n({anchor('settings', section)})=\n\n## {title}\n\n{where}\n\n{table(headings, rows)}")
+    features = list(PlatformSpec.model_fields["features"].annotation.model_fields.items())  # type: ignore[union-attr]
+    rows = [
+        [
+            prose(field.description or name),
+            *("yes" if getattr(spec.features, name) else "no" for spec in platforms.values()),
+        ]
+        for name, field in features
+    ]
+    blocks.append("\n## What a version can do\n\n" + table(("feature", *map(code, platforms)), rows))
+    return "".join(blocks)
+
+
+def _platform(name: str) -> PlatformSpec:
+    part = Parts(Path()).platform(name, ("platform",))
+    assert part.spec is not None, part.faults
+    return part.spec
+
+
+def _known(platforms: Mapping[str, PlatformSpec], section: str) -> set[str]:
+    return {name for spec in platforms.values() for name in getattr(spec, section)}
+
+
+def _row(name: str, platforms: Mapping[str, PlatformSpec], section: str, newest: str) -> list[str]:
+    by_platform: dict[str, SettingSpec] = {
+        platform: getattr(spec, section)[name] for platform, spec in platforms.items() if name in getattr(spec, section)
+    }
+    shown = by_platform.get(newest) or next(reversed(by_platform.values()))
+    others: dict[str, list[str]] = {}
+    for platform, setting in by_platform.items():
+        if setting.default != shown.default:
+            others.setdefault(_value(setting), []).append(platform)
+    defaults = [_value(shown), *(f"{', '.join(map(code, names))}: {value}" for value, names in others.items())]
+    unmodelled = [platform for platform, setting in by_platform.items() if not setting.modelled]
+    meaning = prose(shown.meaning)
+    if len(unmodelled) == len(by_platform):
+        meaning = f"*Not modelled.* {meaning}"
+    elif unmodelled:
+        meaning += f" *Not modelled* on {', '.join(map(code, unmodelled))}."
+    return [code(name), _allowed(shown), "; ".join(defaults), meaning, prose(shown.source)]
+
+
+def _value(setting: SettingSpec) -> str:
+    return code(setting.default) or "nothing"
+
+
+def _allowed(setting: SettingSpec) -> str:
+    return setting.allowed().replace('"', "`")

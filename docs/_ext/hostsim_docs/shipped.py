@@ -1,0 +1,95 @@
+"""What is shipped: scenarios with their claims, platforms, servers, guests; and the catalogue of measures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hostsim.metrics import CATALOGUE
+from hostsim.scenario.load import load
+from hostsim.scenario.part import Parts
+from hostsim.scenario.published import claims, data_root, known_red, shipped, shipped_parts
+from hostsim_docs.markdown import code, prose, table
+
+__all__ = ["claims_page", "measures_page", "shipped_page"]
+
+
+def measures_page() -> str:
+    """The catalogue of measures."""
+    rows = [[code(m.name), m.unit, m.kind, prose(m.meaning)] for m in CATALOGUE.values()]
+    return f"""# Measures
+
+Every measure is taken over the measured window of a run, which begins where warm-up ends ({{doc}}`../explanation/statistics`). `hostsim metrics` prints this table. A measure of something that the
+host does not have, or of too few packets, is no number: NaN in tables, `not estimable` where it is shown.
+
+An *instant* is a ratio or a level over the window, a *rate* an amount in each second of it, a *percentile* is told from the histogram of all values in it.
+
+{table(("measure", "unit", "kind", "what it includes"), rows)}"""
+
+
+def shipped_page() -> str:
+    """Scenarios and parts that are found by name."""
+    scenarios = [load(name) for name in shipped()]
+    rows = [[code(s.name), s.question, ", ".join(map(code, s.axes)), str(len(s.expectations))] for s in scenarios]
+    blocks = [
+        "# What is shipped\n\nScenarios are found by name from any folder; `hostsim show NAME --copy` puts a file here, to edit it.\n\n",
+        table(("scenario", "question", "axes", "expectations"), rows),
+    ]
+    parts = Parts(Path())
+    rows = []
+    for name in shipped_parts("hardware"):
+        spec = parts.hardware(name, ("hardware",)).spec
+        assert spec is not None
+        ports = ", ".join(dict.fromkeys(nic.model for nic in spec.nics.values()))
+        rows.append([code(name), spec.cpu.model, f"{spec.cpu.pcpus}", f"{len(spec.nics)}: {ports}"])
+    blocks += ["\n## Servers\n\n", table(("hardware", "processors", "PCPUs", "NIC ports"), rows)]
+    for kind, title in (("platforms", "Platforms"), ("guests", "Guests")):
+        rows = [[code(name), _first_comment(file)] for name, file in shipped_parts(kind).items()]
+        blocks += [f"\n## {title}\n\n", table((kind.removesuffix("s"), "what it is"), rows)]
+    blocks.append("\n## The files of the scenarios\n")
+    root = data_root()
+    for name, file in shipped().items():
+        included = f"../../scenarios/{file.relative_to(root).as_posix()}"
+        blocks.append(f"\n### {name}\n\n```{{literalinclude}} {included}\n:language: yaml\n```\n")
+    return "".join(blocks)
+
+
+def claims_page() -> str:
+    """The scoreboard's rows: what was published, and what is accepted."""
+    red = known_red()
+    rows = [
+        [
+            code(c.id),
+            c.condition,
+            f"{c.published} {c.unit}".strip(),
+            _band(c.band.low, c.band.high),
+            c.basis,
+            "red" if c.id in red else "",
+        ]
+        for c in claims().values()
+    ]
+    reasons = "\n".join(f"- {code(claim)}: {prose(' '.join(reason.split()))}" for claim, reason in red.items())
+    return f"""# Published claims
+
+What `hostsim check` holds against the simulator: {len(rows)} published numbers, each with the band in which a value is accepted. {len(red)} are known to come out red.
+
+{table(("claim", "condition", "published", "accepted", "basis", ""), rows)}
+## Known to be red
+
+{reasons}
+"""
+
+
+def _band(low: float | None, high: float | None) -> str:
+    if low is not None and high is not None:
+        return f"{low:g} to {high:g}"
+    return f"from {low:g}" if low is not None else f"up to {high:g}" if high is not None else ""
+
+
+def _first_comment(file: Path) -> str:
+    """The first sentence of the comment that a file begins with."""
+    lines = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.lstrip("# "))
+    return " ".join(lines).split(". ")[0].rstrip(".")

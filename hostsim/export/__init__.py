@@ -1,0 +1,1 @@
+"""Files in the formats of other tools."""

@@ -1,0 +1,109 @@
+"""The reference is complete: every key, setting, measure, option and public name stands on its page, with what the product says of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from hostsim_docs.reference import PAGES, write_pages
+
+import hostsim
+from hostsim.cli.app import app
+from hostsim.metrics import CATALOGUE
+from hostsim.scenario.part import Parts
+from hostsim.scenario.published import claims, shipped, shipped_parts
+from hostsim.scenario.schema import scenario_schema
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    files = write_pages(tmp_path_factory.mktemp("docs") / "reference")
+    return {file.stem: file.read_text(encoding="utf-8") for file in files}
+
+
+def rows(page: str) -> dict[str, list[str]]:
+    """Rows of the page's tables by their first cell."""
+    lines = [line for line in page.splitlines() if line.startswith("| `")]
+    cells = [[cell.strip() for cell in line.strip("|").replace("\\|", "/").split(" | ")] for line in lines]
+    return {row[0].strip().strip("`"): row[1:] for row in cells}
+
+
+def test_every_key_of_a_scenario_is_there(pages: dict[str, str]) -> None:
+    """Those of the JSON Schema, part by part."""
+    schema = scenario_schema()
+    known = rows(pages["scenario-file"])
+    parts = [schema, *(part for name, part in schema["$defs"].items() if name != "Assumed")]
+    keys = {key for part in parts for key in part.get("properties", {})}
+    assert keys - set(known) == set()
+    assert len(keys) > 80
+
+
+@pytest.mark.parametrize(
+    ("page", "key", "cells"),
+    [
+        ("scenario-file", "mtu", ["an integer 1280..9000", "`1500`"]),
+        ("scenario-file", "mean", ["{ref}`duration <quantities>` above 0", "**needed**"]),
+        ("part-files", "line_rate", ["{ref}`bandwidth <quantities>`", "**needed**"]),
+        ("part-files", "sockets", ["an integer 1..64", "**needed**"]),
+        ("part-files", "tx_queue", ["an integer 64..65536", "`4096`"]),
+    ],
+)
+def test_a_key_says_what_may_stand_there_and_its_default(
+    pages: dict[str, str], page: str, key: str, cells: list[str]
+) -> None:
+    """Units, ranges and defaults, and a meaning."""
+    found = rows(pages[page])[key]
+    assert found[: len(cells)] == [*cells[:1], *cells[1:]] or found[0].startswith(cells[0])
+    assert found[1] == cells[1]
+    assert len(found[2]) > 10
+
+
+def test_every_setting_of_every_platform_is_there_with_its_defaults(pages: dict[str, str]) -> None:
+    """Those of earlier versions beside the newest's, where they differ."""
+    known = rows(pages["settings"])
+    for name in shipped_parts("platforms"):
+        spec = Parts(Path()).platform(name, ("platform",)).spec
+        assert spec is not None
+        for table in (spec.advanced, spec.kernel, spec.vmx):
+            for setting, says in table.items():
+                assert setting in known
+                if name not in ("esxi", "ideal") and says.default != "":
+                    assert f"`{says.default}`" in known[setting][1]
+    assert "`esxi-5.0`" in known["Net.NetSplitRxMode"][1]
+    assert known["Cpu.CreditAgePeriod"][2].startswith("*Not modelled.*")
+
+
+def test_every_measure_claim_and_scenario_is_there(pages: dict[str, str]) -> None:
+    """With unit and meaning."""
+    known = rows(pages["measures"])
+    assert {name: (m.unit, m.meaning) for name, m in CATALOGUE.items()} == {
+        name: (row[0], row[2].rstrip(" |")) for name, row in known.items()
+    }
+    assert set(claims()) <= set(rows(pages["claims"]))
+    assert set(shipped()) <= set(rows(pages["shipped"]))
+
+
+def test_every_command_and_option_is_there(pages: dict[str, str]) -> None:
+    """As the command line has them."""
+    group: Any = typer.main.get_command(app)
+    for name, command in group.commands.items():
+        section = pages["command-line"].split(f"\n## {name}\n")[1].split("\n## ")[0]
+        for parameter in command.params:
+            shown = max(parameter.opts, key=len)
+            if parameter.param_type_name == "argument":
+                shown = parameter.metavar or parameter.name.upper()
+            assert shown in section, f"{name} {shown}"
+
+
+def test_every_public_name_is_there(pages: dict[str, str]) -> None:
+    """What `hostsim` offers."""
+    assert [name for name in hostsim.__all__ if f"hostsim.{name}" not in pages["api"]] == []
+
+
+def test_a_page_that_says_what_it_said_is_not_written_again(tmp_path: Path) -> None:
+    """So that a second build has nothing to do."""
+    first = {file: file.stat().st_mtime_ns for file in write_pages(tmp_path / "reference")}
+    assert {file: file.stat().st_mtime_ns for file in write_pages(tmp_path / "reference")} == first
+    assert len(first) == len(PAGES)

@@ -1,0 +1,137 @@
+"""What stands on the pages runs: sessions with the status they show, Python blocks, SQL, and every command that is only named."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+from hostsim_docs.session import EXAMPLES, fences, run_session
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
+
+from hostsim.cli.app import app
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+PAGES = sorted(
+    page.relative_to(ROOT).as_posix()
+    for page in [ROOT / "README.md", *DOCS.rglob("*.md")]
+    if page.parent.name != "reference"
+)
+RUN = [
+    page
+    for page in PAGES
+    if page != "README.md" and any(f.kind in ("{session}", "python") for f in fences((ROOT / page).read_text()))
+]
+KINDS = {"", "text", "sh", "python", "sql", "{session}", "{toctree}", "{literalinclude}", "{glossary}"}
+"""Blocks that a page may have; there is none for YAML, which is included from files that tests load."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the sessions of a page run: the examples are there."""
+    shutil.copytree(EXAMPLES, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_a_page_runs_from_top_to_bottom(page: str, folder: Path) -> None:
+    """One block after another, as a reader would go through it."""
+    names: dict[str, Any] = {}
+    for fence in fences((ROOT / page).read_text(encoding="utf-8")):
+        where = f"{page}:{fence.line}"
+        if fence.kind == "{session}":
+            for done in run_session(filter(None, fence.lines), folder):
+                assert done.status == int(fence.options.get("status", 0)), f"{where}: {done.command}\n{done.output}"
+                assert done.output
+                assert str(ROOT) not in done.output, f"{where}: a path of this machine"
+        elif fence.kind == "python":
+            exec(compile("\n".join(fence.lines), where, "exec"), names)  # noqa: S102
+
+
+def test_pages_hold_what_is_run_or_included_only() -> None:
+    """A block of another kind would be a snippet that nothing checks; YAML is included, never pasted."""
+    found = {(page, f.line, f.kind) for page in PAGES for f in fences((ROOT / page).read_text(encoding="utf-8"))}
+    assert {entry for entry in found if entry[2] not in KINDS} == set()
+    assert len(RUN) >= 7
+
+
+def commands() -> list[tuple[str, str]]:
+    """Commands that are named on pages and not run there."""
+    found = []
+    for page in PAGES:
+        for fence in fences((ROOT / page).read_text(encoding="utf-8")):
+            if fence.kind in ("", "sh"):
+                found += [(f"{page}:{fence.line}", line.strip()) for line in fence.lines if line.strip()]
+    jobs = yaml.safe_load((EXAMPLES / "ci.yaml").read_text())["jobs"]
+    return [*found, *(("ci.yaml", step["run"]) for job in jobs.values() for step in job["steps"] if "run" in step)]
+
+
+@pytest.mark.parametrize(("where", "command"), commands())
+def test_a_command_that_is_named_is_there(where: str, command: str) -> None:
+    """Its options are those of the command line; targets stand in the Makefile, files in the checkout."""
+    words = [word for word in shlex.split(command, comments=True) if not re.fullmatch(r"\w+=\S*", word)]
+    if words[0] == "hostsim":
+        group: Any = typer.main.get_command(app)
+        group.get_command(None, words[1]).make_context(words[1], words[2 : words.index(">") if ">" in words else None])
+    elif words[0] == "make":
+        targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert words[1] in targets
+    elif words[0] == "python":
+        assert (ROOT / words[-1]).exists()
+    else:
+        assert words[0] in ("pip", "."), f"{where}: {command!r} is not checked by anything"
+
+
+def test_ci_runs_what_its_page_shows() -> None:
+    """The job of the example is the session of the page."""
+    page = (DOCS / "guide" / "ci.md").read_text(encoding="utf-8")
+    shown = [line for fence in fences(page) if fence.kind == "{session}" for line in fence.lines]
+    job = [command for where, command in commands() if where == "ci.yaml" and command.startswith("hostsim")]
+    assert job
+    assert set(job) <= set(shown)
+
+
+def test_the_query_of_the_timeline_page_answers(folder: Path) -> None:
+    """Run by sqlite, which trace_processor is built on, over the tables that it makes of the page's trace."""
+    page = (DOCS / "guide" / "timeline.md").read_text(encoding="utf-8")
+    session, query = (next(f for f in fences(page) if f.kind == kind) for kind in ("{session}", "sql"))
+    (done,) = run_session(session.lines, folder)
+    file = folder / done.output.splitlines()[0]
+    tables = sqlite3.connect(":memory:")
+    tables.executescript("create table track (id, name); create table slice (track_id, name, dur)")
+    opened: dict[int, tuple[str, int]] = {}
+    for packet in Trace.FromString(file.read_bytes()).packet:
+        event = packet.track_event
+        if packet.HasField("track_descriptor"):
+            tables.execute(
+                "insert into track values (?, ?)", (packet.track_descriptor.uuid, packet.track_descriptor.name)
+            )
+        elif event.type == TrackEvent.TYPE_SLICE_BEGIN:
+            opened[event.track_uuid] = (event.name, packet.timestamp)
+        elif event.type == TrackEvent.TYPE_SLICE_END:
+            name, start = opened.pop(event.track_uuid)
+            tables.execute("insert into slice values (?, ?, ?)", (event.track_uuid, name, packet.timestamp - start))
+    rows = tables.execute("\n".join(query.lines)).fetchall()
+    assert 0 < len(rows) <= 10
+    assert all(waited > 0 and times > 0 for _, waited, times in rows)
+    assert rows == sorted(rows, key=lambda row: -row[1])
+
+
+def test_every_example_is_shown_or_used() -> None:
+    """A file that no page names is dead."""
+    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES) + "".join(
+        file.read_text(encoding="utf-8") for file in EXAMPLES.iterdir()
+    )
+    assert [file.name for file in EXAMPLES.iterdir() if f"{file.name}" not in text] == []
+    assert any(EXAMPLES.iterdir())
