@@ -6,6 +6,7 @@ What is allowed is read from the JSON Schema of the model, so a fault and an edi
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ from hostsim.errors import Fault, nearest_name
 from hostsim.scenario.tree import SETTINGS, Tree, dotted
 from hostsim.scenario.yaml import KeyPath
 
-__all__ = ["allowed_at", "schema_of", "validate", "walk"]
+__all__ = ["MOST_FAULTS", "allowed_at", "schema_of", "validate", "walk"]
 
 Model = TypeVar("Model", bound=BaseModel)
 JsonSchema = dict[str, Any]
@@ -138,6 +139,9 @@ _MESSAGES = {
     "union_tag_not_found": "is missing",
 }
 
+MOST_FAULTS = 100
+"""Faults of a file, or of a part of one, that are told: nobody reads more, and looking for nearest names takes time."""
+
 _UNTOLD = ("union_tag_invalid", "union_tag_not_found")
 """Errors of a union's key, whose location pydantic gives as the union's."""
 
@@ -169,7 +173,12 @@ def _faults(model: type[BaseModel], tree: Tree, at: KeyPath, errors: Sequence[An
         if error["type"] == "too_short" and any(_is_inside(other["loc"], error["loc"]) for other in errors):
             continue  # pydantic counts the sound entries only
         by_path.setdefault(_path(tree, at, error), []).append(error)
-    return [_fault(model, tree, at, path, group) for path, group in by_path.items()]
+    told = [_fault(model, tree, at, path, group) for path, group in itertools.islice(by_path.items(), MOST_FAULTS)]
+    if len(by_path) > MOST_FAULTS:
+        place = tree.place(at)
+        more = f"has {len(by_path) - MOST_FAULTS} faults more, which are not listed"
+        told.append(Fault(more, dotted(at), file=place.file, line=place.line))
+    return told
 
 
 def _is_inside(loc: KeyPath, outer: KeyPath) -> bool:

@@ -50,7 +50,8 @@ class HostPart(Spec):
     """Settings of the host by the names that administrators type."""
 
     advanced: dict[str, Value] = Field(default_factory=dict)
-    """Advanced settings: ``Net.MaxPortRxQueueLen: 80``."""
+    """Advanced settings: ``Net.MaxPortRxQueueLen: 80``. ``file: host.txt`` takes them from the output of ``esxcli system settings advanced
+    list``; what stands beside it goes before what the file says."""
     kernel: dict[str, Value] = Field(default_factory=dict)
     """VMkernel boot settings: ``netMaxPktsToProcess: 64``."""
     nics: dict[str, NicOptions] = Field(default_factory=dict)
@@ -69,7 +70,8 @@ class VmGroupPart(Spec):
     vcpus: Annotated[int, Field(ge=1, le=64)] = 1
     """vCPUs of each VM."""
     vmx: dict[str, Value] = Field(default_factory=dict)
-    """Keys of the VM's ``.vmx`` file: ``ethernet0.emuRxMode: "1"``."""
+    """Keys of the VM's ``.vmx`` file: ``ethernet0.emuRxMode: "1"``. ``file: web.vmx`` reads a real one, with its ``numvcpus`` where the group
+    says no ``vcpus``; what stands beside it goes before what the file says."""
     uses: tuple[Literal["vMotion", "Network I/O Control"], ...] = ()
     """What else the VMs are to be able to have. Nothing of it is simulated, but with DirectPath I/O it is refused."""
     rx_ring: Annotated[int, Field(ge=32, le=4096)] | None = None

@@ -10,7 +10,10 @@ __all__ = ["Bound", "Name", "Point", "Value"]
 
 Name = Annotated[
     str,
-    Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]*$", json_schema_extra={"x-allowed": "letters, digits, _ and -"}),
+    Field(
+        pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$",
+        json_schema_extra={"x-allowed": "letters, digits, _ and -, at most 100"},
+    ),
 ]
 """A name that the user chooses; it may stand in a dotted path."""
 Value = str | int | float | bool

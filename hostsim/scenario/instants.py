@@ -6,7 +6,8 @@ import math
 from pathlib import Path
 
 from hostsim.errors import Fault, InputError
-from hostsim.scenario.published import display_name
+from hostsim.scenario.file import display_name, read_text
+from hostsim.spec.quantity import LONGEST
 from hostsim.units import seconds_to_ps
 
 __all__ = ["read_instants"]
@@ -18,15 +19,10 @@ def read_instants(file: Path) -> tuple[int, ...]:
     """The instants of a file in picoseconds; empty lines and lines that start with ``#`` are passed over.
 
     Raises:
-        InputError: not there, not text, empty, a line that is not a number of seconds from 0 on, or not ascending.
+        InputError: not readable as text, empty, a line that is not a number of seconds from 0 on, or not ascending.
     """
     name = display_name(file)
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (FileNotFoundError, IsADirectoryError):
-        raise InputError(Fault("file not found", given=repr(name))) from None
-    except (OSError, UnicodeDecodeError):
-        raise InputError(Fault("cannot be read as text", file=name)) from None
+    lines = read_text(file, name).splitlines()
     instants: list[int] = []
     faults: list[Fault] = []
     for number, line in enumerate(lines, 1):
@@ -37,12 +33,13 @@ def read_instants(file: Path) -> tuple[int, ...]:
             seconds = float(text)
         except ValueError:
             seconds = math.nan
-        if not 0 <= seconds < math.inf:
-            faults.append(
-                Fault("is not an instant", given=text[:40], allowed="seconds from 0 on", file=name, line=number)
-            )
+        if not 0 <= seconds <= LONGEST:
+            allowed = f"seconds, 0..{LONGEST}"
+            faults.append(Fault("is not an instant", given=repr(text[:40]), allowed=allowed, file=name, line=number))
         elif instants and seconds_to_ps(seconds) < instants[-1]:
-            faults.append(Fault("goes back in time", given=text, allowed="ascending seconds", file=name, line=number))
+            faults.append(
+                Fault("goes back in time", given=repr(text[:40]), allowed="ascending seconds", file=name, line=number)
+            )
         else:
             instants.append(seconds_to_ps(seconds))
         if len(faults) == _MOST_FAULTS:

@@ -18,11 +18,13 @@ from hostsim.metrics import CATALOGUE
 from hostsim.record import Scalar
 from hostsim.scenario.asked import ExpectPart, FigurePart
 from hostsim.scenario.axis import Axis, make_axis, read_values
-from hostsim.scenario.diagnosis import schema_of, validate, walk
+from hostsim.scenario.borrowed import FILE
+from hostsim.scenario.diagnosis import MOST_FAULTS, schema_of, validate, walk
 from hostsim.scenario.document import AxisPart, PointFile, RunPart, ScenarioFile
 from hostsim.scenario.expectation import Reader, needed
+from hostsim.scenario.file import display_name
 from hostsim.scenario.part import Change, range_faults
-from hostsim.scenario.published import display_name, find_scenario
+from hostsim.scenario.published import find_scenario
 from hostsim.scenario.refusal import Trial
 from hostsim.scenario.resolve import Resolver, part_of
 from hostsim.scenario.scenario import RunSpec, Scenario, resolve_at
@@ -215,7 +217,7 @@ class _Loading:
             networks = resolver.tree.get((*path[:-2], "networks"))
             known = list(vmx_table(spec, len(networks) if isinstance(networks, tuple) else 1))
         name = str(path[-1])
-        if name in known:
+        if name in known or (name == FILE and path[-2] != "kernel"):
             return None
         return Fault(
             "unknown setting", dotted(path), allowed="a setting the platform lists", nearest=nearest_name(name, known)
@@ -342,9 +344,17 @@ class _Loading:
         count = math.prod(len(axis.values) for axis in axes.values())
         if count > MOST_POINTS:
             place = self._tree.place(("sweep",))
-            self._faults.append(
-                Fault(f"has {count} points", "sweep", "", f"at most {MOST_POINTS}", "", place.file, place.line)
+            sizes = " x ".join(str(len(axis.values)) for axis in axes.values())
+            fault = Fault(
+                "has too many points",
+                "sweep",
+                f"{sizes} = {count}",
+                f"at most {MOST_POINTS}",
+                "",
+                place.file,
+                place.line,
             )
+            raise InputError(_in_order([*self._faults, fault], display_name(self._file)))
 
     # --- points
 
@@ -356,7 +366,7 @@ class _Loading:
         base = self._resolver.resolve((), length)
         self._faults += base.faults
         warnings = list(base.warnings)
-        if len(self._faults) and not axes:
+        if (len(self._faults) and not axes) or len(self._faults) > MOST_FAULTS:
             return tuple(warnings)
         first = {name: axis.values[0] for name, axis in axes.items()}
         points: list[tuple[dict[str, Scalar], Place]] = [
@@ -373,6 +383,10 @@ class _Loading:
             new = [fault for fault in resolution.faults if fault not in known]
             known.update(new)
             self._faults += new
+            if len(self._faults) > MOST_FAULTS:
+                more = "has more faults at other points, which are not looked for"
+                self._faults.append(Fault(more, "sweep", "", "", "", place.file, place.line))
+                break
         return tuple(dict.fromkeys(warnings))
 
     def _check_assumptions(self) -> None:

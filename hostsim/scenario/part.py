@@ -10,7 +10,8 @@ from pydantic import BaseModel
 
 from hostsim.errors import Fault, InputError
 from hostsim.scenario.diagnosis import validate
-from hostsim.scenario.published import display_name, find_part
+from hostsim.scenario.file import display_name
+from hostsim.scenario.published import find_part
 from hostsim.scenario.tree import Assumption, Place, Tree, keys, merge, unwrap
 from hostsim.scenario.yaml import KeyPath
 from hostsim.spec.base import Spec
@@ -25,6 +26,8 @@ Change = tuple[KeyPath, Any, Place]
 Model = TypeVar("Model", bound=Spec)
 _EXTENDABLE = {"platforms": "platform", "guests": "guest"}
 """Parts that may say what differs from another: folder of the shipped ones, and what one is called."""
+MAX_CHAIN = 20
+"""Most files of which one extends the other."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +84,9 @@ class Parts:
     def _open(
         self, kind: str, model: type[Model], name: str, prefix: KeyPath, changes: tuple[Change, ...]
     ) -> Part[Model]:
-        file = find_part(kind, name, self._beside)
+        file = find_part(kind, name, self._beside, self._beside)
         try:
-            written = _extended(file, kind, ())
+            written = _extended(file, kind, self._beside, ())
         except InputError as error:
             return Part(None, Tree({}, {}, display_name(file)), (), error.faults)
         # costs are left alone: they have fields of their own for what is assumed
@@ -98,24 +101,29 @@ class Parts:
         return Part(None if faults else spec, tree, tuple(held), tuple(faults))
 
 
-def _extended(file: Path, kind: str, chain: tuple[Path, ...]) -> Tree:
+def _extended(file: Path, kind: str, root: Path, chain: tuple[Path, ...]) -> Tree:
+    """The tree of a part laid over those of the parts that it extends; none of them lies outside ``root`` but shipped ones."""
     tree = Tree.of(file, display_name(file))
     if not isinstance(tree.data, dict):
-        raise InputError(tree.fault((), "is not a mapping"))
+        raise InputError(tree.fault((), "is not a mapping", "keys and values"))
     if kind not in _EXTENDABLE or "extends" not in tree.data:
         return tree
-    parent = tree.data["extends"]
+    parent, what = tree.data["extends"], _EXTENDABLE[kind]
+    if not isinstance(parent, str):
+        raise InputError(tree.fault(("extends",), "is not a name", f"a {what}, or a path with a slash"))
     chain = (*chain, file.resolve())
+    if len(chain) > MAX_CHAIN:
+        raise InputError(
+            tree.fault(("extends",), "is too long a chain", f"at most {MAX_CHAIN} files, one on the other")
+        )
     try:
-        parent_file = find_part(kind, str(parent), file.parent)
+        parent_file = find_part(kind, parent, file.parent, root)
     except InputError as error:
         raise InputError(tree.located(("extends",), error)) from None
     if parent_file.resolve() in chain:
-        raise InputError(
-            tree.fault(("extends",), "extends itself", f"a {_EXTENDABLE[kind]} that does not lead back here")
-        )
+        raise InputError(tree.fault(("extends",), "extends itself", f"a {what} that does not lead back here"))
     delta = Tree({key: value for key, value in tree.data.items() if key != "extends"}, tree.places, tree.file)
-    return merge(_extended(parent_file, kind, chain), delta)
+    return merge(_extended(parent_file, kind, root, chain), delta)
 
 
 def range_faults(model: type[Spec], tree: Tree, assumption: Assumption, path: KeyPath) -> list[Fault]:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import Band, Claim
+from hostsim.scenario.file import display_name, find_below, is_there
 from hostsim.scenario.yaml import read
 
-__all__ = ["claims", "data_root", "display_name", "find_part", "find_scenario", "known_red", "shipped", "shipped_parts"]
+__all__ = ["claims", "data_root", "find_part", "find_scenario", "known_red", "shipped", "shipped_parts"]
 
 
 @functools.cache
@@ -21,14 +22,6 @@ def data_root() -> Path:
     package = Path(str(importlib.resources.files("hostsim")))
     inside = package / "shipped"
     return inside if (inside / "claims.csv").is_file() else package.parent / "scenarios"
-
-
-def display_name(file: Path) -> str:
-    """A path as faults and tables show it: from the working folder when it lies below that."""
-    try:
-        return str(file.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return str(file)
 
 
 def shipped() -> dict[str, Path]:
@@ -53,7 +46,7 @@ def find_scenario(scenario: str | Path) -> Path:
     if str(scenario) in known:
         return known[str(scenario)]
     file = Path(scenario)
-    if file.is_file():
+    if is_there(file):
         return file
     allowed = "a path, or one of " + ", ".join(known)
     if file.suffix in (".yaml", ".yml") or len(file.parts) > 1:
@@ -70,22 +63,20 @@ def find_scenario(scenario: str | Path) -> Path:
     )
 
 
-def find_part(kind: str, name: str, beside: Path) -> Path:
+def find_part(kind: str, name: str, beside: Path, root: Path) -> Path:
     """The file of a part.
 
     Args:
         kind: ``platforms``, ``hardware`` or ``guests``.
         name: a shipped name, or a path (it has a slash or ends in ``.yaml``) relative to ``beside``.
         beside: folder of the file that names it.
+        root: folder of the scenario, which no path may lead out of.
 
     Raises:
         InputError: no such name or file; without place.
     """
     if "/" in name or name.endswith((".yaml", ".yml")):
-        file = beside / name
-        if not file.is_file():
-            raise InputError(Fault("file not found", given=repr(name), allowed=f"a file below {display_name(beside)}"))
-        return file
+        return find_below(name, beside, root)
     known = shipped_parts(kind)
     if name not in known:
         allowed = "one of " + ", ".join(known) + ", or a path with a slash"

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from hostsim.errors import Fault, InputError
+from hostsim.scenario.borrowed import Borrowed
 from hostsim.scenario.diagnosis import validate
 from hostsim.scenario.document import PointFile
+from hostsim.scenario.file import find_below
 from hostsim.scenario.fit import feature_warnings, nic_faults, traffic_faults, vm_faults
 from hostsim.scenario.instants import read_instants
 from hostsim.scenario.part import Change, Part, Parts
@@ -85,6 +87,20 @@ class Resolver:
         self._folder = folder
         self._changes = tuple(changes)
         self._instants: dict[str, tuple[int, ...]] = {}
+        self._borrowed = Borrowed(folder)
+
+    def with_files(self, tree: Tree, changes: tuple[Change, ...] = ()) -> tuple[Tree, list[Fault]]:
+        """A scenario with the settings of the files that it names in it, and what is wrong with these.
+
+        Args:
+            tree: the scenario.
+            changes: values inside its platform.
+        """
+        try:
+            part = self.part(tree, ("platform",), changes)
+        except InputError:
+            part = None  # told where the platform is read
+        return (tree, []) if part is None or part.spec is None else self._borrowed.laid_under(tree, part.spec)
 
     def changed(self, changes: Iterable[Change]) -> tuple[Tree, dict[KeyPath, tuple[Change, ...]]]:
         """The scenario with changes made, and those that go into its parts, by the key that names the part."""
@@ -125,32 +141,35 @@ class Resolver:
             length_ps: simulated time of a run.
         """
         tree, inside = self.changed(changes)
-        return _Point(self, tree, inside).resolution(length_ps)
+        tree, faults = self.with_files(tree, inside.get(("platform",), ()))
+        return _Point(self, tree, inside, faults).resolution(length_ps)
 
     def instants(self, name: str) -> tuple[int, ...]:
         """Instants of a file of arrivals in picoseconds.
 
         Raises:
-            InputError: see `read_instants`.
+            InputError: not below the scenario's folder; see `read_instants`.
         """
         if name not in self._instants:
-            self._instants[name] = read_instants(self._folder / name)
+            self._instants[name] = read_instants(find_below(name, self._folder, self._folder))
         return self._instants[name]
 
 
 class _Point:
     """One point on its way from a tree to a spec; gathers what is wrong with it."""
 
-    def __init__(self, resolver: Resolver, tree: Tree, inside: Mapping[KeyPath, tuple[Change, ...]]) -> None:
+    def __init__(
+        self, resolver: Resolver, tree: Tree, inside: Mapping[KeyPath, tuple[Change, ...]], faults: list[Fault]
+    ) -> None:
         self._resolver = resolver
         self._tree = tree
         self._inside = inside
-        self.faults: list[Fault] = []
+        self.faults = faults
         self.warnings: list[str] = []
         data = tree.data if isinstance(tree.data, dict) else {}
         data = {key: value for key, value in data.items() if key in PointFile.model_fields}
-        self._file, faults = validate(PointFile, tree, data=data)
-        self.faults += faults
+        self._file, found = validate(PointFile, tree, data=data)
+        self.faults += found
         self._vms = self._mapping(("vms",))
 
     def resolution(self, length_ps: int) -> Resolution:

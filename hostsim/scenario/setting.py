@@ -60,6 +60,7 @@ def settings_in_force(
         return part
 
     _, inside = resolver.changed(())
+    tree, _ = resolver.with_files(tree, inside.get(("platform",), ()))
     part_keys: list[KeyPath] = [
         ("platform",),
         ("hardware",),

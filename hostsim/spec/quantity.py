@@ -17,7 +17,18 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from hostsim.units import SECOND
 
-__all__ = ["UNITS", "Bandwidth", "Cycles", "Duration", "Frequency", "Percent", "Rate", "Size", "read_quantity"]
+__all__ = [
+    "LONGEST",
+    "UNITS",
+    "Bandwidth",
+    "Cycles",
+    "Duration",
+    "Frequency",
+    "Percent",
+    "Rate",
+    "Size",
+    "read_quantity",
+]
 
 UNITS: dict[str, tuple[str, ...]] = {
     "duration": ("ps", "ns", "us", "ms", "s", "min", "h"),

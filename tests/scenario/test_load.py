@@ -256,7 +256,7 @@ RATE = "rate: 40 kpps"
         pytest.param(
             RATE,
             "arrivals: {process: replay, file: none.txt}",
-            "small.yaml:14: traffic.stream.arrivals.file: file not found; given 'none.txt'",
+            "small.yaml:14: traffic.stream.arrivals.file: file not found; given 'none.txt'; allowed: a file below .",
             id="missing file of arrivals",
         ),
         pytest.param(
@@ -660,9 +660,9 @@ def test_arrivals_are_replayed_from_a_file_beside_the_scenario(tmp_path: Path) -
     assert spec.traffic["stream"].arrivals.timestamps_ps == (MS, 3 * MS // 2, 2 * SECOND)
     (tmp_path / "arrivals.txt").write_text("1\nx\n0.5\n-1\n", encoding="utf-8")
     assert faults(tmp_path, change) == [
-        "arrivals.txt:2: is not an instant; given x; allowed: seconds from 0 on",
-        "arrivals.txt:3: goes back in time; given 0.5; allowed: ascending seconds",
-        "arrivals.txt:4: is not an instant; given -1; allowed: seconds from 0 on",
+        "arrivals.txt:2: is not an instant; given 'x'; allowed: seconds, 0..9000000",
+        "arrivals.txt:3: goes back in time; given '0.5'; allowed: ascending seconds",
+        "arrivals.txt:4: is not an instant; given '-1'; allowed: seconds, 0..9000000",
     ]
 
 

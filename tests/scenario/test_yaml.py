@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.scenario.yaml import MAX_BYTES, parse, parse_value, read
+from hostsim.scenario.file import MAX_BYTES
+from hostsim.scenario.yaml import MAX_KEYS, MAX_VALUES, parse, parse_value, read
 
 
 @pytest.mark.parametrize(
@@ -60,8 +61,14 @@ def test_every_place_knows_its_line() -> None:
     ("text", "expected"),
     [
         ("a: 1\nb: 2\na: 3\n", "file:3: a: duplicate key, already on line 1; allowed: each key once"),
-        ("a: 1\n b: 2", "file:2: is not YAML: mapping values are not allowed here"),
-        ("a: [1,2\nb: c", "file:2: is not YAML: while parsing a flow sequence, expected ',' or ']', but got ':'"),
+        (
+            "a: 1\n b: 2",
+            "file:2: has a colon where no key can stand; given 'b: 2'; allowed: one key: value a line, indented like its neighbours",
+        ),
+        (
+            "a: [1,2\nb: c",
+            "file:2: does not go on with the list that opens on line 1; given 'b: c'; allowed: a comma or ]",
+        ),
         ("a: !x 1", "file:1: a: tags are not read; given !x; allowed: a value without a tag"),
         ("a: &x 1", "file:1: a: anchors are not read; given &x; allowed: the value itself"),
         ("a: *x", "file:1: a: aliases are not read; given *x; allowed: the value itself"),
@@ -72,7 +79,7 @@ def test_every_place_knows_its_line() -> None:
             "a: 1e999",
             "file:1: a: is not a number of a usable size; given 1e999; allowed: a number of at most 40 characters",
         ),
-        ("a: \x07", "file:1: holds the character 7, which YAML does not allow"),
+        ("a: \x07", "file:1: holds the character '\\x07', which YAML does not allow"),
     ],
 )
 def test_refusals_name_line_and_reason(text: str, expected: str) -> None:
@@ -112,8 +119,8 @@ def test_files_that_cannot_be_read_say_so(tmp_path: Path) -> None:
     for file, expected in (
         (tmp_path / "none.yaml", "none: file not found"),
         (tmp_path, "none: cannot be read: Is a directory"),
-        (bad, "none:2: is not UTF-8; given byte 0xff"),
-        (long, "none: is too long; allowed: at most 4 MiB"),
+        (bad, "none:2: is not UTF-8; given byte 0xff; allowed: a text in UTF-8"),
+        (long, "none: is too long; given 4194305 bytes; allowed: at most 4194304 bytes, 4 MiB"),
     ):
         with pytest.raises(InputError) as caught:
             read(file, "none")

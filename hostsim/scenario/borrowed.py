@@ -1,0 +1,131 @@
+"""Settings that a scenario takes from files of the trade: ``vmx: {file: web.vmx}``, ``advanced: {file: settings.txt}``.
+
+What a file says is laid under what the scenario says itself, as if it stood there: faults and tables name the file's own lines.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hostsim.errors import Fault, InputError
+from hostsim.scenario.esxcli import read_advanced
+from hostsim.scenario.file import display_name, find_below, read_text
+from hostsim.scenario.tree import Place, Tree
+from hostsim.scenario.vmx import Entry, VmxFile, read_vmx
+from hostsim.scenario.yaml import KeyPath
+from hostsim.spec.in_force import vmx_table
+from hostsim.spec.settings import PlatformSpec
+
+__all__ = ["FILE", "Borrowed"]
+
+FILE = "file"
+"""The key that names a file, beside the settings themselves."""
+_ADVANCED: KeyPath = ("host", "advanced")
+
+
+class Borrowed:
+    """The files of settings below a scenario's folder, read once each."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._vmx: dict[Path, VmxFile] = {}
+        self._advanced: dict[Path, tuple[tuple[Entry, ...], tuple[Fault, ...]]] = {}
+
+    def laid_under(self, tree: Tree, platform: PlatformSpec) -> tuple[Tree, list[Fault]]:
+        """A scenario with the settings of its files in it, and what is wrong with these.
+
+        Args:
+            tree: the scenario; where it names no file it comes back as it is.
+            platform: whose names and defaults settings have.
+        """
+        faults: list[Fault] = []
+        if _names_file(tree.get(_ADVANCED)):
+            tree = self._with_advanced(tree, platform, faults)
+        groups = tree.get(("vms",))
+        for name in groups if isinstance(groups, dict) else ():
+            if _names_file(tree.get(("vms", name, "vmx"))):
+                tree = self._with_vmx(tree, name, platform, faults)
+        return tree, faults
+
+    def _file(self, tree: Tree, path: KeyPath, faults: list[Fault]) -> Path | None:
+        """The file that the mapping at a path names."""
+        key = (*path, FILE)
+        name = tree.get(key)
+        if not isinstance(name, str):
+            faults.append(tree.fault(key, "is not the path of a file", "text"))
+            return None
+        try:
+            return find_below(name, self._folder, self._folder)
+        except InputError as error:
+            faults += tree.located(key, error)
+            return None
+
+    def _with_advanced(self, tree: Tree, platform: PlatformSpec, faults: list[Fault]) -> Tree:
+        file = self._file(tree, _ADVANCED, faults)
+        if file is None:
+            return _put(tree, _ADVANCED, (), "")
+        if file not in self._advanced:
+            self._advanced[file] = _read(file, read_advanced, faults) or ((), ())
+        entries, found = self._advanced[file]
+        faults += found
+        known = {name.casefold(): name for name in platform.advanced}
+        # a setting that the platform does not know and that nobody has changed says nothing
+        kept = [entry for entry in entries if entry.name.casefold() in known or not entry.is_default]
+        return _put(tree, _ADVANCED, _spelled(kept, known), display_name(file))
+
+    def _with_vmx(self, tree: Tree, group: str, platform: PlatformSpec, faults: list[Fault]) -> Tree:
+        path: KeyPath = ("vms", group, "vmx")
+        file = self._file(tree, path, faults)
+        if file is None:
+            return _put(tree, path, (), "")
+        if file not in self._vmx:
+            self._vmx[file] = _read(file, read_vmx, faults) or VmxFile((), ())
+        found, name = self._vmx[file], display_name(file)
+        faults += found.faults
+        networks = tree.get(("vms", group, "networks"))
+        count = len(networks) if isinstance(networks, tuple) else 1
+        for number in [number for number in found.vnics if number >= count]:
+            message = f"is a vNIC that vms.{group}.networks gives no virtual switch"
+            allowed = f'ethernetX with X below {count}, or ethernet{number}.present = "FALSE"'
+            faults.append(Fault(message, f"ethernet{number}", "", allowed, file=name, line=found.vnics[number]))
+        there = {number: f"ethernet{number}." for number in found.vnics if number >= count}
+        entries = [entry for entry in found.entries if not entry.name.casefold().startswith(tuple(there.values()))]
+        vcpus = next((entry for entry in entries if entry.name.casefold() == "numvcpus"), None)
+        if vcpus is not None:
+            entries.remove(vcpus)
+            if tree.get(("vms", group, "vcpus")) is None:
+                value = int(vcpus.value) if str(vcpus.value).isdecimal() and len(str(vcpus.value)) < 9 else vcpus.value
+                tree = tree.put([(("vms", group, "vcpus"), value, Place(name, vcpus.line))])
+        known = {key.casefold(): key for key in vmx_table(platform, count)}
+        return _put(tree, path, _spelled(entries, known), name)
+
+
+def _names_file(settings: Any) -> bool:
+    return isinstance(settings, dict) and FILE in settings
+
+
+def _read(file: Path, reader: Any, faults: list[Fault]) -> Any:
+    name = display_name(file)
+    try:
+        return reader(read_text(file, name), name)
+    except InputError as error:
+        faults += error.faults
+        return None
+
+
+def _spelled(entries: Iterable[Entry], known: Mapping[str, str]) -> dict[str, Entry]:
+    """Entries by their names as the platform spells them, which are known by their lower case."""
+    return {known.get(entry.name.casefold(), entry.name): entry for entry in entries}
+
+
+def _put(tree: Tree, path: KeyPath, entries: Mapping[str, Entry] | Iterable[str], file: str) -> Tree:
+    """The tree with settings of a file below those that stand at a path, and without the name of the file."""
+    found = dict(entries) if isinstance(entries, Mapping) else {}
+    own = {key: value for key, value in tree.get(path).items() if key != FILE}
+    taken = {name: entry for name, entry in found.items() if name not in own}
+    places = {(*path, name): Place(file, entry.line) for name, entry in taken.items()}
+    laid = tree.put([(path, {**{name: entry.value for name, entry in taken.items()}, **own}, tree.place(path))])
+    return Tree(laid.data, ChainMap(places, dict(laid.places)), laid.file)

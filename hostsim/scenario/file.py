@@ -1,0 +1,82 @@
+"""Files that a user names: found below the scenario's folder and nowhere else, of a size that can be read, in UTF-8."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hostsim.errors import Fault, InputError
+
+__all__ = ["MAX_BYTES", "display_name", "find_below", "is_there", "read_text"]
+
+MAX_BYTES = 4 * 1024 * 1024
+"""Longest file that is read."""
+
+
+def display_name(file: Path) -> str:
+    """A path as faults and tables show it: from the working folder when it lies below that."""
+    try:
+        return str(file.resolve().relative_to(Path.cwd()))
+    except (ValueError, OSError, RuntimeError):  # elsewhere; a name too long, or links in a circle
+        return str(file)
+
+
+def is_there(file: Path) -> bool:
+    """True when a path leads to a regular file: not to a folder, a device or a pipe."""
+    try:
+        return file.is_file()
+    except (OSError, ValueError, RuntimeError):  # a name too long, or one that no system can have
+        return False
+
+
+def find_below(name: str, beside: Path, root: Path) -> Path:
+    """The file that another file names.
+
+    Args:
+        name: path, relative to ``beside``.
+        beside: folder of the file that names it.
+        root: folder that it must not lead out of, through links neither.
+
+    Raises:
+        InputError: not there, or elsewhere; without place.
+    """
+    file = beside / name
+    given, allowed = repr(name), f"a file below {display_name(root)}"
+    try:
+        is_below = file.resolve().is_relative_to(root.resolve())
+    except (OSError, ValueError, RuntimeError):
+        is_below = True  # is_there says no
+    if not is_below:
+        raise InputError(Fault("leads out of the scenario's folder", given=given, allowed=allowed))
+    if not is_there(file):
+        raise InputError(Fault("file not found", given=given, allowed=allowed))
+    return file
+
+
+def read_text(file: Path, name: str) -> str:
+    """The text of a file, without a byte order mark.
+
+    Args:
+        file: the file.
+        name: what faults call it.
+
+    Raises:
+        InputError: not there, not readable, too long, or not UTF-8.
+    """
+    if file.exists() and not file.is_file() and not file.is_dir():
+        raise InputError(Fault("is a device or a pipe", file=name, allowed="a file"))
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise InputError(Fault("file not found", file=name)) from None
+    except OSError as error:
+        raise InputError(Fault(f"cannot be read: {error.strerror}", file=name)) from None
+    if len(data) > MAX_BYTES:
+        size, most = f"{file.stat().st_size} bytes", f"at most {MAX_BYTES} bytes, {MAX_BYTES // 2**20} MiB"
+        raise InputError(Fault("is too long", file=name, given=size, allowed=most))
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        given, allowed = f"byte 0x{data[error.start]:02x}", "a text in UTF-8"
+        raise InputError(Fault("is not UTF-8", file=name, line=line, given=given, allowed=allowed)) from None
