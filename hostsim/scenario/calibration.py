@@ -9,7 +9,8 @@ from pydantic import Field
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.scenario.diagnosis import validate
-from hostsim.scenario.published import claims, data_root, display_name
+from hostsim.scenario.file import display_name
+from hostsim.scenario.published import claims, data_root
 from hostsim.scenario.tree import Tree
 from hostsim.spec.base import Spec
 

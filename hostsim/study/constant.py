@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from hostsim.record import Scalar
+from hostsim.scenario.file import display_name
 from hostsim.scenario.part import Change, Part
-from hostsim.scenario.published import display_name, shipped_parts
+from hostsim.scenario.published import shipped_parts
 from hostsim.scenario.tree import Assumption, dotted, keys
 from hostsim.scenario.yaml import KeyPath
 from hostsim.spec.quantity import UNITS, read_quantity
