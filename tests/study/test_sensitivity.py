@@ -179,6 +179,12 @@ def test_a_pattern_that_matches_nothing_is_refused(scenario):
         movable(scenario, at, ["esxi.costs.driver_rxs"])
 
 
+def test_a_host_on_which_nothing_can_be_varied_is_refused(scenario, monkeypatch):
+    monkeypatch.setattr("hostsim.study.influence.constants_at", lambda scenario, at: ())
+    with pytest.raises(InputError, match="no constant that could be varied"):
+        movable(scenario, point_of(scenario, {}))
+
+
 @pytest.mark.parametrize(
     ("effort", "said"),
     [
