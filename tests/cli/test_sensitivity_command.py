@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from hostsim.errors import InvariantError
+
 SMALL = ("--quick", "--jobs", "1", "--trajectories", "2", "--samples", "4", "--most", "1", "--only", "*.guest_*_tick")
 ONE = ("--metric", "guest_cpu", "--at", "rate=5 kpps", *SMALL)
 
@@ -72,3 +74,15 @@ def test_what_nothing_moves_is_said(cli, tiny):
     assert done.exit_code == 0
     assert "not moved by 1 of them" in done.stderr
     assert done.stdout.splitlines()[-1].endswith("loss.csv")
+
+
+def test_runs_that_fail_are_told(cli, tiny, monkeypatch):
+    """Each with its reason, and the exit status of a sweep with failed runs."""
+
+    def broken(spec, **_):
+        raise InvariantError("packets vanished", "port0", 1)
+
+    monkeypatch.setattr("hostsim.campaign.simulate.simulate", broken)
+    done = cli("sensitivity", tiny, *ONE)
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert "replication 0 failed: hostsim.errors.InvariantError: packets vanished at port0" in done.stderr

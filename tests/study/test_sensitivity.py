@@ -188,9 +188,9 @@ def test_a_host_on_which_nothing_can_be_varied_is_refused(scenario, monkeypatch)
 @pytest.mark.parametrize(
     ("effort", "said"),
     [
-        (Effort(samples=100), "is no power of 2"),
-        (Effort(trajectories=1), "is too few"),
-        (Effort(most=0), "from 1"),
+        (replace(EFFORT, samples=100), "is no power of 2"),
+        (replace(EFFORT, trajectories=1), "is too few"),
+        (replace(EFFORT, most=0), "from 1"),
     ],
 )
 def test_an_effort_that_cannot_be_is_refused(scenario, effort, said):
