@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hostsim.cli.text import columns, duration
+from hostsim.errors import HostsimError
 
 if TYPE_CHECKING:
     from hostsim.campaign.store import Store
     from hostsim.cli.option import Options
-    from hostsim.scenario.points import Plan
+    from hostsim.scenario.points import Plan, Task
     from hostsim.scenario.scenario import Scenario
 
 __all__ = ["Forecast", "dry_run_table", "forecast"]
@@ -84,23 +85,29 @@ def _searched(plan: Plan) -> int:
 
 def _tried(plan: Plan) -> float:
     """Wall-clock seconds of a run of the plan, from the first, the middle and the last of it, each cut short."""
+    tasks = list(plan.tasks) or [task for search in plan.searches for task in search.wants({})]
+    tried = [tasks[place * (len(tasks) - 1) // max(PROBES - 1, 1)] for place in range(PROBES)]
+    _seconds(tried[0])  # the first time pays for imports and is no measure of the others
+    return sum(map(_seconds, tried)) / len(tried)
+
+
+def _seconds(task: Task) -> float:
+    """What a run takes, judged by a part of it; 0 where it fails, which is told when it is run."""
     from hostsim.campaign.simulate import simulate
     from hostsim.engine.streams import Streams
     from hostsim.model.host import build_host
 
-    tasks = list(plan.tasks) or [task for search in plan.searches for task in search.wants({})]
-    tried = [tasks[place * (len(tasks) - 1) // max(PROBES - 1, 1)] for place in range(PROBES)]
-    spent = 0.0
-    for task in tried:
-        spec = task.point.spec.model_copy(update={"length": max(task.point.spec.length // CUT, 1)})
-        started = time.perf_counter()
+    spec = task.point.spec.model_copy(update={"length": max(task.point.spec.length // CUT, 1)})
+    started = time.perf_counter()
+    try:
         build_host(spec, Streams(task.seed, task.replication))
         built = time.perf_counter()
         record = simulate(
             spec, point_id=task.point.id, axes=task.point.axes, seed=task.seed, replication=task.replication
         )
-        # a short run may go on because it is all warm-up: what counts is how far it came; and it is built once, however long it is
-        building = built - started
-        running = max(time.perf_counter() - built - building, 0.0)
-        spent += building + running * task.point.spec.length / int(record.instants_ps[-1])
-    return spent / len(tried)
+    except HostsimError:
+        return 0.0
+    # a host is built once, however long it runs; and a short run may go on because it is all warm-up: what counts is how far it came
+    building = built - started
+    running = max(time.perf_counter() - built - building, 0.0)
+    return building + running * task.point.spec.length / int(record.instants_ps[-1])

@@ -97,9 +97,9 @@ def sensitivity(
     known = forecast(plan, store, jobs)
     if dry_run:
         typer.echo(_varied(constants))
-        typer.echo(f"\n{_announcement(constants, known)}")
+        typer.echo(f"\n{_announcement(constants, len(plan.tasks), known)}")
         return
-    typer.echo(_announcement(constants, known), err=True)
+    typer.echo(_announcement(constants, len(plan.tasks), known), err=True)
     with Reporter() as reporter:
         outcome = run_all(plan, store, jobs=jobs, cluster=cluster, progress=lambda now: reporter(loaded.name, now))
     if outcome.interrupted:
@@ -123,12 +123,20 @@ def _varied(constants: tuple[Constant, ...]) -> str:
     return columns(("constant", "value", "varied", "known by"), rows)
 
 
-def _announcement(constants: tuple[Constant, ...], known: Forecast) -> str:
+def _announcement(constants: tuple[Constant, ...], screening: int, known: Forecast) -> str:
+    """How many runs there will be, and how long they take.
+
+    Args:
+        constants: what is varied.
+        screening: runs of the screening.
+        known: of all runs; it knows those of the closer look once the screening is over.
+    """
     without = sum(constant.range is None for constant in constants)
-    took = duration(known.seconds) if known.runs + known.searched > known.stored else "no time"
+    closer = f"{known.runs - screening}" if known.runs > screening else f"up to {known.searched}"
+    took = f"about {duration(known.seconds)} at most" if known.stored < known.runs else "nothing to run"
     return (
-        f"{len(constants)} constants, {len(constants) - without} over their ranges, {without} by 20 % to either side: {known.runs} runs to screen them, "
-        f"{known.stored} of which are in the results folder, then up to {known.searched} on those that matter; about {took} at most"
+        f"{len(constants)} constants, {len(constants) - without} over their ranges, {without} by 20 % to either side: {screening} runs to screen them, "
+        f"then {closer} on those that matter; {known.stored} of them are in the results folder; {took}"
     )
 
 

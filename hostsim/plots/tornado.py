@@ -69,7 +69,7 @@ def draw_tornado(swings: Sequence[Swing], metric: str, base: float, title: str =
                 bar.set_zorder(
                     2 + 1 / (1 + abs(bar.get_width()))
                 )  # where both lie on one side, the shorter is in front
-        axes.axvline(base, color=INK, linewidth=0.8)
+        axes.axvline(base, color=INK, linewidth=0.8, zorder=4)
         axes.set_yticks(list(places), [f"{swing.name}\n{swing.interval}" for swing in swings], fontsize=7.5)
         axes.tick_params(axis="y", length=0)
         axes.invert_yaxis()
@@ -78,7 +78,8 @@ def draw_tornado(swings: Sequence[Swing], metric: str, base: float, title: str =
         for place, swing in enumerate(swings):
             axes.text(1.01, place, swing.note, transform=axes.get_yaxis_transform(), fontsize=7.5, va="center")
         axes.set_xlabel(metric_label(metric))
-        axes.set_title(title, pad=20, fontsize=8.5)
+        # over the whole figure: names take half of its width, and titles name a point
+        figure.suptitle(title, x=0.01, ha="left", fontsize=8.5)
         axes.legend(
             loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.3, borderpad=0.1, fontsize=7.5
         )

@@ -81,9 +81,11 @@ def movable(scenario: Scenario, at: Mapping[str, Scalar], only: Sequence[str] = 
     """The constants behind a point that can be moved: all, or those whose names a pattern matches.
 
     Raises:
-        InputError: a pattern matches none.
+        InputError: there is none, or a pattern matches none.
     """
     known = {c.name: c for c in constants_at(scenario, at) if c.ends[0] < c.ends[1]}
+    if not known:
+        raise InputError(Fault("has no constant that could be varied", given=scenario.name))
     if not only:
         return tuple(known.values())
     faults = [

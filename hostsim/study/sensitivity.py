@@ -36,11 +36,11 @@ _Row = list[Task]
 class Effort:
     """How many runs to spend."""
 
-    trajectories: int = 6
+    trajectories: int
     """Effects of each constant that the screening takes: it runs as many times as there are constants, and once more, for each."""
-    samples: int = 128
+    samples: int
     """Power of 2: Sobol's method runs as many times as constants are left, and twice more, for each."""
-    most: int = 6
+    most: int
     """Constants that are looked at closely."""
 
 

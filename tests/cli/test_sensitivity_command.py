@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from hostsim.errors import InvariantError
+
 SMALL = ("--quick", "--jobs", "1", "--trajectories", "2", "--samples", "4", "--most", "1", "--only", "*.guest_*_tick")
 ONE = ("--metric", "guest_cpu", "--at", "rate=5 kpps", *SMALL)
 
@@ -15,8 +17,12 @@ def test_a_dry_run_says_what_is_varied_and_how_many_runs_that_takes(cli, tiny, t
     done = cli("sensitivity", tiny, *ONE, "--dry-run")
     assert done.exit_code == 0
     assert "esxi.costs.guest_timer_tick  265000 cycles  ±20 %: 212000 to 318000 cycles  fitted" in done.stdout
-    announced = r"1 constants, 0 over their ranges, 1 by 20 % to either side: [345] runs to screen them, 0 of which are in the results folder"
-    assert re.search(announced + r", then up to \d+ on those that matter; about .+ at most", done.stdout)
+    announced = (
+        r"1 constants, 0 over their ranges, 1 by 20 % to either side: [345] runs to screen them, then up to \d+ "
+    )
+    assert re.search(
+        announced + r"on those that matter; 0 of them are in the results folder; about .+ at most", done.stdout
+    )
     assert not (tmp_path / "results" / "tiny").exists()
 
 
@@ -40,6 +46,7 @@ def test_it_prints_a_table_and_writes_table_and_figure(cli, tiny, tmp_path):
     again = cli("sensitivity", tiny, *ONE, "--only", "rhel6.socket_buffer")
     assert again.stdout == done.stdout
     assert re.search(r"(\d+) of \1 runs, \1 from the results folder", again.stderr)
+    assert "of them are in the results folder; nothing to run" in again.stderr
 
 
 @pytest.mark.parametrize(
@@ -72,3 +79,15 @@ def test_what_nothing_moves_is_said(cli, tiny):
     assert done.exit_code == 0
     assert "not moved by 1 of them" in done.stderr
     assert done.stdout.splitlines()[-1].endswith("loss.csv")
+
+
+def test_runs_that_fail_are_told(cli, tiny, monkeypatch):
+    """Each with its reason, and the exit status of a sweep with failed runs."""
+
+    def broken(spec, **_):
+        raise InvariantError("packets vanished", "port0", 1)
+
+    monkeypatch.setattr("hostsim.campaign.simulate.simulate", broken)
+    done = cli("sensitivity", tiny, *ONE)
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert "replication 0 failed: hostsim.errors.InvariantError: packets vanished at port0" in done.stderr

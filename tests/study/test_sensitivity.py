@@ -179,12 +179,18 @@ def test_a_pattern_that_matches_nothing_is_refused(scenario):
         movable(scenario, at, ["esxi.costs.driver_rxs"])
 
 
+def test_a_host_on_which_nothing_can_be_varied_is_refused(scenario, monkeypatch):
+    monkeypatch.setattr("hostsim.study.influence.constants_at", lambda scenario, at: ())
+    with pytest.raises(InputError, match="no constant that could be varied"):
+        movable(scenario, point_of(scenario, {}))
+
+
 @pytest.mark.parametrize(
     ("effort", "said"),
     [
-        (Effort(samples=100), "is no power of 2"),
-        (Effort(trajectories=1), "is too few"),
-        (Effort(most=0), "from 1"),
+        (replace(EFFORT, samples=100), "is no power of 2"),
+        (replace(EFFORT, trajectories=1), "is too few"),
+        (replace(EFFORT, most=0), "from 1"),
     ],
 )
 def test_an_effort_that_cannot_be_is_refused(scenario, effort, said):
