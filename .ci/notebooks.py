@@ -15,7 +15,6 @@ from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
-from traitlets.config import Config
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 WORK = Path(__file__).parents[1] / "build" / "notebooks"
@@ -61,7 +60,6 @@ def executed(notebook: Any) -> Any:
         timeout=SLOWEST_CELL_S,
         startup_timeout=SLOWEST_CELL_S,  # a busy machine may take minutes
         kernel_name="python3",
-        config=Config({"AsyncKernelManager": {"transport": "ipc"}}),  # no port that others could reach
         record_timing=False,
         resources={"metadata": {"path": str(WORK)}},
     )
