@@ -1,6 +1,6 @@
 """Execute the notebooks and keep their outputs in place; with ``--check``, hold what comes out against what is kept.
 
-Runs are kept in ``build/notebooks/results``, so that the second time is short. Pictures are not compared: they depend on
+Runs are kept in ``build/notebooks``, so that the second time is short. Pictures are not compared: they depend on
 fonts and on matplotlib; every number and text is.
 """
 
@@ -15,7 +15,6 @@ from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
-from traitlets.config import Config
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 WORK = Path(__file__).parents[1] / "build" / "notebooks"
@@ -31,14 +30,11 @@ def main(arguments: list[str]) -> int:
     checking = "--check" in arguments
     names = [name for name in arguments if name != "--check"]
     files = [FOLDER / f"{name}.ipynb" for name in names] or sorted(FOLDER.glob("*.ipynb"))
-    WORK.mkdir(parents=True, exist_ok=True)
-    for stale in WORK.glob("*.yaml"):  # written by a notebook, which says so
-        stale.unlink()
     different = 0
     for file in files:
         started = time.monotonic()
         kept = nbformat.read(file, as_version=4)
-        made = executed(nbformat.from_dict(json.loads(json.dumps(kept))))
+        made = executed(nbformat.from_dict(json.loads(json.dumps(kept))), WORK / file.stem)
         took = f"{file.name}: {time.monotonic() - started:.0f} s"
         if not checking:
             nbformat.write(made, file)
@@ -54,16 +50,18 @@ def main(arguments: list[str]) -> int:
     return 1 if different else 0
 
 
-def executed(notebook: Any) -> Any:
-    """The notebook with the outputs of a run from top to bottom, without what differs from one run to the next."""
+def executed(notebook: Any, folder: Path) -> Any:
+    """The notebook with the outputs of a run from top to bottom in a folder, without what differs from one run to the next."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for stale in folder.glob("*.yaml"):  # a notebook says whether it wrote a file for the first time
+        stale.unlink()
     client = NotebookClient(
         notebook,
         timeout=SLOWEST_CELL_S,
         startup_timeout=SLOWEST_CELL_S,  # a busy machine may take minutes
         kernel_name="python3",
-        config=Config({"AsyncKernelManager": {"transport": "ipc"}}),  # no port that others could reach
         record_timing=False,
-        resources={"metadata": {"path": str(WORK)}},
+        resources={"metadata": {"path": str(folder)}},
     )
     client.execute()
     notebook.metadata = nbformat.from_dict(METADATA)

@@ -26,11 +26,12 @@ LETTERS = 110
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Accepted values of x, in the units of the axis, and what was published."""
+    """Accepted values of x, in the units of the axis."""
 
     low: float
     high: float
-    published: str
+    words: str
+    """What was published, or accepts an expectation of one's own."""
     colour: str
 
 
@@ -166,7 +167,8 @@ def thresholds(
                 band = verdict.expectation.band
                 low, high = (-np.inf if band.low is None else band.low), (np.inf if band.high is None else band.high)
                 colour = about[0].look.colour if len(about) == 1 else INK
-                found.append(Threshold(low, high, verdict.expectation.published, colour))
+                kind = "published" if verdict.expectation.is_claim else "accepted"
+                found.append(Threshold(low, high, f"{kind} {verdict.expectation.published}", colour))
             case _:
                 continue
     places = [place for one in all_series for place in one.place.values()]
@@ -191,7 +193,7 @@ def draw_thresholds(axes: Axes, found: Iterable[Threshold]) -> None:
             clip_on=False,
         )
         axes.annotate(
-            f"published {threshold.published}",
+            threshold.words,
             (high, height),
             xycoords=axes.get_xaxis_transform(),
             xytext=(4, 0),

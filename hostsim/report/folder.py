@@ -55,7 +55,7 @@ def write(results: Results, folder: Path) -> list[Path]:
     """Write results as a folder; what stood there under the same names is replaced.
 
     Returns:
-        The files, in the order of writing.
+        The files.
 
     Raises:
         StoreError: the folder cannot be written.
@@ -69,7 +69,7 @@ def write(results: Results, folder: Path) -> list[Path]:
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written: {error.strerror or error}") from error
     files = [folder / f"{name}.parquet" for name in _FRAMES]
-    files.append(write_whole(folder / "table.csv", as_csv(results.table).encode()))
+    files.insert(1, write_whole(folder / "table.csv", as_csv(results.table).encode()))
     kept = {
         entry.name: _plain(getattr(results, entry.name))
         for entry in dataclasses.fields(Results)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
-from hostsim.expect import Verdict
+from hostsim.expect import Verdict, VerdictState
 from hostsim.report.gauge import gauge
 from hostsim.report.markup import chip, details, heading, note, paragraph, table
 from hostsim.report.moves import Moves, move_rows
@@ -82,7 +82,9 @@ def _bold(row: Sequence[str], name: str, headings: Sequence[str]) -> tuple[str, 
 def _tally(verdicts: Iterable[Verdict], *, quick: bool) -> str:
     verdicts = list(verdicts)
     accepted = sum(is_accepted(verdict, quick=quick) for verdict in verdicts)
-    return f"{accepted} of {len(verdicts)} expectations as they should be"
+    missing = sum(verdict.state is VerdictState.MISSING for verdict in verdicts)
+    words = f"{accepted} of {len(verdicts)} expectations as they should be"
+    return f"{words}, {missing} not answered by these runs" if missing else words
 
 
 def _scores(verdicts: Iterable[Verdict], *, quick: bool) -> Markup:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -79,6 +80,16 @@ def test_a_published_threshold_is_drawn_over_its_own_series_with_its_number():
     ax = draw(table(), LOSS, published=[verdict(find({"split": "1", "rate": "40 kpps"}), 1.5, 2.5, "about 2")])
     colours = {line.get_label(): line.get_color() for line in ax.get_lines()}
     assert [(text.get_text(), text.get_color()) for text in ax.texts] == [("published about 2", colours["split = 1"])]
+
+
+@pytest.mark.parametrize("form", [find({"split": "1"}), At("loss", {"receivers": 2, "split": "1"})], ids=["find", "at"])
+def test_what_nobody_published_is_not_called_published(form: Form):
+    """An expectation of one's own accepts something."""
+    made = verdict(form, 1.5, 2.5, "1.5 to 2.5 VMs")
+    own = replace(made, expectation=replace(made.expectation, is_claim=False))
+    ax = draw(table(), LOSS, published=[own])
+    said = [text.get_text() for text in (*ax.texts, *ax.get_legend().get_texts())]
+    assert [text.replace(":", "") for text in said if "VMs" in text] == ["accepted 1.5 to 2.5 VMs"]
 
 
 def test_a_threshold_about_other_points_is_not_drawn():

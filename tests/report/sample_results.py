@@ -25,7 +25,7 @@ from hostsim.expect import (
     Worst,
 )
 from hostsim.metrics import CATALOGUE
-from hostsim.report.folder import Assumption, Cost, Results, Setting
+from hostsim.report.results import Assumption, Cost, Results, Setting
 
 SWITCHES = Switches("loss", "host_cpu", ({"receivers": 1}, {"receivers": 2}), (40.0, 0.0))
 AT_2 = At("loss", {"receivers": 2})

@@ -35,7 +35,7 @@ def test_results_come_back_as_they_were_written(tmp_path):
     ):
         assert getattr(kept, name) == getattr(written, name)
     assert [file.name for file in files] == [
-        *("table.parquet", "contexts.parquet", "cpu.parquet", "table.csv", "results.json"),
+        *("table.parquet", "table.csv", "contexts.parquet", "cpu.parquet", "results.json"),
         *("loss.svg", "loss.png", "odd-name.svg", "odd-name.png"),
     ]
     assert all(file.is_file() for file in files)

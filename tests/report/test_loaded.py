@@ -9,9 +9,10 @@ from sample_results import results, table
 
 from hostsim.errors import InputError
 from hostsim.expect import FigureSpec
-from hostsim.report.folder import Results, read, write
+from hostsim.report.folder import read, write
 from hostsim.report.loaded import CONTEXT_HEADINGS, context_rows, loaded, points_at
 from hostsim.report.page import write_report
+from hostsim.report.results import Results
 from hostsim.results.context import COLUMNS
 
 
