@@ -22,5 +22,4 @@ myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 napoleon_google_docstring = True
-suppress_warnings = ["toc.empty_glob"]  # room for pages that are generated
 default_role = "code"  # docstrings name things between single backticks
