@@ -77,13 +77,15 @@ def check(
     share = percent(tolerance, "--tolerance")
     if against is not None and junit is not None:
         raise InputError(Fault("goes with claims, not with --against", "--junit", str(junit)))
-    asked = select(*(subjects or ()))
+    if against is not None:
+        scenarios = _swept(subjects or ())
+    else:
+        scenarios = [scenario for scenario, _ in select(*(subjects or ()))]
     if dry_run:
-        scenarios = (scenario for scenario, _ in asked)
         typer.echo(dry_run_table(scenarios, options, sweep=against is not None, expectations=against is None))
         return
     if against is not None:
-        _compare([scenario for scenario, _ in asked], against, share, options, as_json=as_json)
+        _compare(scenarios, against, share, options, as_json=as_json)
         return
     with Reporter() as reporter:
         verdicts = api.check(*(subjects or ()), **options, progress=reporter)
@@ -106,6 +108,18 @@ def print_verdicts(verdicts: Sequence[Verdict], *, quick: bool) -> None:
     for verdict in verdicts:
         for text in [*([verdict.reason] if verdict.reason else []), *verdict.notes]:
             typer.echo(f"{verdict.expectation.name}: {text}", err=True)
+
+
+def _swept(subjects: Sequence[str]) -> list[Scenario]:
+    """The scenarios that are meant, those too that expect nothing: their curves can move as well."""
+    from hostsim.scenario.load import load
+    from hostsim.scenario.published import shipped
+    from hostsim.scenario.selection import select
+
+    asked = [scenario for scenario, _ in select(*subjects)]
+    named = [load(subject) for subject in subjects if subject in shipped() or Path(subject).is_file()]
+    known = {scenario.file for scenario in asked}
+    return [*asked, *(scenario for scenario in named if scenario.file not in known)]
 
 
 def _compare(

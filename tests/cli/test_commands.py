@@ -233,6 +233,9 @@ def test_check_against_an_earlier_run(cli, tiny):
         cli("check", tiny, "--jobs", "1", "--against", "results", "--json").stdout, parse_constant=pytest.fail
     )
     assert {"scenario", "metric", "unit", "at", "before", "after", "low", "high"} == set(rows[0])
+    tiny.write_text(tiny.read_text().partition("expect:")[0])
+    bare = cli("check", tiny, "--jobs", "1", "--against", "results", "--tolerance", "0.1 %")
+    assert (bare.exit_code, bare.stdout) == (1, moved.stdout), "a scenario that expects nothing has curves too"
     other = cli("check", tiny, "--jobs", "1", "--quick", "--against", "results")
     assert other.exit_code == 2
     assert "another fidelity" in other.stderr

@@ -147,12 +147,19 @@ def _row(
     name = field.alias or key
     inner = [model for model, _ in _models(field.annotation, "") if model in seen]
     if inner:
-        value = " or ".join(dict.fromkeys(f"{{ref}}`{seen[model].path} <{_target(model)}>`" for model in inner))
+        links = dict.fromkeys(f"{{ref}}`{_short(seen[model].path)} <{_target(model)}>`" for model in inner)
+        value = ("by its kind: " if len(links) > 2 else "") + " or ".join(links)
     else:
         value = _QUANTITY.sub(r"{ref}`\1 <quantities>`", allowed_at(section.model, (name,))) + _bounds(field)
     if (section.model.__name__, name) in assumable and _is_amount(value):
         value += " ({ref}`assumable <assumptions>`)"
     return [code(name), value, _default(field, value), prose(field.description or "")]
+
+
+def _short(path: str) -> str:
+    """What a link to a section says: of one that is told apart by its kind only that."""
+    kind = re.search(r"\(kind: (\w+)\)$", path)
+    return kind[1] if kind else path
 
 
 def _is_amount(value: str) -> bool:

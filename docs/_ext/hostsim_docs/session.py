@@ -1,4 +1,4 @@
-"""Sphinx extension: sessions of the command line, run while the page is built, shown with what they print.
+"""Sphinx extension: sessions of the command line, and Python, run while the page is built and shown with what they print.
 
 ::
 
@@ -7,13 +7,14 @@
     hostsim show neighbours.yaml
     ```
 
-Every page has a folder of its own, in which the files of ``docs/examples`` stand and its sessions run one after another. The build
-fails where a command ends with another status than ``:status:`` says.
+Every page has a folder of its own, in which the files of ``docs/examples`` stand and its blocks run one after another; the Python
+blocks of a page share their names. The build fails where a command ends with another status than ``:status:`` says, or Python with an error.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import shlex
@@ -31,10 +32,12 @@ from sphinx.util.docutils import SphinxDirective
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-__all__ = ["EXAMPLES", "Done", "Fence", "fences", "run_session", "setup"]
+__all__ = ["EXAMPLES", "Done", "Fence", "fences", "run_python", "run_session", "setup"]
 
 DOCS = Path(__file__).parents[2]
 EXAMPLES = DOCS / "examples"
+_PROGRESS = re.compile(r"^[\w-]+: \d+ of \d+ runs.*\n", re.MULTILINE)
+"""How far a sweep is, and how long it still takes: another text each time."""
 _RUNS = ("run", "check")
 """Commands that would start worker processes."""
 
@@ -68,8 +71,16 @@ def run_session(commands: Iterable[str], folder: Path) -> list[Done]:
         with _inside(folder):
             result = CliRunner().invoke(app, arguments, prog_name="hostsim")
         text = result.output.replace(f"{folder}{os.sep}", "").replace(f"{DOCS.parent}{os.sep}", "")
-        done.append(Done(command, text.rstrip("\n"), result.exit_code))
+        done.append(Done(command, _PROGRESS.sub("", text).rstrip("\n"), result.exit_code))
     return done
+
+
+def run_python(code: str, where: str, names: dict[str, Any], folder: Path) -> str:
+    """Run Python in a folder, with the names of the blocks before it; what it prints."""
+    printed = io.StringIO()
+    with _inside(folder), contextlib.redirect_stdout(printed):
+        exec(compile(code, where, "exec"), names)  # noqa: S102  # a page of ours
+    return printed.getvalue().rstrip("\n")
 
 
 @contextlib.contextmanager
@@ -112,15 +123,45 @@ def fences(text: str) -> list[Fence]:
     return found
 
 
-class _Session(SphinxDirective):
-    """Commands and what they print."""
+class _Run(SphinxDirective):
+    """A block that is run in its page's folder."""
 
     has_content = True
+    folders: ClassVar[dict[str, Path]] = {}
+
+    def _folder(self) -> Path:
+        name = self.env.docname
+        if name not in self.folders:
+            self.folders[name] = Path(tempfile.mkdtemp(prefix="hostsim-docs-"))
+            shutil.copytree(EXAMPLES, self.folders[name], dirs_exist_ok=True)
+        return self.folders[name]
+
+    def _block(self, text: str, language: str) -> nodes.literal_block:
+        block = nodes.literal_block(text, text, language=language)
+        self.set_source_info(block)
+        return block
+
+
+class _Python(_Run):
+    """Python, and what it prints."""
+
+    names: ClassVar[dict[str, dict[str, Any]]] = {}
+
+    def run(self) -> list[nodes.Node]:
+        """The code, and its output behind it."""
+        code = "\n".join(self.content)
+        names = self.names.setdefault(self.env.docname, {})
+        output = run_python(code, self.env.docname, names, self._folder())
+        return [self._block(code, "python"), *([self._block(output, "text")] if output else [])]
+
+
+class _Session(_Run):
+    """Commands and what they print."""
+
     option_spec: ClassVar[dict[str, Any]] = {
         "status": directives.nonnegative_int,
         "lines": directives.positive_int,
     }
-    folders: ClassVar[dict[str, Path]] = {}
 
     def run(self) -> list[nodes.Node]:
         """The session as a block of text."""
@@ -132,26 +173,19 @@ class _Session(SphinxDirective):
             lines = done.output.splitlines()
             most = self.options.get("lines", len(lines))
             shown += [f"$ {done.command}", *lines[:most], *(["..."] if len(lines) > most else [])]
-        block = nodes.literal_block("\n".join(shown), "\n".join(shown), language="console")
-        self.set_source_info(block)
-        return [block]
-
-    def _folder(self) -> Path:
-        name = self.env.docname
-        if name not in self.folders:
-            self.folders[name] = Path(tempfile.mkdtemp(prefix="hostsim-docs-"))
-            shutil.copytree(EXAMPLES, self.folders[name], dirs_exist_ok=True)
-        return self.folders[name]
+        return [self._block("\n".join(shown), "console")]
 
 
 def _clean(app: Sphinx, error: Exception | None) -> None:
-    for folder in _Session.folders.values():
+    for folder in _Run.folders.values():
         shutil.rmtree(folder, ignore_errors=True)
-    _Session.folders.clear()
+    _Run.folders.clear()
+    _Python.names.clear()
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Make the directive known."""
+    """Make the directives known."""
     app.add_directive("session", _Session)
+    app.add_directive("python", _Python)
     app.connect("build-finished", _clean)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

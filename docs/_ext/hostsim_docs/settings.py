@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -35,6 +36,8 @@ def settings_page() -> str:
 
 Settings have the names that administrators type. One that is not in these tables is an error. One that is marked *not modelled* may be set: it changes nothing, and is a warning that
 the results carry. Defaults are those of {code(newest)}; where an earlier version has another one, that stands beside it. `hostsim show SCENARIO` tells which value is in force and who says so.
+
+The *source* names a section of the project's collection of published facts (`facts`) and formats, with the version that it was read from, or the document itself.
 """
     ]
     for section, (title, where) in _SECTIONS.items():
@@ -88,4 +91,5 @@ def _value(setting: SettingSpec) -> str:
 
 
 def _allowed(setting: SettingSpec) -> str:
-    return setting.allowed().replace('"', "`")
+    text = setting.allowed().replace('"', "`")
+    return re.sub(r"(\d+)\.\.(?= |$)", r"from \1 on, in", text).removesuffix(", in")
