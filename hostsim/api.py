@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hostsim.campaign.limit import Limits, limits
 from hostsim.errors import Fault, InputError, StoreError
 from hostsim.expect import SearchAnswer, Verdict
 from hostsim.record import RunRecord
@@ -60,6 +61,8 @@ def run(
     jobs: int | None = None,
     cluster: str | None = None,
     results: str | Path = RESULTS,
+    max_memory: int | None = None,
+    max_time: float | None = None,
     expectations: bool = False,
     progress: Tell | None = None,
 ) -> Results:
@@ -75,6 +78,8 @@ def run(
         jobs: worker processes, one each processor where None; 1 runs in this process.
         cluster: address of a Dask scheduler to run on instead.
         results: folder that keeps every run.
+        max_memory: bytes that the process of a run may need; a run that needs more fails as a row.
+        max_time: seconds on the wall clock that a run may take, likewise.
         expectations: run what the expectations need as well; without it only those are judged whose runs are there.
         progress: told where things stand.
 
@@ -87,7 +92,7 @@ def run(
     runs = fidelity(quick=quick, seed=seed, replications=replications)
     store = _store(results)
     wanted = plan(chosen, runs, expectations=expectations)
-    outcome = _run_all(wanted, store, jobs, cluster, progress)
+    outcome = _run_all(wanted, store, jobs, cluster, limits(max_memory, max_time), progress)
     records, answers = dict(outcome.records), dict(outcome.answers)
     if not expectations:
         for extra in _stored(chosen, runs, store):
@@ -104,6 +109,8 @@ def check(
     jobs: int | None = None,
     cluster: str | None = None,
     results: str | Path = RESULTS,
+    max_memory: int | None = None,
+    max_time: float | None = None,
     progress: Tell | None = None,
 ) -> list[Verdict]:
     """Judge expectations, running only what they need and the results folder does not hold.
@@ -117,6 +124,8 @@ def check(
         jobs: worker processes, one each processor where None; 1 runs in this process.
         cluster: address of a Dask scheduler to run on instead.
         results: folder that keeps every run.
+        max_memory: bytes that the process of a run may need; a run that needs more fails.
+        max_time: seconds on the wall clock that a run may take, likewise.
         progress: told where things stand.
 
     Returns:
@@ -131,7 +140,8 @@ def check(
     store = _store(results)
     verdicts: list[Verdict] = []
     for scenario, names in select(*subjects):
-        outcome = _run_all(plan(scenario, runs, sweep=False, expectations=True), store, jobs, cluster, progress)
+        wanted = plan(scenario, runs, sweep=False, expectations=True)
+        outcome = _run_all(wanted, store, jobs, cluster, limits(max_memory, max_time), progress)
         judged = _judge(scenario, outcome.records, outcome.answers)
         verdicts += [verdict for verdict in judged if verdict.expectation.name in names]
     return verdicts
@@ -176,6 +186,8 @@ def reproduce(
     jobs: int | None = None,
     cluster: str | None = None,
     results: str | Path = RESULTS,
+    max_memory: int | None = None,
+    max_time: float | None = None,
     progress: Tell | None = None,
 ) -> list[Results]:
     """Run every shipped scenario, sweep and expectations, and write each one's folder and one report of all.
@@ -196,6 +208,8 @@ def reproduce(
                 jobs=jobs,
                 cluster=cluster,
                 results=results,
+                max_memory=max_memory,
+                max_time=max_time,
                 expectations=True,
                 progress=progress,
             )
@@ -281,14 +295,16 @@ def _store(results: str | Path) -> Store:
     return Store(Path(results))
 
 
-def _run_all(wanted: Plan, store: Store, jobs: int | None, cluster: str | None, progress: Tell | None) -> Outcome:
+def _run_all(
+    wanted: Plan, store: Store, jobs: int | None, cluster: str | None, allowed: Limits, progress: Tell | None
+) -> Outcome:
     from hostsim.campaign.drive import run_all
 
     def tell(standing: Progress) -> None:
         if progress is not None:
             progress(wanted.scenario.name, standing)
 
-    outcome = run_all(wanted, store, jobs=jobs, cluster=cluster, progress=tell)
+    outcome = run_all(wanted, store, jobs=jobs, cluster=cluster, limits=allowed, progress=tell)
     if outcome.interrupted:
         raise KeyboardInterrupt
     return outcome

@@ -9,7 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.cli.option import Cluster, DryRun, Jobs, Options, Quick, Replications, ResultsFolder, Seed, pairs
+from hostsim.cli.option import (
+    Cluster,
+    DryRun,
+    Jobs,
+    MaxMemory,
+    MaxTime,
+    Options,
+    Quick,
+    Replications,
+    ResultsFolder,
+    Seed,
+    memory,
+    pairs,
+    wall_time,
+)
 from hostsim.cli.status import Status
 from hostsim.cli.text import columns, duration
 from hostsim.errors import Fault, InputError
@@ -51,6 +65,8 @@ def run(
     jobs: Jobs = None,
     cluster: Cluster = None,
     results: ResultsFolder = _DEFAULT,
+    max_memory: MaxMemory = None,
+    max_time: MaxTime = None,
     dry_run: DryRun = False,
 ) -> None:
     """Sweep a scenario: a table and figures.
@@ -65,6 +81,8 @@ def run(
         "jobs": jobs,
         "cluster": cluster,
         "results": results,
+        "max_memory": memory(max_memory),
+        "max_time": wall_time(max_time),
     }
     from hostsim import api
     from hostsim.cli.forecast import dry_run_table
@@ -91,6 +109,8 @@ def reproduce(
     jobs: Jobs = None,
     cluster: Cluster = None,
     results: ResultsFolder = _DEFAULT,
+    max_memory: MaxMemory = None,
+    max_time: MaxTime = None,
     dry_run: DryRun = False,
 ) -> None:
     """All shipped scenarios, all claims, one HTML report."""
@@ -101,6 +121,8 @@ def reproduce(
         "jobs": jobs,
         "cluster": cluster,
         "results": results,
+        "max_memory": memory(max_memory),
+        "max_time": wall_time(max_time),
     }
     from hostsim import api
     from hostsim.cli.claim import print_verdicts

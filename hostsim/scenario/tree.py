@@ -188,12 +188,16 @@ def unwrap(tree: Tree, prefix: KeyPath = (), skip: Sequence[str] = ()) -> tuple[
         if not {"value", "assumed"} <= value.keys():
             return {key: value[key] if not path and key in skip else bare(value[key], (*path, key)) for key in value}
         ends = value.get("range")
-        if set(value) != {"value", "assumed", "range"} or not isinstance(ends, tuple) or len(ends) != 2:
+        reason = value["assumed"]
+        is_reason = isinstance(reason, str) and bool(reason.strip())
+        if set(value) != {"value", "assumed", "range"} or not (
+            is_reason and isinstance(ends, tuple) and len(ends) == 2
+        ):
             allowed = "value, assumed: reason, range: [low, high]"
             faults.append(tree.fault(path, "is not a complete assumption", allowed))
         else:
             where = dotted((*prefix, *path))
-            assumptions.append(Assumption(where, value["value"], str(value["assumed"]), ends, tree.place(path)))
+            assumptions.append(Assumption(where, value["value"], reason, ends, tree.place(path)))
         return value["value"]
 
     return Tree(bare(tree.data, ()), tree.places, tree.file), assumptions, faults

@@ -86,7 +86,7 @@ class _Reader:
         """The tree of the only document."""
         self.loader.get_event()
         if self.loader.check_event(yaml.StreamEndEvent):
-            self.faults.append(Fault("is empty", file=self.file))
+            self.faults.append(Fault("is empty", allowed="keys and values", file=self.file))
             return None
         self.loader.get_event()
         tree = self.node(())

@@ -9,7 +9,7 @@ import pytest
 
 from hostsim.errors import InputError
 from hostsim.scenario.file import MAX_BYTES
-from hostsim.scenario.yaml import MAX_KEYS, MAX_VALUES, parse, parse_value, read
+from hostsim.scenario.yaml import parse, parse_value, read
 
 
 @pytest.mark.parametrize(
