@@ -356,6 +356,9 @@ def _results(
             **({"set": "; ".join(changes)} if changes else {}),
         },
     )
+    failed = int((table["error"] != "").sum())
+    if failed:
+        table.attrs["provenance"]["partial"] = f"{failed} of {len(table)} runs failed"
     return Results(
         scenario=scenario.name,
         question=scenario.question,
