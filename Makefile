@@ -11,7 +11,7 @@ CHECK ?=
 COMPILED := build/.compiled
 SOURCES := hostsim/errors.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
 
-.PHONY: setup reproduce check test verify lint bench clean
+.PHONY: setup reproduce check test verify fuzz lint bench clean
 
 setup: $(COMPILED)
 
@@ -41,6 +41,10 @@ test: $(STAMP)
 verify: setup
 	$(BIN)/hostsim verify
 	$(BIN)/python -m pytest -m slow
+
+# Files with random edits through the loaders, for an hour.
+fuzz: $(STAMP)
+	HOSTSIM_FUZZ_S=$(or $(SECONDS),3600) $(BIN)/python -m pytest -m slow -s tests/scenario/test_fuzz.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
