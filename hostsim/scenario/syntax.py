@@ -21,7 +21,7 @@ def syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
     """
     mark = error.problem_mark or error.context_mark
     end = min(mark.index, len(text)) if mark else 0
-    if not text[end : end + 1].strip():
+    if text[end : end + 1] in ("", "\n"):
         end = max(len(text[:end].rstrip()) - 1, 0)  # a parser at the end stands behind the last line
     start = text.rfind("\n", 0, end) + 1
     number, here = text.count("\n", 0, start) + 1, _line_at(text, start)
@@ -36,7 +36,7 @@ def syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
     if not message:
         message = "is not YAML: " + ", ".join(part for part in (error.context, error.problem) if part)
     return Fault(
-        message, given=repr(here.strip()[:60]) if here.strip() else "", allowed=allowed, file=file, line=number + 1
+        message, given=repr(here.strip()[:60]) if here.strip() else "", allowed=allowed, file=file, line=number
     )
 
 
