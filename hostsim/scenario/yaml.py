@@ -210,6 +210,9 @@ def parse(text: str, file: str) -> Text:
         letter = error.character if isinstance(error.character, str) else chr(error.character)
         message = f"holds the character {letter!a}, which YAML does not allow"
         raise InputError([*faults, Fault(message, file=file, line=text.count("\n", 0, position) + 1)]) from None
+    except UnicodeEncodeError as error:  # half of a character, as arguments have it that are not UTF-8
+        message = f"holds the character {text[error.start]!a}, which YAML does not allow"
+        raise InputError(Fault(message, file=file, line=text.count("\n", 0, error.start) + 1)) from None
     except yaml.MarkedYAMLError as error:
         raise InputError([*faults, syntax_fault(error, text, file)]) from None
     if reader.faults:

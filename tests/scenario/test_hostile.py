@@ -39,7 +39,7 @@ FILES: dict[str, tuple[str | bytes, str]] = {
     "aliases of aliases": (LAUGHS, "anchors are not read"),
     "lists in lists": ("[" * (1 << 20), "is nested too deeply"),
     "mappings in mappings": ("{a: " * (1 << 20), "is nested too deeply"),
-    "a million keys": ("".join(f"k{n}: 1\n" for n in range(400_000)), "is one key too many"),
+    "a million keys": ("".join(f"k{n}: 1\n" for n in range(300_000)), "is one key too many"),
     "a million entries": ("- a\n" * 1_000_000, "is one value too many"),
     "a text of megabytes": (changed(("What happens?", "x" * 4_000_000)), "is too long a text"),
     "UTF-16": (TEXT.encode("utf-16"), "is not UTF-8"),
@@ -71,12 +71,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_hostile_file_is_refused_quickly_and_does_nothing(folder: Path, name: str) -> None:
-    """Status 2, a message and no traceback; under two seconds of processor and 200 MiB; no file but its own is there afterwards."""
-    text, words = FILES[name]
-    (folder / "small.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
-    before = sorted(folder.iterdir())
+def refuse(folder: Path) -> tuple[int, str, str, float, float]:
+    """The command on a folder's scenario: its status, what it says on stdout and stderr, seconds of processor, MiB."""
     command = [sys.executable, "-m", "hostsim", "run", "small.yaml"]
     with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
         process = subprocess.Popen(
@@ -89,10 +85,28 @@ def test_a_hostile_file_is_refused_quickly_and_does_nothing(folder: Path, name: 
         )
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-    told = (folder / "err").read_text()
-    assert (process.returncode, (folder / "out").read_text()) == (2, ""), told[-2000:]
+    told = [(folder / name).read_text() for name in ("out", "err")]
+    return process.returncode, told[0], told[1], used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+@pytest.fixture(scope="module")
+def slowness(tmp_path_factory: pytest.TempPathFactory) -> float:
+    """How much slower this machine is now than an idle one of 2026, which refuses an empty file in a second."""
+    folder = tmp_path_factory.mktemp("empty")
+    (folder / "small.yaml").write_text("")
+    return max(1.0, refuse(folder)[3])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_hostile_file_is_refused_quickly_and_does_nothing(folder: Path, slowness: float, name: str) -> None:
+    """Status 2, a message and no traceback; under two seconds of processor and 200 MiB; no file but its own is there afterwards."""
+    text, words = FILES[name]
+    (folder / "small.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    before = sorted(folder.iterdir())
+    status, said, told, seconds, memory = refuse(folder)
+    assert (status, said) == (2, ""), told[-2000:]
     assert words in told
     assert "Traceback" not in told
-    assert used.ru_utime + used.ru_stime < MOST_CPU_S
-    assert used.ru_maxrss / 1024 < MOST_MIB
+    assert seconds < MOST_CPU_S * slowness
+    assert memory < MOST_MIB
     assert sorted(folder.iterdir()) == sorted([*before, folder / "out", folder / "err"])
