@@ -2,7 +2,7 @@
 
 A case of ``tests/corpus/GROUP.yaml`` is ``name: {change | add | text: ..., told: [...]}``: pairs of old and new text, lines to add, or a
 whole file in place of the group's own. ``told`` are the lines on stderr, all of them; lists that grow with the product stand as words in
-braces. Bytes that no YAML can hold stand as ``!byte`` in hexadecimal between ``<`` and ``>``.
+braces. A byte that is no UTF-8 stands as ``<byte e9>``.
 """
 
 from __future__ import annotations
