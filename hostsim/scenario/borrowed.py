@@ -5,7 +5,6 @@ What a file says is laid under what the scenario says itself, as if it stood the
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from hostsim.errors import Fault, InputError
 from hostsim.scenario.esxcli import read_advanced
 from hostsim.scenario.file import display_name, find_below, read_text
-from hostsim.scenario.tree import Place, Tree
+from hostsim.scenario.tree import Place, Tree, over
 from hostsim.scenario.vmx import Entry, Settings, read_vmx, vnic_of
 from hostsim.scenario.yaml import KeyPath
 from hostsim.spec.in_force import vmx_table
@@ -133,4 +132,4 @@ def _put(tree: Tree, path: KeyPath, entries: Mapping[str, Entry], file: str) -> 
     taken = {name: entry for name, entry in entries.items() if name not in own}
     places = {(*path, name): Place(file, entry.line) for name, entry in taken.items()}
     laid = tree.put([(path, {name: entry.value for name, entry in taken.items()} | own, tree.place(path))])
-    return Tree(laid.data, ChainMap(places, dict(laid.places)), laid.file)
+    return Tree(laid.data, over(places, laid.places), laid.file)

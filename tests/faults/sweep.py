@@ -74,7 +74,7 @@ def start(
 def run(folder: Path, *options: str, **how: Any) -> tuple[int, str]:
     """The command to its end: its exit status and what it says on stderr."""
     process = start(folder, *options, **how)
-    _, told = process.communicate(timeout=600)
+    _, told = process.communicate(timeout=3600)
     return process.returncode, told
 
 

@@ -61,7 +61,7 @@ def test_a_killed_worker_leaves_a_partial_result_that_says_so(tmp_path: Path, un
     for worker in workers:
         with contextlib.suppress(ProcessLookupError):
             os.kill(worker, signal.SIGKILL)
-    _, told = process.communicate(timeout=600)
+    _, told = process.communicate(timeout=3600)
     assert process.returncode == 3, told
     assert "tiny (partial): " in told
     assert "the worker process ended before the run did (SIGKILL" in told
@@ -92,7 +92,7 @@ def test_ctrl_c(tmp_path: Path, undisturbed: dict[str, str], presses: int) -> No
         time.sleep(0.05 * press)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGINT)  # as a terminal does: everybody in the group hears it
-    _, told = process.communicate(timeout=600)
+    _, told = process.communicate(timeout=3600)
     assert process.returncode == 130, told
     assert "Traceback" not in told
     assert told.count("interrupted") == 1
@@ -116,7 +116,7 @@ def test_two_sweeps_on_one_folder_at_once(tmp_path: Path, undisturbed: dict[str,
     """Neither hurts the other; both end well."""
     folder = sweep.write(tmp_path)
     both = [sweep.start(folder) for _ in range(2)]
-    told = [process.communicate(timeout=600)[1] for process in both]
+    told = [process.communicate(timeout=3600)[1] for process in both]
     assert [process.returncode for process in both] == [0, 0], told
     assert sweep.content(folder) == undisturbed
 
