@@ -12,7 +12,7 @@ NOTEBOOKS ?=
 COMPILED := build/.compiled
 SOURCES := hostsim/errors.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
 
-.PHONY: setup reproduce check test notebooks verify lint bench docs cost-model clean
+.PHONY: setup reproduce check test notebooks verify fuzz lint bench docs cost-model clean
 
 setup: $(COMPILED)
 
@@ -46,6 +46,10 @@ notebooks: setup
 verify: setup
 	$(BIN)/hostsim verify
 	$(BIN)/python -m pytest -m slow
+
+# Files with random edits through the loaders, for an hour.
+fuzz: $(STAMP)
+	HOSTSIM_FUZZ_S=$(or $(SECONDS),3600) $(BIN)/python -m pytest -m slow -s tests/scenario/test_fuzz.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

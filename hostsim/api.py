@@ -18,6 +18,7 @@ from hostsim.report.moves import Moves
 from hostsim.report.results import Results
 from hostsim.report.verdicts import Verdicts
 from hostsim.scenario.load import load as load_plain
+from hostsim.scenario.override import texts
 from hostsim.scenario.published import shipped
 from hostsim.scenario.scenario import Scenario as PlainScenario
 from hostsim.scenario.selection import select
@@ -71,7 +72,7 @@ def load(
     Raises:
         InputError: with everything that is wrong.
     """
-    return Scenario.of(load_plain(scenario, _texts(overrides), _texts(axes, "{}")))
+    return Scenario.of(load_plain(scenario, texts(overrides), texts(axes, "{}")))
 
 
 def run(
@@ -85,6 +86,8 @@ def run(
     jobs: int | None = None,
     cluster: str | None = None,
     results: str | Path = RESULTS,
+    max_memory: int | None = None,
+    max_time: float | None = None,
     expectations: bool = False,
     progress: Tell | None = None,
 ) -> Results:
@@ -100,6 +103,8 @@ def run(
         jobs: worker processes, one each processor where None; 1 runs in this process.
         cluster: address of a Dask scheduler to run on instead.
         results: folder that keeps every run.
+        max_memory: bytes that the process of a run may need; a run that needs more fails as a row.
+        max_time: seconds on the wall clock that a run may take, likewise.
         expectations: run what the expectations need as well; without it only those are judged whose runs are there.
         progress: told where things stand.
 
@@ -112,7 +117,8 @@ def run(
 
     chosen = _chosen(scenario, overrides, axes)
     runs = fidelity(quick=quick, seed=seed, replications=replications)
-    return sweep(chosen, runs, _means(results, jobs, cluster, progress), expectations=expectations)
+    means = _means(results, jobs, cluster, progress, max_memory, max_time)
+    return sweep(chosen, runs, means, expectations=expectations)
 
 
 def check(
@@ -123,6 +129,8 @@ def check(
     jobs: int | None = None,
     cluster: str | None = None,
     results: str | Path = RESULTS,
+    max_memory: int | None = None,
+    max_time: float | None = None,
     progress: Tell | None = None,
 ) -> Verdicts:
     """Judge expectations, running only what they need and the results folder does not hold.
@@ -136,6 +144,8 @@ def check(
         jobs: worker processes, one each processor where None; 1 runs in this process.
         cluster: address of a Dask scheduler to run on instead.
         results: folder that keeps every run.
+        max_memory: bytes that the process of a run may need; a run that needs more fails.
+        max_time: seconds on the wall clock that a run may take, likewise.
         progress: told where things stand.
 
     Returns:
@@ -149,7 +159,7 @@ def check(
     from hostsim.study.sweep import finish, judged
 
     runs = fidelity(quick=quick, seed=seed, replications=replications)
-    means = _means(results, jobs, cluster, progress)
+    means = _means(results, jobs, cluster, progress, max_memory, max_time)
     verdicts = []
     for scenario, names in select(*subjects):
         outcome = finish(plan(scenario, runs, sweep=False, expectations=True), means)
@@ -171,6 +181,8 @@ def what_if(
     jobs: int | None = None,
     cluster: str | None = None,
     results: str | Path = RESULTS,
+    max_memory: int | None = None,
+    max_time: float | None = None,
     progress: Tell | None = None,
 ) -> WhatIf:
     """Run a scenario before and after a change and take the differences, run by run on common random numbers.
@@ -190,6 +202,8 @@ def what_if(
         jobs: worker processes, one each processor where None; 1 runs in this process.
         cluster: address of a Dask scheduler to run on instead.
         results: folder that keeps every run.
+        max_memory: bytes that the process of a run may need; a run that needs more fails as a row.
+        max_time: seconds on the wall clock that a run may take, likewise.
         progress: told where things stand.
 
     Raises:
@@ -201,7 +215,8 @@ def what_if(
 
     before, after = sides(scenario, changes, costs=costs, overrides=overrides, axes=axes)
     runs = fidelity(quick=quick, seed=seed, replications=replications)
-    return study(before, after, {**_texts(changes), **_texts(costs)}, runs, _means(results, jobs, cluster, progress))
+    means = _means(results, jobs, cluster, progress, max_memory, max_time)
+    return study(before, after, {**texts(changes), **texts(costs)}, runs, means)
 
 
 def sides(
@@ -219,7 +234,7 @@ def sides(
     """
     from hostsim.study.what_if import sides as loaded
 
-    return loaded(scenario, _texts(changes), _texts(costs), _texts(overrides), _texts(axes, "{}"))
+    return loaded(scenario, texts(changes), texts(costs), texts(overrides), texts(axes, "{}"))
 
 
 def compare(after: Results, before: Results | str | Path, tolerance: float = 0.02) -> Moves:
@@ -264,6 +279,8 @@ def reproduce(
     jobs: int | None = None,
     cluster: str | None = None,
     results: str | Path = RESULTS,
+    max_memory: int | None = None,
+    max_time: float | None = None,
     progress: Tell | None = None,
 ) -> list[Results]:
     """Run every shipped scenario, sweep and expectations, and write each one's folder and one report of all.
@@ -284,6 +301,8 @@ def reproduce(
                 jobs=jobs,
                 cluster=cluster,
                 results=results,
+                max_memory=max_memory,
+                max_time=max_time,
                 expectations=True,
                 progress=progress,
             )
@@ -361,27 +380,22 @@ def _chosen(
     axes: Mapping[str, Change] | None,
 ) -> PlainScenario:
     if isinstance(scenario, str | Path):
-        return load_plain(scenario, _texts(overrides), _texts(axes, "{}"))
+        return load_plain(scenario, texts(overrides), texts(axes, "{}"))
     if overrides or axes:
         raise InputError(Fault("overrides and axes go with a scenario by name or file, not with a loaded one"))
     return scenario
 
 
-def _texts(values: Mapping[str, Any] | None, several: str = "[{}]") -> dict[str, str]:
-    """Values as they are written after ``--set`` and, where several make no list of YAML, ``--axis``."""
-    return {str(name): _text(value, several) for name, value in (values or {}).items()}
-
-
-def _text(value: Any, several: str) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return several.format(", ".join(_text(entry, several) for entry in value))
-    return str(value)
-
-
-def _means(results: str | Path, jobs: int | None, cluster: str | None, progress: Tell | None) -> Means:
+def _means(
+    results: str | Path,
+    jobs: int | None,
+    cluster: str | None,
+    progress: Tell | None,
+    max_memory: int | None = None,
+    max_time: float | None = None,
+) -> Means:
+    from hostsim.campaign.limit import limits
     from hostsim.campaign.store import Store
     from hostsim.study.sweep import Means
 
-    return Means(Store(Path(results)), jobs, cluster, progress)
+    return Means(Store(Path(results)), jobs, cluster, progress, limits(max_memory, max_time))

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from hostsim.scenario.points import Task
     from hostsim.spec.host import PointSpec
 
-__all__ = ["Simulate", "attempt", "failed"]
+__all__ = ["OUT_OF_MEMORY", "Simulate", "attempt", "failed"]
+
+
+OUT_OF_MEMORY = "MemoryError: the run needs more memory than it may have"
+"""Error of a run that got no more memory."""
 
 
 class Simulate(Protocol):
@@ -33,8 +37,11 @@ def attempt(simulate: Simulate, task: Task) -> RunRecord:
         return simulate(
             point.spec, point_id=point.id, axes=dict(point.axes), seed=task.seed, replication=task.replication
         )
+    except MemoryError:
+        error = OUT_OF_MEMORY  # a traceback would hold on to what fills the memory
     except Exception:
-        return failed(task, traceback.format_exc())
+        error = traceback.format_exc()
+    return failed(task, error)
 
 
 def failed(task: Task, error: str) -> RunRecord:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from hostsim.campaign.attempt import Simulate
 from hostsim.campaign.executors import Executor, open_executor
+from hostsim.campaign.limit import NO_LIMITS, Limits
 from hostsim.campaign.store import Store
 from hostsim.errors import StoreError
 from hostsim.expect import SearchAnswer
@@ -56,6 +57,7 @@ def run_all(
     *,
     jobs: int | None = None,
     cluster: str | None = None,
+    limits: Limits = NO_LIMITS,
     progress: Callable[[Progress], None] | None = None,
     simulate: Simulate | None = None,
 ) -> Outcome:
@@ -66,6 +68,7 @@ def run_all(
         store: where runs are kept, each as soon as it has ended.
         jobs: worker processes; None for one each processor, 1 for none but this process.
         cluster: address of a Dask scheduler to run on instead.
+        limits: what a run may need; one that needs more fails.
         progress: told where things stand, once at the start and after each run.
         simulate: what a run is, `hostsim.campaign.simulate.simulate` by default.
 
@@ -78,7 +81,7 @@ def run_all(
     tell(sweep.progress(workers=1))
     interrupted = False
     if sweep.waiting:
-        with open_executor(simulate or _simulate(), jobs, cluster) as executor:
+        with open_executor(simulate or _simulate(), jobs, cluster, limits) as executor:
             try:
                 _work_off(sweep, executor, tell)
             except KeyboardInterrupt:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from hostsim.campaign.attempt import Simulate, attempt
 from hostsim.campaign.cluster import Cluster
+from hostsim.campaign.limit import NO_LIMITS, Limits
 from hostsim.campaign.processes import Processes
 from hostsim.errors import Fault, InputError
 from hostsim.record import RunRecord
@@ -44,13 +45,14 @@ class Executor(Protocol):
     def __exit__(self, *exception: object) -> None: ...
 
 
-def open_executor(simulate: Simulate, jobs: int | None, cluster: str | None) -> Executor:
+def open_executor(simulate: Simulate, jobs: int | None, cluster: str | None, limits: Limits = NO_LIMITS) -> Executor:
     """The executor that the options ask for.
 
     Args:
         simulate: what a run is; importable by name where other processes do it.
         jobs: worker processes, None for one each processor that this process may use; 1 runs in this process.
         cluster: address of a Dask scheduler.
+        limits: what a run may need; one that has any is done by a worker process, also with one job.
 
     Raises:
         InputError: options that contradict each other or cannot be met.
@@ -60,9 +62,14 @@ def open_executor(simulate: Simulate, jobs: int | None, cluster: str | None) -> 
     if cluster is not None:
         if jobs is not None:
             raise InputError(Fault("does not go with --cluster", "--jobs", str(jobs), "one of --jobs, --cluster"))
+        if limits:
+            allowed = "limits of Dask's own workers: dask worker --memory-limit"
+            raise InputError(
+                Fault("goes with worker processes of this machine", "--max-memory, --max-time", "", allowed)
+            )
         return Cluster(simulate, cluster)
     workers = _processors() if jobs is None else jobs
-    return InProcess(simulate) if workers == 1 else Processes(simulate, workers)
+    return InProcess(simulate) if workers == 1 and not limits else Processes(simulate, workers, limits)
 
 
 def _processors() -> int:

@@ -10,6 +10,7 @@ import contextlib
 import multiprocessing
 import signal
 import sys
+import time
 import types
 from collections.abc import Iterator
 from multiprocessing import resource_tracker
@@ -17,7 +18,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Self
 
-from hostsim.campaign.attempt import Simulate, attempt, failed
+from hostsim.campaign.attempt import OUT_OF_MEMORY, Simulate, attempt, failed
+from hostsim.campaign.limit import NO_LIMITS, Limits
 from hostsim.record import RunRecord
 
 if TYPE_CHECKING:
@@ -36,9 +38,11 @@ class Processes:
         capacity: as many tasks; each worker holds the one that it runs.
     """
 
-    def __init__(self, simulate: Simulate, workers: int) -> None:
+    def __init__(self, simulate: Simulate, workers: int, limits: Limits = NO_LIMITS) -> None:
         self.workers = self.capacity = workers
         self._simulate = simulate
+        self._limits = limits
+        self._begun: dict[Connection, float] = {}  # when each worker began with its task
         self._processes: dict[Connection, BaseProcess] = {}
         self._tasks: dict[Connection, Task] = {}
 
@@ -51,25 +55,58 @@ class Processes:
             pipe.send(task)
 
     def wait(self) -> list[tuple[Task, RunRecord]]:
-        """Blocks until a worker answers or dies."""
-        ready = wait(list(self._tasks))
-        return [self._receive(pipe) for pipe in list(self._tasks) if pipe in ready]
+        """Blocks until a worker answers, dies or takes longer than it may."""
+        ended: list[tuple[Task, RunRecord]] = []
+        while not ended:
+            ready = wait(list(self._tasks), self._patience())
+            for pipe in list(self._tasks):
+                record = self._receive(pipe) if pipe in ready else self._overdue(pipe)
+                if record is not None:
+                    ended.append((self._tasks.pop(pipe), record))
+        return ended
 
-    def _receive(self, pipe: Connection) -> tuple[Task, RunRecord]:
-        task = self._tasks.pop(pipe)
+    def _receive(self, pipe: Connection) -> RunRecord | None:
+        """The record that a worker sends, or what is left of one that has died; None when it has only begun."""
         try:
-            record: RunRecord = pipe.recv()
+            record: RunRecord | None = pipe.recv()
         except (EOFError, ConnectionResetError):
-            process = self._processes.pop(pipe)
-            pipe.close()
-            process.join()
-            return task, failed(task, _last_words(process))
-        return task, record
+            return failed(self._tasks[pipe], _last_words(self._end(pipe)))
+        if record is None:
+            self._begun[pipe] = time.monotonic()
+            return None
+        self._begun.pop(pipe, None)
+        if record.error == OUT_OF_MEMORY:
+            self._end(pipe)  # its memory is full of what was left
+        return record
+
+    def _patience(self) -> float | None:
+        """Seconds until the next worker has taken too long; None where none can."""
+        if self._limits.time_s is None or not self._begun:
+            return None
+        return max(0.0, min(self._begun.values()) + self._limits.time_s - time.monotonic())
+
+    def _overdue(self, pipe: Connection) -> RunRecord | None:
+        """The record of a run that has taken too long, whose worker is ended; None when it has not."""
+        most = self._limits.time_s
+        if most is None or pipe not in self._begun or time.monotonic() - self._begun[pipe] < most:
+            return None
+        self._end(pipe)
+        return failed(self._tasks[pipe], f"TimeoutError: the run takes longer than it may, {most:g} s")
+
+    def _end(self, pipe: Connection) -> BaseProcess:
+        """Ends a worker, if it has not ended by itself."""
+        process = self._processes.pop(pipe)
+        self._begun.pop(pipe, None)
+        pipe.close()
+        if process.is_alive() and self._limits:
+            process.kill()
+        process.join()
+        return process
 
     def _start(self) -> Connection:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(theirs, self._simulate), daemon=True)
+        process = context.Process(target=_work, args=(theirs, self._simulate, self._limits), daemon=True)
         with _own_life():
             process.start()
         theirs.close()
@@ -117,9 +154,12 @@ def _own_life() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
-def _work(pipe: Connection, simulate: Simulate) -> None:
+def _work(pipe: Connection, simulate: Simulate, limits: Limits) -> None:
     """A worker's life: runs what comes out of the pipe until its other end is gone. Ctrl-C is the parent's business."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    limits.apply()
     with contextlib.suppress(EOFError, ConnectionError):
         while True:
-            pipe.send(attempt(simulate, pipe.recv()))
+            task = pipe.recv()
+            pipe.send(None)  # it begins: what came before was starting up, and is not the run's
+            pipe.send(attempt(simulate, task))

@@ -14,7 +14,7 @@ import hashlib
 import importlib.metadata
 import json
 import logging
-import os
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -90,16 +90,19 @@ class Store:
         """The run, finished or failed; None when there is none that can be read."""
         path = self.path(key)
         try:
-            with pq.ParquetFile(path) as file:
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
                 facts = file.schema_arrow.metadata or {}
                 version = int(facts.get(b"hostsim.format", b"0"))
                 if version == FORMAT:
-                    return _from_table(file.read(use_threads=False))
+                    record = _from_table(file.read(use_threads=False))
+                    if (record.point_id, record.replication, record.seed) == key:
+                        return record
+                    raise ValueError("it is another run")
             problem = f"is of format {version}, not {FORMAT}"
         except FileNotFoundError:
             return None
-        except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-            problem = f"cannot be read ({str(error).splitlines()[0]})"
+        except Exception as error:  # whatever is in a file that somebody put there
+            problem = f"cannot be read ({(str(error) or type(error).__name__).splitlines()[0]})"
         _log.warning("%s %s: the run counts as missing", path, problem)
         return None
 
@@ -110,7 +113,7 @@ class Store:
             StoreError: the folder cannot be written.
         """
         path = self.path((record.point_id, record.replication, record.seed))
-        unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
@@ -121,6 +124,7 @@ class Store:
                     use_dictionary=False,
                     write_statistics=False,
                     column_encoding=_ENCODING,
+                    write_page_checksum=True,
                 )
                 unfinished.replace(path)
             finally:

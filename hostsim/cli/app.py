@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 from typing import Any
 
@@ -47,6 +48,7 @@ class _Commands(TyperGroup):
                 typer.echo(line, err=True)
             raise typer.Exit(Status.INPUT) from None
         except KeyboardInterrupt:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # who presses it twice is told the same, once
             typer.echo("interrupted: every finished run is kept, the same command goes on from there", err=True)
             raise typer.Exit(Status.INTERRUPTED) from None
         except BrokenPipeError:

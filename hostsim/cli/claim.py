@@ -10,7 +10,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.cli.option import Cluster, DryRun, Jobs, Options, Quick, Replications, ResultsFolder, Seed, percent
+from hostsim.cli.option import (
+    Cluster,
+    DryRun,
+    Jobs,
+    MaxMemory,
+    MaxTime,
+    Options,
+    Quick,
+    Replications,
+    ResultsFolder,
+    Seed,
+    memory,
+    percent,
+    wall_time,
+)
 from hostsim.cli.status import Status
 from hostsim.cli.text import verdict_table
 from hostsim.errors import Fault, InputError
@@ -53,6 +67,8 @@ def check(
     jobs: Jobs = None,
     cluster: Cluster = None,
     results: ResultsFolder = Path("results"),
+    max_memory: MaxMemory = None,
+    max_time: MaxTime = None,
     dry_run: DryRun = False,
 ) -> None:
     """Expectations: value, interval, band, verdict.
@@ -66,6 +82,8 @@ def check(
         "jobs": jobs,
         "cluster": cluster,
         "results": results,
+        "max_memory": memory(max_memory),
+        "max_time": wall_time(max_time),
     }
     from hostsim import api
     from hostsim.cli.forecast import dry_run_table

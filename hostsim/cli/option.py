@@ -10,7 +10,22 @@ import typer
 
 from hostsim.errors import Fault, InputError
 
-__all__ = ["Cluster", "DryRun", "Jobs", "Options", "Quick", "Replications", "ResultsFolder", "Seed", "pairs", "percent"]
+__all__ = [
+    "Cluster",
+    "DryRun",
+    "Jobs",
+    "MaxMemory",
+    "MaxTime",
+    "Options",
+    "Quick",
+    "Replications",
+    "ResultsFolder",
+    "Seed",
+    "memory",
+    "pairs",
+    "percent",
+    "wall_time",
+]
 
 Quick = Annotated[bool, typer.Option("--quick", help="Short runs and few replications, as the scenario says.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Root seed of all random streams.")]
@@ -27,6 +42,18 @@ Cluster = Annotated[
 ResultsFolder = Annotated[
     Path, typer.Option("--results", metavar="DIR", help="Folder that keeps every run; shared by all commands.")
 ]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        "--max-memory", metavar="SIZE", help="Memory that a run may need, such as '2 GB'; more is a failed run."
+    ),
+]
+MaxTime = Annotated[
+    str | None,
+    typer.Option(
+        "--max-time", metavar="TIME", help="Time that a run may take, such as '10 min'; more is a failed run."
+    ),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be run and how long it would take; run nothing of it.")
 ]
@@ -41,6 +68,8 @@ class Options(TypedDict):
     jobs: int | None
     cluster: str | None
     results: Path
+    max_memory: int | None
+    max_time: float | None
 
 
 def pairs(given: Iterable[str], option: str) -> dict[str, str]:
@@ -63,19 +92,41 @@ def pairs(given: Iterable[str], option: str) -> dict[str, str]:
     return found
 
 
+def _quantity(text: str, kind: str, option: str) -> float:
+    from hostsim.spec.quantity import read_quantity
+
+    try:
+        return read_quantity(text, kind)
+    except ValueError as error:
+        message, _, allowed = str(error).partition("|")
+        raise InputError(Fault(message, option, repr(text), allowed)) from None
+
+
+def memory(text: str | None) -> int | None:
+    """``2 GB`` of ``--max-memory`` as bytes.
+
+    Raises:
+        InputError: it is no size.
+    """
+    return None if text is None else round(_quantity(text, "size", "--max-memory"))
+
+
+def wall_time(text: str | None) -> float | None:
+    """``10 min`` of ``--max-time`` as seconds.
+
+    Raises:
+        InputError: it is no duration.
+    """
+    return None if text is None else _quantity(text, "duration", "--max-time")
+
+
 def percent(text: str, option: str) -> float:
     """``2 %`` as the share 0.02.
 
     Raises:
         InputError: it is no percentage from 0 on.
     """
-    from hostsim.spec.quantity import read_quantity
-
-    try:
-        share = read_quantity(text, "percent") / 100
-    except ValueError as error:
-        message, _, allowed = str(error).partition("|")
-        raise InputError(Fault(message, option, repr(text), allowed)) from None
+    share = _quantity(text, "percent", option) / 100
     if share < 0:
         raise InputError(Fault("is negative", option, repr(text), "a percentage from 0"))
     return share

@@ -9,7 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.cli.option import Cluster, DryRun, Jobs, Options, Quick, Replications, ResultsFolder, Seed, pairs
+from hostsim.cli.option import (
+    Cluster,
+    DryRun,
+    Jobs,
+    MaxMemory,
+    MaxTime,
+    Options,
+    Quick,
+    Replications,
+    ResultsFolder,
+    Seed,
+    memory,
+    pairs,
+    wall_time,
+)
 from hostsim.cli.status import Status
 from hostsim.cli.text import columns, duration
 from hostsim.errors import Fault, InputError
@@ -51,6 +65,8 @@ def run(
     jobs: Jobs = None,
     cluster: Cluster = None,
     results: ResultsFolder = _DEFAULT,
+    max_memory: MaxMemory = None,
+    max_time: MaxTime = None,
     dry_run: DryRun = False,
 ) -> None:
     """Sweep a scenario: a table and figures.
@@ -65,6 +81,8 @@ def run(
         "jobs": jobs,
         "cluster": cluster,
         "results": results,
+        "max_memory": memory(max_memory),
+        "max_time": wall_time(max_time),
     }
     from hostsim import api
     from hostsim.cli.forecast import dry_run_table
@@ -91,6 +109,8 @@ def reproduce(
     jobs: Jobs = None,
     cluster: Cluster = None,
     results: ResultsFolder = _DEFAULT,
+    max_memory: MaxMemory = None,
+    max_time: MaxTime = None,
     dry_run: DryRun = False,
 ) -> None:
     """All shipped scenarios, all claims, one HTML report."""
@@ -101,6 +121,8 @@ def reproduce(
         "jobs": jobs,
         "cluster": cluster,
         "results": results,
+        "max_memory": memory(max_memory),
+        "max_time": wall_time(max_time),
     }
     from hostsim import api
     from hostsim.cli.claim import print_verdicts
@@ -119,7 +141,7 @@ def reproduce(
     print_verdicts(verdicts, quick=quick)
     rows = [
         (
-            entry.scenario,
+            entry.scenario + entry.mark,
             entry.cost.runs,
             f"{entry.cost.simulated_s:.1f} s",
             entry.cost.dispatches,
@@ -155,14 +177,19 @@ def plot(
     from hostsim.plots.warm_up import draw_warm_up
     from hostsim.report.folder import draw_figures, read
 
+    partial = 0
     for folder in _folders(subject, results):
         if warm_up:
             record = api.longest_warm_up(read(folder), results)
             for file in save(draw_warm_up(record), folder / "figures" / "warm-up"):
                 typer.echo(file)
             continue
-        for file in draw_figures(read(folder), folder):
+        found = read(folder)
+        for file in draw_figures(found, folder):
             typer.echo(file)
+        partial += _say_partial(found)
+    if partial:
+        raise typer.Exit(Status.FAILED_RUNS)
 
 
 def report(
@@ -202,10 +229,14 @@ def report(
     found = [read(folder) for folder in folders]
     if contexts:
         _print_contexts(found, pairs(at or (), "--at"))
+        if sum(map(_say_partial, found)):
+            raise typer.Exit(Status.FAILED_RUNS)
         return
     title = found[0].scenario if len(found) == 1 else "hostsim report"
     whole = Path(subjects[0]) if folders[0].parent == Path(subjects[0]) else folders[0]
     typer.echo(write_report(output or whole / "report.html", found, title=title))
+    if sum(map(_say_partial, found)):
+        raise typer.Exit(Status.FAILED_RUNS)
 
 
 def _print_contexts(found: Sequence[Results], at: Mapping[str, str]) -> None:
@@ -215,7 +246,7 @@ def _print_contexts(found: Sequence[Results], at: Mapping[str, str]) -> None:
     for entry in found:
         for point in points_at(entry, at) if at else loaded(entry):
             rows = context_rows(entry.contexts[entry.contexts["point"] == point.id])
-            title = f"{entry.scenario} at {point.words}; bottleneck: {point.bottleneck}"
+            title = f"{entry.scenario}{entry.mark} at {point.words}; bottleneck: {point.bottleneck}"
             blocks.append(f"{title}\n{columns(CONTEXT_HEADINGS, rows)}")
     typer.echo("\n\n".join(blocks))
 
@@ -228,9 +259,18 @@ def _folders(subject: str, results: Path) -> list[Path]:
     return sorted(file.parent for file in Path(subject).glob("*/results.json")) or [Path(subject)]
 
 
+def _say_partial(found: Results) -> int:
+    """Says on stderr how many runs of results have failed, and returns that number."""
+    failed = len(found.failed)
+    if failed:
+        typer.echo(f"{found.scenario}{found.mark}: {failed} of {len(found.table)} runs failed", err=True)
+    return failed
+
+
 def _warn(found: Results) -> None:
     for warning in found.warnings:
         typer.echo(f"warning: {warning}", err=True)
     for row in found.failed.itertuples():
         last = str(row.error).strip().splitlines()[-1]
         typer.echo(f"{found.scenario}: point {row.point}, replication {row.replication} failed: {last}", err=True)
+    _say_partial(found)

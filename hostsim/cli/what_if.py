@@ -9,7 +9,21 @@ from typing import Annotated
 
 import typer
 
-from hostsim.cli.option import Cluster, DryRun, Jobs, Options, Quick, Replications, ResultsFolder, Seed, pairs
+from hostsim.cli.option import (
+    Cluster,
+    DryRun,
+    Jobs,
+    MaxMemory,
+    MaxTime,
+    Options,
+    Quick,
+    Replications,
+    ResultsFolder,
+    Seed,
+    memory,
+    pairs,
+    wall_time,
+)
 from hostsim.cli.status import Status
 
 __all__ = ["what_if"]
@@ -60,6 +74,8 @@ def what_if(
     jobs: Jobs = None,
     cluster: Cluster = None,
     results: ResultsFolder = Path("results"),
+    max_memory: MaxMemory = None,
+    max_time: MaxTime = None,
     dry_run: DryRun = False,
 ) -> None:
     """Before and after a change: paired differences.
@@ -74,6 +90,8 @@ def what_if(
         "jobs": jobs,
         "cluster": cluster,
         "results": results,
+        "max_memory": memory(max_memory),
+        "max_time": wall_time(max_time),
     }
     from hostsim import api
     from hostsim.cli.forecast import dry_run_table

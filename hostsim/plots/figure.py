@@ -15,7 +15,7 @@ from hostsim.metrics import CATALOGUE
 from hostsim.plots.mark import DOTS, draw_absent, draw_bars, draw_line, draw_right, draw_stack
 from hostsim.plots.published import ROW, draw_accepted, draw_thresholds, thresholds
 from hostsim.plots.scale import axes_of, axis_label, is_numeric, metric_label, name_places, placement
-from hostsim.plots.series import Curve, Series, finished, measure, series_of
+from hostsim.plots.series import Curve, Series, finished, is_partial, measure, series_of
 from hostsim.plots.style import INK, LOOKS, PAPER, RC
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def draw(
         tops = {x: top for curve in curves for x, top in curve.tops.items()}
         draw_accepted(axes, published, figure, series, table, tops, width)
         axes.set_xlabel(axis_label(figure.x, values))
-        axes.set_ylabel(CATALOGUE[figure.y].unit if figure.stack else metric_label(figure.y))
+        mark = " (partial)" if is_partial(table, figure) else ""
+        axes.set_ylabel((CATALOGUE[figure.y].unit if figure.stack else metric_label(figure.y)) + mark)
         if bars or not is_numeric(values):
             name_places(axes, place)
         _from_zero(axes, curves)

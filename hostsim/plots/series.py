@@ -18,7 +18,7 @@ from hostsim.record import Scalar
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Curve", "Series", "curve_frame", "finished", "is_about", "measure", "series_of"]
+__all__ = ["Curve", "Series", "curve_frame", "finished", "is_about", "is_partial", "measure", "series_of"]
 
 
 @dataclass(frozen=True)
@@ -90,12 +90,23 @@ def series_of(table: pd.DataFrame, figure: FigureSpec, place: Mapping[str, float
 
 def finished(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
     """The rows that a figure is drawn from."""
-    rows = table[table["error"].isna() | (table["error"] == "")]
+    rows = _drawn(table, figure)
+    return rows[rows["error"].isna() | (rows["error"] == "")]
+
+
+def _drawn(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
+    """The rows at the points of a figure, those of failed runs included."""
+    rows = table
     for axis in axes_of(table):
         if axis != figure.x and axis not in figure.series and len(rows):
             wanted = figure.at.get(axis, table[axis].iloc[0])
             rows = rows[rows[axis].astype(str) == str(wanted)]
     return rows
+
+
+def is_partial(table: pd.DataFrame, figure: FigureSpec) -> bool:
+    """True when a run has failed of a point that the figure draws, or would draw."""
+    return len(_drawn(table, figure)) > len(finished(table, figure))
 
 
 def measure(series: Series, x: str, metric: str) -> Curve:

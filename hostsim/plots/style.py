@@ -51,6 +51,7 @@ RC: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "hostsim",
     "text.color": INK,
+    "text.parse_math": False,  # names are text, dollar signs included
     "xtick.color": INK,
     "ytick.color": INK,
 }

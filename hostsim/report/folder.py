@@ -12,6 +12,7 @@ It is written whole by a sweep and read by everything that draws or reports with
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import math
 import re
@@ -48,7 +49,7 @@ _FRAMES = ("table", "contexts", "cpu")
 """Fields of results that are files of their own."""
 _TOLD_APART: dict[str, type] = {kind.__name__: kind for kind in (*get_args(Form), *get_args(Condition), Limit, Refusal)}
 """Types that are kept with their name, under ``form``."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def write(results: Results, folder: Path) -> list[Path]:
@@ -75,7 +76,8 @@ def write(results: Results, folder: Path) -> list[Path]:
         for entry in dataclasses.fields(Results)
         if entry.name not in (*_FRAMES, "records")
     }
-    text = json.dumps({"format": _FORMAT} | kept, indent=1, allow_nan=False)
+    tables = {name: _digest(folder / f"{name}.parquet") for name in _FRAMES}
+    text = json.dumps({"format": _FORMAT, "tables": tables} | kept, indent=1, allow_nan=False)
     files.append(write_whole(folder / "results.json", text.encode()))
     return files + draw_figures(results, folder)
 
@@ -111,6 +113,8 @@ def read(folder: Path) -> Results:
         kept = json.loads((folder / "results.json").read_text(encoding="utf-8"))
         if kept.pop("format") != _FORMAT:
             raise StoreError(f"{folder}: written by another version of hostsim; run the scenario again")
+        if kept.pop("tables") != {name: _digest(folder / f"{name}.parquet") for name in _FRAMES}:
+            raise StoreError(f"{folder}: its tables are of another run than its results.json; run the scenario again")
         return Results(
             table=read_table(folder / "table.parquet"),
             contexts=read_table(folder / "contexts.parquet"),
@@ -125,8 +129,14 @@ def read(folder: Path) -> Results:
         )
     except FileNotFoundError:
         raise StoreError(f"{folder}: holds no results; `hostsim run` writes them") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except StoreError:
+        raise
+    except Exception as error:  # whatever is in a file of somebody else's
         raise StoreError(f"{folder}: results cannot be read: {error}") from error
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def as_csv(table: pd.DataFrame) -> str:
@@ -146,7 +156,7 @@ def as_csv(table: pd.DataFrame) -> str:
         missing = table[name].isna() & finished
         if missing.any():
             shown[name] = table[name].astype(object).mask(missing, NOT_ESTIMABLE)
-    return shown.to_csv(index=False, lineterminator="\n")
+    return shown.rename(columns=harmless).to_csv(index=False, lineterminator="\n")
 
 
 def _plain(value: Any) -> Any:

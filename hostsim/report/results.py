@@ -102,6 +102,11 @@ class Results:
         """Rows of the runs that came to nothing, their traceback under ``error``."""
         return self.table[self.table["error"].notna() & (self.table["error"] != "")]
 
+    @property
+    def mark(self) -> str:
+        """What stands behind the scenario's name wherever it shows: that runs of it have failed, or nothing."""
+        return " (partial)" if len(self.failed) else ""
+
     def curve(
         self,
         *,

@@ -114,7 +114,9 @@ class Runs:
             raise MissingError(f"no run at {words(at)}")
         for replication, run in sorted(runs.items()):
             if run.error:
-                raise MissingError(f"replication {replication} failed at {words(at)}: {run.error.splitlines()[-1]}")
+                raise MissingError(
+                    f"(partial) replication {replication} failed at {words(at)}: {run.error.splitlines()[-1]}"
+                )
         return dict(sorted(runs.items()))
 
 

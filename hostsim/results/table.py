@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import math
-import os
 import platform
+import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -103,7 +103,7 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
     for name in ("units", "provenance"):
         text = json.dumps(table.attrs.get(name, {}))
         arrow = arrow.replace_schema_metadata({**arrow.schema.metadata, f"hostsim.{name}": text})
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:

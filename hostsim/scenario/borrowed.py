@@ -5,16 +5,15 @@ What a file says is laid under what the scenario says itself, as if it stood the
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from hostsim.errors import Fault, InputError
 from hostsim.scenario.esxcli import read_advanced
 from hostsim.scenario.file import display_name, find_below, read_text
-from hostsim.scenario.tree import Place, Tree
-from hostsim.scenario.vmx import Entry, VmxFile, read_vmx
+from hostsim.scenario.tree import Place, Tree, over
+from hostsim.scenario.vmx import Entry, Settings, read_vmx, vnic_of
 from hostsim.scenario.yaml import KeyPath
 from hostsim.spec.in_force import vmx_table
 from hostsim.spec.settings import PlatformSpec
@@ -31,8 +30,8 @@ class Borrowed:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._vmx: dict[Path, VmxFile] = {}
-        self._advanced: dict[Path, tuple[tuple[Entry, ...], tuple[Fault, ...]]] = {}
+        self._vmx: dict[Path, Settings] = {}
+        self._advanced: dict[Path, Settings] = {}
 
     def laid_under(self, tree: Tree, platform: PlatformSpec) -> tuple[Tree, list[Fault]]:
         """A scenario with the settings of its files in it, and what is wrong with these.
@@ -66,9 +65,9 @@ class Borrowed:
     def _with_advanced(self, tree: Tree, platform: PlatformSpec, faults: list[Fault]) -> Tree:
         file = self._file(tree, _ADVANCED, faults)
         if file is None:
-            return _put(tree, _ADVANCED, (), "")
+            return _put(tree, _ADVANCED, {}, "")
         if file not in self._advanced:
-            self._advanced[file] = _read(file, read_advanced, faults) or ((), ())
+            self._advanced[file] = _read(file, read_advanced)
         entries, found = self._advanced[file]
         faults += found
         known = {name.casefold(): name for name in platform.advanced}
@@ -80,40 +79,46 @@ class Borrowed:
         path: KeyPath = ("vms", group, "vmx")
         file = self._file(tree, path, faults)
         if file is None:
-            return _put(tree, path, (), "")
+            return _put(tree, path, {}, "")
         if file not in self._vmx:
-            self._vmx[file] = _read(file, read_vmx, faults) or VmxFile((), ())
-        found, name = self._vmx[file], display_name(file)
-        faults += found.faults
+            self._vmx[file] = _read(file, read_vmx)
+        (entries, found), name = self._vmx[file], display_name(file)
+        faults += found
         networks = tree.get(("vms", group, "networks"))
         count = len(networks) if isinstance(networks, tuple) else 1
-        for number in [number for number in found.vnics if number >= count]:
+        kept: list[Entry] = []
+        unconnected: dict[int, int] = {}
+        for entry in entries:
+            number = vnic_of(entry.name)
+            if number is not None and number >= count:
+                unconnected.setdefault(number, entry.line)
+            elif entry.name.casefold() != "numvcpus":
+                kept.append(entry)
+            elif tree.get(("vms", group, "vcpus")) is None:
+                tree = tree.put([(("vms", group, "vcpus"), _number(entry.value), Place(name, entry.line))])
+        for number, line in unconnected.items():
             message = f"is a vNIC that vms.{group}.networks gives no virtual switch"
             allowed = f'ethernetX with X below {count}, or ethernet{number}.present = "FALSE"'
-            faults.append(Fault(message, f"ethernet{number}", "", allowed, file=name, line=found.vnics[number]))
-        there = {number: f"ethernet{number}." for number in found.vnics if number >= count}
-        entries = [entry for entry in found.entries if not entry.name.casefold().startswith(tuple(there.values()))]
-        vcpus = next((entry for entry in entries if entry.name.casefold() == "numvcpus"), None)
-        if vcpus is not None:
-            entries.remove(vcpus)
-            if tree.get(("vms", group, "vcpus")) is None:
-                value = int(vcpus.value) if str(vcpus.value).isdecimal() and len(str(vcpus.value)) < 9 else vcpus.value
-                tree = tree.put([(("vms", group, "vcpus"), value, Place(name, vcpus.line))])
+            faults.append(Fault(message, f"ethernet{number}", "", allowed, file=name, line=line))
         known = {key.casefold(): key for key in vmx_table(platform, count)}
-        return _put(tree, path, _spelled(entries, known), name)
+        return _put(tree, path, _spelled(kept, known), name)
 
 
 def _names_file(settings: Any) -> bool:
     return isinstance(settings, dict) and FILE in settings
 
 
-def _read(file: Path, reader: Any, faults: list[Fault]) -> Any:
+def _read(file: Path, reader: Callable[[str, str], Settings]) -> Settings:
     name = display_name(file)
     try:
         return reader(read_text(file, name), name)
     except InputError as error:
-        faults += error.faults
-        return None
+        return (), error.faults
+
+
+def _number(value: int | str) -> int | str:
+    """A number that is written as text, as all is in such a file; what is none comes back as it is."""
+    return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 10 else value
 
 
 def _spelled(entries: Iterable[Entry], known: Mapping[str, str]) -> dict[str, Entry]:
@@ -121,11 +126,10 @@ def _spelled(entries: Iterable[Entry], known: Mapping[str, str]) -> dict[str, En
     return {known.get(entry.name.casefold(), entry.name): entry for entry in entries}
 
 
-def _put(tree: Tree, path: KeyPath, entries: Mapping[str, Entry] | Iterable[str], file: str) -> Tree:
+def _put(tree: Tree, path: KeyPath, entries: Mapping[str, Entry], file: str) -> Tree:
     """The tree with settings of a file below those that stand at a path, and without the name of the file."""
-    found = dict(entries) if isinstance(entries, Mapping) else {}
     own = {key: value for key, value in tree.get(path).items() if key != FILE}
-    taken = {name: entry for name, entry in found.items() if name not in own}
+    taken = {name: entry for name, entry in entries.items() if name not in own}
     places = {(*path, name): Place(file, entry.line) for name, entry in taken.items()}
-    laid = tree.put([(path, {**{name: entry.value for name, entry in taken.items()}, **own}, tree.place(path))])
-    return Tree(laid.data, ChainMap(places, dict(laid.places)), laid.file)
+    laid = tree.put([(path, {name: entry.value for name, entry in taken.items()} | own, tree.place(path))])
+    return Tree(laid.data, over(places, laid.places), laid.file)

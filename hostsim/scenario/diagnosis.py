@@ -95,7 +95,8 @@ def _words(root: JsonSchema, node: JsonSchema) -> str:
         return f"a list{count}: {_words(root, inner)}"
     if kind == "object":
         known = list(node.get("properties", {}))
-        return "a mapping with " + ", ".join(known) if known else "a mapping"
+        least = " with at least one entry" if node.get("minProperties") else ""
+        return "a mapping with " + ", ".join(known) if known else f"a mapping{least}"
     return {"string": "text", "boolean": "true or false", "null": "nothing"}.get(str(kind), "a value")
 
 
@@ -217,7 +218,7 @@ def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group
         given = "" if isinstance(tree.get(path), dict) else None
     elif error["type"] in _BOUNDS and isinstance(tree.get(path), str):
         allowed = f"{allowed}; {_BOUNDS[error['type']]} {next(iter(error['ctx'].values()))}"
-    elif path and tree.get(path) is None and error["type"] != "missing":
+    elif path and tree.get(path) is None and error["type"] not in ("missing", "union_tag_not_found"):
         message = "has no value"
     elif len({e["type"] for e in group}) > 1 or not message:
         message = "does not fit"
@@ -262,4 +263,8 @@ def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ())
                 "there is no such path", dotted((*shown, *path)), allowed=allowed, nearest=nearest_name(str(key), known)
             )
         node = inner
+    here = tree.get(path)
+    if isinstance(here, dict):
+        allowed = "a path to one of its values" + (f": one of {', '.join(here)} behind it" if here else "")
+        return Fault("is no value but a mapping", dotted((*shown, *path)), allowed=allowed)
     return None

@@ -44,6 +44,14 @@ __all__ = [
 
 Length = Annotated[Duration, Field(gt=0)]
 """Simulated time of a run."""
+PartName = Annotated[
+    str, Field(json_schema_extra={"x-allowed": "the name of a shipped one in text, or a path with a slash"})
+]
+"""What a part of the host is called."""
+Target = Annotated[
+    str, Field(json_schema_extra={"x-allowed": "a percentage of the mean, 2 %, or a quantity and abs, 0.005 % abs"})
+]
+"""How well a metric is to be known."""
 
 
 class HostPart(Spec):
@@ -63,7 +71,7 @@ class VmGroupPart(Spec):
 
     count: Annotated[int, Field(ge=0, le=4096)]
     """How many."""
-    guest: str
+    guest: PartName
     """Name of a shipped guest, or a path to a guest file."""
     networks: SwitchNames
     """The virtual switch of each vNIC: the first one is ``ethernet0``. One name may stand without a list; an empty list is no vNIC."""
@@ -150,7 +158,7 @@ class RunPart(Spec):
     """Simulated time of a run, warm-up included; 3 s where nothing is said."""
     replications: Annotated[int, Field(ge=1, le=1000)] = 5
     """Runs of each point, each with random numbers of its own."""
-    precision: dict[str, str] = Field(default_factory=dict)
+    precision: dict[str, Target] = Field(default_factory=dict)
     """By metric, the greatest half-width of its 95 % interval: ``2 %`` of its mean, or ``0.005 % abs`` in the metric's own unit.
     More replications are run at each point until all are met, 30 at most; not with ``--quick`` or ``--replications``."""
     quick: QuickPart = Field(default_factory=QuickPart)
@@ -181,9 +189,9 @@ class AxisPart(Spec):
 class PointFile(Spec):
     """The part of a scenario file that makes a host; what a sweep may vary."""
 
-    platform: str
+    platform: PartName
     """Name of a shipped platform (``esxi-5.0``), or a path to a platform file."""
-    hardware: str
+    hardware: PartName
     """Name of a shipped server, or a path to a hardware file."""
     host: HostPart = Field(default_factory=HostPart)
     """Settings of the host."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hostsim.errors import Fault
-from hostsim.scenario.vmx import Entry
+from hostsim.scenario.vmx import Entry, Settings
 
 __all__ = ["read_advanced"]
 
@@ -29,7 +29,7 @@ class _Block:
     lines: dict[str, int] = field(default_factory=dict)
 
 
-def read_advanced(text: str, file: str) -> tuple[tuple[Entry, ...], tuple[Fault, ...]]:
+def read_advanced(text: str, file: str) -> Settings:
     """The settings of a list, and what is wrong with it.
 
     Args:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -15,6 +16,7 @@ from hostsim.scenario.published import find_part
 from hostsim.scenario.tree import Assumption, Place, Tree, keys, merge, unwrap
 from hostsim.scenario.yaml import KeyPath
 from hostsim.spec.base import Spec
+from hostsim.spec.costs import CostModel
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec
 from hostsim.spec.settings import PlatformSpec
@@ -98,6 +100,8 @@ class Parts:
         faults += found
         if spec is not None:
             faults += [fault for a in held for fault in range_faults(model, tree, a, keys(a.path)[len(prefix) :])]
+        if isinstance(spec, PlatformSpec):
+            faults += _cost_faults(tree, spec.costs, moved)
         return Part(None if faults else spec, tree, tuple(held), tuple(faults))
 
 
@@ -124,6 +128,18 @@ def _extended(file: Path, kind: str, root: Path, chain: tuple[Path, ...]) -> Tre
         raise InputError(tree.fault(("extends",), "extends itself", f"a {what} that does not lead back here"))
     delta = Tree({key: value for key, value in tree.data.items() if key != "extends"}, tree.places, tree.file)
     return merge(_extended(parent_file, kind, root, chain), delta)
+
+
+def _cost_faults(tree: Tree, costs: CostModel, moved: Collection[KeyPath]) -> Iterator[Fault]:
+    """Costs that lie outside the range that is assumed for them, but those that an option or an axis has put there."""
+    constants: dict[KeyPath, Any] = {("costs", name): getattr(costs, name) for name in type(costs).model_fields}
+    generations = constants.pop(("costs", "generations"))
+    constants |= {("costs", "generations", name): factor for name, factor in generations.items()}
+    for path, constant in constants.items():
+        key = next(key for key in ("cycles", "time", "value") if getattr(constant, key, None) is not None)
+        ends = constant.range
+        if ends is not None and (*path, key) not in moved and not ends[0] <= getattr(constant, key) <= ends[1]:
+            yield tree.fault((*path, key), "lies outside its own range", "low not above the value, high not below it")
 
 
 def range_faults(model: type[Spec], tree: Tree, assumption: Assumption, path: KeyPath) -> list[Fault]:

@@ -87,7 +87,7 @@ class Replications:
             records = [done.get((self._point.id, replication)) for replication in range(count)]
             there = [record for record in records if record is not None]
             if any(record.error is not None for record in there):
-                return _State(count, _End.FAILED, (f"a replication of {self._point.id} failed",))
+                return _State(count, _End.FAILED, (f"(partial) a replication of {self._point.id} failed",))
             if len(there) < count:
                 return _State(count, _End.WAITS)
             needed = [self._needed(target, there) for target in self._targets]

@@ -20,16 +20,34 @@ def syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
         file: what the fault calls it.
     """
     mark = error.problem_mark or error.context_mark
-    lines = text.splitlines()
-    number = min(mark.line, max(len(lines) - 1, 0)) if mark else 0  # a parser at the end stands behind the last line
-    here = lines[number] if lines else ""
-    opened = error.context_mark.line + 1 if error.context_mark else number + 1
+    end = min(mark.index, len(text)) if mark else 0
+    if text[end : end + 1] in ("", "\n"):
+        end = max(len(text[:end].rstrip()) - 1, 0)  # a parser at the end stands behind the last line
+    start = text.rfind("\n", 0, end) + 1
+    number, here = text.count("\n", 0, start) + 1, _line_at(text, start)
+    opened = error.context_mark.line + 1 if error.context_mark else number
+    if "mapping values are not allowed" in (error.problem or "") and start:
+        before = text.rfind("\n", 0, start - 1) + 1
+        if _has_no_colon(_line_at(text, before)):  # it was read with this line as one text
+            given = repr(_line_at(text, before).strip()[:60])
+            message = "is no key: the colon, or the space behind it, is missing"
+            return Fault(message, given=given, allowed="key: value", file=file, line=number - 1)
     message, allowed = _words(error.problem or "", error.context or "", here, opened)
     if not message:
         message = "is not YAML: " + ", ".join(part for part in (error.context, error.problem) if part)
     return Fault(
-        message, given=repr(here.strip()[:60]) if here.strip() else "", allowed=allowed, file=file, line=number + 1
+        message, given=repr(here.strip()[:60]) if here.strip() else "", allowed=allowed, file=file, line=number
     )
+
+
+def _line_at(text: str, start: int) -> str:
+    end = text.find("\n", start)
+    return text[start : end if end >= 0 else len(text)]
+
+
+def _has_no_colon(line: str) -> bool:
+    text = line.strip()
+    return bool(text) and ": " not in text and not text.endswith(":") and not text.startswith(("#", "- ", "["))
 
 
 def _words(problem: str, context: str, here: str, opened: int) -> tuple[str, str]:
@@ -40,6 +58,8 @@ def _words(problem: str, context: str, here: str, opened: int) -> tuple[str, str
         return f"does not go on with the list that opens on line {opened}", "a comma or ]"
     if "flow mapping" in context:
         return f"does not go on with the mapping that opens on line {opened}", "a comma or }"
+    if "flow node" in context:
+        return "has nothing where a value must stand", "a value, or the bracket that closes"
     if "quoted scalar" in context and "end of" in problem:
         return f"ends inside the quotes that open on line {opened}", "a closing quote"
     if "escape" in problem:

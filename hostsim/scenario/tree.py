@@ -15,7 +15,7 @@ from hostsim.errors import Fault, InputError
 from hostsim.record import Scalar
 from hostsim.scenario.yaml import KeyPath, read
 
-__all__ = ["SETTINGS", "Assumption", "Place", "Tree", "dotted", "keys", "merge", "show_value", "unwrap"]
+__all__ = ["SETTINGS", "Assumption", "Place", "Tree", "dotted", "keys", "merge", "over", "show_value", "unwrap"]
 
 SETTINGS = frozenset({"vmx", "advanced", "kernel"})
 """Keys below which everything is one key."""
@@ -119,7 +119,7 @@ class Tree:
         for path, value, place in changes:
             data = _put(data, path, value)
             places[path] = place
-        return Tree(data, ChainMap(places, dict(self.places)), self.file)
+        return Tree(data, over(places, self.places), self.file)
 
     def fault(
         self, path: KeyPath, message: str, allowed: str = "", nearest: str = "", given: str | None = None
@@ -143,6 +143,14 @@ class Tree:
         ]
 
 
+def over(upper: Mapping[KeyPath, Place], lower: Mapping[KeyPath, Place]) -> Mapping[KeyPath, Place]:
+    """Places of both, the upper ones first; nothing is copied, for a file may have thousands and a sweep changes it at every point."""
+    layers = [
+        layer for places in (upper, lower) for layer in (places.maps if isinstance(places, ChainMap) else [places])
+    ]
+    return ChainMap(*layers)  # type: ignore[arg-type]  # of which nobody changes anything
+
+
 def _put(data: Any, path: KeyPath, value: Any) -> Any:
     if not path:
         return value
@@ -153,7 +161,7 @@ def _put(data: Any, path: KeyPath, value: Any) -> Any:
 
 def merge(parent: Tree, delta: Tree) -> Tree:
     """The parent with the delta laid over it, key by key down to the values; a constant goes with its origin, as one."""
-    return Tree(_merge(parent.data, delta.data), ChainMap(dict(delta.places), dict(parent.places)), delta.file)
+    return Tree(_merge(parent.data, delta.data), over(delta.places, parent.places), delta.file)
 
 
 _VALUES = frozenset({"cycles", "time", "value"})
@@ -188,12 +196,16 @@ def unwrap(tree: Tree, prefix: KeyPath = (), skip: Sequence[str] = ()) -> tuple[
         if not {"value", "assumed"} <= value.keys():
             return {key: value[key] if not path and key in skip else bare(value[key], (*path, key)) for key in value}
         ends = value.get("range")
-        if set(value) != {"value", "assumed", "range"} or not isinstance(ends, tuple) or len(ends) != 2:
+        reason = value["assumed"]
+        is_reason = isinstance(reason, str) and bool(reason.strip())
+        if set(value) != {"value", "assumed", "range"} or not (
+            is_reason and isinstance(ends, tuple) and len(ends) == 2
+        ):
             allowed = "value, assumed: reason, range: [low, high]"
             faults.append(tree.fault(path, "is not a complete assumption", allowed))
         else:
             where = dotted((*prefix, *path))
-            assumptions.append(Assumption(where, value["value"], str(value["assumed"]), ends, tree.place(path)))
+            assumptions.append(Assumption(where, value["value"], reason, ends, tree.place(path)))
         return value["value"]
 
     return Tree(bare(tree.data, ()), tree.places, tree.file), assumptions, faults

@@ -9,11 +9,10 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
-from functools import cached_property
 
 from hostsim.errors import Fault
 
-__all__ = ["Entry", "VmxFile", "read_vmx"]
+__all__ = ["Entry", "Settings", "read_vmx", "vnic_of"]
 
 _LINE = re.compile(r'\s*(?P<key>[^\s="#]+)\s*=\s*"(?P<value>[^"]*)"\s*')
 _ESCAPE = re.compile(r"\|([0-9A-Fa-f]{2})")
@@ -69,25 +68,17 @@ class Entry:
     """True where the file says that this is the default."""
 
 
-@dataclass(frozen=True)
-class VmxFile:
-    """What a ``.vmx`` file says of processors, memory and networks."""
-
-    entries: tuple[Entry, ...]
-    faults: tuple[Fault, ...]
-
-    @cached_property
-    def vnics(self) -> dict[int, int]:
-        """Numbers of the vNICs that the file has, each with the first line that speaks of it."""
-        found: dict[int, int] = {}
-        for entry in self.entries:
-            device = _DEVICE.fullmatch(entry.name)
-            if device is not None and device["kind"].lower() == "ethernet":
-                found.setdefault(int(device["number"]), entry.line)
-        return found
+Settings = tuple[tuple[Entry, ...], tuple[Fault, ...]]
+"""The settings of a file, and what is wrong with it."""
 
 
-def read_vmx(text: str, file: str) -> VmxFile:
+def vnic_of(name: str) -> int | None:
+    """The number of the vNIC that a key is about; None of any other key."""
+    device = _DEVICE.fullmatch(name)
+    return int(device["number"]) if device is not None and device["kind"].casefold() == "ethernet" else None
+
+
+def read_vmx(text: str, file: str) -> Settings:
     """Reads a ``.vmx`` file: ``key = "value"`` on each line; ``#`` begins a comment, case does not matter in keys.
 
     Args:
@@ -101,7 +92,8 @@ def read_vmx(text: str, file: str) -> VmxFile:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         match = _LINE.fullmatch(line)
-        if match is None or not line.replace("\t", " ").isprintable():
+        value = _value(match["value"]) if match is not None else ""
+        if match is None or not (line.replace("\t", " ") + value).isprintable():
             given = ascii(line.strip()[:60])
             faults.append(Fault("is not a line of a .vmx file", "", given, 'key = "value"', file=file, line=number))
             continue
@@ -112,15 +104,14 @@ def read_vmx(text: str, file: str) -> VmxFile:
             continue
         lines[folded] = number
         if _is_kept(folded):
-            found.append(Entry(key, _value(match["value"]), number))
+            found.append(Entry(key, value, number))
         elif nearest := _meant(key):
             allowed = "keys of ethernetX, pciPassthruX, sched.cpu, sched.mem, numa and cpuid, memSize, numvcpus"
             faults.append(Fault("unknown key", key, repr(match["value"]), allowed, nearest, file, number))
     if not lines and not faults:
         faults.append(Fault("holds no keys", allowed='key = "value" on each line', file=file))
     gone = {entry.name.casefold().partition(".")[0] for entry in found if _is_absent(entry)}
-    entries = tuple(entry for entry in found if entry.name.casefold().partition(".")[0] not in gone)
-    return VmxFile(entries, tuple(faults))
+    return tuple(entry for entry in found if entry.name.casefold().partition(".")[0] not in gone), tuple(faults)
 
 
 def _is_kept(key: str) -> bool:

@@ -86,7 +86,7 @@ class _Reader:
         """The tree of the only document."""
         self.loader.get_event()
         if self.loader.check_event(yaml.StreamEndEvent):
-            self.faults.append(Fault("is empty", file=self.file))
+            self.faults.append(Fault("is empty", allowed="keys and values", file=self.file))
             return None
         self.loader.get_event()
         tree = self.node(())
@@ -210,6 +210,9 @@ def parse(text: str, file: str) -> Text:
         letter = error.character if isinstance(error.character, str) else chr(error.character)
         message = f"holds the character {letter!a}, which YAML does not allow"
         raise InputError([*faults, Fault(message, file=file, line=text.count("\n", 0, position) + 1)]) from None
+    except UnicodeEncodeError as error:  # half of a character, as arguments have it that are not UTF-8
+        message = f"holds the character {text[error.start]!a}, which YAML does not allow"
+        raise InputError(Fault(message, file=file, line=text.count("\n", 0, error.start) + 1)) from None
     except yaml.MarkedYAMLError as error:
         raise InputError([*faults, syntax_fault(error, text, file)]) from None
     if reader.faults:

@@ -18,7 +18,7 @@ class Provenance(Spec):
 
     source: str | None = None
     """A row of the facts, a paper or a data sheet."""
-    fitted_to: tuple[str, ...] | None = None
+    fitted_to: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     """Ids of the claims whose values fixed it."""
     assumed: str | None = None
     """Why this value is assumed; needs ``range``."""

@@ -17,7 +17,9 @@ def _schema(most: int | None = None, least: int = 1) -> WithJsonSchema:
     listed: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "minItems": least}
     if most is not None:
         listed["maxItems"] = most
-    return WithJsonSchema({"anyOf": [{"type": "string"}, listed]})
+    few = "one or more names, in a list" if least else "names in a list, or []"
+    allowed = few if most is None else f"{few}; {most} at most"
+    return WithJsonSchema({"anyOf": [{"type": "string"}, listed], "x-allowed": allowed})
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1), _schema()]

@@ -54,8 +54,11 @@ class SettingSpec(Spec):
             return "one of " + ", ".join(f'"{choice}"' for choice in self.choices)
         if self.low is None and self.high is None:
             return "text" if isinstance(self.default, str) else f"an integer {self.unit}".strip()
-        low, high = ("" if end is None else str(end) for end in (self.low, self.high))
-        return f"an integer {low}..{high} {self.unit}".strip()
+        if self.low is None or self.high is None:
+            return f"an integer {self.unit}".strip() + (
+                f" from {self.low} on" if self.high is None else f" up to {self.high}"
+            )
+        return f"an integer {self.low}..{self.high} {self.unit}".strip()
 
     def read(self, value: object) -> int | str:
         """The value as the model takes it; numbers may be written as text, as in a ``.vmx`` file.

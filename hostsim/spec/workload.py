@@ -54,6 +54,14 @@ class ArrivalSpec(Spec):
         return self
 
 
+def _check_pace(rate: float | None, arrivals: ArrivalSpec, allowed: str) -> None:
+    """Refuses a sender without a rate, and one that replays instants at a rate."""
+    if arrivals.process == "replay" and rate is not None:
+        raise ValueError("has a rate, and instants to replay|one of rate, arrivals: {process: replay, file: a path}")
+    if arrivals.process != "replay" and rate is None:
+        raise ValueError(f"has no rate|rate: {allowed}")
+
+
 class MulticastSpec(Spec):
     """One sender's stream of datagrams to a multicast group; every VM of ``to`` has joined it."""
 
@@ -70,8 +78,7 @@ class MulticastSpec(Spec):
 
     @model_validator(mode="after")
     def _rate_or_replay(self) -> MulticastSpec:
-        if (self.rate is None) != (self.arrivals.process == "replay"):
-            raise ValueError("rate goes with every process but replay|rate: a number and pps, kpps or Mpps")
+        _check_pace(self.rate, self.arrivals, "a number and pps, kpps or Mpps")
         return self
 
 
@@ -95,8 +102,7 @@ class BridgedSpec(Spec):
 
     @model_validator(mode="after")
     def _rate_or_replay(self) -> BridgedSpec:
-        if (self.rate is None) != (self.arrivals.process == "replay"):
-            raise ValueError("rate goes with every process but replay|rate: a number and pps, kpps or Mpps")
+        _check_pace(self.rate, self.arrivals, "a number and pps, kpps or Mpps")
         return self
 
     @property
@@ -183,8 +189,7 @@ class WorkSpec(Spec):
 
     @model_validator(mode="after")
     def _rate_or_replay(self) -> WorkSpec:
-        if (self.rate is None) != (self.arrivals.process == "replay"):
-            raise ValueError("rate goes with every process but replay|rate: a number and /s")
+        _check_pace(self.rate, self.arrivals, "a number and /s")
         return self
 
 
@@ -270,8 +275,7 @@ class WebSpec(TcpSpec):
 
     @model_validator(mode="after")
     def _rate_or_replay(self) -> WebSpec:
-        if (self.rate is None) != (self.arrivals.process == "replay"):
-            raise ValueError("rate goes with every process but replay|rate: a number and /s")
+        _check_pace(self.rate, self.arrivals, "a number and /s")
         return self
 
 

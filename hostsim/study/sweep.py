@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hostsim.campaign.drive import Outcome, Progress, RecordKey, preview, run_all
+from hostsim.campaign.limit import NO_LIMITS, Limits
 from hostsim.campaign.store import Store, code_digest
 from hostsim.expect import SearchAnswer
 from hostsim.record import RunRecord
@@ -41,6 +42,8 @@ class Means:
     cluster: str | None = None
     """Address of a Dask scheduler to run on instead."""
     progress: Tell | None = None
+    limits: Limits = NO_LIMITS
+    """What a run may need; one that needs more fails."""
 
 
 def sweep(scenario: Scenario, runs: Fidelity, means: Means, *, expectations: bool = False) -> Results:
@@ -79,7 +82,7 @@ def finish(wanted: Plan, means: Means) -> Outcome:
         if means.progress is not None:
             means.progress(wanted.scenario.name, standing)
 
-    outcome = run_all(wanted, means.store, jobs=means.jobs, cluster=means.cluster, progress=tell)
+    outcome = run_all(wanted, means.store, jobs=means.jobs, cluster=means.cluster, limits=means.limits, progress=tell)
     if outcome.interrupted:
         raise KeyboardInterrupt
     return outcome
@@ -134,6 +137,9 @@ def _results(
             **({"set": "; ".join(changes)} if changes else {}),
         },
     )
+    failed = int((table["error"] != "").sum())
+    if failed:
+        table.attrs["provenance"]["partial"] = f"{failed} of {len(table)} runs failed"
     return Results(
         scenario=scenario.name,
         question=scenario.question,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from toy_runs import plan, point, simulate, tasks
 
+from hostsim.campaign.attempt import OUT_OF_MEMORY
 from hostsim.campaign.drive import run_all
 from hostsim.campaign.executors import InProcess, open_executor
+from hostsim.campaign.limit import limits
 from hostsim.campaign.processes import Processes
 from hostsim.campaign.store import Store
 from hostsim.errors import InputError
@@ -39,6 +42,30 @@ def test_a_dying_worker_fails_its_own_run_only(tmp_path: Path) -> None:
         "the worker process ended before the run did (SIGKILL; that often means that the machine ran out of memory)"
     )
     assert errors[:1] + errors[2:] == [None] * 5
+
+
+def test_a_run_that_takes_too_long_fails_and_the_others_do_not(tmp_path: Path) -> None:
+    """Its worker is ended, and a new one does the rest."""
+    points = [point(n=1), point(sleep=600), point(n=2), point(n=3)]
+    outcome = run_all(plan(tasks(points, 1)), Store(tmp_path), jobs=1, limits=limits(None, 3.0), simulate=simulate)
+    errors = [record.error for record in outcome.records.values()]
+    assert errors == [None, "TimeoutError: the run takes longer than it may, 3 s", None, None]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="not run: this system keeps no limits of memory")
+def test_a_run_that_needs_too_much_memory_fails_and_the_others_do_not(tmp_path: Path) -> None:
+    """The machine does not notice."""
+    points = [point(n=1), point(megabytes=2000), point(n=2)]
+    outcome = run_all(plan(tasks(points, 1)), Store(tmp_path), jobs=1, limits=limits(1 << 30, None), simulate=simulate)
+    assert [record.error for record in outcome.records.values()] == [None, OUT_OF_MEMORY, None]
+
+
+def test_limits_are_above_nothing_and_for_workers_of_this_machine() -> None:
+    """What cannot be kept is refused."""
+    with pytest.raises(InputError, match="--max-time: is no limit; given 0 s; allowed: a quantity above 0"):
+        limits(None, 0.0)
+    with pytest.raises(InputError, match="goes with worker processes of this machine"):
+        open_executor(simulate, None, "tcp://127.0.0.1:1", limits(None, 1.0))
 
 
 def test_workers_are_not_started_for_nothing() -> None:

@@ -69,6 +69,8 @@ def simulate(
     time.sleep(float(spec.get("sleep", 0)))
     if "flag_file" in spec and not Path(str(spec["flag_file"])).exists():
         raise RuntimeError("the flag file is missing")
+    if "megabytes" in spec:
+        bytearray(int(spec["megabytes"]) << 20)
     if spec.get("die"):
         os.kill(os.getpid(), signal.SIGKILL)
     if spec.get("interrupt"):

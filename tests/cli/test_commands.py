@@ -184,8 +184,21 @@ def test_a_failed_point_is_a_row_and_the_exit_status_says_so(cli, tiny, monkeypa
     assert "failed: RuntimeError: a law was broken" in done.stderr
     table = pd.read_parquet("results/tiny/table.parquet")
     assert [bool(error) for error in table["error"]] == [False, False, False, True]
-    page = Path(cli("report", "tiny").stdout.strip()).read_text()
+    assert "tiny (partial): 1 of 4 runs failed" in done.stderr
+    assert "host cpu (%) (partial)" in Path("results/tiny/figures/cpu.svg").read_text()
+    report = cli("report", "tiny")
+    assert (report.exit_code, report.stderr) == (3, "tiny (partial): 1 of 4 runs failed\n")
+    page = Path(report.stdout.strip()).read_text()
     assert "1 of 4 runs failed" in page
+    assert "<h1>tiny (partial)</h1>" in page
+    assert "<h2>tiny (partial)</h2>" in page
+    assert cli("plot", "tiny").exit_code == 3
+    contexts = cli("report", "tiny", "--contexts")
+    assert contexts.stdout.startswith("tiny (partial) at ")
+    assert contexts.exit_code == 3
+    judged = cli("check", tiny, "--quick", "--jobs", "1")
+    assert judged.exit_code == 1
+    assert "nothing lost: (partial) replication 0 failed at" in judged.stderr
     monkeypatch.undo()
 
 

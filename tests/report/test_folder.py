@@ -12,6 +12,7 @@ from sample_results import VERDICTS, results, table
 
 from hostsim.errors import InputError, StoreError
 from hostsim.report.folder import as_csv, read, write
+from hostsim.results.table import write_table
 
 
 def test_results_come_back_as_they_were_written(tmp_path):
@@ -58,6 +59,24 @@ def test_text_in_csv_is_never_a_formula(text):
     odd.loc[0, "flags"] = text
     assert f"'{text}" in as_csv(odd)
     assert "'-" not in as_csv(table().assign(loss=-1.0))
+
+
+def test_headings_in_csv_are_never_formulas():
+    """An axis has whatever name the scenario gives it."""
+    heading = as_csv(table().rename(columns={"receivers": "=1+1"})).splitlines()[0]
+    assert "'=1+1" in heading.split(",")
+
+
+def test_tables_of_another_run_are_refused(tmp_path):
+    """A command that was killed while it wrote leaves no mixture of two runs."""
+    write(results(), tmp_path)
+    write(results(), tmp_path / "other")
+    changed = table()
+    changed.loc[0, "loss"] = 9.0
+    write_table(changed, tmp_path / "table.parquet")
+    with pytest.raises(StoreError, match="its tables are of another run"):
+        read(tmp_path)
+    assert read(tmp_path / "other").scenario
 
 
 def test_a_percentile_that_cannot_be_told_stands_in_words():

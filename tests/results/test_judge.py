@@ -118,7 +118,7 @@ def test_a_failed_run_is_missing() -> None:
     records[1] = failed(records[1], "Traceback\n  somewhere\nInvariantError: a packet was lost")
     verdict = verdict_on(expect(At("host_cpu", {"n": 1}), 0, 100), records)
     assert verdict.state is MISSING
-    assert verdict.reason == "replication 1 failed at n=1: InvariantError: a packet was lost"
+    assert verdict.reason == "(partial) replication 1 failed at n=1: InvariantError: a packet was lost"
 
 
 def test_what_cannot_be_measured_is_missing() -> None:

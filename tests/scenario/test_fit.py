@@ -189,7 +189,7 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         pytest.param(
             "networks: vSwitch1", "networks: [" + ", ".join(["vSwitch1"] * 11) + "]",
             "small.yaml:12: vms.small.networks: has too many entries; given [" + ", ".join(["'vSwitch1'"] * 11) + "]; "
-            "allowed: text or a list: text",
+            "allowed: names in a list, or []; 10 at most",
             id="more vNICs than a VM may have",
         ),
         pytest.param(

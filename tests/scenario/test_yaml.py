@@ -79,6 +79,7 @@ def test_every_place_knows_its_line() -> None:
             "a: 1e999",
             "file:1: a: is not a number of a usable size; given 1e999; allowed: a number of at most 40 characters",
         ),
+        ("a: \udcff", "file:1: holds the character '\\udcff', which YAML does not allow"),
         ("a: \x07", "file:1: holds the character '\\x07', which YAML does not allow"),
     ],
 )

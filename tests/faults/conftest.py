@@ -1,0 +1,18 @@
+"""What an undisturbed sweep leaves, made once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults import sweep
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """All that may be compared of it."""
+    folder = sweep.write(tmp_path_factory.mktemp("undisturbed"))
+    status, told = sweep.run(folder)
+    assert status == 0, told
+    found = sweep.content(folder)
+    assert len(found) == sweep.RUNS + 3
+    return found

@@ -1,0 +1,107 @@
+"""A sweep small enough to be disturbed often, the command that runs it, and all that may be compared of what it leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+TEXT = """
+scenario: tiny
+question: Does it last?
+platform: esxi-5.0
+hardware: dell-r810
+network: {vSwitch0: {uplinks: [vmnic0]}}
+vms: {receiver: {count: 1, guest: rhel6, networks: [vSwitch0]}}
+traffic: {stream: {kind: multicast, to: receiver, packet_size: 200 B, rate: 5 kpps}}
+run: {length: 60 ms, replications: 4}
+sweep:
+  receivers: {set: vms.receiver.count, values: [1, 2, 3]}
+"""
+RUNS = 12
+
+
+def write(folder: Path) -> Path:
+    """The scenario's folder, made."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tiny.yaml").write_text(TEXT)
+    return folder
+
+
+def command(*options: str) -> list[str]:
+    """The command, in two workers unless options say otherwise."""
+    jobs = () if "--jobs" in options else ("--jobs", "2")
+    return [sys.executable, "-m", "hostsim", "run", "tiny.yaml", *jobs, *options]
+
+
+def start(
+    folder: Path, *options: str, path: Path | None = None, before: Callable[[], object] | None = None
+) -> subprocess.Popen[str]:
+    """The command, running, in a session of its own.
+
+    Args:
+        folder: where it runs.
+        options: of the command.
+        path: folder of modules that go before all others.
+        before: called in its process before it begins.
+    """
+
+    def prepare() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a program started in the background is deaf to Ctrl-C
+        if before is not None:
+            before()
+
+    return subprocess.Popen(
+        command(*options),
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([*([str(path)] if path else []), *sys.path])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=prepare,  # noqa: PLW1509
+    )
+
+
+def run(folder: Path, *options: str, **how: Any) -> tuple[int, str]:
+    """The command to its end: its exit status and what it says on stderr."""
+    process = start(folder, *options, **how)
+    _, told = process.communicate(timeout=3600)
+    return process.returncode, told
+
+
+def stored(folder: Path) -> list[Path]:
+    """The files of the runs that are kept."""
+    return sorted((folder / "results" / "runs").rglob("*.parquet"))
+
+
+def wait_for(folder: Path, runs: int, process: subprocess.Popen[str]) -> None:
+    """Blocks until so many runs are kept, or the command has ended."""
+    while len(stored(folder)) < runs and process.poll() is None:
+        time.sleep(0.005)
+
+
+def content(folder: Path) -> dict[str, Any]:
+    """All that a sweep has left, by file, times of the wall clock apart."""
+    found: dict[str, Any] = {}
+    for file in stored(folder):
+        table = pq.read_table(file)
+        facts = {key: value for key, value in table.schema.metadata.items() if key != b"hostsim.wall_clock"}
+        found[file.name] = (table.replace_schema_metadata(None).to_pylist(), facts)
+    results = folder / "results" / "tiny"
+    table = pq.read_table(results / "table.parquet")
+    facts = {key: value for key, value in table.schema.metadata.items() if key != b"pandas"}
+    found["table.parquet"] = (table.drop_columns(["wall_s"]).replace_schema_metadata(None).to_pydict(), facts)
+    found["contexts.parquet"] = (results / "contexts.parquet").read_bytes()
+    kept = json.loads((results / "results.json").read_text())
+    del kept["cost"]["wall_s"], kept["tables"]["table.parquet"]
+    found["results.json"] = kept
+    return {name: repr(value) for name, value in found.items()}  # NaN is NaN here

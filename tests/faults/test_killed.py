@@ -1,0 +1,153 @@
+"""Processes that are killed or interrupted: nothing finished is lost, and the same command goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.faults import sweep
+
+
+def _kill_at_random(folder: Path, times: int) -> int:
+    """Kills the command and its workers so many times, each at a moment of its own; returns how often it had not ended before."""
+    draw = random.Random(times)
+    alive = 0
+    for _ in range(times):
+        process = sweep.start(folder)
+        before = len(sweep.stored(folder))
+        if draw.random() < 0.8:  # in the sweep; else at any moment, start-up included
+            sweep.wait_for(folder, before + 1, process)
+            time.sleep(draw.uniform(0, 0.2))
+        else:
+            time.sleep(draw.uniform(0, 1.5))
+        alive += process.poll() is None
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        assert len(sweep.stored(folder)) >= before
+        if len(sweep.stored(folder)) == sweep.RUNS:  # anew, so that there is something to disturb
+            for file in draw.sample(sweep.stored(folder), sweep.RUNS - 2):
+                file.unlink()
+    return alive
+
+
+@pytest.mark.parametrize("times", [5, pytest.param(50, marks=pytest.mark.slow)])
+def test_killed_at_random_moments(tmp_path: Path, undisturbed: dict[str, str], times: int) -> None:
+    """SIGKILL to the whole process group, again and again; then once to the end."""
+    folder = sweep.write(tmp_path)
+    assert _kill_at_random(folder, times) >= times * 0.6
+    status, told = sweep.run(folder)
+    assert status == 0, told
+    assert sweep.content(folder) == undisturbed
+
+
+def test_a_killed_worker_leaves_a_partial_result_that_says_so(tmp_path: Path, undisturbed: dict[str, str]) -> None:
+    """Its run is a failed row, `(partial)` stands wherever the result shows, the status is 3, and the next command completes it."""
+    folder = sweep.write(tmp_path)
+    process = sweep.start(folder)
+    sweep.wait_for(folder, 1, process)
+    workers = [
+        int(status.parent.name)
+        for status in Path("/proc").glob("[0-9]*/status")
+        if f"PPid:\t{process.pid}\n" in _text(status) and "multiprocessing.spawn" in _text(status.parent / "cmdline")
+    ]
+    for worker in workers:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGKILL)
+    _, told = process.communicate(timeout=3600)
+    assert process.returncode == 3, told
+    assert "tiny (partial): " in told
+    assert "the worker process ended before the run did (SIGKILL" in told
+    table = pd.read_parquet(folder / "results/tiny/table.parquet")
+    failed = table["error"] != ""
+    assert 1 <= failed.sum() <= len(workers)
+    assert table.loc[failed, "host_cpu"].isna().all()
+    assert f'"partial": "{failed.sum()} of 12 runs failed"' in (folder / "results/tiny/results.json").read_text()
+    status, told = sweep.run(folder)
+    assert status == 0, told
+    assert sweep.content(folder) == undisturbed
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_bytes().decode(errors="replace")
+    except OSError:  # it has ended
+        return ""
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_ctrl_c(tmp_path: Path, undisturbed: dict[str, str], presses: int) -> None:
+    """Once or twice: status 130, one line, no traceback; what had finished is kept."""
+    folder = sweep.write(tmp_path)
+    process = sweep.start(folder)
+    sweep.wait_for(folder, 2, process)
+    for press in range(presses):
+        time.sleep(0.05 * press)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)  # as a terminal does: everybody in the group hears it
+    _, told = process.communicate(timeout=3600)
+    assert process.returncode == 130, told
+    assert "Traceback" not in told
+    assert told.count("interrupted") == 1
+    assert not (folder / "results/tiny").exists()
+    assert len(sweep.stored(folder)) >= 2
+    status, told = sweep.run(folder)
+    assert status == 0, told
+    assert sweep.content(folder) == undisturbed
+
+
+def test_ctrl_c_before_anything_has_begun(tmp_path: Path) -> None:
+    """Also while modules are read there is no traceback."""
+    folder = sweep.write(tmp_path)
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    status, told = sweep.run(folder, path=tmp_path / "modules")
+    assert (status, told) == (130, "interrupted\n")
+
+
+def test_two_sweeps_on_one_folder_at_once(tmp_path: Path, undisturbed: dict[str, str]) -> None:
+    """Neither hurts the other; both end well."""
+    folder = sweep.write(tmp_path)
+    both = [sweep.start(folder) for _ in range(2)]
+    told = [process.communicate(timeout=3600)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], told
+    assert sweep.content(folder) == undisturbed
+
+
+CLOCK = """
+import time
+_started, _calls = {start}, 0
+def _back():
+    global _calls
+    _calls += 1
+    return _started - 3600.0 * _calls  # an hour back whenever it is asked
+time.time = _back
+time.time_ns = lambda: int(_back() * 1e9)
+"""
+
+
+def test_a_clock_that_goes_back(tmp_path: Path, undisturbed: dict[str, str]) -> None:
+    """A sweep that begins in 2040 and goes on in 1999, on clocks that run backwards."""
+    folder = sweep.write(tmp_path)
+    clock = tmp_path / "clock"
+    clock.mkdir()
+    (clock / "sitecustomize.py").write_text(CLOCK.format(start=2208988800))
+    process = sweep.start(folder, path=clock)
+    sweep.wait_for(folder, 3, process)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    for file in sweep.stored(folder):
+        os.utime(file, (2208988800, 2208988800))
+    (clock / "sitecustomize.py").write_text(CLOCK.format(start=915148800))
+    status, told = sweep.run(folder, path=clock)
+    assert status == 0, told
+    assert "from the results folder" in told
+    assert sweep.content(folder) == undisturbed

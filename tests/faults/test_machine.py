@@ -1,0 +1,145 @@
+"""A machine that has too little: memory, time, disk, permissions; and files in the results folder that do not belong there."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.faults import sweep
+
+KEEPS_LIMITS = pytest.mark.skipif(sys.platform != "linux", reason="not run: this system keeps no limits of memory")
+
+
+def _completes(folder: Path, undisturbed: dict[str, str]) -> None:
+    status, told = sweep.run(folder)
+    assert status == 0, told
+    assert sweep.content(folder) == undisturbed
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        pytest.param(("--max-memory", "1 MB"), "(partial)", marks=KEEPS_LIMITS),
+        (("--max-time", "1 ms"), "TimeoutError: the run takes longer than it may, 0.001 s"),
+    ],
+)
+def test_a_run_that_needs_more_than_it_may_fails_as_a_row(
+    tmp_path: Path, undisturbed: dict[str, str], limit: tuple[str, str], words: str
+) -> None:
+    """Every run of it: the sweep ends with status 3 and a whole table; without the limit it completes."""
+    folder = sweep.write(tmp_path)
+    status, told = sweep.run(folder, *limit)
+    assert status == 3, told
+    assert words in told
+    table = pd.read_parquet(folder / "results/tiny/table.parquet")
+    assert (len(table), (table["error"] != "").all()) == (sweep.RUNS, True)
+    _completes(folder, undisturbed)
+
+
+def test_a_limit_on_the_size_of_files(tmp_path: Path, undisturbed: dict[str, str]) -> None:
+    """As on a full disk a file cannot grow: no half of it stays, and the status says that it did not end well."""
+    folder = sweep.write(tmp_path)
+    status, told = sweep.run(folder, before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048)))
+    assert status == 2, told
+    assert "a run cannot be written" in told
+    assert "Traceback" not in told
+    assert [file for file in (folder / "results").rglob("*") if file.is_file()] == []
+    _completes(folder, undisturbed)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 96 KiB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = (
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", disk], check=False, capture_output=True)
+        if shutil.which("mount") and sys.platform == "linux"
+        else None
+    )
+    if mounted is None or mounted.returncode:
+        pytest.skip("not run: this machine mounts no file system for us")
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+def test_a_full_disk(tmp_path: Path, small_disk: Path, undisturbed: dict[str, str]) -> None:
+    """What was written before stays whole; on a disk with room the sweep goes on from there."""
+    folder = sweep.write(tmp_path / "work")
+    (folder / "results").symlink_to(small_disk)
+    status, told = sweep.run(folder)
+    assert status == 2, told
+    assert "cannot be written" in told
+    assert "Traceback" not in told
+    kept = sweep.stored(folder)
+    assert 1 <= len(kept) < sweep.RUNS
+    (folder / "results").unlink()
+    shutil.copytree(small_disk, folder / "results")
+    _completes(folder, undisturbed)
+
+
+def _without_privileges() -> None:
+    """Takes from root the right to write where nobody may."""
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    drop_from_bounding_set = 24
+    for capability in (1, 2):  # to pass over permissions of files
+        if os.geteuid() == 0 and prctl(drop_from_bounding_set, capability, 0, 0, 0):
+            raise OSError(ctypes.get_errno(), "cannot give up a capability")
+
+
+def test_a_folder_that_may_only_be_read(tmp_path: Path, undisturbed: dict[str, str]) -> None:
+    """It is said, before or after the first run; with permission the sweep runs."""
+    folder = sweep.write(tmp_path)
+    (folder / "results").mkdir()
+    (folder / "results").chmod(0o555)
+    probe = subprocess.run(
+        ["touch", folder / "results" / "x"],
+        preexec_fn=_without_privileges,
+        check=False,
+        capture_output=True,
+    )
+    if probe.returncode == 0:
+        pytest.skip("not run: this user may write everywhere")
+    status, told = sweep.run(folder, before=_without_privileges)
+    assert status == 2, told
+    assert "cannot be written" in told
+    assert "Traceback" not in told
+    (folder / "results").chmod(0o755)
+    _completes(folder, undisturbed)
+
+
+def test_files_that_do_not_belong_there(tmp_path: Path, undisturbed: dict[str, str]) -> None:
+    """Torn, empty, foreign, of an older version, of another run, with a flipped bit: each is said, and run again."""
+    folder = sweep.write(tmp_path)
+    assert sweep.run(folder)[0] == 0
+    torn, empty, foreign, older, swapped, flipped, table, *_ = files = sweep.stored(folder)
+    other = files[-1].read_bytes()
+    torn.write_bytes(torn.read_bytes()[:-200])
+    empty.write_bytes(b"")
+    foreign.write_bytes(b"PK\x03\x04 something else altogether")
+    old = pq.read_table(older)
+    pq.write_table(old.replace_schema_metadata({**old.schema.metadata, b"hostsim.format": b"0"}), older)
+    swapped.write_bytes(other)
+    bits = bytearray(flipped.read_bytes())
+    bits[len(bits) // 3] ^= 1
+    flipped.write_bytes(bytes(bits))
+    pq.write_table(pa.table({"a": [1]}, metadata={"hostsim.format": "1", "hostsim.run": "[]"}), table)
+    (files[0].parent / "notes.txt").write_text("mine")
+    (folder / "results/tiny/table.parquet").write_bytes(b"PAR1")
+    status, told = sweep.run(folder)
+    assert status == 0, told
+    damaged = (torn, empty, foreign, older, swapped, flipped, table)
+    assert [file.name for file in damaged if f"{file.relative_to(folder)} " not in told] == []
+    assert told.count("the run counts as missing") >= len(damaged)
+    assert sweep.content(folder) == undisturbed

@@ -1,0 +1,112 @@
+"""Hostile files: refused by the real command with status 2, in little time and memory, and without doing what they ask for."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.scenario.small_scenario import TEXT, changed
+
+MOST_CPU_S = 2.0
+"""Processor time: the clock on the wall also counts what else the machine does."""
+MOST_MIB = 200
+
+
+def _many(what: str, count: int) -> str:
+    return ", ".join(f"{n}{what}" for n in range(1, count + 1))
+
+
+def sweep() -> str:
+    """10^9 points in a few kilobytes."""
+    third = f"  size: {{set: traffic.stream.packet_size, values: [{_many(' B', 1000)}]}}\nfigures:"
+    rates = f"{{set: traffic.stream.rate, values: [{_many(' pps', 1000)}]}}"
+    return changed(
+        ("values: [1, 2]}", f"values: [{_many('', 1000)}]}}"),
+        ('{set: vms.receiver.vmx.ethernet0.emuRxMode, values: ["0", "1"]}', rates),
+        ("figures:", third),
+    )
+
+
+LAUGHS = "\n".join(["a0: &a0 [x, x]", *(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]" for i in range(1, 30))])
+FILES: dict[str, tuple[str | bytes, str]] = {
+    "longer than 4 MiB": (TEXT + "#" * (4 << 20), "is too long"),
+    "comments of 4 MiB without end": ("#\n" * ((2 << 20) - 1) + "[", "has nothing where a value must stand"),
+    "aliases of aliases": (LAUGHS, "anchors are not read"),
+    "lists in lists": ("[" * (1 << 20), "is nested too deeply"),
+    "mappings in mappings": ("{a: " * (1 << 20), "is nested too deeply"),
+    "a million keys": ("".join(f"k{n}: 1\n" for n in range(300_000)), "is one key too many"),
+    "a million entries": ("- a\n" * 1_000_000, "is one value too many"),
+    "a text of megabytes": (changed(("What happens?", "x" * 4_000_000)), "is too long a text"),
+    "UTF-16": (TEXT.encode("utf-16"), "is not UTF-8"),
+    "Latin 1": (changed(("What happens?", "Qué pasa?")).encode("latin-1"), "is not UTF-8"),
+    "zeros": (b"\0" * (1 << 20), "which YAML does not allow"),
+    "an object": (changed(("count: 2", "count: !!python/object/apply:os.system ['touch run']")), "tags are not read"),
+    "a new object": (changed(("count: 2", "count: !!python/object/new:os.system ['touch run']")), "tags are not read"),
+    "a module": (changed(("count: 2", "count: !!python/module:antigravity")), "tags are not read"),
+    "a thousand million points": (sweep(), "given 1000 x 1000 x 1000 = 1000000000; allowed: at most 1000000"),
+    "15,000 values that cannot be": (changed(("[1, 2]", f"[{_many('', 15_000)}]")), "which are not looked for"),
+    "another file as part": (changed(("rhel6", "../../../../../../../../etc/passwd")), "leads out of"),
+    "the root as part": (changed(("dell-r810", "/dev/zero")), "leads out of"),
+    "a part that extends itself": (changed(("esxi-5.0", "./circle.yaml")), "extends itself"),
+    "a part that extends without end": (changed(("esxi-5.0", "./chain0.yaml")), "is too long a chain"),
+    "a pipe as part": (changed(("rhel6", "./pipe.yaml")), "file not found"),
+    "a name that no system can have": (changed(("rhel6", "./" + "x" * 5000)), "file not found"),
+    "a terminal's commands": (changed(("What happens?", '"\\e]0;owned\\a"')), "which is not printed"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with parts that are traps."""
+    (tmp_path / "circle.yaml").write_text("platform: x\nextends: ./round.yaml\n")
+    (tmp_path / "round.yaml").write_text("platform: x\nextends: ./circle.yaml\n")
+    for n in range(30):
+        (tmp_path / f"chain{n}.yaml").write_text(f"platform: x\nextends: ./chain{n + 1}.yaml\n")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    return tmp_path
+
+
+def refuse(folder: Path) -> tuple[int, str, str, float, float]:
+    """The command on a folder's scenario: its status, what it says on stdout and stderr, seconds of processor, MiB."""
+    command = [sys.executable, "-m", "hostsim", "run", "small.yaml"]
+    with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            stdout=out,
+            stderr=err,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (20, 20)),  # noqa: PLW1509  ends one that would never
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    told = [(folder / name).read_text() for name in ("out", "err")]
+    return process.returncode, told[0], told[1], used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+@pytest.fixture(scope="module")
+def slowness(tmp_path_factory: pytest.TempPathFactory) -> float:
+    """How much slower this machine is now than an idle one of 2026, which refuses an empty file in a second."""
+    folder = tmp_path_factory.mktemp("empty")
+    (folder / "small.yaml").write_text("")
+    return max(1.0, refuse(folder)[3])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_hostile_file_is_refused_quickly_and_does_nothing(folder: Path, slowness: float, name: str) -> None:
+    """Status 2, a message and no traceback; under two seconds of processor and 200 MiB; no file but its own is there afterwards."""
+    text, words = FILES[name]
+    (folder / "small.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    before = sorted(folder.iterdir())
+    status, said, told, seconds, memory = refuse(folder)
+    assert (status, said) == (2, ""), told[-2000:]
+    assert words in told
+    assert "Traceback" not in told
+    assert seconds < MOST_CPU_S * slowness
+    assert memory < MOST_MIB
+    assert sorted(folder.iterdir()) == sorted([*before, folder / "out", folder / "err"])
