@@ -1,7 +1,6 @@
 """The public verbs: load a scenario, run its sweep, check what it expects, open what an earlier run left.
 
-Each is a composition of the steps of the straight path and holds no logic of its own; the command line is thin over it.
-Every verb shares one results folder, so that only what is missing is ever run.
+Each is a composition of the steps of the straight path; the command line is thin over it. All share one results folder, so that only what is missing is ever run.
 """
 
 from __future__ import annotations
