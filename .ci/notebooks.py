@@ -23,6 +23,7 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 SLOWEST_CELL_S = 1800
+WIDEST = 200
 
 
 def main(arguments: list[str]) -> int:
@@ -42,7 +43,7 @@ def main(arguments: list[str]) -> int:
             continue
         changes = list(difflib.unified_diff(texts(kept), texts(made), "kept", "made", lineterm="", n=1))
         different += bool(changes)
-        print("\n".join([took, *changes]), flush=True)
+        print("\n".join([took, *(line[:WIDEST] for line in changes)]), flush=True)
     if different:
         print(
             f"{different} notebooks no longer show what comes out; `make notebooks` writes them anew", file=sys.stderr
