@@ -49,7 +49,7 @@ FILES: dict[str, tuple[str | bytes, str]] = {
     "a new object": (changed(("count: 2", "count: !!python/object/new:os.system ['touch run']")), "tags are not read"),
     "a module": (changed(("count: 2", "count: !!python/module:antigravity")), "tags are not read"),
     "a thousand million points": (sweep(), "given 1000 x 1000 x 1000 = 1000000000; allowed: at most 1000000"),
-    "15,000 values that cannot be": (changed(("[1, 2]", f"[{_many('', 15_000)}]")), "which are not looked for"),
+    "15,000 values that cannot be": (changed(("[1, 2]", str(list(range(4097, 19_000))))), "which are not looked for"),
     "another file as part": (changed(("rhel6", "../../../../../../../../etc/passwd")), "leads out of"),
     "the root as part": (changed(("dell-r810", "/dev/zero")), "leads out of"),
     "a part that extends itself": (changed(("esxi-5.0", "./circle.yaml")), "extends itself"),

@@ -74,7 +74,7 @@ def test_every_place_knows_its_line() -> None:
         ("a: *x", "file:1: a: aliases are not read; given *x; allowed: the value itself"),
         ("1: a", 'file:1: key is not text; given 1; allowed: a word, or a number in quotes: "1"'),
         ("---\na: 1\n---\nb: 2\n", "file:3: holds more than one document; allowed: one document"),
-        ("# nothing", "file: is empty"),
+        ("# nothing", "file: is empty; allowed: keys and values"),
         (
             "a: 1e999",
             "file:1: a: is not a number of a usable size; given 1e999; allowed: a number of at most 40 characters",
