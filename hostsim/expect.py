@@ -15,6 +15,7 @@ from hostsim.record import Scalar
 __all__ = [
     "NOT_ESTIMABLE",
     "Always",
+    "AnswersSpec",
     "At",
     "Band",
     "Claim",
@@ -38,6 +39,8 @@ __all__ = [
     "VerdictState",
     "Within",
     "Worst",
+    "is_comparable",
+    "is_same_unit",
     "measured",
 ]
 
@@ -285,6 +288,24 @@ class Expectation:
     """The published number as text; for an expectation of one's own the band in words."""
     is_claim: bool
 
+    @property
+    def counted_in(self) -> str:
+        """Unit of the answer: of a search that of its steps, where they have one."""
+        return self.form.unit if isinstance(self.form, Find) and self.form.unit else self.unit
+
+
+def is_same_unit(one: str, other: str) -> bool:
+    """True when two units of measures are one: their first words agree (``%`` and ``% of a vCPU``)."""
+    return one.partition(" ")[0] == other.partition(" ")[0]
+
+
+def is_comparable(one: Expectation, other: Expectation) -> bool:
+    """True when two answers may stand on one scale: places on one axis in one unit, or numbers of one unit."""
+    match one.form, other.form:
+        case Find(axis=axis, unit=unit), Find(axis=its_axis, unit=its_unit) if axis == its_axis:
+            return unit == its_unit
+    return is_same_unit(one.counted_in, other.counted_in)
+
 
 @dataclass(frozen=True, slots=True)
 class FigureSpec:
@@ -302,6 +323,28 @@ class FigureSpec:
     """A second metric, drawn as lines on an axis of its own on the right."""
     stack: tuple[str, ...] = ()
     """Metrics in the unit of y whose bars stand on its bar; there are no series then."""
+
+    @property
+    def words(self) -> str:
+        """What it shows."""
+        drawn = ", ".join(name for name in (self.y, *self.stack, self.right) if name is not None)
+        words = f"{drawn} against {self.x}".replace("_", " ")
+        fixed = ", ".join(f"{axis.replace('_', ' ')} = {value}" for axis, value in self.at.items())
+        return f"{words}; {fixed}" if fixed else words
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersSpec:
+    """One figure of a scenario: a bar for each of several expectations, as high as its answer."""
+
+    name: str
+    answers: tuple[str, ...]
+    """Names of the expectations, in the order of the bars; `is_comparable` holds for all of them."""
+
+    @property
+    def words(self) -> str:
+        """What it shows."""
+        return f"answers of {'; '.join(self.answers)}"
 
 
 class VerdictState(StrEnum):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import hostsim
+from hostsim.expect import AnswersSpec
 from hostsim.metrics import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.points import Fidelity, points
@@ -33,7 +34,7 @@ def test_a_shipped_scenario_loads_under_its_own_name_from_any_folder(name, tmp_p
 
 @pytest.mark.parametrize("name", shipped())
 def test_a_shipped_scenario_expects_claims_as_published_and_draws_what_there_is(name):
-    """Claims are those of the scoreboard with its bands; figures name measures and axes."""
+    """Claims are those of the scoreboard with its bands; figures name measures and axes, or expectations."""
     scenario = load(name)
     for expectation in scenario.expectations:
         if expectation.is_claim:
@@ -44,6 +45,9 @@ def test_a_shipped_scenario_expects_claims_as_published_and_draws_what_there_is(
                 claim.published,
             )
     for figure in scenario.figures:
+        if isinstance(figure, AnswersSpec):
+            assert set(figure.answers) <= {expectation.name for expectation in scenario.expectations}
+            continue
         assert figure.y in CATALOGUE
         assert {figure.x, *figure.series, *figure.at} <= set(scenario.axes)
 

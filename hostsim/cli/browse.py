@@ -81,6 +81,8 @@ def show(
             for entry in loaded.expectations
         ]
         _section("expectations", columns(("name", "published", "band", "form"), rows))
+    if loaded.figures:
+        _section("figures", columns(("name", "shows"), [(figure.name, figure.words) for figure in loaded.figures]))
     _section("settings", columns(("name", "value", "origin"), [(s.name, s.value, s.origin) for s in loaded.settings]))
     if loaded.assumptions:
         rows = [(str(a.path), str(a.value), " to ".join(map(str, a.range)), a.reason) for a in loaded.assumptions]

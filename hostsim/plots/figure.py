@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.expect import NOT_ESTIMABLE, FigureSpec, Verdict
+from hostsim.expect import NOT_ESTIMABLE, AnswersSpec, FigureSpec, Verdict
 from hostsim.metrics import CATALOGUE
+from hostsim.plots.answer import draw_answers
 from hostsim.plots.mark import DOTS, draw_absent, draw_bars, draw_line, draw_right, draw_stack
 from hostsim.plots.published import ROW, draw_accepted, draw_thresholds, thresholds
 from hostsim.plots.scale import axes_of, axis_label, is_numeric, metric_label, name_places, placement
@@ -37,7 +38,7 @@ _LETTERS = 88
 
 def draw(
     table: pd.DataFrame,
-    figure: FigureSpec,
+    figure: FigureSpec | AnswersSpec,
     *,
     published: Sequence[Verdict] = (),
     ax: Axes | None = None,
@@ -46,8 +47,8 @@ def draw(
     """Draw one figure: the mean of the replications, their 95 % Student interval, and what was published.
 
     Args:
-        table: one row a point and replication, as `hostsim.results.table.to_table` makes it.
-        figure: what to draw; axes that are neither x nor series and that it does not fix stand at the table's first value.
+        table: one row a point and replication, as `hostsim.results.table.to_table` makes it; of no use to a figure of answers.
+        figure: what to draw (answers: see `hostsim.plots.answer`); axes that are neither x nor series and that it does not fix stand at the table's first value.
         published: verdicts of the scenario; those about the left-hand metric are drawn: a threshold as a vertical band with the
             published number (not over bars, whose groups stand at no number), a value at a point or along a line as a band of
             accepted values.
@@ -63,6 +64,8 @@ def draw(
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
+    if isinstance(figure, AnswersSpec):
+        return draw_answers(figure, published, ax=ax, make=make)
     require(table, figure)
     bars = figure.kind == "bar"
     names = [name.replace("_", " ") for name in (figure.y, *figure.stack)]

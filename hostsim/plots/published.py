@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["Threshold", "draw_accepted", "draw_thresholds", "thresholds"]
+__all__ = ["Bracket", "Threshold", "draw_accepted", "draw_brackets", "draw_thresholds", "thresholds"]
 
 ROW = 0.055
 """Height of the row of one threshold above a figure, as a share of the figure's."""
@@ -32,6 +32,19 @@ class Threshold:
     high: float
     published: str
     colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """Accepted values of a bar, and what was published."""
+
+    place: float
+    """Middle of the bar."""
+    band: Band
+    """Not open at both ends."""
+    published: str
+    top: float | None
+    """Up to where the bar and its error bar reach; None where there is no bar."""
 
 
 def draw_accepted(
@@ -57,7 +70,7 @@ def draw_accepted(
         tops: of bars by their place: up to where bar and error bar reach.
         width: of a bar; 0 of a line.
     """
-    brackets: list[tuple[float, str, float]] = []
+    brackets: list[Bracket] = []
     for verdict in verdicts:
         band, form = verdict.expectation.band, verdict.expectation.form
         match form:
@@ -78,23 +91,34 @@ def draw_accepted(
             continue
         published = verdict.expectation.published
         if width:
-            for _, place in about:
-                _bracket(axes, place, width, band, "" if brackets else "published (accepted)")
-                high = np.inf if band.high is None else max(band.high, tops.get(place, band.high))
-                brackets.append((place, published, high))
+            brackets += [Bracket(place, band, published, tops.get(place)) for _, place in about]
             continue
         colours = {series.look.colour for series, _ in about}
         name = f"published: {published} {verdict.expectation.unit}".rstrip()
         if not verdict.expectation.is_claim:
             name = f"accepted: {published}"
         _strip(axes, sorted({place for _, place in about}), band, colours.pop() if len(colours) == 1 else INK, name)
+    draw_brackets(axes, brackets, width)
+
+
+def draw_brackets(axes: Axes, brackets: Sequence[Bracket], width: float) -> None:
+    """Draw accepted values beside bars: a bracket each with the published number above it, and one name for the legend.
+
+    Args:
+        axes: where to draw; gets room for the numbers.
+        brackets: of the bars.
+        width: of a bar.
+    """
+    for number, bracket in enumerate(brackets):
+        _bracket(axes, bracket, width, "" if number else "published (accepted)")
     if brackets:
         _numbers(axes, brackets, width)
 
 
 def _ends(axes: Axes, band: Band) -> tuple[float, float]:
-    edge = axes.get_ylim()
-    return (edge[0] if band.low is None else band.low), (edge[1] if band.high is None else band.high)
+    bottom, top = axes.get_ylim()
+    low = bottom if band.low is None else band.low
+    return low, (max(top, 1.1 * low) if band.high is None else band.high)
 
 
 def _strip(axes: Axes, xs: Sequence[float], band: Band, colour: str, label: str) -> None:
@@ -118,31 +142,33 @@ def _strip(axes: Axes, xs: Sequence[float], band: Band, colour: str, label: str)
     )
 
 
-def _bracket(axes: Axes, middle: float, width: float, band: Band, label: str) -> None:
-    """Accepted values of a bar: a bracket over its right-hand half, without a lip where the band is open."""
+def _bracket(axes: Axes, bracket: Bracket, width: float, label: str) -> None:
+    """A bracket over the right-hand half of a bar, without a lip where the band is open."""
     from matplotlib.patheffects import withStroke
 
+    band = bracket.band
     low, high = _ends(axes, band)
-    lip, spine = middle + 0.14 * width, middle + 0.36 * width
+    lip, spine = bracket.place + 0.14 * width, bracket.place + 0.36 * width
     x = [*([] if band.low is None else [lip]), spine, spine, *([] if band.high is None else [lip])]
     y = [*([] if band.low is None else [low]), low, high, *([] if band.high is None else [high])]
     halo = [withStroke(linewidth=2.8, foreground=PAPER)]
     axes.plot(x, y, color=INK, linewidth=1.2, solid_joinstyle="miter", path_effects=halo, label=label or None, zorder=4)
 
 
-def _numbers(axes: Axes, brackets: Sequence[tuple[float, str, float]], width: float) -> None:
+def _numbers(axes: Axes, brackets: Sequence[Bracket], width: float) -> None:
     """The published numbers, each above its bracket and its bar, upright where they are wider than a bar; makes room for them."""
     from matplotlib.patheffects import withStroke
 
     start, end = axes.get_xlim()
-    longest = max(len(published) for _, published, _ in brackets)
+    longest = max(len(bracket.published) for bracket in brackets)
     upright = longest * (end - start) > LETTERS * width
     top = axes.get_ylim()[1]
     axes.set_ylim(top=top * (1.05 + (0.022 * longest if upright else 0.04)))
-    for middle, published, high in brackets:
+    for bracket in brackets:
+        high = top if bracket.band.high is None else min(top, max(bracket.band.high, bracket.top or bracket.band.high))
         axes.annotate(
-            published,
-            (middle, min(high, top)),
+            bracket.published,
+            (bracket.place, high),
             xytext=(0, 3),
             textcoords="offset points",
             ha="center",

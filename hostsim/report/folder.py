@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from hostsim.errors import StoreError
 from hostsim.expect import (
     NOT_ESTIMABLE,
+    AnswersSpec,
     Band,
     Condition,
     Expectation,
@@ -115,7 +116,7 @@ def read(folder: Path) -> Results:
             table=read_table(folder / "table.parquet"),
             contexts=read_table(folder / "contexts.parquet"),
             cpu=read_table(folder / "cpu.parquet"),
-            figures=tuple(FigureSpec(**_tuples(figure)) for figure in kept.pop("figures")),
+            figures=tuple(map(_figure, kept.pop("figures"))),
             verdicts=Verdicts(map(_verdict, kept.pop("verdicts")), quick=kept["quick"]),
             settings=tuple(Setting(**setting) for setting in kept.pop("settings")),
             assumptions=tuple(Assumption(**assumption) for assumption in kept.pop("assumptions")),
@@ -178,6 +179,10 @@ def _read(kept: Any) -> Any:
     fields = {name: _read(value) for name, value in kept.items()}
     kind = _TOLD_APART.get(str(kept.get("form")))  # an axis may have this name as well
     return fields if kind is None else kind(**{name: value for name, value in fields.items() if name != "form"})
+
+
+def _figure(kept: dict[str, Any]) -> FigureSpec | AnswersSpec:
+    return (AnswersSpec if "answers" in kept else FigureSpec)(**_tuples(kept))
 
 
 def _verdict(kept: dict[str, Any]) -> Verdict:

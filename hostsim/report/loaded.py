@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hostsim.expect import FigureSpec
 from hostsim.plots.scale import axes_of, rows_at
 from hostsim.plots.series import finished
 from hostsim.record import Scalar
@@ -43,15 +44,16 @@ class LoadedPoint:
 
 
 def loaded(results: Results) -> list[LoadedPoint]:
-    """The last point of each series of each figure, each once; of a scenario without figures its last point."""
+    """The last point of each series of each figure, each once; of a scenario without curves its last point."""
     table = results.table
     rows = []
-    for figure in results.figures:
+    curves = [figure for figure in results.figures if isinstance(figure, FigureSpec)]
+    for figure in curves:
         drawn = finished(table, figure)
         names = list(figure.series)
         groups = [group for _, group in drawn.groupby(names, sort=False)] if names else [drawn]
         rows += [_last(group) for group in groups if len(group)]
-    if not results.figures and len(table):
+    if not curves and len(table):
         rows.append(_last(table))
     return list({point.id: point for row in rows if (point := _point(results, row)) is not None}.values())
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hostsim.expect import FigureSpec, Verdict
+from hostsim.expect import Verdict
 from hostsim.plots.atomic import write_whole
 from hostsim.plots.figure import draw
 from hostsim.plots.share import draw_shares
@@ -85,7 +85,7 @@ def _view(results: Results, prefix: str) -> dict[str, Any]:
         "results": results,
         "claims": [_claim(verdict, quick=results.quick) for verdict in results.verdicts],
         "figures": [
-            (_caption(figure), _drawn(draw(results.table, figure, published=results.verdicts), f"{prefix}f{place}"))
+            (figure.words, _drawn(draw(results.table, figure, published=results.verdicts), f"{prefix}f{place}"))
             for place, figure in enumerate(results.figures)
         ],
         "times": _times(results, prefix),
@@ -121,14 +121,6 @@ def _drawn(axes: Axes, prefix: str) -> Any:
     figure = axes.get_figure(root=True)
     assert figure is not None  # it was made for this
     return _markup(inline(as_svg(figure), prefix))
-
-
-def _caption(figure: FigureSpec) -> str:
-    """What a figure shows, in words."""
-    drawn = [figure.y, *figure.stack, *([] if figure.right is None else [figure.right])]
-    words = f"{', '.join(name.replace('_', ' ') for name in drawn)} against {figure.x.replace('_', ' ')}"
-    fixed = ", ".join(f"{axis.replace('_', ' ')} = {value}" for axis, value in figure.at.items())
-    return f"{words}; {fixed}" if fixed else words
 
 
 def _claim(verdict: Verdict, *, quick: bool) -> dict[str, Any]:

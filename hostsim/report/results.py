@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.expect import FigureSpec
+from hostsim.expect import AnswersSpec, FigureSpec
 from hostsim.record import RunRecord, Scalar
 from hostsim.report.verdicts import Verdicts
 
@@ -73,7 +73,7 @@ class Results:
     """One row a point of the sweep and replication: ``point``, ``replication``, ``seed``, the axes, every measure of the
     catalogue in its unit (`hostsim.CATALOGUE`, `hostsim metrics`), ``cut_s`` and ``length_s`` in simulated seconds,
     ``bottleneck``, ``flags``, ``error``."""
-    figures: tuple[FigureSpec, ...] = ()
+    figures: tuple[FigureSpec | AnswersSpec, ...] = ()
     verdicts: Verdicts = field(default_factory=Verdicts)
     """What the scenario expects, with its answers; those of which no runs were made are ``missing``."""
     settings: tuple[Setting, ...] = ()
@@ -139,35 +139,44 @@ class Results:
         at: Mapping[str, Scalar] | None = None,
         kind: Literal["line", "bar"] = "line",
         right: str | None = None,
+        answers: str | Sequence[str] = (),
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw one of the scenario's figures, the first where nothing is given, or a curve of one's own.
+        """Draw one of the scenario's figures, the first where nothing is given, or a curve or answers of one's own choice.
 
         What was published is drawn beside the means and their 95 % intervals.
 
         Args:
-            name: of a figure of the scenario; x and y instead of it are a figure of one's own.
+            name: of a figure of the scenario; x and y, or answers, instead of it are a figure of one's own.
             x: an axis.
             y: a measure of the catalogue.
             by: axes that tell lines, or bars, apart.
             at: values of the other axes; one that is not named stands at the first value of the sweep.
             kind: ``bar`` draws a group of bars at each value of x.
             right: a second measure, on an axis of its own on the right.
+            answers: names of expectations, by themselves: a bar for each answer, with its interval and, of a claim, the accepted band.
             ax: where to draw. Without it a new figure is made: one of pyplot's where pyplot is in use, so that notebooks show
                 it, and else one that belongs to nobody (``ax.figure.savefig(...)``).
 
         Raises:
-            InputError: there is no such figure, axis or measure, or no such value.
+            InputError: there is no such figure, axis, measure or expectation, or no such value; answers in several units.
         """
         from hostsim.plots.figure import draw
         from hostsim.plots.style import shown_figure
 
-        if x is not None and y is not None and name is None:
+        figure: FigureSpec | AnswersSpec
+        if answers and (name, x, y, at, right) == (None,) * 5 and not by:
+            figure = self._answers(answers)
+        elif answers:
+            raise InputError(Fault("ask for answers by themselves", "answers", str(answers)))
+        elif x is not None and y is not None and name is None:
             figure = self._asked(x, y, by, at, kind, right)
         elif x is None and y is None and at is None and not by:
             figure = self._figure(name)
         else:
-            raise InputError(Fault("ask for a figure by its name, or for x and y with by and at", given=name or ""))
+            raise InputError(
+                Fault("ask for a figure by its name, or for x and y with by and at, or for answers", given=name or "")
+            )
         return draw(self.table, figure, published=self.verdicts, ax=ax, make=shown_figure)
 
     def plot_cpu(self, *, at: Mapping[str, Scalar] | None = None, ax: Axes | None = None) -> Axes:
@@ -207,7 +216,7 @@ class Results:
             )
         return draw_shares(bars, "mean time of a round trip (us)", ax=ax, make=shown_figure)
 
-    def _figure(self, name: str | None) -> FigureSpec:
+    def _figure(self, name: str | None) -> FigureSpec | AnswersSpec:
         names = [figure.name for figure in self.figures]
         for figure in self.figures:
             if name in (None, figure.name):
@@ -216,6 +225,13 @@ class Results:
         raise InputError(
             Fault("no such figure", given=name or "", allowed=allowed, nearest=nearest_name(name or "", names))
         )
+
+    def _answers(self, answers: str | Sequence[str]) -> AnswersSpec:
+        from hostsim.plots.answer import require_answers
+
+        figure = AnswersSpec("answers", (answers,) if isinstance(answers, str) else tuple(answers))
+        require_answers(figure, self.verdicts)
+        return figure
 
     def _asked(
         self,

@@ -40,14 +40,14 @@ def _alone(value: Any) -> Any:
 
 
 class FigurePart(Spec):
-    """A metric against an axis."""
+    """A metric against an axis (``x`` and ``y``), or the answers of expectations side by side (``answers``, by itself)."""
 
     kind: Literal["line", "bar"] = "line"
     """``line``: a line for each series, its 95 % interval as a band. ``bar``: a group of bars at each value of x, one bar a series, the
     interval as an error bar; values of x stand side by side, whatever their numbers."""
-    x: str
+    x: str | None = None
     """Name of an axis. Numbers stand at their place, other values (``esxi-5.5``) side by side."""
-    y: str
+    y: str | None = None
     """Name of a metric; ``hostsim metrics`` lists them. What was published of it is drawn as well."""
     right: str | None = None
     """Name of a second metric, drawn as lines with markers on an axis of its own on the right."""
@@ -57,6 +57,17 @@ class FigurePart(Spec):
     """Axes that get a line, or a bar, for each combination of their values."""
     at: Point = Field(default_factory=dict)
     """Values of the other axes."""
+    answers: Names | tuple[()] = ()
+    """Names of expectations of the scenario, ids of claims or one's own, whose answers are in one unit: a bar each, in this order, with its
+    interval and, of a claim, the accepted band. An answer whose runs nobody has made has no bar; ``hostsim check`` makes them."""
+
+    @model_validator(mode="after")
+    def _curve_or_answers(self) -> FigurePart:
+        if self.answers and self.model_fields_set != {"answers"}:
+            raise ValueError("draws answers and something else|answers by itself; or x and y")
+        if not self.answers and (self.x is None or self.y is None):
+            raise ValueError("has nothing to draw|x: AXIS and y: METRIC; or answers: [NAME, ...]")
+        return self
 
     @model_validator(mode="after")
     def _one_stack(self) -> FigurePart:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hostsim.expect import Always, Compared, Condition, Limit, Monotone, Switches, Within
+from hostsim.expect import Always, Compared, Condition, Limit, Monotone, Switches, Within, is_same_unit
 from hostsim.scenario.asked import ConditionPart, SwitchesPart
-from hostsim.scenario.lookup import Lookup, is_same_unit
+from hostsim.scenario.lookup import Lookup
 from hostsim.scenario.yaml import KeyPath
 
 __all__ = ["always", "switches"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hostsim.errors import Fault, nearest_name
 from hostsim.expect import (
     Always,
+    AnswersSpec,
     At,
     Band,
     Claim,
@@ -26,13 +27,15 @@ from hostsim.expect import (
     Switches,
     Within,
     Worst,
+    is_comparable,
+    is_same_unit,
 )
 from hostsim.metrics import CATALOGUE
 from hostsim.record import Scalar
 from hostsim.scenario.asked import ExpectPart, FigurePart, PointsPart, RatioPart
 from hostsim.scenario.axis import Axis
 from hostsim.scenario.condition import always, switches
-from hostsim.scenario.lookup import Lookup, is_same_unit
+from hostsim.scenario.lookup import Lookup
 from hostsim.scenario.published import claims
 from hostsim.scenario.refusal import Trial
 from hostsim.scenario.scenario import Precision
@@ -57,9 +60,26 @@ class Reader:
         """What was wrong so far."""
         return self._look.faults
 
-    def figure(self, name: str, part: FigurePart) -> FigureSpec:
-        """One figure."""
+    def figures(
+        self, parts: Iterable[tuple[str | int, FigurePart]], asked: Iterable[Expectation | None]
+    ) -> tuple[FigureSpec | AnswersSpec, ...]:
+        """All figures.
+
+        Args:
+            parts: what stands in the file, by name.
+            asked: the expectations, as far as they can be asked.
+        """
+        known = {entry.name: entry for entry in asked if entry is not None}
+        return tuple(
+            self._answers(name, part.answers, known) if part.answers else self._figure(name, part)
+            for name, part in parts
+            if isinstance(name, str)
+        )
+
+    def _figure(self, name: str, part: FigurePart) -> FigureSpec:
         path: KeyPath = ("figures", name)
+        assert part.x is not None  # there are no answers
+        assert part.y is not None
         self._look.metric(part.y, (*path, "y"))
         if part.right is not None:
             self._look.metric(part.right, (*path, "right"))
@@ -80,6 +100,24 @@ class Reader:
             self._look.fault((*path, "series"), "names an axis twice", "each axis once, x apart")
         at = self._look.point(part.at, (*path, "at"), without=drawn)
         return FigureSpec(name, part.x, part.y, part.series, at, part.kind, part.right, part.stack)
+
+    def _answers(self, name: str, answers: tuple[str, ...], asked: Mapping[str, Expectation]) -> AnswersSpec:
+        path: KeyPath = ("figures", name, "answers")
+        entries = self._tree.get(("expect",)) or ()
+        # those that are wrong themselves are told where they stand
+        known = [str(entry.get("claim", entry.get("name"))) for entry in entries if isinstance(entry, dict)]
+        for answer in answers:
+            if answer not in known:
+                allowed = "names of expectations of this scenario" if known else "nothing: the scenario expects nothing"
+                self._look.fault(path, "unknown expectation", allowed, nearest_name(answer, known), given=repr(answer))
+        if len(set(answers)) < len(answers):
+            self._look.fault(path, "names an expectation twice", "each expectation once")
+        drawn = [asked[answer] for answer in answers if answer in asked]
+        for other in drawn[1:]:
+            if not is_comparable(drawn[0], other):
+                message = f"has an answer in {other.counted_in} beside one in {drawn[0].counted_in}"
+                self._look.fault(path, message, "expectations whose answers are in one unit", given=repr(other.name))
+        return AnswersSpec(name, answers)
 
     def expectation(self, index: int, part: ExpectPart) -> Expectation | None:
         """One expectation; None when it cannot be asked."""
@@ -200,7 +238,7 @@ class Reader:
         below = self._look.bound(find.where.below, unit, (*path, "where", "below"))
         at = self._look.point(find.at, (*path, "at"), (axis,))
         form = Find(side == "largest", axis, find.least, find.most, find.where.metric, below or 0.0, at, find.unit)
-        return form, axis
+        return form, find.unit or axis
 
     def _ratio(self, ratio: RatioPart, path: KeyPath) -> Ratio:
         if isinstance(ratio.of, str) or isinstance(ratio.to, str):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.expect import Expectation, FigureSpec
+from hostsim.expect import AnswersSpec, Expectation, FigureSpec
 from hostsim.metrics import CATALOGUE
 from hostsim.record import Scalar
 from hostsim.scenario.asked import ExpectPart, FigurePart
@@ -98,12 +98,10 @@ class _Loading:
         self._faults += faults
         axes = self._axes()
         reader = Reader(self._tree, axes, Trial(self._resolver, axes))
-        figures = tuple(
-            reader.figure(name, part) for name, part in self._parts("figures", FigurePart) if isinstance(name, str)
-        )
         parts = {index: part for index, part in self._parts("expect", ExpectPart) if isinstance(index, int)}
         asked = {index: reader.expectation(index, part) for index, part in parts.items()}
         reader.names(parts)
+        figures = reader.figures(self._parts("figures", FigurePart), asked.values())
         wanted = self._mapping("run").get("precision")
         asked_for = wanted.items() if isinstance(wanted, dict) else ()
         precision = [
@@ -130,7 +128,7 @@ class _Loading:
         run: RunSpec,
         axes: Mapping[str, Axis],
         expectations: tuple[Expectation, ...],
-        figures: tuple[FigureSpec, ...],
+        figures: tuple[FigureSpec | AnswersSpec, ...],
         warnings: tuple[str, ...],
     ) -> Scenario:
         settings, part_assumptions = settings_in_force(self._resolver, self._tree, axes)

@@ -14,14 +14,9 @@ from hostsim.scenario.tree import Tree
 from hostsim.scenario.yaml import KeyPath
 from hostsim.spec.quantity import UNITS, read_quantity
 
-__all__ = ["Lookup", "is_same_unit"]
+__all__ = ["Lookup"]
 
 _NUMBER = re.compile(r"\s*[-+]?\.?\d")
-
-
-def is_same_unit(one: str, other: str) -> bool:
-    """True when two units of measures are one: their first words agree (``%`` and ``% of a vCPU``)."""
-    return one.partition(" ")[0] == other.partition(" ")[0]
 
 
 class Lookup:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hostsim.errors import InputError
-from hostsim.expect import Expectation, FigureSpec
+from hostsim.expect import AnswersSpec, Expectation, FigureSpec
 from hostsim.record import Scalar
 from hostsim.scenario.axis import Axis
 from hostsim.scenario.part import Change
@@ -52,7 +52,7 @@ class Scenario:
     axes: Mapping[str, Axis]
     """In the order of the file; the last varies fastest."""
     expectations: tuple[Expectation, ...]
-    figures: tuple[FigureSpec, ...]
+    figures: tuple[FigureSpec | AnswersSpec, ...]
     run: RunSpec
     warnings: tuple[str, ...]
     """What to know before trusting its numbers: settings that the model knows and does not model."""

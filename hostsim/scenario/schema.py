@@ -60,8 +60,9 @@ def scenario_schema() -> dict[str, Any]:
     top["platform"]["examples"] = list(shipped_parts("platforms"))
     top["hardware"]["examples"] = list(shipped_parts("hardware"))
     definitions["VmGroupPart"]["properties"]["guest"]["examples"] = list(shipped_parts("guests"))
-    definitions["FigurePart"]["properties"]["y"]["enum"] = list(CATALOGUE)
+    definitions["FigurePart"]["properties"]["y"]["enum"] = [*CATALOGUE, None]
     definitions["FigurePart"]["properties"]["right"]["enum"] = [*CATALOGUE, None]
+    definitions["FigurePart"]["oneOf"] = [{"required": ["x", "y"]}, {"required": ["answers"]}]
     definitions["RunPart"]["properties"]["precision"]["propertyNames"] = {"enum": list(CATALOGUE)}
     definitions["ExpectPart"]["properties"]["claim"]["examples"] = list(claims())
     _drop(schema, "x-allowed")

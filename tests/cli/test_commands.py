@@ -66,6 +66,7 @@ def test_show_tells_points_and_settings_with_their_origin(cli, tiny):
     assert ["traffic.stream.packet_size", "300", "B", "--set"] in rows
     assert ["run.length", "100", "ms", "tiny.yaml:9"] in rows
     assert any(row[:1] == ["host.advanced.Cpu.Quantum"] and row[-1] == "default" for row in rows)
+    assert ["cpu", "host", "cpu", "against", "receivers"] in rows
     assert "points: 6, 12 runs of 0.1 s" in done.stdout
 
 

@@ -11,6 +11,7 @@ import pytest
 from sample_results import VERDICTS, results, table
 
 from hostsim.errors import InputError, StoreError
+from hostsim.expect import AnswersSpec, FigureSpec
 from hostsim.report.folder import as_csv, read, write
 
 
@@ -39,6 +40,22 @@ def test_results_come_back_as_they_were_written(tmp_path):
         *("loss.svg", "loss.png", "odd-name.svg", "odd-name.png"),
     ]
     assert all(file.is_file() for file in files)
+
+
+def test_figures_of_answers_come_back_too(tmp_path):
+    """Drawn from the verdicts in the folder, by name and as one's own; names that nobody has are told with the nearest."""
+    figures = (AnswersSpec("steps", ("passes", "missing")), FigureSpec("loss", "receivers", "loss"))
+    files = write(results(figures=figures), tmp_path)
+    assert [file.name for file in files if file.suffix == ".svg"] == ["steps.svg", "loss.svg"]
+    kept = read(tmp_path)
+    assert kept.figures == figures
+    by_name, own = kept.plot("steps"), kept.plot(answers="passes")
+    assert [bar.get_height() for ax in (by_name, own) for bar in ax.containers[0]] == [2.0, 2.0]
+    assert [tick.get_text() for tick in by_name.get_xticklabels()] == ["passes", "missing"]
+    with pytest.raises(InputError, match="did you mean 'passes'"):
+        kept.plot(answers=["pases"])
+    with pytest.raises(InputError, match="by themselves"):
+        kept.plot("steps", answers=["passes"])
 
 
 def test_the_facts_are_strict_json(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from sample_results import results, table
 
 from hostsim.errors import InputError
-from hostsim.expect import FigureSpec
+from hostsim.expect import AnswersSpec, FigureSpec
 from hostsim.report.folder import Results, read, write
 from hostsim.report.loaded import CONTEXT_HEADINGS, context_rows, loaded, points_at
 from hostsim.report.page import write_report
@@ -37,6 +37,9 @@ def test_the_last_point_of_each_series_is_the_one_to_look_at() -> None:
         "p1",
         "p2",
     ]
+    answers = AnswersSpec("steps", ("passes",))  # no point is its last
+    (point,) = loaded(results(table=found().table, contexts=found().contexts, figures=(answers,)))
+    assert point.id == "p2"
 
 
 def test_points_are_found_by_their_axes() -> None:

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from sample_results import VERDICTS, results, table
 
-from hostsim.expect import FigureSpec
+from hostsim.expect import AnswersSpec, FigureSpec
 from hostsim.plots.figure import draw
 from hostsim.plots.style import INK, as_svg
 from hostsim.report.page import inline, write_report
@@ -89,6 +89,14 @@ def test_text_of_users_is_escaped(page):
     """A question or a traceback is text, not markup."""
     assert "Is 1 &lt; 2 &amp; 3?" in page
     assert "Traceback &lt;most recent&gt;" in page
+
+
+def test_a_figure_of_answers_has_a_caption(tmp_path):
+    """It names the expectations, and words that are no markup stay words."""
+    figures = (AnswersSpec("steps", ("passes", "a < b")),)
+    page = write_report(tmp_path / "report.html", [results(figures=figures)]).read_text()
+    assert "<figcaption>answers of passes; a &lt; b</figcaption>" in page
+    assert parsed(page).open == []
 
 
 def test_figures_take_the_ink_of_the_page():

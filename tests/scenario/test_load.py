@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.expect import Always, At, Band, Find, Monotone, Ratio, Worst
+from hostsim.expect import Always, AnswersSpec, At, Band, Find, Monotone, Ratio, Worst
 from hostsim.metrics import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.points import Fidelity, points
@@ -285,6 +285,31 @@ RATE = "rate: 40 kpps"
             id="stack of lines",
         ),
         pytest.param(
+            "{x: receivers, y: loss, series: split}",
+            "{answers: [mine, mien]}",
+            "small.yaml:20: figures.loss.answers: unknown expectation; given 'mien'; "
+            "allowed: names of expectations of this scenario; did you mean 'mine'?",
+            id="answer of an unknown expectation",
+        ),
+        pytest.param(
+            "{x: receivers, y: loss, series: split}",
+            "{answers: [mine, mine]}",
+            "small.yaml:20: figures.loss.answers: names an expectation twice; given ['mine', 'mine']; allowed: each expectation once",
+            id="answer twice",
+        ),
+        pytest.param(
+            "{x: receivers, y: loss, series: split}",
+            "{answers: mine, x: receivers}",
+            "small.yaml:20: figures.loss: draws answers and something else; allowed: answers by itself; or x and y",
+            id="answers against an axis",
+        ),
+        pytest.param(
+            "y: loss, series: split",
+            "series: split",
+            "small.yaml:20: figures.loss: has nothing to draw; allowed: x: AXIS and y: METRIC; or answers: [NAME, ...]",
+            id="figure of nothing",
+        ),
+        pytest.param(
             "x: receivers",
             "x: recievers",
             "small.yaml:20: figures.loss.x: unknown axis; given 'recievers'; allowed: one of receivers, split; "
@@ -378,6 +403,37 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
         ["small.yaml:19", "figures.loss.y"],
         ["small.yaml:23", "expect[0].at.recievers"],
     ]
+
+
+SEARCH = """\
+  - name: room
+    find: {largest: rate, from: 1 kpps, to: 9 kpps, where: {metric: loss, below: 1 %}}
+    between: [2000 pps, 9 kpps]
+"""
+ANSWERS = ("{x: receivers, y: loss, series: split}", "{answers: [mine, room]}")
+SWEEP = ("figures:", "  rate: {set: traffic.stream.rate, values: [40 kpps]}\nfigures:")
+
+
+def test_a_figure_shows_answers_that_stand_on_one_scale(tmp_path: Path) -> None:
+    """A share and a rate do not; a search counts in the unit of its steps."""
+    asked = ("expect:\n", f"expect:\n{SEARCH}")
+    (told,) = faults(tmp_path, asked, SWEEP, ANSWERS)
+    assert told == (
+        "small.yaml:21: figures.loss.answers: has an answer in kpps beside one in %; given 'room'; "
+        "allowed: expectations whose answers are in one unit"
+    )
+    scenario = load_text(tmp_path, asked, SWEEP, (ANSWERS[0], "{answers: room}"))
+    assert scenario.figures == (AnswersSpec("loss", ("room",)),)
+    room = scenario.expectations[0]
+    assert (room.band, room.unit) == (Band(2.0, 9.0), "kpps")
+
+
+def test_an_expectation_that_is_wrong_itself_is_told_once(tmp_path: Path) -> None:
+    """Not again by the figure that shows its answer."""
+    (told,) = faults(tmp_path, (ANSWERS[0], "{answers: mine}"), ("metric: loss", "metric: los"))
+    assert told.startswith("small.yaml:23: expect[0].metric: unknown metric")
+    (told,) = faults(tmp_path, (ANSWERS[0], "{answers: mine}"), ("metric: loss", "metrik: loss\n    metric: loss"))
+    assert "unknown key" in told
 
 
 def test_faults_of_a_part_name_its_file(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ def test_the_schema_knows_names_and_assumptions() -> None:
     schema = scenario_schema()
     assert "esxi-5.0" in schema["properties"]["platform"]["examples"]
     assert "loss" in schema["$defs"]["FigurePart"]["properties"]["y"]["enum"]
+    assert schema["$defs"]["FigurePart"]["oneOf"] == [{"required": ["x", "y"]}, {"required": ["answers"]}]
     inputs = {
         "MulticastPart": "rate",
         "WorkPart": "rate",
