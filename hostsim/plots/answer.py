@@ -19,7 +19,7 @@ from hostsim.plots.mark import draw_absent, draw_bars
 from hostsim.plots.published import Bracket, draw_brackets
 from hostsim.plots.scale import metric_label
 from hostsim.plots.series import Curve
-from hostsim.plots.style import LOOKS, RC
+from hostsim.plots.style import INK, LOOKS, PAPER, RC
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ def draw_answers(
     ax: Axes | None = None,
     make: Callable[[], Figure] | None = None,
 ) -> Axes:
-    """Draw a bar for each answer, its 95 % interval and, beside the bar of a claim, the accepted band and the published number.
+    """Draw a bar for each answer, the number at its foot, its 95 % interval and, beside the bar of a claim, the accepted band and the published number.
 
     Args:
         figure: whose answers; one that is not among the verdicts, or has no value there, is said to be absent.
@@ -74,6 +74,7 @@ def draw_answers(
             whole.set_figheight(whole.get_figheight() + LINE_INCHES * max(name.count("\n") for name in names))
             ax = whole.add_subplot()
         draw_bars(ax, curve, WIDTH, LOOKS[0], "")
+        _write_values(ax, curve)
         draw_absent(ax, sorted({*map(float, range(count))} - {*curve.x}), NO_ANSWER)
         ax.set_xlim(-0.5, count - 0.5)
         ax.grid(visible=False, axis="x")
@@ -131,6 +132,24 @@ def _curve(found: Mapping[int, Verdict]) -> Curve:
         if verdict.value is not None
     }
     return Curve(tuple(map(float, points)), tuple(points.values()))
+
+
+def _write_values(axes: Axes, curve: Curve) -> None:
+    """The numbers at the feet of the bars: an answer of 0 has no bar, and neighbours may differ by little."""
+    from matplotlib.patheffects import withStroke
+
+    for x, mean in zip(curve.x, curve.means, strict=True):
+        axes.annotate(
+            f"{mean:.4g}",
+            (x, 0),
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=7.5,
+            color=INK,
+            path_effects=[withStroke(linewidth=2.5, foreground=PAPER)],
+        )
 
 
 def _label(expectations: Sequence[Expectation]) -> str:
