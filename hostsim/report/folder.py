@@ -48,6 +48,7 @@ __all__ = ["as_csv", "draw_figures", "read", "write"]
 _FORMAT = 4
 _FRAMES = ("table", "contexts", "cpu")
 """Fields of results that are files of their own."""
+_FILES = tuple(f"{name}.parquet" for name in _FRAMES)
 _TOLD_APART: dict[str, type] = {kind.__name__: kind for kind in (*get_args(Form), *get_args(Condition), Limit, Refusal)}
 """Types that are kept with their name, under ``form``."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -77,7 +78,7 @@ def write(results: Results, folder: Path) -> list[Path]:
         for entry in dataclasses.fields(Results)
         if entry.name not in (*_FRAMES, "records")
     }
-    tables = {name: _digest(folder / f"{name}.parquet") for name in _FRAMES}
+    tables = {file: _digest(folder / file) for file in _FILES}
     text = json.dumps({"format": _FORMAT, "tables": tables} | kept, indent=1, allow_nan=False)
     files.append(write_whole(folder / "results.json", text.encode()))
     return files + draw_figures(results, folder)
@@ -114,7 +115,7 @@ def read(folder: Path) -> Results:
         kept = json.loads((folder / "results.json").read_text(encoding="utf-8"))
         if kept.pop("format") != _FORMAT:
             raise StoreError(f"{folder}: written by another version of hostsim; run the scenario again")
-        if kept.pop("tables") != {name: _digest(folder / f"{name}.parquet") for name in _FRAMES}:
+        if kept.pop("tables") != {file: _digest(folder / file) for file in _FILES}:
             raise StoreError(f"{folder}: its tables are of another run than its results.json; run the scenario again")
         return Results(
             table=read_table(folder / "table.parquet"),
