@@ -16,13 +16,10 @@ __all__ = ["Verdicts"]
 
 
 class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  a tuple has no room for `quick` otherwise
-    """The verdicts of one or more scenarios, in the order of their expectations.
-
-    Attributes:
-        quick: whether they were made at quick fidelity, where an undecided one whose value lies in its band counts as a pass.
-    """
+    """The verdicts of one or more scenarios, in the order of their expectations."""
 
     quick: bool
+    """Whether they were made at quick fidelity, where an undecided one whose value lies in its band counts as a pass."""
 
     def __new__(cls, verdicts: Iterable[Verdict] = (), *, quick: bool = False) -> Verdicts:
         """Verdicts of a fidelity."""
