@@ -111,6 +111,7 @@ def test_the_shipped_constants_are_what_their_fit_found():
     )
 
 
+@pytest.mark.slow  # .ci/run runs it by itself
 def test_a_group_refitted_from_its_start_lands_in_its_interval(tmp_path: Path):
     """The wake-up of a NetPoll: sought again from where the facts put it, on the real host."""
     fit = calibrate(read_calibration(), Bench(Fidelity(quick=True), Store(tmp_path), jobs=1), ("wake-up",))
