@@ -63,6 +63,7 @@ def calibrate(
     from hostsim.scenario.published import claims
     from hostsim.study import calibrate as study
     from hostsim.study.residual import Bench
+    from hostsim.study.sweep import Means
 
     calibration = read_calibration(file)
     groups = tuple(group or ())
@@ -72,7 +73,7 @@ def calibrate(
     if dry_run:
         _say_plan(calibration, groups)
         return
-    bench = Bench(Fidelity(quick=quick, seed=seed), Store(results), jobs)
+    bench = Bench(Fidelity(quick=quick, seed=seed), Means(Store(results), jobs))
     started = time.monotonic()
     if experiments:
         predictions = [study.predict(calibration, experiment, bench, _tell) for experiment in experiments]

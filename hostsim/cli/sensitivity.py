@@ -80,13 +80,13 @@ def sensitivity(
     same random numbers and are kept in the results folder, so the same command goes on where it was stopped.
     """
     from hostsim import api
-    from hostsim.campaign.drive import run_all
     from hostsim.campaign.store import Store
     from hostsim.cli.forecast import forecast
     from hostsim.cli.progress import Reporter
     from hostsim.study.influence import movable, point_of
     from hostsim.study.influence_report import write
     from hostsim.study.sensitivity import Effort, Sensitivity
+    from hostsim.study.sweep import Means, finish
 
     loaded = api.load(scenario, pairs(overrides or (), "--set"))
     point = point_of(loaded, pairs(at or (), "--at"))
@@ -101,9 +101,7 @@ def sensitivity(
         return
     typer.echo(_announcement(constants, len(plan.tasks), known), err=True)
     with Reporter() as reporter:
-        outcome = run_all(plan, store, jobs=jobs, cluster=cluster, progress=lambda now: reporter(loaded.name, now))
-    if outcome.interrupted:
-        raise KeyboardInterrupt
+        outcome = finish(plan, Means(store, jobs, cluster, reporter))
     findings = question.findings(outcome.records)
     if findings is None:
         _tell_failed(outcome.records)

@@ -6,16 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hostsim.campaign.drive import Progress, run_all
-from hostsim.campaign.store import Store
 from hostsim.errors import Fault, InputError
 from hostsim.expect import Claim, Find, Ratio, Verdict
 from hostsim.record import Scalar
-from hostsim.results.judge import judge
 from hostsim.scenario.points import Fidelity, points
-from hostsim.scenario.published import claims
 from hostsim.scenario.selection import select
 from hostsim.study.constants import moved
+from hostsim.study.sweep import Means, finish, judged
 
 __all__ = ["Bench", "crossing", "residual", "smooth"]
 
@@ -88,8 +85,7 @@ class Bench:
     """Evaluates claims with other constants; every run goes through the results store, so that nothing is run twice."""
 
     runs: Fidelity
-    store: Store
-    jobs: int | None = None
+    means: Means
 
     def values(self, names: Sequence[str], constants: Mapping[str, float]) -> dict[str, float]:
         """The value of each claim, smooth.
@@ -105,12 +101,9 @@ class Bench:
         found: dict[str, float] = {}
         for scenario, asked in select(*names):
             changed = moved(scenario, constants)
-            plan = points(changed, self.runs, sweep=False, expectations=True)
-            outcome = run_all(plan, self.store, jobs=self.jobs, progress=_quiet)
-            if outcome.interrupted:
-                raise KeyboardInterrupt
-            judged = judge(changed.expectations, changed.name, outcome.records.values(), outcome.answers)
-            verdicts = {verdict.expectation.name: verdict for verdict in judged}
+            outcome = finish(points(changed, self.runs, sweep=False, expectations=True), self.means)
+            found_here = judged(changed, outcome.records, outcome.answers, quick=self.runs.quick)
+            verdicts = {verdict.expectation.name: verdict for verdict in found_here}
             faults = [
                 Fault("has no value", name, given=verdict.reason)
                 for name, verdict in verdicts.items()
@@ -120,11 +113,3 @@ class Bench:
                 raise InputError(faults)
             found |= {name: smooth(verdicts[name], verdicts) for name in asked}
         return {name: found[name] for name in names}
-
-    def residuals(self, names: Sequence[str], constants: Mapping[str, float]) -> dict[str, float]:
-        """As `values`, in half-widths of the bands; see `residual`."""
-        return {name: residual(value, claims()[name]) for name, value in self.values(names, constants).items()}
-
-
-def _quiet(progress: Progress) -> None:
-    del progress

@@ -15,6 +15,7 @@ from hostsim.scenario.published import claims
 from hostsim.study.calibrate import as_json, calibrate, most_evaluations, predict, shipped_fits, without
 from hostsim.study.constants import shipped_constants
 from hostsim.study.residual import Bench, crossing, residual
+from hostsim.study.sweep import Means
 
 CLOCK = 1000.0
 COPIES, LINES = "splitrx.default.40k", "splitrx.guest_cpu"
@@ -114,7 +115,7 @@ def test_the_shipped_constants_are_what_their_fit_found():
 @pytest.mark.slow  # .ci/run runs it by itself
 def test_a_group_refitted_from_its_start_lands_in_its_interval(tmp_path: Path):
     """The wake-up of a NetPoll: sought again from where the facts put it, on the real host."""
-    fit = calibrate(read_calibration(), Bench(Fidelity(quick=True), Store(tmp_path), jobs=1), ("wake-up",))
+    fit = calibrate(read_calibration(), Bench(Fidelity(quick=True), Means(Store(tmp_path), jobs=1)), ("wake-up",))
     (found,) = fit.constants
     (shipped,) = (entry for entry in shipped_fits() if entry.name == found.name)
     assert found.start != found.value
