@@ -9,6 +9,7 @@ from hostsim.engine.probe import Probe
 from hostsim.engine.streams import Streams
 from hostsim.errors import WiringError
 from hostsim.model.connect import connect
+from hostsim.model.cpu.balancer import Balancer
 from hostsim.model.cpu.firmware import Firmware
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Node, Scheduler, Unit
@@ -112,12 +113,14 @@ class Host:
         flows: what comes at it, in the order of the scenario.
         numa_io: placement of VMs next to their NICs.
         tuning: dynamic tuning of the whole host.
+        balancer: moves worlds between busy PCPUs of a node.
         firmware: what takes its PCPUs away, if anything does.
         probe: its counters in time slices.
     """
 
     numa_io: NumaIo
     tuning: Tuning
+    balancer: Balancer
 
     def __init__(self, spec: PointSpec) -> None:
         self.spec = spec
@@ -179,7 +182,8 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
     for name in (uplink for vswitch in spec.vswitches.values() for uplink in vswitch.uplinks):
         _add_queues(host, name)
     connect(host, streams)
-    if spec.hardware.firmware is not None:
+    host.balancer = Balancer(host.scheduler, host.worlds(), settings.rebalance_period)
+    if spec.hardware.firmware is not None:  # its worlds stay where they are
         host.firmware = Firmware(host.scheduler, spec.hardware.firmware, streams.stream("firmware"))
     for place, group in enumerate(spec.vms):
         members = [vm for vm in host.vms if vm.group is group]
@@ -346,9 +350,7 @@ def _add_queues(host: Host, name: str) -> None:
     (switch,) = (switch for switch, vswitch in spec.vswitches.items() if name in vswitch.uplinks)
     here = [vnic for vm in host.vms for vnic in vm.vnics if vnic.nic.name == name]
     hashed = [vnic for vnic in here if len(vnic.ports) > 1]
-    tunnelled = spec.vswitches[
-        switch
-    ].vxlan  # the NIC sees the tunnel's address only: all of it is for the default queue
+    tunnelled = spec.vswitches[switch].vxlan  # so that the NIC sees one address, and all is for the default queue
     left = nic.rx_queues - options.drss
     shared = [_rings(host, name, nic, options.drss)]
     owned = []

@@ -99,6 +99,7 @@ def host_settings(
         costop_threshold=int(adv["Cpu.CoschedCostopThreshold"]) * US,
         costart_threshold=int(adv["Cpu.CoschedCostartThreshold"]) * US,
         cosched_period=int(adv["Cpu.CoschedPollUsec"]) * US,
+        rebalance_period=int(adv["Cpu.L3RebalancePeriod"]) * MS,
         numa_rebalance_period=int(adv["Numa.RebalancePeriod"]) * MS,
         numa_imbalance=int(adv["Numa.MigImbalanceThreshold"]),
         port_rx_queue=int(adv["Net.MaxPortRxQueueLen"]),

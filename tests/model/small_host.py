@@ -23,6 +23,7 @@ def settings(**changes: int) -> HostSettings:
         "costop_threshold": 3 * MS,
         "costart_threshold": 2 * MS,
         "cosched_period": 1 * MS,
+        "rebalance_period": 20 * MS,
         "numa_rebalance_period": 2 * SECOND,
         "numa_imbalance": 10,
         "port_rx_queue": 80,

@@ -1,6 +1,7 @@
 """The CPU scheduler at work: NUMA nodes with their PCPUs, wake-ups, stealing and balancing.
 
-The rules are those of `docs/scheduler.md`; decisions that need no state are `hostsim.policy.scheduling`.
+The rules are those of `docs/scheduler.md`; decisions that need no state are `hostsim.policy.scheduling`, balancing among the busy
+PCPUs of a node is `hostsim.model.cpu.balancer`.
 """
 
 from __future__ import annotations
@@ -216,6 +217,10 @@ class Scheduler:
         pcpu = world.last
         if pcpu.node is not node:  # re-homed while it slept
             pcpu = min(node.pcpus, key=_by_queued)
+        self.place(world, pcpu, now)
+
+    def place(self, world: World, pcpu: Pcpu, now: int) -> None:
+        """Let a world that has work and stands in no queue run on a PCPU of its home if that is idle, else on any that is; else it cuts the vCPU there short, or waits there."""
         free = pcpu.pool.idle.take(pcpu)
         if free is not None:
             free.start(world, now)
@@ -224,7 +229,7 @@ class Scheduler:
         if running is not None and not running.system and not pcpu.turning and self._preempts(world, pcpu, now):
             pcpu.preempt(world, now)
         else:
-            node.enqueue(pcpu, world, now)
+            pcpu.node.enqueue(pcpu, world, now)
 
     def seize(self, pcpu: Pcpu, world: World, now: int) -> None:
         """Give a system world that sleeps a PCPU until its batch is done: in place of a vCPU at once, in place of a system world at the end of its batch."""

@@ -1,0 +1,85 @@
+"""Balancing between busy PCPUs of a node, on small hosts without costs whose schedule can be computed by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from hostsim.model.cpu.balancer import Balancer
+from hostsim.model.cpu.scheduler import Scheduler
+from hostsim.units import MS, US
+from tests.model.small_host import Labourer, bare_host, check_charges
+
+
+def _busy(host: Scheduler, name: str, *, pcpu: int, system: bool = False) -> Labourer:
+    """A world that never has nothing to do."""
+    world = Labourer(host, name, pcpu=pcpu, system=system)
+    world.give(*[100 * US] * 20_000)
+    return world
+
+
+@pytest.mark.parametrize(("period", "apart"), [(20 * MS, True), (0, False)])
+def test_two_busy_system_worlds_do_not_share_a_pcpu_while_vcpus_have_another(period: int, apart: bool):
+    """At the first check one of them moves and cuts the vCPU short; without balancing they take turns for ever."""
+    host = bare_host(cores=2, free=True)
+    worlds = [
+        _busy(host, "a", pcpu=0, system=True),
+        _busy(host, "vcpu", pcpu=1),
+        _busy(host, "b", pcpu=0, system=True),
+    ]
+    balancer = Balancer(host, worlds, period)
+    host.clock.advance(1000 * MS + 1)
+    one, _, other = worlds
+    assert balancer.moves == apart
+    assert len(one.done) == (10_000 if apart else 5_000)
+    assert other.done[0] == ((20 * MS + 100 * US, 1) if apart else (50 * MS + 100 * US, 0))
+    check_charges(host, worlds)
+
+
+def test_vcpus_are_spread_until_no_move_brings_pcpus_closer():
+    """Three on one PCPU and one on the other become two and two, and it stays like that."""
+    host = bare_host(cores=2, free=True)
+    worlds = [_busy(host, name, pcpu=pcpu) for name, pcpu in (("a", 0), ("x", 1), ("b", 0), ("c", 0))]
+    balancer = Balancer(host, worlds, 20 * MS)
+    host.clock.advance(1900 * MS)
+    assert balancer.moves == 1
+    assert sorted(sorted({end[1] for end in world.done[-100:]}) for world in worlds) == [[0], [0], [1], [1]]
+    check_charges(host, worlds)
+
+
+def test_vcpus_do_not_count_for_a_system_world():
+    """It goes before them: one that waits behind another is moved to a PCPU with more vCPUs."""
+    host = bare_host(cores=2, free=True)
+    crowd = [_busy(host, f"vcpu{number}", pcpu=1) for number in range(4)]
+    first, second = (_busy(host, name, pcpu=0, system=True) for name in ("a", "b"))
+    worlds = [*crowd, first, second]
+    moved = {world.last.index for world in crowd if world.dispatches}
+    balancer = Balancer(host, worlds, 20 * MS)
+    host.clock.advance(500 * MS)
+    assert moved == {0, 1}  # the first two of them found both PCPUs idle
+    assert balancer.moves >= 1
+    assert {first.done[-1][1], second.done[-1][1]} == {0, 1}
+
+
+def test_nobody_crosses_nodes_and_a_single_pcpu_is_not_looked_at():
+    """Worlds run on their home node only; with one PCPU a node there is no event of a check either."""
+    host = bare_host(sockets=2, cores=1, free=True)
+    worlds = [_busy(host, "a", pcpu=0), _busy(host, "b", pcpu=0), _busy(host, "c", pcpu=1)]
+    before = host.clock.scheduled()
+    balancer = Balancer(host, worlds, 20 * MS)
+    assert host.clock.scheduled() == before
+    host.clock.advance(500 * MS)
+    assert balancer.moves == 0
+    assert {end[1] for end in worlds[1].done} == {0}
+
+
+def test_what_balances_charges_no_world():
+    """A check looks at the running worlds' times and changes no decision: a host in balance does the same without it."""
+    ends = []
+    for period in (0, 20 * MS):
+        host = bare_host(cores=2)
+        worlds = [_busy(host, "a", pcpu=0), _busy(host, "b", pcpu=1)]
+        balancer = Balancer(host, worlds, period)
+        host.clock.advance(300 * MS)
+        assert balancer.moves == 0
+        ends.append([world.done for world in worlds])
+    assert ends[0] == ends[1]
