@@ -56,9 +56,10 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The page about the constants, after any of them has changed.
+# The pages about the constants and about experiments that were left out, after any constant or prediction has changed.
 cost-model: $(STAMP)
 	$(BIN)/python -m hostsim.study.cost_model docs/cost-model.md
+	$(BIN)/python -m hostsim.study.left_out docs/leave-one-out.md
 
 # The pages of docs/ as a site in build/docs/html; sessions on them are run, and a warning is an error.
 docs: $(STAMP)

@@ -87,7 +87,7 @@ def test_a_lost_packet_moves_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_double_charge_moves_values_and_scalars_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A world that pays twice at a sample runs when it ran."""
+    """A world that pays twice at a sample runs when it ran: nobody waits there who could be moved for it."""
     original = Pcpu.charge
 
     def charge(self, now):
@@ -96,7 +96,7 @@ def test_a_double_charge_moves_values_and_scalars_only(tmp_path: Path, monkeypat
         original(self, now)
 
     monkeypatch.setattr(Pcpu, "charge", charge)
-    assert moved("mixed", tmp_path) == {"v", "s", "tpkv"}
+    assert moved("default", tmp_path) == {"v", "s", "tpkv"}
 
 
 def test_a_wrong_tie_break_moves_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

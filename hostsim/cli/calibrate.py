@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,7 +41,10 @@ def calibrate(
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="DIR", help="Write each group's fit and its log to a JSON file in this folder."
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Write each group's fit and its log, or each prediction, to a JSON file in this folder.",
         ),
     ] = None,
     quick: Quick = False,
@@ -77,14 +81,16 @@ def calibrate(
     started = time.monotonic()
     if experiments:
         predictions = [study.predict(calibration, experiment, bench, _tell) for experiment in experiments]
+        written = {prediction.experiment: asdict(prediction) for prediction in predictions}
         headings = ("left out", "claim", "published", "band", "predicted", "in the band")
         typer.echo(columns(headings, _predicted(predictions)))
     else:
         fit = study.calibrate(calibration, bench, groups, tell=_tell)
+        written = study.as_json(fit)
         _print(fit)
-        if output is not None:
-            for name, found in study.as_json(fit).items():
-                write_whole(output / f"{name}.json", (json.dumps(found, indent=1, allow_nan=False) + "\n").encode())
+    if output is not None:
+        for name, found in written.items():
+            write_whole(output / f"{name}.json", (json.dumps(found, indent=1, allow_nan=False) + "\n").encode())
     typer.echo(f"took {duration(time.monotonic() - started)}", err=True)
 
 
@@ -137,6 +143,7 @@ def _ends(low: float, high: float | None) -> str:
 
 
 def _predicted(found: Iterable[Prediction]) -> list[tuple[object, ...]]:
+    from hostsim.report.scoreboard import band_text, number
     from hostsim.scenario.published import claims
 
     return [
@@ -144,9 +151,9 @@ def _predicted(found: Iterable[Prediction]) -> list[tuple[object, ...]]:
             prediction.experiment,
             name,
             f"{claims()[name].published} {claims()[name].unit}",
-            f"{claims()[name].band.low:g} to {claims()[name].band.high:g}",
-            f"{value:.4g}",
-            "yes" if claims()[name].band.holds(value) else "no",
+            band_text(claims()[name].band),
+            number(value),
+            "yes" if prediction.holds(name) else "no",
         )
         for prediction in found
         for name, value in prediction.values.items()

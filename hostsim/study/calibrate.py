@@ -27,6 +27,7 @@ __all__ = [
     "most_evaluations",
     "predict",
     "shipped_fits",
+    "shipped_predictions",
     "without",
 ]
 
@@ -86,10 +87,15 @@ class Prediction:
     """An experiment predicted by all others."""
 
     experiment: str
-    fit: Fit
-    """Without the experiment."""
-    values: Mapping[str, float]
-    """By claim of the experiment, in its unit."""
+    constants: Mapping[str, float]
+    """Those that were fitted without the experiment, by name; all others are as shipped."""
+    values: Mapping[str, float | None]
+    """By claim of the experiment, in its unit, as a check would say it; None where it has no value."""
+
+    def holds(self, claim: str) -> bool:
+        """True when the prediction of a claim lies in its band."""
+        value = self.values[claim]
+        return value is not None and claims()[claim].band.holds(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +152,7 @@ def predict(calibration: Calibration, experiment: str, bench: Bench, tell: Tell 
     touched = tuple(name for name, group in cut.groups.items() if group != calibration.groups[name])
     fit = calibrate(cut, bench, touched, shipped, tell) if touched else Fit((), (), ())
     asked = [claim.id for claim in claims().values() if claim.experiment == experiment]
-    return Prediction(experiment, fit, bench.values(asked, fit.values))
+    return Prediction(experiment, fit.values, bench.answers(asked, fit.values))
 
 
 def as_json(fit: Fit) -> dict[str, dict[str, Any]]:
@@ -168,6 +174,12 @@ def shipped_fits() -> tuple[ConstantFit, ...]:
         for row in json.loads(file.read_text(encoding="utf-8"))["constants"]
     ]
     return tuple(ConstantFit(**{**row, "held_by": tuple(row["held_by"])}) for row in rows)
+
+
+def shipped_predictions() -> tuple[Prediction, ...]:
+    """What each experiment comes to when it is left out, as `hostsim calibrate --leave-out` wrote it, in the order of their names."""
+    files = sorted((data_root() / "calibration" / "left-out").glob("*.json"))
+    return tuple(Prediction(**json.loads(file.read_text(encoding="utf-8"))) for file in files)
 
 
 def without(calibration: Calibration, experiment: str) -> Calibration:

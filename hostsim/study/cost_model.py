@@ -16,7 +16,7 @@ from hostsim.study.calibrate import shipped_fits
 from hostsim.study.constant import Constant, Origin
 from hostsim.study.constants import shipped_constants
 
-__all__ = ["experiments", "page", "shipped_page"]
+__all__ = ["experiments", "line", "page", "shipped_page"]
 
 MOST_FITTED = 30
 """Fitted constants that the model may have."""
@@ -85,11 +85,12 @@ def _count(constants: Sequence[Constant], held: Mapping[str, Sequence[str]]) -> 
 
 
 def _table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    lines = ["", f"## {title}", "", _line(headings), _line(["---"] * len(headings))]
-    return lines + [_line(row) for row in rows]
+    lines = ["", f"## {title}", "", line(headings), line(["---"] * len(headings))]
+    return lines + [line(row) for row in rows]
 
 
-def _line(cells: Sequence[str]) -> str:
+def line(cells: Sequence[str]) -> str:
+    """A row of a table in Markdown."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from hostsim.errors import Fault, InputError
@@ -20,16 +21,18 @@ __all__ = ["Bench", "crossing", "residual", "smooth"]
 def residual(value: float, claim: Claim) -> float:
     """Distance of a value from the published one in half-widths of the accepted band: 1 is an end of a band around its middle.
 
+    Where what was published is an end of the band ("more than 35"), or words, the distance is from the middle.
+
     Raises:
         InputError: the band of the claim has an open end, or no width.
     """
     low, high = claim.band.low, claim.band.high
     if low is None or high is None or high <= low:
         raise InputError(Fault("has no band to fit to", claim.id, allowed="a claim whose band has two ends"))
-    try:
-        aim = float(claim.published)
-    except ValueError:
-        aim = (low + high) / 2
+    aim = (low + high) / 2
+    with suppress(ValueError):
+        published = float(claim.published)
+        aim = aim if published in (low, high) else published
     return (value - aim) / ((high - low) / 2)
 
 
@@ -99,11 +102,7 @@ class Bench:
             KeyboardInterrupt: Ctrl-C; everything finished is kept.
         """
         found: dict[str, float] = {}
-        for scenario, asked in select(*names):
-            changed = moved(scenario, constants)
-            outcome = finish(points(changed, self.runs, sweep=False, expectations=True), self.means)
-            found_here = judged(changed, outcome.records, outcome.answers, quick=self.runs.quick)
-            verdicts = {verdict.expectation.name: verdict for verdict in found_here}
+        for asked, verdicts in self._judge(names, constants):
             faults = [
                 Fault("has no value", name, given=verdict.reason)
                 for name, verdict in verdicts.items()
@@ -113,3 +112,27 @@ class Bench:
                 raise InputError(faults)
             found |= {name: smooth(verdicts[name], verdicts) for name in asked}
         return {name: found[name] for name in names}
+
+    def answers(self, names: Sequence[str], constants: Mapping[str, float]) -> dict[str, float | None]:
+        """The value of each claim as a check says it, steps and all; None where it has none.
+
+        Args:
+            names: ids of claims.
+            constants: by name, in their units; all others as they are shipped.
+
+        Raises:
+            InputError: an unknown constant.
+            KeyboardInterrupt: Ctrl-C; everything finished is kept.
+        """
+        found = {name: verdicts[name].value for asked, verdicts in self._judge(names, constants) for name in asked}
+        return {name: found[name] for name in names}
+
+    def _judge(
+        self, names: Sequence[str], constants: Mapping[str, float]
+    ) -> Iterator[tuple[Collection[str], dict[str, Verdict]]]:
+        """Scenario by scenario: which of the claims it has, and its verdicts by name."""
+        for scenario, asked in select(*names):
+            changed = moved(scenario, constants)
+            outcome = finish(points(changed, self.runs, sweep=False, expectations=True), self.means)
+            found = judged(changed, outcome.records, outcome.answers, quick=self.runs.quick)
+            yield asked, {verdict.expectation.name: verdict for verdict in found}
