@@ -94,15 +94,15 @@ def refuse(folder: Path) -> tuple[int, str, str, float, float]:
 
 
 @pytest.fixture(scope="module")
-def slowness(tmp_path_factory: pytest.TempPathFactory) -> float:
-    """How much slower this machine is now than an idle one of 2026, which refuses an empty file in a second."""
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an empty file, which is refused for the time that reading the command's own modules takes."""
     folder = tmp_path_factory.mktemp("empty")
     (folder / "small.yaml").write_text("")
-    return max(1.0, refuse(folder)[3])
+    return folder
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_hostile_file_is_refused_quickly_and_does_nothing(folder: Path, slowness: float, name: str) -> None:
+def test_a_hostile_file_is_refused_quickly_and_does_nothing(folder: Path, empty: Path, name: str) -> None:
     """Status 2, a message and no traceback; under two seconds of processor and 200 MiB; no file but its own is there afterwards."""
     text, words = FILES[name]
     (folder / "small.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -111,6 +111,10 @@ def test_a_hostile_file_is_refused_quickly_and_does_nothing(folder: Path, slowne
     assert (status, said) == (2, ""), told[-2000:]
     assert words in told
     assert "Traceback" not in told
-    assert seconds < MOST_CPU_S * slowness
+    if (
+        seconds >= MOST_CPU_S
+    ):  # is it the file or a busy machine? One of 2026 that is not refuses an empty file within a second
+        seconds /= max(1.0, refuse(empty)[3])
+    assert seconds < MOST_CPU_S
     assert memory < MOST_MIB
     assert sorted(folder.iterdir()) == sorted([*before, *(folder / name for name in ("out", "err", "used"))])
