@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hostsim.errors import Fault, nearest_name
@@ -54,6 +54,9 @@ class Reader:
     def __init__(self, tree: Tree, axes: Mapping[str, Axis], trial: Trial) -> None:
         self._tree, self._trial = tree, trial
         self._look = Lookup(tree, axes)
+        entries = tree.get(("expect",)) or ()
+        asked = [entry.get("claim") for entry in entries if isinstance(entry, dict)]
+        self._misspelt = {claim for claim in asked if isinstance(claim, str) and claim not in claims()}
 
     @property
     def faults(self) -> list[Fault]:
@@ -109,7 +112,7 @@ class Reader:
         for answer in answers:
             if answer not in known:
                 allowed = "names of expectations of this scenario" if known else "nothing: the scenario expects nothing"
-                self._look.fault(path, "unknown expectation", allowed, nearest_name(answer, known), given=repr(answer))
+                self._unknown(answer, path, allowed, known)
         if len(set(answers)) < len(answers):
             self._look.fault(path, "names an expectation twice", "each expectation once")
         drawn = [asked[answer] for answer in answers if answer in asked]
@@ -180,13 +183,17 @@ class Reader:
                 if isinstance(other, str) and (other not in asked or other == name):
                     known = [entry for entry in asked if entry != name]
                     allowed = "the name of another expectation of this scenario"
-                    self._look.fault(
-                        (*path, "ratio", side), "unknown expectation", allowed, nearest_name(other, sorted(known))
-                    )
+                    self._unknown(other, (*path, "ratio", side), allowed, sorted(known))
                 elif isinstance(other, str) and self._is_ratio(other, parts):
                     self._look.fault(
                         (*path, "ratio", side), "is a ratio itself", "an expectation that is no ratio of others"
                     )
+
+    def _unknown(self, name: str, path: KeyPath, allowed: str, known: Sequence[str]) -> None:
+        """Tells of a name that no expectation has, unless it is meant for a claim that is misspelt where it stands."""
+        nearest = nearest_name(name, known)
+        if nearest not in self._misspelt:
+            self._look.fault(path, "unknown expectation", allowed, nearest, given=repr(name))
 
     def _is_ratio(self, name: str, parts: Mapping[int, ExpectPart]) -> bool:
         return any(

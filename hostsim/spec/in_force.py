@@ -61,7 +61,8 @@ def _resolve(
         try:
             values[name] = setting.read(value)
         except ValueError as error:
-            faults.append(Fault(str(error), where, repr(value), setting.allowed()))
+            nearest = nearest_name(str(value), setting.choices or ())
+            faults.append(Fault(str(error), where, repr(value), setting.allowed(), nearest))
             continue
         if not setting.modelled and values[name] != setting.default:
             warnings.append(f"setting not modelled: {name} = {value}")

@@ -603,6 +603,11 @@ def test_axes_can_be_given_anew_or_added(tmp_path: Path) -> None:
             "allowed: start..stop:step with start not above stop, a step above 0, at most 100000 values"),
         ),
         (
+            {"receivers": "1,2.."},
+            ("--axis: receivers: is not a range; given '2..'; "
+            "allowed: start..stop:step with start not above stop, a step above 0, at most 100000 values"),
+        ),
+        (
             {"receivers": "1,,2"},
             ("--axis: receivers: is not a list of values; given '1,,2'; "
             "allowed: values with commas between, or start..stop:step"),
