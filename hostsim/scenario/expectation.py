@@ -54,9 +54,11 @@ class Reader:
     def __init__(self, tree: Tree, axes: Mapping[str, Axis], trial: Trial) -> None:
         self._tree, self._trial = tree, trial
         self._look = Lookup(tree, axes)
-        entries = tree.get(("expect",)) or ()
-        asked = [entry.get("claim") for entry in entries if isinstance(entry, dict)]
-        self._misspelt = {claim for claim in asked if isinstance(claim, str) and claim not in claims()}
+        written = tree.get(("expect",))
+        entries = [entry for entry in written if isinstance(entry, dict)] if isinstance(written, tuple) else []
+        # those that are wrong themselves are told where they stand
+        self._named = [str(entry.get("claim", entry.get("name"))) for entry in entries]
+        self._misspelt = {str(entry["claim"]) for entry in entries if "claim" in entry} - claims().keys()
 
     @property
     def faults(self) -> list[Fault]:
@@ -106,13 +108,11 @@ class Reader:
 
     def _answers(self, name: str, answers: tuple[str, ...], asked: Mapping[str, Expectation]) -> AnswersSpec:
         path: KeyPath = ("figures", name, "answers")
-        entries = self._tree.get(("expect",)) or ()
-        # those that are wrong themselves are told where they stand
-        known = [str(entry.get("claim", entry.get("name"))) for entry in entries if isinstance(entry, dict)]
         for answer in answers:
-            if answer not in known:
-                allowed = "names of expectations of this scenario" if known else "nothing: the scenario expects nothing"
-                self._unknown(answer, path, allowed, known)
+            if answer not in self._named:
+                is_asked = "names of expectations of this scenario"
+                allowed = is_asked if self._named else "nothing: the scenario expects nothing"
+                self._unknown(answer, path, allowed, self._named)
         if len(set(answers)) < len(answers):
             self._look.fault(path, "names an expectation twice", "each expectation once")
         drawn = [asked[answer] for answer in answers if answer in asked]
@@ -172,7 +172,6 @@ class Reader:
     def names(self, parts: Mapping[int, ExpectPart]) -> None:
         """Checks what expectations say of each other: names that stand twice, ratios of names that nobody has."""
         seen: dict[str, int] = {}
-        asked = {part.claim or str(part.name) for part in parts.values()}
         for index, part in parts.items():
             name = part.claim or str(part.name)
             path: KeyPath = ("expect", index)
@@ -180,8 +179,8 @@ class Reader:
                 self._look.fault((*path, "claim" if part.claim else "name"), "stands twice", "each expectation once")
             seen.setdefault(name, index)
             for side, other in (("of", part.ratio.of), ("to", part.ratio.to)) if part.ratio else ():
-                if isinstance(other, str) and (other not in asked or other == name):
-                    known = [entry for entry in asked if entry != name]
+                if isinstance(other, str) and (other not in self._named or other == name):
+                    known = [entry for entry in self._named if entry != name]
                     allowed = "the name of another expectation of this scenario"
                     self._unknown(other, (*path, "ratio", side), allowed, sorted(known))
                 elif isinstance(other, str) and self._is_ratio(other, parts):
