@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -95,9 +96,11 @@ WORDS = {
 """Lists in what is told that grow with the product."""
 
 
+@cache
 def cases(group: str) -> dict[str, dict[str, Any]]:
     """The cases of a group by name."""
-    found: dict[str, dict[str, Any]] = yaml.safe_load((FOLDER / f"{group}.yaml").read_text(encoding="utf-8"))
+    text = (FOLDER / f"{group}.yaml").read_text(encoding="utf-8")
+    found: dict[str, dict[str, Any]] = yaml.load(text, Loader=yaml.CSafeLoader)
     return found
 
 

@@ -39,7 +39,6 @@ BLIND: dict[str, set[str]] = {
 
 LIBRARIES: dict[str, range | set[str]] = {
     "pydantic": range(3),
-    "pint": range(2),
     "yaml": range(2, 3),
     "simpy": {"engine", "model"},
     "pyarrow": range(4, 8),

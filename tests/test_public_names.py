@@ -55,9 +55,7 @@ def test_a_module_declares_what_it_offers(name):
 @pytest.mark.parametrize("start", ["import hostsim", "import hostsim.cli.app"])
 def test_importing_costs_nothing(start):
     """No library that takes long to load is touched before it is needed."""
-    heavy = (
-        "{'numpy', 'pandas', 'pydantic', 'pint', 'matplotlib', 'rich', 'scipy', 'pyarrow', 'simpy', 'yaml', 'jinja2'}"
-    )
+    heavy = "{'numpy', 'pandas', 'pydantic', 'matplotlib', 'rich', 'scipy', 'pyarrow', 'simpy', 'yaml', 'jinja2'}"
     code = f"{start}\nimport sys\nprint(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

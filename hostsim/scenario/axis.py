@@ -22,6 +22,8 @@ MOST_VALUES = 100_000
 _RANGE = re.compile(
     r"\s*(?P<start>-?\d+)\s*\.\.\s*(?P<stop>-?\d+)\s*(?::\s*(?P<step>\d+))?\s*(?P<unit>[^\d\s:.].*?)?\s*"
 )
+_HALF_RANGE = re.compile(r"\d\s*\.\.|\.\.\s*\d")
+_ALLOWED_RANGE = f"start..stop:step with start not above stop, a step above 0, at most {MOST_VALUES} values"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,8 @@ def read_values(text: str, like: Iterable[Scalar]) -> list[Scalar]:
     values: list[Scalar] = []
     for piece in text.split(","):
         match = _RANGE.fullmatch(piece)
+        if match is None and _HALF_RANGE.search(piece):
+            raise InputError(Fault("is not a range", given=repr(piece), allowed=_ALLOWED_RANGE, file="--axis"))
         if match is None:
             value = parse_value(piece.strip(), "--axis")
             if value == "" or not isinstance(value, Scalar):
@@ -151,8 +155,7 @@ def read_values(text: str, like: Iterable[Scalar]) -> list[Scalar]:
             continue
         start, stop, step = int(match["start"]), int(match["stop"]), int(match["step"] or 1)
         if step == 0 or stop < start or (stop - start) // step >= MOST_VALUES:
-            allowed = f"start..stop:step with start not above stop, a step above 0, at most {MOST_VALUES} values"
-            raise InputError(Fault("is not a range", given=repr(piece), allowed=allowed, file="--axis"))
+            raise InputError(Fault("is not a range", given=repr(piece), allowed=_ALLOWED_RANGE, file="--axis"))
         unit = match["unit"]
         values += [f"{n} {unit}" if unit else n for n in range(start, stop + 1, step)]
     return [str(value) for value in values] if as_text else values

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hostsim.errors import Fault, InputError
+from hostsim.scenario.diagnosis import MOST_FAULTS
 from hostsim.scenario.esxcli import read_advanced
 from hostsim.scenario.file import display_name, find_below, read_text
 from hostsim.scenario.tree import Place, Tree, over
@@ -23,6 +24,10 @@ __all__ = ["FILE", "Borrowed"]
 FILE = "file"
 """The key that names a file, beside the settings themselves."""
 _ADVANCED: KeyPath = ("host", "advanced")
+MOST_LINES_OF_A_VM = 5_000
+"""Longest ``.vmx`` file; a real one has a few hundred lines."""
+MOST_LINES_OF_A_LIST = 100_000
+"""Longest list of ``esxcli``; that of a real host has some twenty thousand lines."""
 
 
 class Borrowed:
@@ -67,7 +72,7 @@ class Borrowed:
         if file is None:
             return _put(tree, _ADVANCED, {}, "")
         if file not in self._advanced:
-            self._advanced[file] = _read(file, read_advanced)
+            self._advanced[file] = _read(file, read_advanced, MOST_LINES_OF_A_LIST)
         entries, found = self._advanced[file]
         faults += found
         known = {name.casefold(): name for name in platform.advanced}
@@ -81,7 +86,7 @@ class Borrowed:
         if file is None:
             return _put(tree, path, {}, "")
         if file not in self._vmx:
-            self._vmx[file] = _read(file, read_vmx)
+            self._vmx[file] = _read(file, read_vmx, MOST_LINES_OF_A_VM)
         (entries, found), name = self._vmx[file], display_name(file)
         faults += found
         networks = tree.get(("vms", group, "networks"))
@@ -108,12 +113,20 @@ def _names_file(settings: Any) -> bool:
     return isinstance(settings, dict) and FILE in settings
 
 
-def _read(file: Path, reader: Callable[[str, str], Settings]) -> Settings:
+def _read(file: Path, reader: Callable[[str, str], Settings], most: int) -> Settings:
     name = display_name(file)
     try:
-        return reader(read_text(file, name), name)
+        text = read_text(file, name)
     except InputError as error:
         return (), error.faults
+    lines = text.count("\n")
+    if lines > most:
+        return (), (Fault("has too many lines", given=str(lines), allowed=f"at most {most}", file=name),)
+    entries, faults = reader(text, name)
+    if len(faults) > MOST_FAULTS:
+        more = f"has {len(faults) - MOST_FAULTS} faults more, which are not listed"
+        faults = (*faults[:MOST_FAULTS], Fault(more, file=name, line=faults[MOST_FAULTS].line))
+    return entries, faults
 
 
 def _number(value: int | str) -> int | str:

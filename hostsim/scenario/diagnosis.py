@@ -208,10 +208,11 @@ def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group
         known = _properties(root, node)
         return tree.fault(path, "unknown key", "one of " + ", ".join(known), nearest_name(str(path[-1]), known))
     message, allowed = _MESSAGES.get(error["type"], ""), allowed_at(model, inner)
-    given = None
+    given, choices = None, _choices(root, _schema_at(root, inner) or {})
     if error["type"] in _UNTOLD:
         union = _schema_at(root, inner[:-1]) or {}
-        allowed = "one of " + ", ".join(union.get("discriminator", {}).get("mapping", {}))
+        choices = list(union.get("discriminator", {}).get("mapping", {}))
+        allowed = "one of " + ", ".join(choices)
     if error["type"] == "value_error":
         message, _, told = str(error["ctx"]["error"]).partition("|")
         allowed = told or allowed
@@ -222,7 +223,16 @@ def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group
         message = "has no value"
     elif len({e["type"] for e in group}) > 1 or not message:
         message = "does not fit"
-    return tree.fault(path, message, allowed, given=given)
+    here = tree.get(path)
+    nearest = nearest_name(here, choices) if isinstance(here, str) and here not in choices else ""
+    return tree.fault(path, message, allowed, nearest, given)
+
+
+def _choices(root: JsonSchema, node: JsonSchema) -> list[str]:
+    """The texts that may stand there, where only some may."""
+    branches = [_resolved(root, branch) for branch in _branches(node)]
+    found = [choice for branch in branches for choice in _choices(root, branch)]
+    return found + [choice for choice in node.get("enum", [node.get("const")]) if isinstance(choice, str)]
 
 
 def _properties(root: JsonSchema, node: JsonSchema) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hostsim.errors import Fault, nearest_name
@@ -54,6 +54,11 @@ class Reader:
     def __init__(self, tree: Tree, axes: Mapping[str, Axis], trial: Trial) -> None:
         self._tree, self._trial = tree, trial
         self._look = Lookup(tree, axes)
+        written = tree.get(("expect",))
+        entries = [entry for entry in written if isinstance(entry, dict)] if isinstance(written, tuple) else []
+        # those that are wrong themselves are told where they stand
+        self._named = [str(entry.get("claim", entry.get("name"))) for entry in entries]
+        self._misspelt = {str(entry["claim"]) for entry in entries if "claim" in entry} - claims().keys()
 
     @property
     def faults(self) -> list[Fault]:
@@ -103,13 +108,11 @@ class Reader:
 
     def _answers(self, name: str, answers: tuple[str, ...], asked: Mapping[str, Expectation]) -> AnswersSpec:
         path: KeyPath = ("figures", name, "answers")
-        entries = self._tree.get(("expect",)) or ()
-        # those that are wrong themselves are told where they stand
-        known = [str(entry.get("claim", entry.get("name"))) for entry in entries if isinstance(entry, dict)]
         for answer in answers:
-            if answer not in known:
-                allowed = "names of expectations of this scenario" if known else "nothing: the scenario expects nothing"
-                self._look.fault(path, "unknown expectation", allowed, nearest_name(answer, known), given=repr(answer))
+            if answer not in self._named:
+                is_asked = "names of expectations of this scenario"
+                allowed = is_asked if self._named else "nothing: the scenario expects nothing"
+                self._unknown(answer, path, allowed, self._named)
         if len(set(answers)) < len(answers):
             self._look.fault(path, "names an expectation twice", "each expectation once")
         drawn = [asked[answer] for answer in answers if answer in asked]
@@ -169,7 +172,6 @@ class Reader:
     def names(self, parts: Mapping[int, ExpectPart]) -> None:
         """Checks what expectations say of each other: names that stand twice, ratios of names that nobody has."""
         seen: dict[str, int] = {}
-        asked = {part.claim or str(part.name) for part in parts.values()}
         for index, part in parts.items():
             name = part.claim or str(part.name)
             path: KeyPath = ("expect", index)
@@ -177,16 +179,20 @@ class Reader:
                 self._look.fault((*path, "claim" if part.claim else "name"), "stands twice", "each expectation once")
             seen.setdefault(name, index)
             for side, other in (("of", part.ratio.of), ("to", part.ratio.to)) if part.ratio else ():
-                if isinstance(other, str) and (other not in asked or other == name):
-                    known = [entry for entry in asked if entry != name]
+                if isinstance(other, str) and (other not in self._named or other == name):
+                    known = [entry for entry in self._named if entry != name]
                     allowed = "the name of another expectation of this scenario"
-                    self._look.fault(
-                        (*path, "ratio", side), "unknown expectation", allowed, nearest_name(other, sorted(known))
-                    )
+                    self._unknown(other, (*path, "ratio", side), allowed, sorted(known))
                 elif isinstance(other, str) and self._is_ratio(other, parts):
                     self._look.fault(
                         (*path, "ratio", side), "is a ratio itself", "an expectation that is no ratio of others"
                     )
+
+    def _unknown(self, name: str, path: KeyPath, allowed: str, known: Sequence[str]) -> None:
+        """Tells of a name that no expectation has, unless it is meant for a claim that is misspelt where it stands."""
+        nearest = nearest_name(name, known)
+        if nearest not in self._misspelt:
+            self._look.fault(path, "unknown expectation", allowed, nearest, given=repr(name))
 
     def _is_ratio(self, name: str, parts: Mapping[int, ExpectPart]) -> bool:
         return any(

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
-from hostsim.errors import Fault, InputError
+from hostsim.errors import Fault, InputError, nearest_name
 
 __all__ = ["MAX_BYTES", "display_name", "find_below", "is_there", "read_text"]
 
 MAX_BYTES = 4 * 1024 * 1024
 """Longest file that is read."""
+_MOST_LOOKED_AT = 1000
+"""Files of a folder among which the nearest name is looked for."""
+_LONGEST_NAME = 255
+"""Characters that the name of a file may have."""
 
 
 def display_name(file: Path) -> str:
@@ -48,8 +53,20 @@ def find_below(name: str, beside: Path, root: Path) -> Path:
     if not is_below:
         raise InputError(Fault("leads out of the scenario's folder", given=given, allowed=allowed))
     if not is_there(file):
-        raise InputError(Fault("file not found", given=given, allowed=allowed))
+        raise InputError(Fault("file not found", given=given, allowed=allowed, nearest=_nearest_file(file, name)))
     return file
+
+
+def _nearest_file(file: Path, name: str) -> str:
+    """The name of a file in the same folder that may be meant, written as the other was."""
+    try:
+        beside = [other for other in itertools.islice(file.parent.iterdir(), _MOST_LOOKED_AT) if is_there(other)]
+    except (OSError, ValueError):  # no such folder, or one that no system can have
+        return ""
+    # by what stands before the dot: most of a short name is its ending; one with the same ending is preferred
+    known = {other.stem: other.name for other in sorted(beside, key=lambda other: other.suffix == file.suffix)}
+    nearest = nearest_name(file.stem[:_LONGEST_NAME], list(known))
+    return name.removesuffix(file.name) + known[nearest] if nearest else ""
 
 
 def read_text(file: Path, name: str) -> str:

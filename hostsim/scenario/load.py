@@ -367,15 +367,17 @@ class _Loading:
         if (len(self._faults) and not axes) or len(self._faults) > MOST_FAULTS:
             return tuple(warnings)
         first = {name: axis.values[0] for name, axis in axes.items()}
-        points: list[tuple[dict[str, Scalar], Place]] = [
+        swept = (
             (dict(zip(axes, values, strict=True)), Place("--axis"))
             for values in itertools.product(*(axis.values for axis in axes.values()))
-        ]
-        for index, expectation in expectations.items():
-            place = self._tree.place(("expect", index))
-            points += [({**first, **point}, place) for point in needed(expectation.form)]
+        )
+        asked = (
+            ({**first, **point}, self._tree.place(("expect", index)))
+            for index, expectation in expectations.items()
+            for point in needed(expectation.form)
+        )
         known = set(self._faults)
-        for point, place in points:
+        for point, place in itertools.chain(swept, asked):
             resolution = resolve_at(self._resolver, axes, point, length, place)
             warnings += resolution.warnings
             new = [fault for fault in resolution.faults if fault not in known]

@@ -1,7 +1,11 @@
-"""Parts that a scenario names: platforms with what they extend, hardware, guests; read once each."""
+"""Parts that a scenario names: platforms with what they extend, hardware, guests; read once each.
+
+Shipped ones are read once a process, and anew when a file of theirs has changed: they are most of what loading a scenario reads.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +16,7 @@ from pydantic import BaseModel
 from hostsim.errors import Fault, InputError
 from hostsim.scenario.diagnosis import validate
 from hostsim.scenario.file import display_name
-from hostsim.scenario.published import find_part
+from hostsim.scenario.published import find_part, shipped_parts
 from hostsim.scenario.tree import Assumption, Place, Tree, keys, merge, unwrap
 from hostsim.scenario.yaml import KeyPath
 from hostsim.spec.base import Spec
@@ -87,22 +91,61 @@ class Parts:
         self, kind: str, model: type[Model], name: str, prefix: KeyPath, changes: tuple[Change, ...]
     ) -> Part[Model]:
         file = find_part(kind, name, self._beside, self._beside)
+        shipped = _Shipped.of(kind, file)
         try:
-            written = _extended(file, kind, self._beside, ())
+            if shipped is not None and not changes:
+                return _untouched(shipped, model, prefix)
+            written = _shipped(shipped) if shipped is not None else _extended(file, kind, self._beside, ())
         except InputError as error:
             return Part(None, Tree({}, {}, display_name(file)), (), error.faults)
-        # costs are left alone: they have fields of their own for what is assumed
-        bare, assumptions, faults = unwrap(written, prefix, skip=("costs",))
-        tree = bare.put(changes)
-        moved = {path for path, _, _ in changes}
-        held = [a for a in assumptions if keys(a.path)[len(prefix) :] not in moved]
-        spec, found = validate(model, tree)
-        faults += found
-        if spec is not None:
-            faults += [fault for a in held for fault in range_faults(model, tree, a, keys(a.path)[len(prefix) :])]
-        if isinstance(spec, PlatformSpec):
-            faults += _cost_faults(tree, spec.costs, moved)
-        return Part(None if faults else spec, tree, tuple(held), tuple(faults))
+        return _checked(model, written, prefix, changes)
+
+
+@dataclass(frozen=True)
+class _Shipped:
+    """A shipped part as it is now."""
+
+    kind: str
+    file: Path
+    name: str
+    """What faults call it."""
+    stamps: tuple[tuple[int, int], ...]
+    """When all parts of the kind were changed, and their sizes: one may extend the other."""
+
+    @classmethod
+    def of(cls, kind: str, file: Path) -> _Shipped | None:
+        """A file, if it is that of a shipped part."""
+        files = list(shipped_parts(kind).values())
+        if file not in files:
+            return None
+        stats = [other.stat() for other in files]
+        return cls(kind, file, display_name(file), tuple((stat.st_mtime_ns, stat.st_size) for stat in stats))
+
+
+@functools.lru_cache(maxsize=64)
+def _shipped(part: _Shipped) -> Tree:
+    return _extended(part.file, part.kind, part.file.parent, ())
+
+
+@functools.lru_cache(maxsize=256)
+def _untouched(part: _Shipped, model: type[Model], prefix: KeyPath) -> Part[Model]:
+    return _checked(model, _shipped(part), prefix, ())
+
+
+def _checked(model: type[Model], written: Tree, prefix: KeyPath, changes: tuple[Change, ...]) -> Part[Model]:
+    """A part from what is written of it, and what is changed."""
+    # costs are left alone: they have fields of their own for what is assumed
+    bare, assumptions, faults = unwrap(written, prefix, skip=("costs",))
+    tree = bare.put(changes)
+    moved = {path for path, _, _ in changes}
+    held = [a for a in assumptions if keys(a.path)[len(prefix) :] not in moved]
+    spec, found = validate(model, tree)
+    faults += found
+    if spec is not None:
+        faults += [fault for a in held for fault in range_faults(model, tree, a, keys(a.path)[len(prefix) :])]
+    if isinstance(spec, PlatformSpec):
+        faults += _cost_faults(tree, spec.costs, moved)
+    return Part(None if faults else spec, tree, tuple(held), tuple(faults))
 
 
 def _extended(file: Path, kind: str, root: Path, chain: tuple[Path, ...]) -> Tree:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hostsim.errors import Fault, InputError
 from hostsim.scenario.borrowed import Borrowed
-from hostsim.scenario.diagnosis import validate
+from hostsim.scenario.diagnosis import MOST_FAULTS, validate
 from hostsim.scenario.document import PointFile
 from hostsim.scenario.file import find_below
 from hostsim.scenario.fit import feature_warnings, nic_faults, traffic_faults, vm_faults
@@ -180,7 +180,7 @@ class _Point:
             part = self._part(("hardware",))
             self.faults += server_faults(part.tree if part else self._tree, hardware, platform)
         settings = self._host_settings(platform)
-        groups = [group for name in self._vms if (group := self._group(name, platform))]
+        groups = list(self._groups(platform))
         traffic = {name: flow for name in self._mapping(("traffic",)) if (flow := self._flow(name))}
         spec = None
         if self._file and platform and hardware and settings and not self.faults:
@@ -236,6 +236,16 @@ class _Point:
         self.faults += map(self._placed, faults)
         self.warnings += warnings
         return settings
+
+    def _groups(self, platform: PlatformSpec | None) -> Iterator[VmGroupSpec]:
+        """The groups of VMs that are sound; faults are looked for until there are too many."""
+        for name in self._vms:
+            if len(self.faults) > MOST_FAULTS:
+                self.faults.append(self._tree.fault(("vms",), "has more faults, which are not looked for", given=""))
+                return
+            group = self._group(name, platform)
+            if group is not None:
+                yield group
 
     def _group(self, name: str, platform: PlatformSpec | None) -> VmGroupSpec | None:
         guest: GuestSpec | None = self._spec(("vms", name, "guest"))

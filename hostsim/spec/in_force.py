@@ -34,6 +34,8 @@ _SHARES = {"low": 500, "normal": 1000, "high": 2000}
 _THRESHOLD = re.compile(r"(?P<vms>\d{1,3})n (?P<vcpus>\d{1,3})n (?P<utilisation>\d{1,2}|100)")
 _STATIC_DEPTH = 64
 """Packets of static coalescing where nobody sets them (``ethernetX.coalescingParams`` as documented)."""
+_MOST_FAULTS = 100
+"""Faults of settings that are told: nobody reads more, and looking for nearest names takes time."""
 _WEIGHTS = 256
 """One more than the greatest ``Net.vmxnetThroughputWeight``."""
 _STATIC_TIMEOUT = 4 * MS
@@ -45,6 +47,9 @@ def _resolve(
 ) -> dict[str, int | str]:
     values = {name: setting.default for name, setting in table.items()}
     for name, value in given.items():
+        if len(faults) >= _MOST_FAULTS:
+            faults.append(Fault("has more faults, which are not looked for", path))
+            break
         setting = table.get(name)
         where = f"{path}.{name}"
         if setting is None:
@@ -61,7 +66,8 @@ def _resolve(
         try:
             values[name] = setting.read(value)
         except ValueError as error:
-            faults.append(Fault(str(error), where, repr(value), setting.allowed()))
+            nearest = nearest_name(str(value), setting.choices or ())
+            faults.append(Fault(str(error), where, repr(value), setting.allowed(), nearest))
             continue
         if not setting.modelled and values[name] != setting.default:
             warnings.append(f"setting not modelled: {name} = {value}")

@@ -1,13 +1,13 @@
 """Quantities as users write them (``40 kpps``, ``800 B``, ``2 s``), turned into plain numbers by pydantic.
 
-Each type below is an annotated ``int`` or ``float``; its prose says the unit it becomes. Text is read with pint, but only
-as *number, space, unit*: no expressions. A bare number is refused wherever a unit is needed, so that no file depends on a
-default unit. pint is imported at the first quantity read.
+Each type below is an annotated ``int`` or ``float``; its prose says the unit it becomes. Text is read only as *number,
+space, unit*: no expressions. A bare number is refused wherever a unit is needed, so that no file depends on a default unit.
+The units are few and their factors exact, so that they stand here and no library of units is loaded, which took longer
+than reading a scenario.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 from collections.abc import Callable
@@ -30,36 +30,21 @@ __all__ = [
     "read_quantity",
 ]
 
-UNITS: dict[str, tuple[str, ...]] = {
-    "duration": ("ps", "ns", "us", "ms", "s", "min", "h"),
-    "rate": ("pps", "kpps", "Mpps", "/s"),
-    "size": ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB"),
-    "bandwidth": ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"),
-    "frequency": ("Hz", "kHz", "MHz", "GHz"),
-    "percent": ("%",),
+UNITS: dict[str, dict[str, float]] = {
+    "duration": {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0},
+    "rate": {"pps": 1.0, "kpps": 1e3, "Mpps": 1e6, "/s": 1.0},
+    "size": {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30},
+    "bandwidth": {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9},
+    "frequency": {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9},
+    "percent": {"%": 1.0},
 }
-"""Units accepted for each kind of quantity."""
+"""Units accepted for each kind of quantity, and how many of the base unit each is: s, 1/s, B, bit/s, Hz, %."""
 
 LONGEST = 2500 * 3600
 """Seconds that fit 64 bits of picoseconds, in hours without a fraction."""
 
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _TEXT = re.compile(rf"\s*(?P<number>{_NUMBER})\s*(?P<unit>\D.*?)?\s*\Z")
-_BASE = {"duration": "s", "rate": "1/s", "size": "byte", "bandwidth": "bit/s", "frequency": "Hz", "percent": "percent"}
-_SPELLED = {"pps": "1/s", "kpps": "1e3/s", "Mpps": "1e6/s", "/s": "1/s", "us": "microsecond", "%": "percent"}
-
-
-@functools.cache
-def _registry() -> Any:
-    import pint
-
-    return pint.UnitRegistry(cache_folder=None)
-
-
-@functools.cache
-def _factor(kind: str, unit: str) -> float:
-    registry = _registry()
-    return float(registry.Quantity(_SPELLED.get(unit, unit)).to(_BASE[kind]).magnitude)
 
 
 def read_quantity(text: Any, kind: str) -> float:
@@ -83,7 +68,7 @@ def read_quantity(text: Any, kind: str) -> float:
         raise ValueError(f"has no unit|{allowed}")
     if unit not in UNITS[kind]:
         raise ValueError(f"has the unit {unit!r}, which is not one of {kind}|{allowed}")
-    value = float(match["number"]) * _factor(kind, unit)
+    value = float(match["number"]) * UNITS[kind][unit]
     if not math.isfinite(value):
         raise ValueError(f"is not finite|{allowed}")
     return value

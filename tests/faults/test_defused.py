@@ -20,13 +20,8 @@ MARKUP = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 FORMULA = '=HYPERLINK("http://x","y")'
 HOOK = """
 import os, sys
-def _callers(frame):
-    while frame is not None:
-        yield frame.f_code.co_filename
-        frame = frame.f_back
 def _hear(event, arguments):
-    # dask, which pint imports where it is installed, takes apart what it has just packed itself
-    if event == "pickle.find_class" and not any(name.endswith("dask/tokenize.py") for name in _callers(sys._getframe())):
+    if event == "pickle.find_class":
         os.write(2, f"{event} {arguments}".encode())
         os._exit(99)
 sys.addaudithook(_hear)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,20 @@ from hostsim.errors import InputError, StoreError
 from hostsim.expect import AnswersSpec, FigureSpec
 from hostsim.report.folder import as_csv, read, write
 from hostsim.results.table import write_table
+
+
+@pytest.fixture(scope="module")
+def written_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of results: drawing takes longer than all else here."""
+    folder = tmp_path_factory.mktemp("written")
+    write(results(), folder)
+    return folder
+
+
+@pytest.fixture
+def folder(written_once: Path, tmp_path: Path) -> Path:
+    """A copy of it to spoil."""
+    return Path(shutil.copytree(written_once, tmp_path / "copy"))
 
 
 def test_results_come_back_as_they_were_written(tmp_path):
@@ -59,14 +75,13 @@ def test_figures_of_answers_come_back_too(tmp_path):
         kept.plot("steps", answers=["passes"])
 
 
-def test_the_facts_are_strict_json(tmp_path):
+def test_the_facts_are_strict_json(folder):
     """Any program can read them."""
-    write(results(), tmp_path)
 
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
 
-    json.loads((tmp_path / "results.json").read_text(), parse_constant=refuse)
+    json.loads((folder / "results.json").read_text(), parse_constant=refuse)
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-x", "@cmd", "\tx"])
@@ -84,16 +99,14 @@ def test_headings_in_csv_are_never_formulas():
     assert "'=1+1" in heading.split(",")
 
 
-def test_tables_of_another_run_are_refused(tmp_path):
+def test_tables_of_another_run_are_refused(folder, written_once):
     """A command that was killed while it wrote leaves no mixture of two runs."""
-    write(results(), tmp_path)
-    write(results(), tmp_path / "other")
     changed = table()
     changed.loc[0, "loss"] = 9.0
-    write_table(changed, tmp_path / "table.parquet")
+    write_table(changed, folder / "table.parquet")
     with pytest.raises(StoreError, match="its tables are of another run"):
-        read(tmp_path)
-    assert read(tmp_path / "other").scenario
+        read(folder)
+    assert read(written_once).scenario
 
 
 def test_a_percentile_that_cannot_be_told_stands_in_words():
@@ -123,9 +136,8 @@ def test_a_folder_without_results_says_what_writes_them(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 1}', '{"format": 99}', '{"format": 1, "figures": 3}'])
-def test_a_damaged_folder_is_an_error_of_the_family(tmp_path, content):
+def test_a_damaged_folder_is_an_error_of_the_family(folder, content):
     """No traceback, whatever stands in the file."""
-    write(results(), tmp_path)
-    (tmp_path / "results.json").write_text(content)
+    (folder / "results.json").write_text(content)
     with pytest.raises(StoreError):
-        read(tmp_path)
+        read(folder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -68,7 +70,7 @@ def test_cells_are_short() -> None:
 
 def test_contexts_come_back_from_the_folder(tmp_path) -> None:
     """Types and missing numbers included, none of them too."""
-    for number, written in enumerate((found(), results())):
+    for number, written in enumerate((replace(found(), figures=()), results(figures=()))):
         write(written, tmp_path / str(number))
         pd.testing.assert_frame_equal(read(tmp_path / str(number)).contexts, written.contexts)
 

@@ -50,6 +50,16 @@ FILES: dict[str, tuple[str | bytes, str]] = {
     "a module": (changed(("count: 2", "count: !!python/module:antigravity")), "tags are not read"),
     "a thousand million points": (sweep(), "given 1000 x 1000 x 1000 = 1000000000; allowed: at most 1000000"),
     "15,000 values that cannot be": (changed(("[1, 2]", str(list(range(4097, 19_000))))), "which are not looked for"),
+    "keys that are nearly known": (
+        changed(('{ethernet0.emuRxMode: "0"}', "{" + ", ".join(f"ethernet0.emuRxMod{n}: 1" for n in range(900)) + "}")),
+        "has more faults, which are not looked for",
+    ),
+    "a .vmx file of megabytes": (changed(('{ethernet0.emuRxMode: "0"}', "{file: long.vmx}")), "has too many lines"),
+    "a .vmx file full of faults": (changed(('{ethernet0.emuRxMode: "0"}', "{file: bad.vmx}")), "which are not"),
+    "a list of settings of megabytes": (
+        changed(("vms:\n", "host: {advanced: {file: long.txt}}\nvms:\n")),
+        "which are not",
+    ),
     "another file as part": (changed(("rhel6", "../../../../../../../../etc/passwd")), "leads out of"),
     "the root as part": (changed(("dell-r810", "/dev/zero")), "leads out of"),
     "a part that extends itself": (changed(("esxi-5.0", "./circle.yaml")), "extends itself"),
@@ -68,6 +78,14 @@ def folder(tmp_path: Path) -> Path:
     for n in range(30):
         (tmp_path / f"chain{n}.yaml").write_text(f"platform: x\nextends: ./chain{n + 1}.yaml\n")
     os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "long.vmx").write_text("".join(f'guestinfo{n}.key = "x"\n' for n in range(150_000)))
+    (tmp_path / "bad.vmx").write_text(
+        "".join(f'ethernet0.coalescingSchem{n} = "x"\nethernt{n} = 1\n' for n in range(2400))
+    )
+    settings = (
+        f"Path: /Net/CoalesceSchem{n}\nType: integer\nInt Value: 1\nDefault Int Value: 0\n" for n in range(24_000)
+    )
+    (tmp_path / "long.txt").write_text("\n".join(settings))
     return tmp_path
 
 
@@ -94,15 +112,15 @@ def refuse(folder: Path) -> tuple[int, str, str, float, float]:
 
 
 @pytest.fixture(scope="module")
-def slowness(tmp_path_factory: pytest.TempPathFactory) -> float:
-    """How much slower this machine is now than an idle one of 2026, which refuses an empty file in a second."""
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an empty file, which is refused for the time that reading the command's own modules takes."""
     folder = tmp_path_factory.mktemp("empty")
     (folder / "small.yaml").write_text("")
-    return max(1.0, refuse(folder)[3])
+    return folder
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_hostile_file_is_refused_quickly_and_does_nothing(folder: Path, slowness: float, name: str) -> None:
+def test_a_hostile_file_is_refused_quickly_and_does_nothing(folder: Path, empty: Path, name: str) -> None:
     """Status 2, a message and no traceback; under two seconds of processor and 200 MiB; no file but its own is there afterwards."""
     text, words = FILES[name]
     (folder / "small.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -111,6 +129,10 @@ def test_a_hostile_file_is_refused_quickly_and_does_nothing(folder: Path, slowne
     assert (status, said) == (2, ""), told[-2000:]
     assert words in told
     assert "Traceback" not in told
-    assert seconds < MOST_CPU_S * slowness
+    if (
+        seconds >= MOST_CPU_S
+    ):  # is it the file or a busy machine? One of 2026 that is not refuses an empty file within a second
+        seconds /= max(1.0, refuse(empty)[3])
+    assert seconds < MOST_CPU_S
     assert memory < MOST_MIB
     assert sorted(folder.iterdir()) == sorted([*before, *(folder / name for name in ("out", "err", "used"))])

@@ -434,6 +434,25 @@ def test_an_expectation_that_is_wrong_itself_is_told_once(tmp_path: Path) -> Non
     assert told.startswith("small.yaml:23: expect[0].metric: unknown metric")
     (told,) = faults(tmp_path, (ANSWERS[0], "{answers: mine}"), ("metric: loss", "metrik: loss\n    metric: loss"))
     assert "unknown key" in told
+    ratio = "  - {name: gain, ratio: {of: mine, to: other}, between: [1, 2]}\n"
+    other = "  - {name: other, metric: loss, at: {receivers: 1}, between: [0, 1 %]}\n"
+    (told,) = faults(
+        tmp_path, ("metric: loss", "metrik: loss\n    metric: loss"), ("expect:\n", "expect:\n" + ratio + other)
+    )
+    assert "unknown key" in told
+
+
+def test_a_file_that_is_not_there_has_a_nearest_one(tmp_path: Path) -> None:
+    """By what stands before the dot, in the folder that was meant."""
+    (tmp_path / "parts").mkdir()
+    for name in ("rhel.yaml", "rhel.txt", "other.yaml"):
+        (tmp_path / "parts" / name).write_text("")
+    (told,) = faults(tmp_path, ("rhel6", "parts/rehl.yaml"))
+    assert told.endswith(
+        "file not found; given 'parts/rehl.yaml'; allowed: a file below .; did you mean 'parts/rhel.yaml'?"
+    )
+    (told,) = faults(tmp_path, ("rhel6", "parts/x.yaml"))
+    assert "did you mean" not in told
 
 
 def test_faults_of_a_part_name_its_file(tmp_path: Path) -> None:
@@ -600,6 +619,11 @@ def test_axes_can_be_given_anew_or_added(tmp_path: Path) -> None:
         (
             {"receivers": "3..1"},
             ("--axis: receivers: is not a range; given '3..1'; "
+            "allowed: start..stop:step with start not above stop, a step above 0, at most 100000 values"),
+        ),
+        (
+            {"receivers": "1,2.."},
+            ("--axis: receivers: is not a range; given '2..'; "
             "allowed: start..stop:step with start not above stop, a step above 0, at most 100000 values"),
         ),
         (

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from hostsim.expect import Band
+from hostsim.scenario import published
 from hostsim.scenario.load import load
 from hostsim.scenario.part import Parts
 from hostsim.scenario.points import Fidelity, points
 from hostsim.scenario.published import claims, data_root, known_red, shipped, shipped_parts
 from hostsim.scenario.yaml import read
+from hostsim.spec.settings import PlatformSpec
 
 ORIGINAL = Path(__file__).parents[2].parent / "shared" / "claims.csv"
 
@@ -100,3 +103,22 @@ def test_shipped_servers_run_on_every_version(name: str) -> None:
         assert server.cpu.family in platform.costs.generations
         assert {nic.driver for nic in server.nics.values()} <= platform.drivers.keys()
     assert all(nic.node < server.cpu.sockets and nic.rate == nic.line_rate for nic in server.nics.values())
+
+
+def test_a_shipped_part_is_read_once_and_anew_when_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when what has changed is a platform that it extends."""
+    shutil.copytree(data_root(), tmp_path / "scenarios")
+    monkeypatch.setattr(published, "data_root", lambda: tmp_path / "scenarios")
+
+    def platform() -> PlatformSpec:
+        spec = Parts(tmp_path).platform("esxi-5.0", ("platform",)).spec
+        assert spec is not None
+        return spec
+
+    first = platform()
+    assert platform() is first
+    root = tmp_path / "scenarios" / "platforms" / "esxi.yaml"
+    root.write_text(root.read_text(encoding="utf-8").replace("value: 70 %", "value: 65 %"), encoding="utf-8")
+    assert (first.netqueue.pack_below, platform().netqueue.pack_below) == (70, 65)

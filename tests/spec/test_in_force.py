@@ -145,7 +145,7 @@ def test_a_vnic_follows_the_host_until_it_says_otherwise(
             {"ethernet0.virtualDev": "e100"},
             (
                 "vms.x.vmx.ethernet0.virtualDev: is not one of the choices; given 'e100'; "
-                'allowed: one of "vmxnet3", "e1000"'
+                'allowed: one of "vmxnet3", "e1000"; did you mean \'e1000\'?'
             ),
         ),
         *(
