@@ -132,7 +132,6 @@ class TxQueue:
     """
 
     __slots__ = (
-        "_clock",
         "_coalescing",
         "_count",
         "_depth",
@@ -161,7 +160,6 @@ class TxQueue:
         self._coalescing = coalescing
         self._depth, self._since, self._count, self._waiting = 1 if coalescing.calls else NEVER, 0, 0, 0
         self._patience: int | None = None
-        self._clock = clock
         self._timer = Timer(clock, self._due)
         self._world: NetWorld
 
@@ -196,9 +194,7 @@ class TxQueue:
             due = train.ready + self._timeout()
         else:
             return
-        armed = self._timer.due
-        if armed is None or due < armed:
-            self._timer.arm(max(due, self._clock.now))
+        self._timer.arm_by(due)
 
     def take_back(self, trains: Iterable[Train], now: int) -> list[Train]:
         """Those of the packets that are not written by ``now``: the guest was cut short."""
@@ -233,8 +229,7 @@ class TxQueue:
         full = ring.nth(self._depth) if self._depth < NEVER else None
         if full is not None and full < due:
             due = full
-        if self._timer.due is None or due < self._timer.due:
-            self._timer.arm(max(due, self._clock.now))
+        self._timer.arm_by(due)
 
     def _due(self, now: int) -> None:
         if self._world.state is not _SLEEPING:

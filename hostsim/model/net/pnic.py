@@ -64,7 +64,6 @@ class RxQueue:
     """
 
     __slots__ = (
-        "_clock",
         "_interval",
         "_losses",
         "_masked",
@@ -82,7 +81,7 @@ class RxQueue:
     poll: Server
 
     def __init__(self, clock: Clock, name: str, capacity: int, interval: int, nic: Pnic, memory: Node) -> None:
-        self.name, self._clock = name, clock
+        self.name = name
         self.ring = Ring(capacity)
         self.ring.on_drop = self._lose
         self._losses: list[Train] = []
@@ -132,10 +131,7 @@ class RxQueue:
         """A frame may come at ``at``, which nobody knew of before."""
         if self._masked:
             return
-        at = max(paced(at, self.interrupted, self._interval), self._clock.now)
-        due = self._timer.due
-        if due is None or at < due:
-            self._timer.arm(at)
+        self._timer.arm_by(paced(at, self.interrupted, self._interval))
 
     def _interrupt(self, now: int) -> None:
         self._masked = True  # before looking: what is on the wire behind this frame is found by polling
