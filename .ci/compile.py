@@ -24,6 +24,9 @@ def main() -> None:
     gc.disable()  # millions of objects live until the end
     sources = [os.path.relpath(source) for source in compiled.modules()]
     extensions = mypycify(sources, opt_level="2", debug_level="0", group_name="hostsim", target_dir=C_SOURCES)
+    if os.name == "posix":
+        for extension in extensions:
+            extension.extra_compile_args.append("-fno-semantic-interposition")  # nobody else provides its functions
     steps = ["build_ext", "--build-lib", str(unfinished), "--build-temp", C_SOURCES]
     setup(name="hostsim-compiled", packages=[], ext_modules=extensions, script_args=steps)
     (unfinished / compiled.DIGEST).write_text(found, encoding="ascii")

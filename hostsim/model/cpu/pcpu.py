@@ -8,7 +8,6 @@ PCPU has turned to another alarm.
 from __future__ import annotations
 
 from collections import deque
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from hostsim.engine.agenda import Entry
@@ -25,7 +24,6 @@ _RUNNING: Final = WorldState.RUNNING
 _READY: Final = WorldState.READY
 _SLEEPING: Final = WorldState.SLEEPING
 _COSTOPPED: Final = WorldState.COSTOPPED
-_by_vtime = attrgetter("vtime")
 
 
 class End(Entry):
@@ -285,7 +283,10 @@ class Pcpu:
             world = self.systems.popleft()
         elif self.vcpus:
             vcpus = self.vcpus
-            world = vcpus[0] if len(vcpus) == 1 else min(vcpus, key=_by_vtime)
+            world = vcpus[0]
+            for waiting in vcpus:
+                if waiting.vtime < world.vtime:
+                    world = waiting
             vcpus.remove(world)
         else:
             return None

@@ -242,7 +242,8 @@ class Vcpu(World):
             self._in_socket.append((train, self._read_ps + timing.guest_copy(size, far=vnic.is_far)))
         for train in own:
             self.came += train.count * train.frames
-            end = train.flow.handle(train, end)  # type: ignore[attr-defined]
+            flow = train.flow  # type: ignore[assignment]
+            end = flow.handle(train, end)
         if count == budget:
             self._polling.append(vnic)
         else:
@@ -273,10 +274,15 @@ class Vcpu(World):
 
     def cut(self, now: int, left: int) -> None:
         """Account for the reads done by now; hold back what is not handed on by now."""
-        for target in dict.fromkeys(target for target, _ in self._handed):
-            mine = [train for other, train in self._handed if other is target]
-            self._held_back += [(target, train) for train in target.take_back(mine, now)]
-        self._handed = []
+        handed, self._handed = self._handed, []
+        targets: list[Target] = []
+        for target, _ in handed:
+            if target not in targets:
+                targets.append(target)
+        for target in targets:
+            mine = [train for other, train in handed if other is target]
+            for train in target.take_back(mine, now):
+                self._held_back.append((target, train))
         self._cut_at = now
         for queue in self.direct:
             queue.send(now)

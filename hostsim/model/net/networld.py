@@ -13,11 +13,11 @@ the other three ways. What it takes off an e1000 it copies.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.ring import Ring
-from hostsim.engine.train import Train
+from hostsim.engine.train import Stream, Train
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Node, Scheduler
 from hostsim.model.cpu.world import World, WorldState
@@ -26,6 +26,9 @@ from hostsim.model.timing import Timing
 from hostsim.policy.coalescing import RATE_WINDOW
 from hostsim.spec.network import packet_on_wire
 from hostsim.units import SECOND, transmission_ps
+
+if TYPE_CHECKING:
+    from hostsim.model.guest.vcpu import Vcpu
 
 __all__ = ["CAUSES", "NetWorld", "TxCoalescing", "TxQueue", "Uplink"]
 
@@ -40,28 +43,20 @@ NEVER: Final = 1 << 30
 """Packets that never wait on a ring together."""
 
 
-class Outgoing(Protocol):
+class Outgoing(Stream):
     """What a packet that a guest sends belongs to."""
 
-    size: int
-    """Bytes of data in a frame."""
+    __slots__ = ()
     headers: int
     """Bytes of the headers in front of the data, from that of IP on."""
 
     def sent(self, train: Train, first: int, step: int, frame_ps: int) -> None:
         """The packets of a train are through the wire: the first at ``first``, each further one ``step`` later."""
-        ...
+        raise NotImplementedError
 
     def dropped(self, frames: int) -> None:
         """Frames found no room."""
-        ...
-
-
-class Caller(Protocol):
-    """The vCPU that posts packets."""
-
-    owed: int
-    """Time that it has still to be charged, in picoseconds."""
+        raise NotImplementedError
 
 
 class TxCoalescing:
@@ -116,7 +111,8 @@ class Uplink:
         if through is None:
             flow.dropped(train.count * train.frames)
         else:
-            flow.sent(train, *through, frame)
+            first, step = through
+            flow.sent(train, first, step, frame)
 
 
 class TxQueue:
@@ -150,7 +146,7 @@ class TxQueue:
     )
 
     def __init__(
-        self, clock: Clock, name: str, capacity: int, coalescing: TxCoalescing, uplink: Uplink, vcpu: Caller
+        self, clock: Clock, name: str, capacity: int, coalescing: TxCoalescing, uplink: Uplink, vcpu: Vcpu
     ) -> None:
         self.name, self.uplink, self._vcpu = name, uplink, vcpu
         self.ring = Ring(capacity)
@@ -316,6 +312,8 @@ class NetWorld(World):
 
     def _copy_ps(self, queue: TxQueue, train: Train) -> int:
         """Time to copy a packet out of the guest's memory; small ones of a vmxnet3 are part of ``networld_tx``."""
+        if not queue.copied:
+            return 0
         octets = train.flow.size * train.frames
         return self._timing.copied(octets) if octets <= queue.copied else 0
 

@@ -22,24 +22,26 @@ if TYPE_CHECKING:
 __all__ = ["Incoming", "Pnic", "RxQueue"]
 
 
-class Incoming(Protocol):
+class Incoming:
     """A wire that frames come from."""
+
+    __slots__ = ()
 
     def collect(self, now: int) -> list[Train]:
         """Frames that set out by ``now`` and were not collected before, in order; they may end a little later."""
-        ...
+        raise NotImplementedError
 
     def upcoming(self, queue: RxQueue) -> int | None:
         """An instant before which no further frame for a queue ends; None when none is known to come."""
-        ...
+        raise NotImplementedError
 
     def carry(self, sender: Sender, arrivals: Arrivals) -> None:
         """Let an open-loop flow come over it."""
-        ...
+        raise NotImplementedError
 
     def resteer(self) -> None:
         """Senders go by other queues from now on."""
-        ...
+        raise NotImplementedError
 
 
 class Server(Protocol):
@@ -204,14 +206,14 @@ class Pnic:
     def settle(self, now: int) -> None:
         """Put what came off the wire by ``now`` on its way into the queues."""
         for train in self.wire.collect(now):
-            flow = train.flow
-            flow.totals.sent += train.count  # type: ignore[attr-defined]  # frames belong to flows
-            self.rx_octets += train.count * flow.octets  # type: ignore[attr-defined]
-            self.rx_wire_ps += train.count * flow.frame_ps  # type: ignore[attr-defined]
-            if self._join and flow.joins and train.count > 1:  # type: ignore[attr-defined]
+            sender: Sender = train.flow  # type: ignore[assignment]  # frames belong to senders
+            sender.totals.sent += train.count
+            self.rx_octets += train.count * sender.octets
+            self.rx_wire_ps += train.count * sender.frame_ps
+            if self._join and sender.joins and train.count > 1:
                 self._push_joined(train)
             else:
-                flow.queue.ring.push(train)  # type: ignore[attr-defined]
+                sender.queue.ring.push(train)
 
     def _push_joined(self, train: Train) -> None:
         """Hardware LRO: frames that follow each other on the wire are one packet when the last of them is here."""
