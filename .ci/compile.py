@@ -26,7 +26,8 @@ def main() -> None:
     extensions = mypycify(sources, opt_level="2", debug_level="0", group_name="hostsim", target_dir=C_SOURCES)
     if os.name == "posix":
         for extension in extensions:
-            extension.extra_compile_args.append("-fno-semantic-interposition")  # nobody else provides its functions
+            # nobody else provides its functions, so that one may be compiled into another
+            extension.extra_compile_args = [*extension.extra_compile_args, "-fno-semantic-interposition"]
     steps = ["build_ext", "--build-lib", str(unfinished), "--build-temp", C_SOURCES]
     setup(name="hostsim-compiled", packages=[], ext_modules=extensions, script_args=steps)
     (unfinished / compiled.DIGEST).write_text(found, encoding="ascii")

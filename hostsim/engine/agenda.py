@@ -7,7 +7,10 @@ put in or taken out, and an entry that is to fall due sooner moves up from where
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64  # an integer of the machine, once compiled
 
 __all__ = ["Agenda", "Entry", "Heap"]
 
@@ -27,8 +30,13 @@ class Entry:
 
     __slots__ = ("instant", "place", "rank")
 
+    instant: int  # may lie beyond what 64 bits hold
+    rank: i64
+    place: i64
+
     def __init__(self) -> None:
-        self.instant = self.rank = 0
+        self.instant = 0
+        self.rank = 0
         self.place = _OUT
 
     def ring(self) -> None:
@@ -86,12 +94,12 @@ class Heap:
             self._rise(last, place)
             self._sink(last, last.place)
 
-    def _rise(self, entry: Entry, place: int) -> None:
+    def _rise(self, entry: Entry, place: i64) -> None:
         """Put an entry in at a place, or above it, below what comes before it."""
         entries = self._entries
         due, rank = entry.instant, entry.rank
         while place:
-            above = (place - 1) >> 1
+            above: i64 = (place - 1) >> 1
             other = entries[above]
             if other.instant < due or (other.instant == due and other.rank < rank):
                 break
@@ -101,12 +109,12 @@ class Heap:
         entries[place] = entry
         entry.place = place
 
-    def _sink(self, entry: Entry, place: int) -> None:
+    def _sink(self, entry: Entry, place: i64) -> None:
         """Put an entry in at a place, or below it, above what comes after it."""
         entries = self._entries
-        size = len(entries)
+        size: i64 = len(entries)
         due, rank = entry.instant, entry.rank
-        below = 2 * place + 1
+        below: i64 = 2 * place + 1
         while below < size:
             other = entries[below]
             if below + 1 < size:

@@ -140,15 +140,25 @@ class Ring:
         """Instant at which the oldest packet not yet taken is here (possibly ahead, or past); None when there is none."""
         if self._here:
             return self._here[0].ready
-        if self._coming:
-            return self._coming[0].ready if self._in_order else min(train.ready for train in self._coming)
-        return None
+        return self._next_to_come()
+
+    def _next_to_come(self) -> int | None:
+        if not self._coming:
+            return None
+        soonest = self._coming[0].ready
+        if not self._in_order:
+            for train in self._coming:
+                if train.ready < soonest:
+                    soonest = train.ready
+        return soonest
 
     def nth(self, count: int) -> int | None:
         """Instant at which ``count`` packets are (or were) here if none is taken; None when fewer are known."""
         missing = count - self.held
         if missing <= 0:
             return self._here[0].ready
+        if missing == 1:
+            return self._next_to_come()
         instants: list[int] = []
         for train in self._coming:
             if self._in_order and instants and len(instants) >= missing and train.ready >= max(instants):

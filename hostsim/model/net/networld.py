@@ -29,6 +29,7 @@ from hostsim.units import SECOND, transmission_ps
 
 if TYPE_CHECKING:
     from hostsim.model.guest.vcpu import Vcpu
+    from hostsim.model.traffic.flow import Flow
 
 __all__ = ["CAUSES", "NetWorld", "TxCoalescing", "TxQueue", "Uplink"]
 
@@ -46,7 +47,9 @@ NEVER: Final = 1 << 30
 class Outgoing(Stream):
     """What a packet that a guest sends belongs to."""
 
-    __slots__ = ()
+    __slots__ = ("totals",)
+    totals: Flow
+    """Counts its bytes."""
     headers: int
     """Bytes of the headers in front of the data, from that of IP on."""
 

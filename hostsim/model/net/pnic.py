@@ -6,7 +6,6 @@ NetPoll of a queue sleeps; while it runs, the queue's interrupt is masked, as wi
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 from hostsim.engine.clock import Clock, Timer
@@ -17,6 +16,7 @@ from hostsim.policy.coalescing import paced
 
 if TYPE_CHECKING:
     from hostsim.engine.arrivals import Arrivals
+    from hostsim.model.net.networld import Outgoing
     from hostsim.model.traffic.flow import Sender
 
 __all__ = ["Incoming", "Pnic", "RxQueue"]
@@ -151,6 +151,15 @@ class RxQueue:
         self._losses.append(train)
 
 
+class _Departure:
+    """Packets on their way through the wire: when the last bit of the first is through, picoseconds to each further one, time of each on the wire."""
+
+    __slots__ = ("cut", "first", "packet_ps", "step", "train")
+
+    def __init__(self, train: Train, first: int, step: int, packet_ps: int, *, cut: bool) -> None:
+        self.train, self.first, self.step, self.packet_ps, self.cut = train, first, step, packet_ps, cut
+
+
 class Pnic:
     """A port of a physical NIC.
 
@@ -199,7 +208,7 @@ class Pnic:
         self.name, self.node, self.wire = name, node, wire
         self.queues: list[RxQueue] = []
         self._tx_limit, self._join = tx_limit, joins
-        self._leaving: deque[tuple[int, int, int, Train, bool]] = deque()
+        self._leaving: list[_Departure] = []
         self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
         self.rx_wire_ps = self.tx_wire_ps = self.rx_octets = 0
 
@@ -250,24 +259,34 @@ class Pnic:
             return None
         step = max(packet_ps, train.step)
         self.sent_until = start + (count - 1) * step + packet_ps
-        self._leaving.append((start + packet_ps, step, packet_ps, train, cut))
+        self._leaving.append(_Departure(train, start + packet_ps, step, packet_ps, cut=cut))
         return start + packet_ps, step
 
     def depart(self, now: int) -> None:
         """Count what is through the wire by ``now``."""
         leaving = self._leaving
-        while leaving and leaving[0][0] <= now:
-            first, step, packet_ps, train, cut = leaving.popleft()
-            count = train.count if step == 0 else min(train.count, (now - first) // step + 1)
+        gone = 0
+        for departure in leaving:
+            if departure.first > now:
+                break
+            train, step = departure.train, departure.step
+            count = train.count if step == 0 else min(train.count, (now - departure.first) // step + 1)
             if count < train.count:
-                leaving.appendleft((first + count * step, step, packet_ps, train, cut))
+                departure.first += count * step
                 train = train.split(count)
+            else:
+                gone += 1
             frames = count * train.frames
-            packets = frames if cut else count
+            packets = frames if departure.cut else count
             self.tx_packets += packets
             self.tx_frames += frames
-            self.tx_wire_ps += count * packet_ps
-            if train.flow.size:
+            self.tx_wire_ps += count * departure.packet_ps
+            outgoing: Outgoing = train.flow  # type: ignore[assignment]  # what guests send
+            size = outgoing.size
+            if size:
                 self.tx_data += packets
-                self.tx_octets += frames * train.flow.size
-                train.flow.totals.octets += frames * train.flow.size  # type: ignore[attr-defined]  # what guests send
+                self.tx_octets += frames * size
+                outgoing.totals.octets += frames * size
+            if train is not departure.train:
+                break
+        del leaving[:gone]

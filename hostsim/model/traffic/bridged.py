@@ -57,7 +57,7 @@ class Bridged(Sender):
 class _Leaving(Outgoing):
     """The same frames behind the bridge."""
 
-    __slots__ = ("totals",)
+    __slots__ = ()
     headers = UDP_HEADERS
 
     def __init__(self, totals: Flow, size: int) -> None:

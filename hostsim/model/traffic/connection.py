@@ -131,7 +131,7 @@ class Answer(Outgoing):
         dropped: told of frames that found no room.
     """
 
-    __slots__ = ("_dropped", "_sent", "totals")
+    __slots__ = ("_dropped", "_sent")
     headers = TCP_HEADERS
     """Bytes of its headers from IP on."""
 

@@ -20,7 +20,7 @@ __all__ = ["UdpSource"]
 class _Datagram(Outgoing):
     """What the guest sends. Nothing comes back of it, or of its loss."""
 
-    __slots__ = ("totals",)
+    __slots__ = ()
     headers = UDP_HEADERS
 
     def __init__(self, totals: Flow) -> None:
