@@ -24,6 +24,10 @@ def main() -> None:
     gc.disable()  # millions of objects live until the end
     sources = [os.path.relpath(source) for source in compiled.modules()]
     extensions = mypycify(sources, opt_level="2", debug_level="0", group_name="hostsim", target_dir=C_SOURCES)
+    if os.name == "posix":
+        for extension in extensions:
+            # nobody else provides its functions, so that one may be compiled into another
+            extension.extra_compile_args = [*extension.extra_compile_args, "-fno-semantic-interposition"]
     steps = ["build_ext", "--build-lib", str(unfinished), "--build-temp", C_SOURCES]
     setup(name="hostsim-compiled", packages=[], ext_modules=extensions, script_args=steps)
     (unfinished / compiled.DIGEST).write_text(found, encoding="ascii")

@@ -155,13 +155,14 @@ def check(
         StoreError: the results folder cannot be used.
         KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
-    from hostsim.study.sweep import finish, judged
+    from hostsim.study.sweep import finish_together, judged
 
     runs = fidelity(quick=quick, seed=seed, replications=replications)
     means = _means(results, jobs, cluster, progress, max_memory, max_time)
     verdicts = []
-    for scenario, names in select(*subjects):
-        outcome = finish(plan(scenario, runs, sweep=False, expectations=True), means)
+    chosen = select(*subjects)
+    wanted = [plan(scenario, runs, sweep=False, expectations=True) for scenario, _ in chosen]
+    for (scenario, names), outcome in zip(chosen, finish_together(wanted, means), strict=True):
         found = judged(scenario, outcome.records, outcome.answers, quick=quick)
         verdicts += [verdict for verdict in found if verdict.expectation.name in names]
     return Verdicts(verdicts, quick=quick)
@@ -288,25 +289,14 @@ def reproduce(
     """
     from hostsim.report.folder import write
     from hostsim.report.page import write_report
+    from hostsim.study.sweep import sweep_together
 
+    runs = fidelity(quick=quick, seed=seed, replications=replications)
+    means = _means(results, jobs, cluster, progress, max_memory, max_time)
     found = []
-    for scenario in [load_plain(name) for name in shipped()]:
-        found.append(
-            run(
-                scenario,
-                quick=quick,
-                seed=seed,
-                replications=replications,
-                jobs=jobs,
-                cluster=cluster,
-                results=results,
-                max_memory=max_memory,
-                max_time=max_time,
-                expectations=True,
-                progress=progress,
-            )
-        )
-        write(found[-1], Path(results) / scenario.name)
+    for result in sweep_together([load_plain(name) for name in shipped()], runs, means):
+        found.append(result)
+        write(result, Path(results) / result.scenario)
     write_report(Path(results) / "report.html", found, title="Reproduction of the published experiments")
     return found
 

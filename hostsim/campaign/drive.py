@@ -1,24 +1,25 @@
-"""Takes a plan to its records: reuses what the store holds, runs what is missing, keeps each run as soon as it has ended.
+"""Takes plans to their records: reuses what the store holds, runs what is missing, keeps each run as soon as it has ended.
 
-What is run and how it is ordered depends on the plan alone, not on the number of workers or who finishes first.
+What is run depends on the plans alone, not on the number of workers or who finishes first. What searches ask for goes before what
+is known from the start: a search asks for one run after another, and whoever has nothing to do meanwhile takes what is left.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hostsim.campaign.attempt import Simulate
 from hostsim.campaign.executors import Executor, open_executor
 from hostsim.campaign.limit import NO_LIMITS, Limits
-from hostsim.campaign.store import Store
+from hostsim.campaign.store import RunKey, Store
 from hostsim.errors import StoreError
 from hostsim.expect import SearchAnswer
 from hostsim.record import RunRecord
 from hostsim.scenario.points import Plan, RecordKey, Search, Task
 
-__all__ = ["Outcome", "Progress", "RecordKey", "preview", "run_all"]
+__all__ = ["Outcome", "Progress", "RecordKey", "preview", "run_all", "run_together"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Progress:
     reused: int
     failed: int
     seconds_left: float | None
-    """Wall-clock seconds that the runs known of so far still take; None while nothing is known to estimate it by."""
+    """Wall-clock seconds that the runs known of so far still take, those of other plans that are run at the same time included; None while nothing is known to estimate it by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,31 +77,54 @@ def run_all(
         InputError: ``jobs`` or ``cluster`` cannot be met.
         StoreError: the store cannot be written.
     """
-    sweep = _Sweep(plan, store)
+    tell = None if progress is None else lambda _plan, standing: progress(standing)
+    [outcome] = run_together([plan], store, jobs=jobs, cluster=cluster, limits=limits, progress=tell, simulate=simulate)
+    return outcome
+
+
+def run_together(
+    plans: Sequence[Plan],
+    store: Store,
+    *,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    limits: Limits = NO_LIMITS,
+    progress: Callable[[Plan, Progress], None] | None = None,
+    simulate: Simulate | None = None,
+) -> list[Outcome]:
+    """Runs whatever of several plans the store does not hold, all of them at the same time, so that no worker waits for the end of one.
+
+    The arguments and errors are those of `run_all`; ``progress`` is told whose standing it is as well.
+    """
     tell = progress or _say_nothing
-    tell(sweep.progress(workers=1))
+    front = _Front(plans, store)
+    for sweep in front.sweeps:
+        tell(sweep.plan, front.progress(sweep, workers=1))
     interrupted = False
-    if sweep.waiting:
+    if any(sweep.waiting for sweep in front.sweeps):
         with open_executor(simulate or _simulate(), jobs, cluster, limits) as executor:
             try:
-                _work_off(sweep, executor, tell)
+                _work_off(front, executor, tell)
             except KeyboardInterrupt:
                 interrupted = True
-    return Outcome(sweep.records(), sweep.answers(), interrupted, sweep.ran, sweep.reused)
+    return [Outcome(sweep.records(), sweep.answers(), interrupted, sweep.ran, sweep.reused) for sweep in front.sweeps]
 
 
 def preview(plan: Plan, store: Store) -> Progress:
     """Where a plan stands before anything is run: what the store holds and what is missing, seconds on one worker."""
-    return _Sweep(plan, store).progress(workers=1)
+    front = _Front([plan], store)
+    return front.progress(front.sweeps[0], workers=1)
 
 
-def _work_off(sweep: _Sweep, executor: Executor, tell: Callable[[Progress], None]) -> None:
-    while sweep.waiting or sweep.running:
-        while sweep.waiting and len(sweep.running) < executor.capacity:
-            executor.submit(sweep.start())
+def _work_off(front: _Front, executor: Executor, tell: Callable[[Plan, Progress], None]) -> None:
+    while True:
+        while len(front.running) < executor.capacity and (task := front.start()) is not None:
+            executor.submit(task)
+        if not front.running:
+            return
         for task, record in executor.wait():
-            sweep.finish(task, record)
-        tell(sweep.progress(executor.workers))
+            for sweep in front.finish(task, record):
+                tell(sweep.plan, front.progress(sweep, executor.workers))
 
 
 def _simulate() -> Simulate:
@@ -110,7 +134,7 @@ def _simulate() -> Simulate:
     return simulate
 
 
-def _say_nothing(progress: Progress) -> None:
+def _say_nothing(plan: Plan, progress: Progress) -> None:
     pass
 
 
@@ -125,7 +149,7 @@ class _Records(Mapping[RecordKey, RunRecord]):
     def __getitem__(self, key: RecordKey) -> RunRecord:
         task = self._tasks[key]
         flag = self._flags.get(key[0])
-        record = self._store.get((task.point.id, task.replication, task.seed))
+        record = self._store.get(_run_of(task))
         if record is None:
             raise StoreError(f"{self._store.folder}: replication {key[1]} of point {key[0]} is gone")
         dressed = _dressed(record, task)
@@ -158,44 +182,128 @@ def _condensed(record: RunRecord) -> RunRecord:
     )
 
 
-class _Sweep:
-    """A plan while it is worked off: its tasks as they become known, and what became of them."""
+class _Front:
+    """Plans that are worked off together: whose turn it is, and who waits for the same run.
 
-    def __init__(self, plan: Plan, store: Store) -> None:
-        self.waiting: deque[Task] = deque()
+    Attributes:
+        sweeps: the plans.
+        running: runs that are handed out, each with the sweeps that wait for it.
+    """
+
+    def __init__(self, plans: Sequence[Plan], store: Store) -> None:
+        self.running: dict[RunKey, list[_Sweep]] = {}
+        self._store = store
+        self._costs = _Costs()
+        self.sweeps = [_Sweep(plan, store, self._costs) for plan in plans]
+        self._turn = 0
+
+    def start(self) -> Task | None:
+        """The next task to hand out; None when there is nothing to do but to wait."""
+        while (sweep := self._next()) is not None:
+            task = sweep.start()
+            waiting = self.running.get(_run_of(task))
+            if waiting is not None:
+                waiting.append(sweep)
+            elif len(self.sweeps) == 1 or not sweep.reuses(task):  # another one may have run it since
+                self.running[_run_of(task)] = [sweep]
+                return task
+        return None
+
+    def _next(self) -> _Sweep | None:
+        """In turns one that a search asks, else the first that has anything left."""
+        for place in range(self._turn, self._turn + len(self.sweeps)):
+            sweep = self.sweeps[place % len(self.sweeps)]
+            if sweep.asked:
+                self._turn = place + 1
+                return sweep
+        return next((sweep for sweep in self.sweeps if sweep.waiting), None)
+
+    def finish(self, task: Task, record: RunRecord) -> list[_Sweep]:
+        """Keeps a run that has ended; returns the sweeps that it was for."""
+        self._store.put(record)
+        sweeps = self.running.pop(_run_of(task))
+        for sweep in sweeps:
+            sweep.finish(task.key, record)
+        return sweeps
+
+    def progress(self, sweep: _Sweep, workers: int) -> Progress:
+        """Where a sweep stands, with that many workers to share what is left of all."""
+        left = self._costs.total(task for each in self.sweeps for task in each.left())
+        return Progress(
+            done=sweep.done,
+            total=sweep.total,
+            running=len(sweep.running),
+            reused=sweep.reused,
+            failed=sweep.failed,
+            seconds_left=None if left is None else left / workers,
+        )
+
+
+def _run_of(task: Task) -> RunKey:
+    return task.point.id, task.replication, task.seed
+
+
+class _Sweep:
+    """A plan while it is worked off: its tasks as they become known, and what became of them.
+
+    Attributes:
+        plan: the plan.
+        fixed: tasks known from the start that nobody has begun.
+        asked: tasks that searches ask for, likewise.
+        running: those that are being run.
+    """
+
+    def __init__(self, plan: Plan, store: Store, costs: _Costs) -> None:
+        self.plan = plan
+        self.fixed: deque[Task] = deque()
+        self.asked: deque[Task] = deque()
         self.running: dict[RecordKey, Task] = {}
         self.reused = self.ran = self.failed = 0
-        self._plan = plan
         self._store = store
         self._known: dict[RecordKey, Task] = {}
         self._done: dict[RecordKey, RunRecord] = {}  # condensed: it is the searches that need them all at hand
         self._open = set(range(len(plan.searches)))  # searches that have not ended, by their place in the plan
         self._awaited: dict[RecordKey, set[int]] = {}  # and which of them wait for a run
-        self._costs = _Costs()
-        self._admit(plan.tasks)
+        self._costs = costs
+        self._admit(plan.tasks, self.fixed)
         self._ask(self._open)
+
+    @property
+    def waiting(self) -> int:
+        """Number of tasks that nobody has begun."""
+        return len(self.asked) + len(self.fixed)
 
     def start(self) -> Task:
         """The next task to hand out."""
-        task = self.waiting.popleft()
+        task = (self.asked or self.fixed).popleft()
         self.running[task.key] = task
         return task
 
-    def finish(self, task: Task, record: RunRecord) -> None:
-        """Keeps a run that has ended, and asks the searches what they want to know next."""
-        self._store.put(record)
-        del self.running[task.key]
+    def reuses(self, task: Task) -> bool:
+        """True where the store holds the run of a task that was to be started: it is taken from there."""
+        record = self._store.get(_run_of(task))
+        if record is None or record.error is not None:
+            return False
+        self.reused += 1
+        self._end(task.key, record)
+        return True
+
+    def finish(self, key: RecordKey, record: RunRecord) -> None:
+        """Takes a run that has ended, and asks the searches what they want to know next."""
         self.ran += 1
         self.failed += record.error is not None
-        self._accept(task, record)
-        self._ask(self._awaited.pop(task.key, ()))
+        self._end(key, record)
+
+    def _end(self, key: RecordKey, record: RunRecord) -> None:
+        self._accept(self.running.pop(key), record)
+        self._ask(self._awaited.pop(key, ()))
 
     def _ask(self, places: Iterable[int]) -> None:
         """Lets searches ask until they have to wait for runs."""
         for place in sorted(places):
-            search: Search = self._plan.searches[place]
+            search: Search = self.plan.searches[place]
             while wanted := search.wants(self._done):
-                self._admit(wanted)
+                self._admit(wanted, self.asked)
                 if not any(task.key in self._done for task in wanted):
                     break
             for task in wanted:
@@ -203,15 +311,15 @@ class _Sweep:
             if not wanted:
                 self._open.discard(place)
 
-    def _admit(self, tasks: Iterable[Task]) -> None:
-        """Takes tasks in, the stored ones as done."""
+    def _admit(self, tasks: Iterable[Task], waiting: deque[Task]) -> None:
+        """Takes tasks in, the stored ones as done, the others to where they wait."""
         for task in tasks:
             if task.key in self._known:
                 continue
             self._known[task.key] = task
-            record = self._store.get((task.point.id, task.replication, task.seed))
+            record = self._store.get(_run_of(task))
             if record is None or record.error is not None:
-                self.waiting.append(task)
+                waiting.append(task)
             else:
                 self.reused += 1
                 self._accept(task, record)
@@ -220,27 +328,29 @@ class _Sweep:
         self._costs.add(record)
         self._done[task.key] = _condensed(_dressed(record, task))
 
-    def progress(self, workers: int) -> Progress:
-        """Where the sweep stands, with that many workers to share what is left."""
-        left = self._costs.total([*self.waiting, *self.running.values()])
-        return Progress(
-            done=len(self._done),
-            total=len(self._known),
-            running=len(self.running),
-            reused=self.reused,
-            failed=self.failed,
-            seconds_left=None if left is None else left / workers,
-        )
+    @property
+    def done(self) -> int:
+        """Number of runs that have ended, or were there."""
+        return len(self._done)
+
+    @property
+    def total(self) -> int:
+        """Number of runs known of so far."""
+        return len(self._known)
+
+    def left(self) -> list[Task]:
+        """Runs that have not ended, as far as they are known."""
+        return [*self.asked, *self.fixed, *self.running.values()]
 
     def answers(self) -> dict[str, SearchAnswer]:
         """What the searches that came to an end found, in the order of the plan."""
-        ended = (search for place, search in enumerate(self._plan.searches) if place not in self._open)
+        ended = (search for place, search in enumerate(self.plan.searches) if place not in self._open)
         return {search.name: search.answer(self._done) for search in ended}
 
     def records(self) -> Mapping[RecordKey, RunRecord]:
         """All finished runs in an order that no worker had a say in: the searches are asked anew, one after another."""
-        order = [task.key for task in self._plan.tasks]
-        for search in self._plan.searches:
+        order = [task.key for task in self.plan.tasks]
+        for search in self.plan.searches:
             told: dict[RecordKey, RunRecord] = {}
             while wanted := [task.key for task in search.wants(told)]:
                 order += wanted

@@ -74,14 +74,16 @@ class LatencyLog:
     def __init__(self) -> None:
         self.counts: NDArray[np.int64] = np.zeros(SUBDIVISIONS * OCTAVES, dtype=np.int64)
         self.total = self.least = 0
-        self._trains: list[tuple[int, int, int]] = []
+        self._trains: list[int] = []  # first, step and count of one train after another
         self._values: list[int] = []
 
     def add(self, first: int, step: int, count: int) -> None:
         """Latencies of a train: ``count`` values from ``first`` in steps of ``step`` (may be negative), in picoseconds."""
         trains = self._trains
-        trains.append((first, step, count))
-        if len(trains) >= FLUSH:
+        trains.append(first)
+        trains.append(step)
+        trains.append(count)
+        if len(trains) >= 3 * FLUSH:
             self.flush()
 
     def add_each(self, values: list[int]) -> None:
@@ -94,7 +96,7 @@ class LatencyLog:
         """Count everything added so far."""
         parts = [np.array(self._values, dtype=np.int64)] if self._values else []
         if self._trains:
-            first, step, count = np.array(self._trains, dtype=np.int64).T
+            first, step, count = np.array(self._trains, dtype=np.int64).reshape(-1, 3).T
             ends = np.cumsum(count)
             place = np.arange(ends[-1], dtype=np.int64) - np.repeat(ends - count, count)
             parts.append(np.repeat(first, count) + np.repeat(step, count) * place)

@@ -6,7 +6,6 @@ finds room is settled when somebody looks, in closed form, so that a push costs 
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
@@ -39,8 +38,8 @@ class Ring:
         self.capacity = capacity
         self.held = self.pushed = self.taken = self.dropped = 0
         self.on_drop: Callable[[Train], None] | None = None
-        self._here: deque[Train] = deque()
-        self._coming: deque[Train] = deque()
+        self._here: list[Train] = []
+        self._coming: list[Train] = []
         self._in_order = True
 
     def push(self, train: Train) -> None:
@@ -60,9 +59,9 @@ class Ring:
             if train.ready > now:
                 if self._in_order:
                     break  # and so do all behind it
-                late.append(coming.popleft())
+                late.append(coming.pop(0))
                 continue
-            coming.popleft()
+            coming.pop(0)
             count = train.here(now)
             if count < train.count:
                 late.append(train)
@@ -84,7 +83,7 @@ class Ring:
             for train in reversed(late):
                 if coming and train.ready > coming[0].ready:
                     self._in_order = False
-                coming.appendleft(train)
+                coming.insert(0, train)
         elif not coming:
             self._in_order = True
 
@@ -102,7 +101,7 @@ class Ring:
                 and count <= self.capacity
                 and train.ready + (count - 1) * train.step <= now
             ):
-                coming.popleft()  # the common case in one step: one batch, all of it here, taken whole
+                coming.pop(0)  # the common case in one step: one batch, all of it here, taken whole
                 self.taken += count
                 return [train]
         if coming:
@@ -112,7 +111,7 @@ class Ring:
         while here:
             train = here[0]
             if count + train.count <= limit:
-                here.popleft()
+                here.pop(0)
                 count += train.count
                 taken.append(train)
                 if count == limit:
@@ -128,6 +127,8 @@ class Ring:
     def recall(self, trains: Iterable[Train], now: int) -> list[Train]:
         """Take back those of ``trains``, pushed before, that are not here by ``now``, in the order of their pushes."""
         self.settle(now)
+        if not self._coming:
+            return []
         wanted = {id(train) for train in trains}
         back = [train for train in self._coming if id(train) in wanted]
         for train in back:
@@ -139,15 +140,25 @@ class Ring:
         """Instant at which the oldest packet not yet taken is here (possibly ahead, or past); None when there is none."""
         if self._here:
             return self._here[0].ready
-        if self._coming:
-            return self._coming[0].ready if self._in_order else min(train.ready for train in self._coming)
-        return None
+        return self._next_to_come()
+
+    def _next_to_come(self) -> int | None:
+        if not self._coming:
+            return None
+        soonest = self._coming[0].ready
+        if not self._in_order:
+            for train in self._coming:
+                if train.ready < soonest:
+                    soonest = train.ready
+        return soonest
 
     def nth(self, count: int) -> int | None:
         """Instant at which ``count`` packets are (or were) here if none is taken; None when fewer are known."""
         missing = count - self.held
         if missing <= 0:
             return self._here[0].ready
+        if missing == 1:
+            return self._next_to_come()
         instants: list[int] = []
         for train in self._coming:
             if self._in_order and instants and len(instants) >= missing and train.ready >= max(instants):

@@ -17,8 +17,9 @@ class Timing:
     """
 
     __slots__ = (
-        "_copies",
         "_copy",
+        "_frames",
+        "_frames_far",
         "_guest_copy",
         "_guest_copy_far",
         "_lines",
@@ -105,7 +106,8 @@ class Timing:
         share = costs.guest_copy_memory.value
         self._guest_copy = costs.guest_copy_per_byte.per_byte(hertz)
         self._guest_copy_far = self._guest_copy * (1 - share + share * self._remote)
-        self._copies: dict[tuple[int, bool], int] = {}
+        self._frames: dict[int, int] = {}
+        self._frames_far: dict[int, int] = {}
 
     def copied(self, octets: int) -> int:
         """Data copied within the memory of a node."""
@@ -113,10 +115,11 @@ class Timing:
 
     def frame(self, octets: int, *, far: bool) -> int:
         """The data of one frame copied into guest memory and its shared lines; ``far`` when one end is on another node."""
-        known = self._copies.get((octets, far))
+        frames = self._frames_far if far else self._frames
+        known = frames.get(octets)
         if known is None:
             factor = self._remote if far else 1.0
-            known = self._copies[octets, far] = round((octets * self._copy + self._lines) * factor)
+            known = frames[octets] = round((octets * self._copy + self._lines) * factor)
         return known
 
     def deliver(self, octets: int, *, far: bool) -> int:

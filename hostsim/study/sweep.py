@@ -1,15 +1,15 @@
-"""One scenario, from its plan to its results: the steps of the straight path in a row.
+"""Scenarios, from their plans to their results: the steps of the straight path in a row.
 
 Runs only what the results folder does not hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hostsim.campaign.drive import Outcome, Progress, RecordKey, preview, run_all
+from hostsim.campaign.drive import Outcome, Progress, RecordKey, preview, run_all, run_together
 from hostsim.campaign.limit import NO_LIMITS, Limits
 from hostsim.campaign.store import Store, code_digest
 from hostsim.expect import SearchAnswer
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hostsim.scenario.points import Fidelity, Plan
     from hostsim.scenario.scenario import Scenario
 
-__all__ = ["Means", "Tell", "finish", "judged", "sweep"]
+__all__ = ["Means", "Tell", "finish", "finish_together", "judged", "sweep", "sweep_together"]
 
 Tell = Callable[[str, Progress], None]
 """Told the scenario's name and where it stands, at its start and after each run."""
@@ -69,8 +69,25 @@ def sweep(scenario: Scenario, runs: Fidelity, means: Means, *, expectations: boo
     return _results(scenario, runs, points(scenario, runs, expectations=False), records, answers)
 
 
+def sweep_together(scenarios: Sequence[Scenario], runs: Fidelity, means: Means) -> Iterator[Results]:
+    """Run the sweeps of several scenarios and all that they expect at the same time, then give the results of one after the other.
+
+    The arguments and errors are those of `sweep`.
+    """
+    outcomes = finish_together([points(scenario, runs) for scenario in scenarios], means)
+    for scenario, outcome in zip(scenarios, outcomes, strict=True):
+        swept = points(scenario, runs, expectations=False)
+        yield _results(scenario, runs, swept, dict(outcome.records), outcome.answers)
+
+
 def finish(wanted: Plan, means: Means) -> Outcome:
-    """Run what is missing of a plan.
+    """Run what is missing of a plan; raises what `finish_together` does."""
+    [outcome] = finish_together([wanted], means)
+    return outcome
+
+
+def finish_together(wanted: Sequence[Plan], means: Means) -> list[Outcome]:
+    """Run what is missing of several plans, all at the same time.
 
     Raises:
         InputError: ``means`` cannot be met.
@@ -78,14 +95,16 @@ def finish(wanted: Plan, means: Means) -> Outcome:
         KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
 
-    def tell(standing: Progress) -> None:
+    def tell(whose: Plan, standing: Progress) -> None:
         if means.progress is not None:
-            means.progress(wanted.scenario.name, standing)
+            means.progress(whose.scenario.name, standing)
 
-    outcome = run_all(wanted, means.store, jobs=means.jobs, cluster=means.cluster, limits=means.limits, progress=tell)
-    if outcome.interrupted:
+    outcomes = run_together(
+        wanted, means.store, jobs=means.jobs, cluster=means.cluster, limits=means.limits, progress=tell
+    )
+    if any(outcome.interrupted for outcome in outcomes):
         raise KeyboardInterrupt
-    return outcome
+    return outcomes
 
 
 def judged(

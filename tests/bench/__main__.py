@@ -63,6 +63,9 @@ def _tell(figures: dict[str, float | None]) -> None:
     assert floor is not None
     assert ours is not None
     say(f"{'a dispatch, times the floor':45} {ours / floor:14.3f}")
+    dense = figures["dense-medium.dispatch_us"]
+    assert dense is not None
+    say(f"{'one of dense mode, times the floor':45} {dense / floor:14.3f}")
     for name in CASES:
         ours, theirs = figures[f"{name}.deliveries_per_s"], figures[f"{name}.ns3_deliveries_per_s"]
         if ours and theirs:

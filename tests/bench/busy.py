@@ -34,6 +34,7 @@ def run(name: str) -> dict[str, float]:
         "simulated_s": float(facts["simulated_s"]),
         "events": events,
         "dispatches": dispatches,
+        "dispatch_us": float(facts["wall_s"]) / dispatches * 1e6,
         "events_per_dispatch": events / dispatches,
     }
 

@@ -7,16 +7,20 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from toy_runs import Bisection, plan, point, simulate, tasks, toy_record
 
 from hostsim.campaign import drive
-from hostsim.campaign.drive import Outcome, Progress, preview, run_all
+from hostsim.campaign.drive import Outcome, Progress, preview, run_all, run_together
 from hostsim.campaign.store import Store
 from hostsim.metrics import CATALOGUE
+from hostsim.record import RunRecord
 from hostsim.results.table import WALL_CLOCK, to_table, write_table
+from hostsim.scenario.points import Plan, RecordKey, Task
 
 HERE = Path(__file__).parent
 
@@ -147,14 +151,78 @@ def test_preview_runs_nothing(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
 
 
+class Interrupted(Bisection):
+    """Its second question brings Ctrl-C."""
+
+    def wants(self, done: Mapping[RecordKey, RunRecord]) -> list[Task]:
+        return [Task(point(interrupt=True), 0, 1)] if done else super().wants(done)[:1]
+
+
 def test_an_interrupt_keeps_what_has_finished(tmp_path: Path) -> None:
     """What had ended before Ctrl-C is in the outcome and in the store; unfinished searches have no answer."""
-    sweep = plan(tasks([point(n=1), point(interrupt=True), point(n=2)], 1), [Bisection(9e9)])
+    sweep = plan(tasks([point(n=1)], 1), [Interrupted(9e9)])
     outcome = run_all(sweep, Store(tmp_path), jobs=1, simulate=simulate)
     assert outcome.interrupted
-    assert [record.axes for record in outcome.records.values()] == [{"n": 1}]
+    assert [record.axes for record in outcome.records.values()] == [{"n": 7}]
     assert outcome.answers == {}
     assert preview(sweep, Store(tmp_path)).reused == 1
+
+
+class Noted:
+    """Runs that are taken down in the order in which they begin."""
+
+    def __init__(self) -> None:
+        self.begun: list[object] = []
+
+    def __call__(self, spec: Mapping[str, Any], **arguments: Any) -> RunRecord:
+        self.begun.append(spec["n"])
+        return simulate(spec, **arguments)
+
+
+def test_what_searches_ask_for_goes_first(tmp_path: Path) -> None:
+    """A search that waits for one run after another is not kept waiting for others."""
+    noted = Noted()
+    run_all(
+        plan(tasks([point(n=20), point(n=21)], 1), [Bisection(9e9, replications=1)]),
+        Store(tmp_path),
+        jobs=1,
+        simulate=noted,
+    )
+    assert noted.begun[-2:] == [20, 21]
+    assert len(noted.begun) > 4
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_plans_together_give_what_they_give_one_by_one(tmp_path: Path, jobs: int) -> None:
+    """The same records and answers, in one worker or in two; what two plans need is run once."""
+    plans = [
+        plan(tasks([point(n=3), point(n=20)]), [Bisection(9e9)]),
+        plan(tasks([point(n=20), point(n=7)]), [Bisection(9e9), Bisection(14e9, "another")]),
+    ]
+    alone = [run_all(each, Store(tmp_path / f"{place}"), jobs=1, simulate=simulate) for place, each in enumerate(plans)]
+    told: list[tuple[Plan, Progress]] = []
+    store = Store(tmp_path / "together")
+    together = run_together(
+        plans, store, jobs=jobs, simulate=simulate, progress=lambda *standing: told.append(standing)
+    )
+    for place, (one, other) in enumerate(zip(alone, together, strict=True)):
+        assert list(one.records) == list(other.records)
+        assert table_bytes(one, tmp_path / "one") == table_bytes(other, tmp_path / "other")
+        assert one.answers == other.answers
+        last = [standing for whose, standing in told if whose is plans[place]][-1]
+        assert (last.done, last.total) == (len(other.records), len(other.records))
+    assert told[-1][1].seconds_left == 0
+    wanted = {key for outcome in alone for key in outcome.records}
+    assert sum(1 for _ in store.folder.rglob("*.parquet")) == len(wanted)
+
+
+def test_no_run_of_several_plans_is_made_twice(tmp_path: Path) -> None:
+    """Not even where one plan comes to it when another has it already."""
+    noted = Noted()
+    plans = [plan(tasks([point(n=1), point(n=2)], 1)), plan(tasks([point(n=2), point(n=1), point(n=3)], 1))]
+    outcomes = run_together(plans, Store(tmp_path), jobs=1, simulate=noted)
+    assert noted.begun == [1, 2, 3]
+    assert [(outcome.ran, outcome.reused) for outcome in outcomes] == [(2, 0), (1, 2)]
 
 
 SCRIPT = """

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-import simpy
+from simpy.core import EmptySchedule
 
 from hostsim.engine.clock import Alarm, Clock, Timer
 
 
 def entries(clock: Clock) -> int:
-    return len(clock._queue)
+    return len(clock.agenda)
 
 
 def test_ties_are_served_in_the_order_they_were_entered():
@@ -127,4 +127,40 @@ def test_withdrawing_what_is_not_scheduled_is_an_error():
     """There is nothing to take out."""
     clock = Clock()
     with pytest.raises(ValueError, match="not scheduled"):
-        clock.withdraw(simpy.Event(clock))
+        clock.withdraw(Alarm(clock, lambda _: None))
+
+
+def test_simpys_own_run_serves_alarms_and_processes():
+    """``run``, ``step`` and ``peek`` go by the agenda, too."""
+    clock, seen = Clock(), []
+
+    def process():
+        while True:
+            yield clock.timeout(4)
+            seen.append(("process", clock.now))
+
+    clock.process(process())
+    clock.at(Alarm(clock, lambda _: seen.append(("alarm", clock.now))), 6)
+    assert clock.peek() == 0  # a process begins with an event
+    clock.run(until=9)
+    assert (seen, clock.now, clock.peek()) == ([("process", 4), ("alarm", 6), ("process", 8)], 9, 12)
+
+
+def test_an_empty_clock_has_nothing_to_step_to():
+    """As SimPy says it."""
+    clock = Clock()
+    assert clock.peek() == float("inf")
+    with pytest.raises(EmptySchedule):
+        clock.step()
+
+
+@pytest.mark.parametrize(("due", "rings"), [(5, [5]), (15, [10]), (-3, [0])])
+def test_a_timer_armed_by_an_instant_rings_then_at_the_latest(due: int, rings: list[int]):
+    """Sooner where it was armed for later, now where the instant is past, and else as it was armed."""
+    clock, rung = Clock(), []
+    timer = Timer(clock, rung.append)
+    timer.arm(10)
+    timer.arm_by(due)
+    assert timer.due == rings[0]
+    clock.advance(100)
+    assert rung == rings

@@ -59,10 +59,10 @@ class Skew:
 class Gang:
     """The vCPUs of an SMP VM, held together."""
 
-    __slots__ = ("_clock", "_costart", "_costop", "_period", "_skews", "_timer")
+    __slots__ = ("_costart", "_costop", "_period", "_skews", "_timer")
 
     def __init__(self, clock: Clock, vcpus: Sequence[World], settings: HostSettings) -> None:
-        self._clock, self._period = clock, settings.cosched_period
+        self._period = settings.cosched_period
         self._costop, self._costart = settings.costop_threshold, settings.costart_threshold
         self._timer = Timer(clock, self._check)
         self._skews = [Skew(self, vcpu) for vcpu in vcpus]

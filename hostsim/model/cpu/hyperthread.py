@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hostsim.engine.clock import Alarm, Clock
-from hostsim.model.cpu.pcpu import Idle, Pcpu
+from hostsim.engine.clock import Clock
+from hostsim.model.cpu.pcpu import End, Idle, Pcpu
 from hostsim.model.cpu.world import World
 from hostsim.model.timing import Timing
 
@@ -37,7 +37,6 @@ class Hyperthread(Pcpu):
         super().__init__(clock, index, node, timing, quantum)
         pace = timing.smt_throughput / 2
         self._work, self._wall = pace.numerator, pace.denominator
-        self._at = self._set_end
         self._pending = False
         """A batch runs, and its end is in the clock's queue."""
         self._shared = False
@@ -74,20 +73,20 @@ class Hyperthread(Pcpu):
         super().costop(now)
         self._leave(now)
 
-    def _end(self, alarm: Alarm) -> None:
+    def _end(self, alarm: End) -> None:
         if alarm is self._alarm:
             self._pending = False
         super()._end(alarm)
         if self._shared:
-            self._leave(self._clock.now)
+            self._leave(self._agenda.now)
 
-    def _set_end(self, alarm: Alarm, end: int) -> None:
+    def _set_end(self, alarm: End, end: int) -> None:
         """Let a batch that would end at an instant on a core of its own end when it will."""
         if self._shared:
-            now = self._clock.now
+            now = self._agenda.now
             self._ends = end = now + self._slowed(end - now)
         self._pending = True
-        self._clock.at(alarm, end)
+        self._agenda.enter(alarm, end)
 
     def _slowed(self, work: int) -> int:
         """Wall time of work on a shared core, a quantum at most: what is beyond is left for later."""
@@ -126,9 +125,9 @@ class Hyperthread(Pcpu):
 
     def _move_end(self, now: int, wall: int) -> None:
         # The old end stays in the clock's queue and finds, when due, that it is nobody's alarm any more.
-        self._alarm = self._spare.pop() if self._spare else Alarm(self._clock, self._end)
+        self._alarm = self._spare.pop() if self._spare else End(self)
         self._ends = now + wall
-        self._clock.at(self._alarm, self._ends)
+        self._agenda.enter(self._alarm, self._ends)
 
 
 class IdleThreads(Idle):

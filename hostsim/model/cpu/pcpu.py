@@ -8,24 +8,35 @@ PCPU has turned to another alarm.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from hostsim.engine.clock import Alarm, Clock
+from hostsim.engine.agenda import Entry
+from hostsim.engine.clock import Clock
 from hostsim.model.cpu.world import World, WorldState
 from hostsim.model.timing import Timing
 
 if TYPE_CHECKING:
     from hostsim.model.cpu.scheduler import Node
 
-__all__ = ["Idle", "Pcpu"]
+__all__ = ["End", "Idle", "Pcpu"]
 
 _RUNNING: Final = WorldState.RUNNING
 _READY: Final = WorldState.READY
 _SLEEPING: Final = WorldState.SLEEPING
 _COSTOPPED: Final = WorldState.COSTOPPED
-_by_vtime = attrgetter("vtime")
+
+
+class End(Entry):
+    """The end of a batch on a PCPU."""
+
+    __slots__ = ("_pcpu",)
+
+    def __init__(self, pcpu: Pcpu) -> None:
+        super().__init__()
+        self._pcpu = pcpu
+
+    def ring(self) -> None:
+        self._pcpu._end(self)
 
 
 class Pcpu:
@@ -47,14 +58,13 @@ class Pcpu:
     """
 
     __slots__ = (
-        "_alarm", "_at", "_charged", "_clock", "_ends", "_halt_exit", "_halted", "_idle_since", "_idle_total", "_last", "_preemption", "_quantum", "_since",
+        "_agenda", "_alarm", "_charged", "_ends", "_halt_exit", "_halted", "_idle_since", "_idle_total", "_last", "_preemption", "_quantum", "_since",
         "_spare", "_switch_migrated", "_switch_same",
         "dispatches", "index", "node", "pool", "preemptions", "queued", "running", "seized", "switches", "systems", "turning", "vcpus",
     )  # fmt: skip
 
     def __init__(self, clock: Clock, index: int, node: Node, timing: Timing, quantum: int) -> None:
-        self._clock, self._quantum = clock, quantum
-        self._at: Callable[[Alarm, int], None] = clock.at
+        self._agenda, self._quantum = clock.agenda, quantum
         self._halt_exit, self._preemption = timing.halt_exit, timing.preemption
         self._switch_same = timing.context_switch + timing.cache_refill_same
         self._switch_migrated = timing.context_switch + timing.cache_refill_migrated
@@ -67,8 +77,8 @@ class Pcpu:
         self.vcpus: list[World] = []
         self.dispatches = self.switches = self.preemptions = 0
         self._last: World | None = None
-        self._alarm = Alarm(clock, self._end)
-        self._spare: list[Alarm] = []
+        self._alarm = End(self)
+        self._spare: list[End] = []
         self._ends = self._since = self._charged = 0
         self._halted = True
         self._idle_total = self._idle_since = 0
@@ -148,11 +158,15 @@ class Pcpu:
         if length > self._quantum and not self.seized:
             length = self._within_quantum(world, length)
         self._ends = ends = now + length
-        self._at(self._alarm, ends)
+        self._set_end(self._alarm, ends)
 
     def _within_quantum(self, world: World, length: int) -> int:
         world.left = length - self._quantum
         return self._quantum
+
+    def _set_end(self, alarm: End, end: int) -> None:
+        """Let the batch that has begun end at an instant."""
+        self._agenda.enter(alarm, end)
 
     def preempt(self, world: World, now: int) -> None:
         """Cut the running vCPU short and run ``world`` instead; the vCPU waits here for the rest of its batch."""
@@ -191,7 +205,7 @@ class Pcpu:
         assert victim is not None
         self.charge(now)
         # The old end stays in the clock's queue and finds, when due, that it is nobody's alarm any more.
-        self._alarm = self._spare.pop() if self._spare else Alarm(self._clock, self._end)
+        self._alarm = self._spare.pop() if self._spare else End(self)
         self.running = None
         victim.left += self._ends - now
         if not victim.left:
@@ -211,7 +225,7 @@ class Pcpu:
             world.state = _SLEEPING
             world.rest(now)
 
-    def _end(self, alarm: Alarm) -> None:
+    def _end(self, alarm: End) -> None:
         if alarm is not self._alarm:
             self._spare.append(alarm)
             return
@@ -238,7 +252,7 @@ class Pcpu:
                     length = self._within_quantum(world, length)
                 self._ends = ends = now + length
                 self.turning = False
-                self._at(alarm, ends)
+                self._set_end(alarm, ends)
                 return
             world.state = _SLEEPING
             world.rest(now)
@@ -269,7 +283,10 @@ class Pcpu:
             world = self.systems.popleft()
         elif self.vcpus:
             vcpus = self.vcpus
-            world = vcpus[0] if len(vcpus) == 1 else min(vcpus, key=_by_vtime)
+            world = vcpus[0]
+            for waiting in vcpus:
+                if waiting.vtime < world.vtime:
+                    world = waiting
             vcpus.remove(world)
         else:
             return None

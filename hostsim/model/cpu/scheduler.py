@@ -79,7 +79,11 @@ class Node:
         """Take the world that goes first from the longest queue of the node; None when nobody waits."""
         if not self.waiting.value:
             return None
-        return max(self.pcpus, key=_by_queued).take_first(now)
+        fullest = self.pcpus[0]
+        for pcpu in self.pcpus:
+            if pcpu.queued > fullest.queued:
+                fullest = pcpu
+        return fullest.take_first(now)
 
 
 class Unit:

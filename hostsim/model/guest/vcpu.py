@@ -50,7 +50,7 @@ class Vcpu(World):
     """
 
     __slots__ = (
-        "_awake", "_budget", "_clock", "_cut_at", "_drained", "_handed", "_held_back", "_in_socket", "_inbox",
+        "_awake", "_budget", "_cut_at", "_drained", "_handed", "_held_back", "_in_socket", "_inbox",
         "_inbox_timer", "_newest", "_period", "_polled", "_polling", "_processes", "_raised", "_read_ps", "_reading",
         "_scheduler", "_socket_buffer", "_socket_overhead", "_ticks", "_timer", "_work_timer", "asker", "came",
         "direct", "halted", "interrupts", "owed", "read", "socket_dropped", "timing", "transmits", "vnics", "work",
@@ -69,7 +69,7 @@ class Vcpu(World):
         shares: int,
     ) -> None:
         super().__init__("vcpu", name, system=False, node=node, last=last, shares=shares)
-        self._clock, self._scheduler, self.timing = clock, scheduler, timing
+        self._scheduler, self.timing = scheduler, timing
         self._budget, self._read_ps = guest.napi_budget, read_ps
         self._socket_buffer, self._socket_overhead = guest.socket_buffer, guest.socket_overhead
         self._period = guest.timer_period
@@ -129,8 +129,8 @@ class Vcpu(World):
 
     def _await_inbox(self) -> None:
         first = self._inbox.first()
-        if first is not None and (self._inbox_timer.due is None or first < self._inbox_timer.due):
-            self._inbox_timer.arm(max(first, self._clock.now))
+        if first is not None:
+            self._inbox_timer.arm_by(first)
 
     def _inbox_due(self, now: int) -> None:
         if self.state is WorldState.SLEEPING:
@@ -242,7 +242,8 @@ class Vcpu(World):
             self._in_socket.append((train, self._read_ps + timing.guest_copy(size, far=vnic.is_far)))
         for train in own:
             self.came += train.count * train.frames
-            end = train.flow.handle(train, end)  # type: ignore[attr-defined]
+            flow = train.flow  # type: ignore[assignment]
+            end = flow.handle(train, end)
         if count == budget:
             self._polling.append(vnic)
         else:
@@ -273,10 +274,15 @@ class Vcpu(World):
 
     def cut(self, now: int, left: int) -> None:
         """Account for the reads done by now; hold back what is not handed on by now."""
-        for target in dict.fromkeys(target for target, _ in self._handed):
-            mine = [train for other, train in self._handed if other is target]
-            self._held_back += [(target, train) for train in target.take_back(mine, now)]
-        self._handed = []
+        handed, self._handed = self._handed, []
+        targets: list[Target] = []
+        for target, _ in handed:
+            if target not in targets:
+                targets.append(target)
+        for target in targets:
+            mine = [train for other, train in handed if other is target]
+            for train in target.take_back(mine, now):
+                self._held_back.append((target, train))
         self._cut_at = now
         for queue in self.direct:
             queue.send(now)

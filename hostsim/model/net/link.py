@@ -9,13 +9,14 @@ later, for now or for an instant before others, still finds its place: whoever l
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from hostsim.engine.agenda import Entry, Heap
 from hostsim.engine.arrivals import Arrivals
 from hostsim.engine.train import Train
+from hostsim.model.net.pnic import Incoming
 from hostsim.model.traffic.flow import Sender
 
 if TYPE_CHECKING:
@@ -27,7 +28,18 @@ BLOCK: Final = 4096
 """Random numbers drawn at a time."""
 
 
-class Link:
+class _Release(Entry):
+    """Frames that a sender may put on the wire from an instant on, in equal turns, and the queue that they go by."""
+
+    __slots__ = ("frames", "queue", "sender", "step", "turns")
+
+    def __init__(self, sender: Sender, step: int, turns: int, frames: int) -> None:
+        super().__init__()
+        self.sender, self.step, self.turns, self.frames = sender, step, turns, frames
+        self.queue = sender.queue
+
+
+class Link(Incoming):
     """A link from a peer that waits for the host's answers.
 
     Attributes:
@@ -39,7 +51,7 @@ class Link:
     def __init__(self, random: np.random.Generator) -> None:
         self._random = random
         self._draws: list[float] = []
-        self._released: list[tuple[int, int, Sender, int, int, int, RxQueue]] = []
+        self._released = Heap()
         self._number = 0
         self._active: list[Sender] = []
         self._turn: Sender | None = None
@@ -55,16 +67,18 @@ class Link:
     def release(self, sender: Sender, at: int, step: int, turns: int, frames: int) -> None:
         """Let a sender put ``frames`` on the wire, in ``turns`` equal parts from ``at`` on, ``step`` picoseconds apart."""
         if frames:
-            self._put(at, self._next_number(), sender, step, min(turns, frames), frames)
+            release = _Release(sender, step, min(turns, frames), frames)
+            self._number += (
+                1  # releases for the same instant go in the order in which they were made, all turns of each
+            )
+            release.rank = self._number
+            self._put(release, at)
 
-    def _next_number(self) -> int:
-        """Releases for the same instant go in the order in which they were made, all turns of each."""
-        self._number += 1
-        return self._number
-
-    def _put(self, at: int, number: int, sender: Sender, step: int, turns: int, frames: int) -> None:
-        queue = sender.queue
-        heappush(self._released, (at, number, sender, step, turns, frames, queue))
+    def _put(self, release: _Release, at: int) -> None:
+        sender = release.sender
+        release.instant = at
+        release.queue = queue = sender.queue
+        self._released.put(release)
         heappush(queue.releases, at)
         queue.expect(at + sender.frame_ps)
 
@@ -73,18 +87,18 @@ class Link:
         for sender, arrivals in self._open:
             for train in arrivals.collect(now, sender):
                 for born in train.born_at():
-                    self._put(born, self._next_number(), sender, 0, 1, 1)
+                    self.release(sender, born, 0, 1, 1)
         released, active, turn, free = self._released, self._active, self._turn, self.free
         while free < now:
-            while released and released[0][0] <= free:
+            while (first := released.first()) is not None and first.instant <= free:
                 self._admit()
             if turn is not None:
                 active.append(turn)
                 turn = None
             if not active:
-                if not released or released[0][0] >= now:
+                if first is None or first.instant >= now:
                     break
-                free = released[0][0]
+                free = first.instant
                 continue
             sender = self._choose() if len(active) > 1 else active.pop()
             backlog = sender.backlog
@@ -112,21 +126,26 @@ class Link:
         return sender
 
     def _admit(self) -> None:
-        at, number, sender, step, turns, frames, queue = heappop(self._released)
-        heappop(queue.releases)  # the same release: those of a queue are admitted in the order of their instants
-        part = frames // turns
+        release: _Release = self._released.take_first()  # type: ignore[assignment]  # nothing else is in
+        sender, turns = release.sender, release.turns
+        heappop(
+            release.queue.releases
+        )  # the same release: those of a queue are admitted in the order of their instants
+        part = release.frames // turns
         if not sender.backlog:
             self._active.append(sender)
         sender.backlog += part
         if turns > 1:
-            self._put(at + step, number, sender, step, turns - 1, frames - part)
+            release.turns, release.frames = turns - 1, release.frames - part
+            self._put(release, release.instant + release.step)
 
     def upcoming(self, queue: RxQueue) -> int | None:
         """An instant before which no frame for a queue can come, of those released; None when none was."""
-        if any(sender.queue is queue for sender in self._active) or (
-            self._turn is not None and self._turn.queue is queue
-        ):
+        if self._turn is not None and self._turn.queue is queue:
             return self.free + 1
+        for sender in self._active:
+            if sender.queue is queue:
+                return self.free + 1
         soonest = queue.releases[0] if queue.releases else None
         for sender, arrivals in self._open:
             sent = arrivals.upcoming()
@@ -136,9 +155,10 @@ class Link:
 
     def resteer(self) -> None:
         """Senders go by other queues from now on."""
-        released = self._released
-        self._released = []
-        for _, _, _, _, _, _, queue in released:
-            queue.releases.clear()
-        for at, number, sender, step, turns, frames, _ in sorted(released, key=itemgetter(0, 1)):
-            self._put(at, number, sender, step, turns, frames)
+        released: list[_Release] = []
+        while len(self._released):
+            released.append(self._released.take_first())  # type: ignore[arg-type]  # nothing else is in
+        for release in released:
+            release.queue.releases.clear()
+        for release in released:
+            self._put(release, release.instant)

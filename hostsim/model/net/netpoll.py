@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from hostsim.engine.train import Train
 from hostsim.model.cpu.pcpu import Pcpu
@@ -11,29 +11,10 @@ from hostsim.model.cpu.world import World
 from hostsim.model.net.pnic import RxQueue
 from hostsim.model.timing import Timing
 
-__all__ = ["NetPoll", "Switching"]
+if TYPE_CHECKING:
+    from hostsim.model.net.vswitch import VSwitch
 
-
-class Switching(Protocol):
-    """What a NetPoll hands its frames to."""
-
-    runs_on: bool
-    """True when no receiver waits for the end of the poll, so that a poll may run on while frames keep coming."""
-
-    def receive(self, batch: list[Train], start: int, packet_ps: int, where: Node, memory: Node) -> int:
-        """Work through a batch from ``start``, ``packet_ps`` a frame before it is handed on; returns the end.
-
-        The receive context runs on the node ``where``; the frames lie in the memory of the node ``memory``.
-        """
-        ...
-
-    def work_ps(self, train: Train, packet_ps: int, where: Node, memory: Node) -> int:
-        """Time that `receive` would take for a train by itself; of frames that may be joined, the least."""
-        ...
-
-    def poll_done(self, now: int) -> None:
-        """The poll is over: wake whom it was for."""
-        ...
+__all__ = ["NetPoll"]
 
 
 class NetPoll(World):
@@ -52,7 +33,7 @@ class NetPoll(World):
         last: Pcpu,
         scheduler: Scheduler,
         queue: RxQueue,
-        switch: Switching,
+        switch: VSwitch,
         timing: Timing,
         driver: str,
         budget: int,

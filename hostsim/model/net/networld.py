@@ -13,11 +13,11 @@ the other three ways. What it takes off an e1000 it copies.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.ring import Ring
-from hostsim.engine.train import Train
+from hostsim.engine.train import Stream, Train
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Node, Scheduler
 from hostsim.model.cpu.world import World, WorldState
@@ -26,6 +26,10 @@ from hostsim.model.timing import Timing
 from hostsim.policy.coalescing import RATE_WINDOW
 from hostsim.spec.network import packet_on_wire
 from hostsim.units import SECOND, transmission_ps
+
+if TYPE_CHECKING:
+    from hostsim.model.guest.vcpu import Vcpu
+    from hostsim.model.traffic.flow import Flow
 
 __all__ = ["CAUSES", "NetWorld", "TxCoalescing", "TxQueue", "Uplink"]
 
@@ -40,28 +44,22 @@ NEVER: Final = 1 << 30
 """Packets that never wait on a ring together."""
 
 
-class Outgoing(Protocol):
+class Outgoing(Stream):
     """What a packet that a guest sends belongs to."""
 
-    size: int
-    """Bytes of data in a frame."""
+    __slots__ = ("totals",)
+    totals: Flow
+    """Counts its bytes."""
     headers: int
     """Bytes of the headers in front of the data, from that of IP on."""
 
     def sent(self, train: Train, first: int, step: int, frame_ps: int) -> None:
         """The packets of a train are through the wire: the first at ``first``, each further one ``step`` later."""
-        ...
+        raise NotImplementedError
 
     def dropped(self, frames: int) -> None:
         """Frames found no room."""
-        ...
-
-
-class Caller(Protocol):
-    """The vCPU that posts packets."""
-
-    owed: int
-    """Time that it has still to be charged, in picoseconds."""
+        raise NotImplementedError
 
 
 class TxCoalescing:
@@ -116,7 +114,8 @@ class Uplink:
         if through is None:
             flow.dropped(train.count * train.frames)
         else:
-            flow.sent(train, *through, frame)
+            first, step = through
+            flow.sent(train, first, step, frame)
 
 
 class TxQueue:
@@ -132,7 +131,6 @@ class TxQueue:
     """
 
     __slots__ = (
-        "_clock",
         "_coalescing",
         "_count",
         "_depth",
@@ -151,7 +149,7 @@ class TxQueue:
     )
 
     def __init__(
-        self, clock: Clock, name: str, capacity: int, coalescing: TxCoalescing, uplink: Uplink, vcpu: Caller
+        self, clock: Clock, name: str, capacity: int, coalescing: TxCoalescing, uplink: Uplink, vcpu: Vcpu
     ) -> None:
         self.name, self.uplink, self._vcpu = name, uplink, vcpu
         self.ring = Ring(capacity)
@@ -161,7 +159,6 @@ class TxQueue:
         self._coalescing = coalescing
         self._depth, self._since, self._count, self._waiting = 1 if coalescing.calls else NEVER, 0, 0, 0
         self._patience: int | None = None
-        self._clock = clock
         self._timer = Timer(clock, self._due)
         self._world: NetWorld
 
@@ -196,9 +193,7 @@ class TxQueue:
             due = train.ready + self._timeout()
         else:
             return
-        armed = self._timer.due
-        if armed is None or due < armed:
-            self._timer.arm(max(due, self._clock.now))
+        self._timer.arm_by(due)
 
     def take_back(self, trains: Iterable[Train], now: int) -> list[Train]:
         """Those of the packets that are not written by ``now``: the guest was cut short."""
@@ -233,8 +228,7 @@ class TxQueue:
         full = ring.nth(self._depth) if self._depth < NEVER else None
         if full is not None and full < due:
             due = full
-        if self._timer.due is None or due < self._timer.due:
-            self._timer.arm(max(due, self._clock.now))
+        self._timer.arm_by(due)
 
     def _due(self, now: int) -> None:
         if self._world.state is not _SLEEPING:
@@ -321,6 +315,8 @@ class NetWorld(World):
 
     def _copy_ps(self, queue: TxQueue, train: Train) -> int:
         """Time to copy a packet out of the guest's memory; small ones of a vmxnet3 are part of ``networld_tx``."""
+        if not queue.copied:
+            return 0
         octets = train.flow.size * train.frames
         return self._timing.copied(octets) if octets <= queue.copied else 0
 

@@ -6,7 +6,6 @@ NetPoll of a queue sleeps; while it runs, the queue's interrupt is masked, as wi
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 from hostsim.engine.clock import Clock, Timer
@@ -17,29 +16,32 @@ from hostsim.policy.coalescing import paced
 
 if TYPE_CHECKING:
     from hostsim.engine.arrivals import Arrivals
+    from hostsim.model.net.networld import Outgoing
     from hostsim.model.traffic.flow import Sender
 
 __all__ = ["Incoming", "Pnic", "RxQueue"]
 
 
-class Incoming(Protocol):
+class Incoming:
     """A wire that frames come from."""
+
+    __slots__ = ()
 
     def collect(self, now: int) -> list[Train]:
         """Frames that set out by ``now`` and were not collected before, in order; they may end a little later."""
-        ...
+        raise NotImplementedError
 
     def upcoming(self, queue: RxQueue) -> int | None:
         """An instant before which no further frame for a queue ends; None when none is known to come."""
-        ...
+        raise NotImplementedError
 
     def carry(self, sender: Sender, arrivals: Arrivals) -> None:
         """Let an open-loop flow come over it."""
-        ...
+        raise NotImplementedError
 
     def resteer(self) -> None:
         """Senders go by other queues from now on."""
-        ...
+        raise NotImplementedError
 
 
 class Server(Protocol):
@@ -64,7 +66,6 @@ class RxQueue:
     """
 
     __slots__ = (
-        "_clock",
         "_interval",
         "_losses",
         "_masked",
@@ -82,7 +83,7 @@ class RxQueue:
     poll: Server
 
     def __init__(self, clock: Clock, name: str, capacity: int, interval: int, nic: Pnic, memory: Node) -> None:
-        self.name, self._clock = name, clock
+        self.name = name
         self.ring = Ring(capacity)
         self.ring.on_drop = self._lose
         self._losses: list[Train] = []
@@ -132,10 +133,7 @@ class RxQueue:
         """A frame may come at ``at``, which nobody knew of before."""
         if self._masked:
             return
-        at = max(paced(at, self.interrupted, self._interval), self._clock.now)
-        due = self._timer.due
-        if due is None or at < due:
-            self._timer.arm(at)
+        self._timer.arm_by(paced(at, self.interrupted, self._interval))
 
     def _interrupt(self, now: int) -> None:
         self._masked = True  # before looking: what is on the wire behind this frame is found by polling
@@ -151,6 +149,15 @@ class RxQueue:
         """A train found no descriptor."""
         train.flow.totals.lost_nic += train.count * train.frames  # type: ignore[attr-defined]  # frames belong to senders
         self._losses.append(train)
+
+
+class _Departure:
+    """Packets on their way through the wire: when the last bit of the first is through, picoseconds to each further one, time of each on the wire."""
+
+    __slots__ = ("cut", "first", "packet_ps", "step", "train")
+
+    def __init__(self, train: Train, first: int, step: int, packet_ps: int, *, cut: bool) -> None:
+        self.train, self.first, self.step, self.packet_ps, self.cut = train, first, step, packet_ps, cut
 
 
 class Pnic:
@@ -201,21 +208,21 @@ class Pnic:
         self.name, self.node, self.wire = name, node, wire
         self.queues: list[RxQueue] = []
         self._tx_limit, self._join = tx_limit, joins
-        self._leaving: deque[tuple[int, int, int, Train, bool]] = deque()
+        self._leaving: list[_Departure] = []
         self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
         self.rx_wire_ps = self.tx_wire_ps = self.rx_octets = 0
 
     def settle(self, now: int) -> None:
         """Put what came off the wire by ``now`` on its way into the queues."""
         for train in self.wire.collect(now):
-            flow = train.flow
-            flow.totals.sent += train.count  # type: ignore[attr-defined]  # frames belong to flows
-            self.rx_octets += train.count * flow.octets  # type: ignore[attr-defined]
-            self.rx_wire_ps += train.count * flow.frame_ps  # type: ignore[attr-defined]
-            if self._join and flow.joins and train.count > 1:  # type: ignore[attr-defined]
+            sender: Sender = train.flow  # type: ignore[assignment]  # frames belong to senders
+            sender.totals.sent += train.count
+            self.rx_octets += train.count * sender.octets
+            self.rx_wire_ps += train.count * sender.frame_ps
+            if self._join and sender.joins and train.count > 1:
                 self._push_joined(train)
             else:
-                flow.queue.ring.push(train)  # type: ignore[attr-defined]
+                sender.queue.ring.push(train)
 
     def _push_joined(self, train: Train) -> None:
         """Hardware LRO: frames that follow each other on the wire are one packet when the last of them is here."""
@@ -252,24 +259,34 @@ class Pnic:
             return None
         step = max(packet_ps, train.step)
         self.sent_until = start + (count - 1) * step + packet_ps
-        self._leaving.append((start + packet_ps, step, packet_ps, train, cut))
+        self._leaving.append(_Departure(train, start + packet_ps, step, packet_ps, cut=cut))
         return start + packet_ps, step
 
     def depart(self, now: int) -> None:
         """Count what is through the wire by ``now``."""
         leaving = self._leaving
-        while leaving and leaving[0][0] <= now:
-            first, step, packet_ps, train, cut = leaving.popleft()
-            count = train.count if step == 0 else min(train.count, (now - first) // step + 1)
+        gone = 0
+        for departure in leaving:
+            if departure.first > now:
+                break
+            train, step = departure.train, departure.step
+            count = train.count if step == 0 else min(train.count, (now - departure.first) // step + 1)
             if count < train.count:
-                leaving.appendleft((first + count * step, step, packet_ps, train, cut))
+                departure.first += count * step
                 train = train.split(count)
+            else:
+                gone += 1
             frames = count * train.frames
-            packets = frames if cut else count
+            packets = frames if departure.cut else count
             self.tx_packets += packets
             self.tx_frames += frames
-            self.tx_wire_ps += count * packet_ps
-            if train.flow.size:
+            self.tx_wire_ps += count * departure.packet_ps
+            outgoing: Outgoing = train.flow  # type: ignore[assignment]  # what guests send
+            size = outgoing.size
+            if size:
                 self.tx_data += packets
-                self.tx_octets += frames * train.flow.size
-                train.flow.totals.octets += frames * train.flow.size  # type: ignore[attr-defined]  # what guests send
+                self.tx_octets += frames * size
+                outgoing.totals.octets += frames * size
+            if train is not departure.train:
+                break
+        del leaving[:gone]

@@ -65,6 +65,9 @@ class VSwitch:
     Frames of a connection that follow each other in a poll are joined to packets for the guest, as far as LRO goes; a packet
     is handed on when the last of its frames is done.
 
+    Attributes:
+        runs_on: True when no receiver waits for the end of the poll, so that a poll may run on while frames keep coming.
+
     Args:
         scheduler: wakes split contexts.
         timing: costs.

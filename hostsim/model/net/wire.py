@@ -9,6 +9,7 @@ import numpy as np
 
 from hostsim.engine.arrivals import Arrivals, ConstantArrivals
 from hostsim.engine.train import Train
+from hostsim.model.net.pnic import Incoming
 from hostsim.model.traffic.flow import Sender
 from hostsim.units import MS
 
@@ -21,7 +22,7 @@ AHEAD = 5 * MS
 """How far ahead the frames of irregular senders are worked out."""
 
 
-class Wire:
+class Wire(Incoming):
     """A link that delivers frames at the instants their last bit has come.
 
     A frame waits for those before it (in the switch port at the other end, which is not bounded here). A sender on its own

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hostsim.engine.train import Train
+from hostsim.model.net.networld import Outgoing
 from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.spec.network import UDP_HEADERS
 
@@ -53,10 +54,10 @@ class Bridged(Sender):
         return start + count * step
 
 
-class _Leaving:
+class _Leaving(Outgoing):
     """The same frames behind the bridge."""
 
-    __slots__ = ("size", "totals")
+    __slots__ = ()
     headers = UDP_HEADERS
 
     def __init__(self, totals: Flow, size: int) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.train import Train
 from hostsim.model.net.link import Link
+from hostsim.model.net.networld import Outgoing
 from hostsim.model.traffic.congestion import Congestion
 from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.spec.network import TCP_HEADERS
@@ -120,7 +121,7 @@ class Frames(Sender):
         self._dropped(frames)
 
 
-class Answer:
+class Answer(Outgoing):
     """What the guest sends of one kind: acknowledgements, answers, data.
 
     Args:
@@ -130,7 +131,7 @@ class Answer:
         dropped: told of frames that found no room.
     """
 
-    __slots__ = ("_dropped", "_sent", "size", "totals")
+    __slots__ = ("_dropped", "_sent")
     headers = TCP_HEADERS
     """Bytes of its headers from IP on."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hostsim.engine.probe import LatencyLog
+from hostsim.engine.train import Stream, Train
 from hostsim.spec.network import UDP_HEADERS, frame_size
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Flow", "Sender"]
 
 
-class Flow:
+class Flow(Stream):
     """Packets of one traffic entry to its receivers, or bursts of work of one kind.
 
     Attributes:
@@ -48,7 +49,6 @@ class Flow:
         "receivers",
         "response",
         "sent",
-        "size",
         "stages",
         "users",
     )
@@ -67,7 +67,7 @@ class Flow:
         self.response.add(took, 0, 1)
 
 
-class Sender:
+class Sender(Stream):
     """What one connection, or one open-loop flow, puts on a wire: what a train of frames belongs to.
 
     Attributes:
@@ -93,7 +93,6 @@ class Sender:
         "octets",
         "queue",
         "receivers",
-        "size",
         "totals",
         "trip",
         "vcpu",
@@ -112,6 +111,10 @@ class Sender:
         self.vnic: Vnic | None = None
         self.vcpu: Vcpu | None = None
         self.trip: Trip | None = None
+
+    def handle(self, train: Train, start: int) -> int:
+        """The process that handles its packets does so from ``start`` on; returns when it is done."""
+        raise NotImplementedError
 
     def dropped(self, frames: int) -> None:
         """Frames of it were dropped on the host. Nothing comes of it, where nobody waits for them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from hostsim.engine.train import Train
+from hostsim.engine.train import Stream, Train
 from hostsim.model.traffic.congestion import Congestion
 from hostsim.model.traffic.connection import ENDLESS, RETRANSMIT_AFTER, Answer, Connection, Ends, Frames, Think
 from hostsim.units import MS
@@ -127,25 +127,28 @@ class Sending(Connection):
 
     def _send(self, start: int) -> int:
         """Send what the window allows, in packets as large as segmentation offload and the window make them."""
-        congestion, ends = self._congestion, self._ends
-        application, vcpu = ends.application, ends.vcpu
-        whole = max(1, min(self._most, congestion.allowed // application.tso_divisor))
+        congestion = self._congestion
+        whole = max(1, min(self._most, congestion.allowed // self._ends.application.tso_divisor))
         can = min(congestion.room(), self._remaining)
-        end = start
-        for count, frames in ((can // whole, whole), (1, can % whole)):
-            if not count or not frames:
-                continue
-            if frames < whole and can < self._remaining and congestion.in_flight > self._carry + self._lost:
-                continue  # the rest waits for acknowledgements that are on their way, to go with what they allow
-            work = vcpu.timing.guest_tx_packet
-            if application.write_copies:
-                work += application.per_write + vcpu.timing.guest_copy(frames * self._data.size)
-            vcpu.post(ends.queue, Train(self._data, count, end + work, work, end, 0, None, frames))
-            end += count * work
-            congestion.in_flight += count * frames
-            self._remaining -= count * frames
-            can -= count * frames
+        end, rest = start, can % whole
+        if can >= whole:
+            end = self._write(end, can // whole, whole)
+        # the rest waits for acknowledgements that are on their way, to go with what they allow
+        if rest and (rest == self._remaining or congestion.in_flight <= self._carry + self._lost):
+            end = self._write(end, 1, rest)
         return end
+
+    def _write(self, start: int, count: int, frames: int) -> int:
+        """Send so many packets of so many frames each."""
+        ends = self._ends
+        application, vcpu = ends.application, ends.vcpu
+        work = vcpu.timing.guest_tx_packet
+        if application.write_copies:
+            work += application.per_write + vcpu.timing.guest_copy(frames * self._data.size)
+        vcpu.post(ends.queue, Train(self._data, count, start + work, work, start, 0, None, frames))
+        self._congestion.in_flight += count * frames
+        self._remaining -= count * frames
+        return start + count * work
 
     def _forget_unacknowledged(self) -> int:
         carry, self._carry = self._carry, 0
@@ -207,10 +210,10 @@ class Sending(Connection):
                 self._await_time_out()
 
 
-class _Turn:
+class _Turn(Stream):
     """A process's turn to send that no packet brought: the beginning of a stream, or the sender's timer."""
 
-    __slots__ = ("_handle", "size", "vcpu")
+    __slots__ = ("_handle", "vcpu")
 
     def __init__(self, vcpu: Vcpu, handle: Callable[[int], int]) -> None:
         self.vcpu, self._handle = vcpu, handle

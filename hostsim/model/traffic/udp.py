@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.train import Train
+from hostsim.model.net.networld import Outgoing
 from hostsim.model.traffic.flow import Flow
 from hostsim.spec.network import UDP_HEADERS
 
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["UdpSource"]
 
 
-class _Datagram:
+class _Datagram(Outgoing):
     """What the guest sends. Nothing comes back of it, or of its loss."""
 
-    __slots__ = ("size", "totals")
+    __slots__ = ()
     headers = UDP_HEADERS
 
     def __init__(self, totals: Flow) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,7 +27,7 @@ class Page:
 
     objects: int
     """Objects, fetched one after the other."""
-    writes: Sequence[tuple[int, int]]
+    writes: list[tuple[int, int]]
     """For each write of an object: picoseconds of the server's work before it, and segments that are full with it."""
     after: int
     """Picoseconds of the server's work behind the last write of an object: its log, and what it does until it waits again."""
