@@ -120,6 +120,6 @@ def test_for_as_long_as_is_asked_for() -> None:
             number += 1
             fuzz(group, number, ROUND)
             done += ROUND
+            print(f"{done} files in {time.monotonic() - began:.0f} s", flush=True)
             if time.monotonic() - began > SECONDS:
                 break
-    print(f"{done} files in {time.monotonic() - began:.0f} s")
