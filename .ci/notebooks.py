@@ -1,15 +1,19 @@
 """Execute the notebooks and keep their outputs in place; with ``--check``, hold what comes out against what is kept.
 
+The figure of a cell with the tag ``figure:NAME`` is a picture of the pages, too: ``docs/images/NAME.png``.
+
 Runs are kept in ``build/notebooks``, so that the second time is short. Pictures are not compared: they depend on
 fonts and on matplotlib; every number and text is.
 """
 
 from __future__ import annotations
 
+import base64
 import difflib
 import json
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,7 @@ import nbformat
 from nbclient import NotebookClient
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
 WORK = Path(__file__).parents[1] / "build" / "notebooks"
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -39,6 +44,8 @@ def main(arguments: list[str]) -> int:
         took = f"{file.name}: {time.monotonic() - started:.0f} s"
         if not checking:
             nbformat.write(made, file)
+            for name, picture in figures(made):
+                (IMAGES / f"{name}.png").write_bytes(picture)
             print(took, flush=True)
             continue
         changes = list(difflib.unified_diff(texts(kept), texts(made), "kept", "made", lineterm="", n=1))
@@ -67,7 +74,7 @@ def executed(notebook: Any, folder: Path) -> Any:
     client.execute()
     notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
-        cell.metadata = nbformat.from_dict({})
+        cell.metadata = nbformat.from_dict({"tags": cell.metadata.tags} if "tags" in cell.metadata else {})
         for output in cell.get("outputs", ()):
             if "metadata" in output:
                 output.metadata = nbformat.from_dict({})
@@ -75,6 +82,15 @@ def executed(notebook: Any, folder: Path) -> Any:
             if "image/svg+xml" in data:
                 data.pop("text/html", None)  # the same drawing, which forges cut out of HTML
     return notebook
+
+
+def figures(notebook: Any) -> Iterator[tuple[str, bytes]]:
+    """The figures that pages show, by name."""
+    for cell in notebook.cells:
+        for tag in cell.metadata.get("tags", ()):
+            for output in cell.outputs:
+                if "image/png" in output.get("data", {}):
+                    yield tag.removeprefix("figure:"), base64.b64decode(output.data["image/png"])
 
 
 def texts(notebook: Any) -> list[str]:

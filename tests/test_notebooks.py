@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import json
 import re
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+IMAGES = FOLDER.parent / "docs" / "images"
+DRAWN = {"packet.svg"}
+"""Pictures of the pages that show no result."""
 ALLOWED = {"hostsim", "matplotlib", "pandas"}
 MOST_LINES = 20
 """Lines of code in a cell, YAML apart."""
@@ -29,7 +33,8 @@ def code(file: Path) -> list[str]:
 def test_there_is_one_for_each_story():
     """The headline experiments, a first sweep and a host of one's own."""
     names = {file.stem for file in NOTEBOOKS}
-    assert names == {"first-sweep", "splitrx", "dense-mode", "40gbe-numa", "directpath", "small-udp", "your-own-host"}
+    experiments = {"splitrx", "dense-mode", "40gbe-numa", "80gbe-vxlan", "directpath", "latency", "small-udp"}
+    assert names == experiments | {"first-sweep", "your-own-host"}
 
 
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
@@ -62,7 +67,7 @@ def test_nothing_of_a_machine_is_kept(file: Path):
     notebook = json.loads(file.read_text(encoding="utf-8"))
     assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
     assert notebook["metadata"]["language_info"] == {"name": "python"}
-    assert all(cell["metadata"] == {} for cell in notebook["cells"])
+    assert all(cell["metadata"].keys() <= {"tags"} for cell in notebook["cells"])
     shown = [
         "".join(text)
         for cell in cells(file, "code")
@@ -71,3 +76,25 @@ def test_nothing_of_a_machine_is_kept(file: Path):
         if kind != "image/png"
     ]
     assert [text for text in shown if re.search(r"(?<![\w.])/(home|root|tmp|work|usr)/|object at 0x", text)] == []
+
+
+def test_the_figures_of_the_pages_are_those_of_the_notebooks():
+    """Each picture in `docs/images` is what one cell shows that says so by its tag, to the byte."""
+    shown = [
+        (tag, "".join(output["data"]["image/png"]))
+        for file in NOTEBOOKS
+        for cell in cells(file, "code")
+        for tag in cell["metadata"].get("tags", ())
+        for output in cell["outputs"]
+        if "image/png" in output.get("data", {})
+    ]
+    figures = {f"{tag.removeprefix('figure:')}.png": base64.b64decode(picture) for tag, picture in shown}
+    assert len(figures) == len(shown)
+    assert {file.name: file.read_bytes() for file in IMAGES.iterdir() if file.name not in DRAWN} == figures
+
+
+def test_every_picture_is_on_a_page():
+    """A picture that nobody sees is dead."""
+    pages = [FOLDER.parent / "README.md", *(FOLDER.parent / "docs").rglob("*.md")]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    assert [file.name for file in IMAGES.iterdir() if f"images/{file.name})" not in text] == []

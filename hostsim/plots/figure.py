@@ -96,6 +96,8 @@ def draw(
         axes.set_ylabel((CATALOGUE[figure.y].unit if figure.stack else metric_label(figure.y)) + mark)
         if bars or not is_numeric(values):
             name_places(axes, place)
+        elif all(x.is_integer() for x in place.values()):
+            axes.locator_params(axis="x", integer=True)  # there is no half a VM
         _from_zero(axes, curves)
         above = thresholds(published, figure, series, table) if not bars and is_numeric(values) else []
         draw_thresholds(axes, above)

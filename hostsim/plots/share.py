@@ -15,6 +15,11 @@ __all__ = ["draw_shares"]
 
 BAR_INCHES = 0.34
 MARGIN_INCHES = 1.15
+LETTER_INCHES = 0.072
+LEAST_INCHES = 4.0
+"""What the bars have at least, however long the names beside them are."""
+LEGEND_LETTERS, NARROW_LETTERS = 80, 66
+"""In a row of the legend, above the whole figure and above bars that have the least."""
 
 
 def draw_shares(
@@ -29,7 +34,7 @@ def draw_shares(
     Args:
         bars: from top to bottom; of each its name, and its parts by name. A part has one colour and hatch in all of them.
         label: of the axis: what the parts are of, and their unit.
-        ax: where to draw; without it a new figure is made, as high as its bars need.
+        ax: where to draw; without it a new figure is made, as high as its bars need and as wide as their names do.
         make: makes that figure; one that belongs to nobody where nothing is said.
 
     Returns:
@@ -40,10 +45,14 @@ def draw_shares(
 
     parts = list(dict.fromkeys(part for _, values in bars for part in values))
     names = [name for name, _ in bars]
+    row, beside = LEGEND_LETTERS, LETTER_INCHES * max(map(len, names), default=0)
     with mpl.rc_context(RC):
         if ax is None:
             whole = (make or Figure)()
             whole.set_figheight(MARGIN_INCHES + BAR_INCHES * len(bars))
+            if whole.get_figwidth() < beside + LEAST_INCHES:
+                whole.set_figwidth(beside + LEAST_INCHES)
+                row = NARROW_LETTERS
             ax = whole.add_subplot()
         ends = [0.0] * len(bars)
         places = range(len(bars))
@@ -65,7 +74,7 @@ def draw_shares(
             ax.legend(
                 loc="lower left",
                 bbox_to_anchor=(0.0, 1.0),
-                ncols=max(1, min(len(parts), 80 // (max(map(len, parts)) + 6))),
+                ncols=max(1, min(len(parts), row // (max(map(len, parts)) + 6))),
                 fontsize=7.5,
                 borderpad=0.1,
                 columnspacing=1.4,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hostsim.expect import NOT_ESTIMABLE
 from hostsim.metrics import CATALOGUE
+from hostsim.plots.style import LOOKS
 from hostsim.record import Scalar
 from hostsim.report.loaded import LoadedPoint, loaded, points_at
 from hostsim.report.results import Results
@@ -30,6 +31,8 @@ Bars = list[tuple[str, dict[str, float]]]
 def cpu_shares(results: Results, at: Mapping[str, Scalar] | None = None) -> Bars:
     """Share of all PCPUs' time that each kind of context took, in percent, by point; what is idle is left out.
 
+    Owners are told apart as long as there are looks to tell them by.
+
     Args:
         results: what was run.
         at: values of axes, for the points that have them; the last point of each series of each figure where there are none.
@@ -41,7 +44,8 @@ def cpu_shares(results: Results, at: Mapping[str, Scalar] | None = None) -> Bars
     names = _names(results, points)
     asked = results.cpu["point"].isin([point.id for point in points])
     busy = results.cpu[asked & (results.cpu["kind"] != IDLE) & (results.cpu["share"] > 0)]
-    several = {kind for kind, owners in busy.groupby("kind")["owner"].nunique().items() if owners > 1}
+    owners = busy.groupby("kind")["owner"].nunique()
+    several = set(owners[owners > 1].index) if owners.sum() <= len(LOOKS) else set()
     found: Bars = []
     for point in points:
         rows = busy[busy["point"] == point.id]

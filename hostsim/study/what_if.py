@@ -16,6 +16,7 @@ from hostsim.record import Scalar
 from hostsim.report.moves import Moves
 from hostsim.report.results import Results
 from hostsim.scenario.load import load
+from hostsim.scenario.override import texts
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.tree import dotted
 from hostsim.spec.costs import Factor
@@ -176,7 +177,7 @@ def sides(
             raise InputError(
                 Fault("is changed, and has several values before", f"--axis {name}", axes[name], "one value")
             )
-        first[name] = str(values[0])
+        first |= texts({name: values[0]}, "{}")
     inside = {name: value for name, value in moved.items() if name not in plain.axes}
     known = list(plain.axes)
     faults = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,9 @@ import pytest
 import typer
 import yaml
 from hostsim_docs.session import EXAMPLES, fences, run_python, run_session
-from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
 from hostsim.cli.app import app
+from tests.trace_processor import TraceProcessor
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -98,29 +97,15 @@ def test_ci_runs_what_its_page_shows() -> None:
 
 
 def test_the_query_of_the_timeline_page_answers(folder: Path) -> None:
-    """Run by sqlite, which trace_processor is built on, over the tables that it makes of the page's trace."""
+    """Run by Perfetto's own trace_processor, on the page's trace."""
     page = (DOCS / "guide" / "timeline.md").read_text(encoding="utf-8")
     session, query = (next(f for f in fences(page) if f.kind == kind) for kind in ("{session}", "sql"))
     (done,) = run_session(session.lines, folder)
     file = folder / done.output.splitlines()[0]
-    tables = sqlite3.connect(":memory:")
-    tables.executescript("create table track (id, name); create table slice (track_id, name, dur)")
-    opened: dict[int, tuple[str, int]] = {}
-    for packet in Trace.FromString(file.read_bytes()).packet:
-        event = packet.track_event
-        if packet.HasField("track_descriptor"):
-            tables.execute(
-                "insert into track values (?, ?)", (packet.track_descriptor.uuid, packet.track_descriptor.name)
-            )
-        elif event.type == TrackEvent.TYPE_SLICE_BEGIN:
-            opened[event.track_uuid] = (event.name, packet.timestamp)
-        elif event.type == TrackEvent.TYPE_SLICE_END:
-            name, start = opened.pop(event.track_uuid)
-            tables.execute("insert into slice values (?, ?, ?)", (event.track_uuid, name, packet.timestamp - start))
-    rows = tables.execute("\n".join(query.lines)).fetchall()
+    rows = TraceProcessor(file.read_bytes()).query("\n".join(query.lines))
     assert 0 < len(rows) <= 10
-    assert all(waited > 0 and times > 0 for _, waited, times in rows)
-    assert rows == sorted(rows, key=lambda row: -row[1])
+    assert all(row.ready_ms > 0 and row.times > 0 for row in rows)
+    assert [row.ready_ms for row in rows] == sorted((row.ready_ms for row in rows), reverse=True)
 
 
 def test_every_example_is_shown_or_used() -> None:

@@ -53,6 +53,13 @@ def test_quantities_stand_at_their_numbers_and_other_text_side_by_side():
     assert [tick.get_text() for tick in names.get_xticklabels()] == ["slow", "fast"]
 
 
+def test_an_axis_of_whole_numbers_has_no_ticks_between_them():
+    """There is no half a receiver; matplotlib would mark one between 1 and 4."""
+    ax = draw(table(), LOSS)
+    assert all(float(tick).is_integer() for tick in ax.get_xticks())
+    assert len(ax.get_xticks()) > 2
+
+
 def test_an_axis_that_is_not_drawn_stands_at_its_first_value_or_where_the_figure_says():
     """Rows of other points do not leak into a line."""
     both = table(rates=("30 kpps", "40 kpps"))

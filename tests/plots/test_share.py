@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hostsim.plots.share import draw_shares
+from hostsim.plots.style import shown_figure
 
 BARS = [("before", {"vCPUs": 50.0, "NetPoll": 10.0}), ("after", {"vCPUs": 40.0, "splitRx": 5.0})]
 
@@ -29,3 +30,17 @@ def test_a_figure_is_as_high_as_its_bars_need():
     assert twenty - two == pytest.approx(18 * 0.34)
     ax = draw_shares(BARS, "x")
     assert draw_shares(BARS, "y", ax=ax) is ax
+
+
+def test_long_names_leave_room_for_the_bars():
+    """A figure grows by what its names need, as far as its bars would have less than they must; legend and all are on the paper."""
+    name = "moderation=62 us, coalescing=disabled, sensitivity=normal"
+    parts = dict.fromkeys(("wire", "moderation", "netpoll wait", "coalescing", "transmit"), 10.0)
+    ax = draw_shares([(name, parts)], "mean time of a round trip (us)", make=shown_figure)
+    figure = ax.figure
+    figure.canvas.draw()
+    inches = figure.dpi_scale_trans.inverted()
+    assert ax.get_window_extent().transformed(inches).width > 3.5
+    legend = ax.get_legend()
+    assert legend is not None
+    assert legend.get_window_extent().transformed(inches).x1 < figure.get_figwidth()

@@ -43,6 +43,13 @@ def test_kinds_with_several_owners_are_told_apart_and_idle_is_left_out():
     ]
 
 
+def test_more_owners_than_looks_are_not_told_apart():
+    """Two bars of the same look would say the wrong thing."""
+    many = pd.concat([CPU, *(CPU[CPU["owner"] == "web"].assign(owner=f"web{n}") for n in range(7))])
+    (bar,) = cpu_shares(results(table=found().table, cpu=many, contexts=CONTEXTS), {"receivers": 2})
+    assert bar == ("receivers=2", {"vCPUs": 85.0, "NetPoll": 2.0})
+
+
 def test_without_a_place_the_last_point_of_each_series_is_shown_and_named():
     """An empty place asks for all points."""
     assert [name for name, _ in cpu_shares(found())] == ["receivers=2"]

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import hostsim
+from hostsim.api import sides
 from hostsim.estimate import paired_difference
 from tests.tiny_scenario import TINY
 
@@ -129,3 +130,10 @@ def test_a_changed_axis_has_one_value_before(tiny):
     """Two of them would be two questions."""
     with pytest.raises(hostsim.InputError, match="several values before"):
         ask(tiny, {"receivers": 2}, axes={"receivers": [1, 2]})
+
+
+def test_an_axis_of_true_and_false_changes_like_any_other():
+    """With a value before, or from the first of its sweep."""
+    for axes in ({"vxlan": False}, None):
+        old, new = (side.axes["vxlan"] for side in sides("vxlan", {"vxlan": axes is not None}, axes=axes))
+        assert [*old.values, *new.values] == [axes is None, axes is not None]  # noqa: PD011  of axes, not of frames
