@@ -24,7 +24,7 @@ HEAD = """\
 `hostsim calibrate --quick --leave-out EXPERIMENT` fits again without the claims of an experiment, and asks for what its claims come to then. A constant that only this experiment held goes back to where the facts, or an assumption that is written down, let it start
 (`scenarios/calibration/groups.yaml`). An experiment that nothing is fitted to is predicted by the shipped constants already. What was chosen by hand among inputs (ports, bursts, windows, the stop of a firmware) stays as it is; where such a choice counts as fitted, the experiment's page says so.
 
-Values are what `hostsim check --quick` would print with these constants. A band is what `hostsim check` holds a claim to.
+Values are what `hostsim check --quick` would print with these constants. A band is what `hostsim check` holds a claim to. A threshold at the end of what its search looks through, as 560 and 329 VMs in dense mode, lies there or beyond.
 """
 
 
@@ -33,12 +33,12 @@ def page(predictions: Sequence[Prediction]) -> str:
     known, shipped = claims(), {constant.name: constant.value for constant in shipped_constants()}
     lines = [HEAD, "| left out | fitted again | claims in their bands |", "| --- | --- | --- |"]
     lines += [
-        f"| {found.experiment} | {len(found.constants)} constants | {sum(map(found.holds, found.values))} of {len(found.values)} |"
+        f"| {found.experiment} | {len(found.constants)} constant{'s' * (len(found.constants) != 1)} | {sum(map(found.holds, found.values))} of {len(found.values)} |"
         for found in predictions
     ]
     for found in predictions:
         lines += ["", f"## Without {found.experiment}", ""]
-        moved = [f"`{name}` {value:.4g} ({shipped[name]:.4g})" for name, value in found.constants.items()]
+        moved = [f"`{name}` {value:,.6g} ({shipped[name]:,.6g})" for name, value in found.constants.items()]
         lines += [f"Fitted again, shipped values in brackets: {', '.join(moved)}.", ""] if moved else []
         lines += ["| claim | published | band | predicted | |", "| --- | --- | --- | --- | --- |"]
         for name, value in found.values.items():

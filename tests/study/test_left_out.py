@@ -38,7 +38,7 @@ def test_what_is_out_is_said_to_be_out():
     name = next(iter(shipped_constants())).name
     wrong = Prediction("splitrx", {name: 1.0}, {"splitrx.default.40k": 99.0, "splitrx.default.30k": None})
     text = page([wrong])
-    assert "| splitrx | 1 constants | 0 of 2 |" in text
+    assert "| splitrx | 1 constant | 0 of 2 |" in text
     assert text.count("**out**") == 2
     right = Prediction("splitrx", {}, {"splitrx.default.40k": 20.0})
     assert "| splitrx | 0 constants | 1 of 1 |" in page([right])
