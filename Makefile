@@ -8,7 +8,7 @@ QUICK := $(if $(FULL),,--quick)
 
 CHECK ?=
 NOTEBOOKS ?=
-WHOLE := $(addprefix tests/,test_ablation.py test_ablation_latency.py test_ablation_small_udp.py)
+WHOLE := $(addprefix tests/,test_ablation.py test_ablation_latency.py test_ablation_small_udp.py test_determinism.py theory/test_oracles.py theory/test_ciw.py)
 
 COMPILED := build/.compiled
 SOURCES := hostsim/errors.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
