@@ -67,18 +67,18 @@ def move_to_balance(
     threshold: float,
     allowed: Sequence[Sequence[Collection[int] | None]] | None = None,
 ) -> tuple[int, int, int] | None:
-    """The one move that the NUMA balancer makes at a check.
+    """The one move that a balancer makes at a check: of VMs between NUMA nodes, or of waiting worlds between the PCPUs of one.
 
     Args:
-        loads: share of each node's PCPU time in use, 0..1.
-        members: load that each VM at home on a node adds to it, in the same unit, by node.
-        threshold: difference between two nodes below which nothing moves.
-        allowed: nodes that each of these VMs may live on, None for all; None when all may live anywhere.
+        loads: how full each place is, a node or a PCPU, as a share of its time.
+        members: load that each of those that may leave a place adds to it, in the same unit, by place.
+        threshold: difference between two places below which nothing moves.
+        allowed: places that each of these may go to, None for all; None when all may go anywhere.
 
     Returns:
-        (from node, position among its members, to node): from the fullest node to the emptiest that one of its VMs may live
-        on, for the VM whose move leaves the two closest; None when no difference reaches the threshold or no move makes it
-        smaller.
+        (from place, position among its members, to place): from the fullest to the emptiest that one of its members may go
+        to, for the member whose move leaves the two closest; None when no difference reaches the threshold or no move makes
+        it smaller.
     """
     fullest = max(range(len(loads)), key=loads.__getitem__)
     for target in sorted(range(len(loads)), key=loads.__getitem__):

@@ -128,9 +128,7 @@ class Link(Incoming):
     def _admit(self) -> None:
         release: _Release = self._released.take_first()  # type: ignore[assignment]  # nothing else is in
         sender, turns = release.sender, release.turns
-        heappop(
-            release.queue.releases
-        )  # the same release: those of a queue are admitted in the order of their instants
+        heappop(release.queue.releases)  # the same one: those of a queue are admitted in the order of their instants
         part = release.frames // turns
         if not sender.backlog:
             self._active.append(sender)
