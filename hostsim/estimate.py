@@ -24,6 +24,7 @@ __all__ = [
     "mser5",
     "paired_difference",
     "r_squared",
+    "rises",
     "student",
     "variance_ratio",
 ]
@@ -102,7 +103,8 @@ def mser5(values: NDArray[np.float64], most: int | None = None) -> int:
 def student(values: Sequence[float], level: float = 0.95) -> Interval:
     """Mean and Student interval of independent values, one a replication.
 
-    One value alone has an unbounded interval; identical values have one of zero width.
+    One value alone has an unbounded interval; identical values have one of zero width. Where some are infinite and others are not, the
+    interval reaches from the least of them up.
 
     Raises:
         ValueError: no values.
@@ -114,6 +116,8 @@ def student(values: Sequence[float], level: float = 0.95) -> Interval:
     mean = values[0] if all(value == values[0] for value in values) else math.fsum(values) / count
     if count == 1:
         return Interval(mean, -math.inf, math.inf, count)
+    if mean == math.inf:
+        return Interval(mean, min(values), mean, count)
     # imported here because scipy takes a tenth of a second that `--help` need not wait for
     from scipy.special import stdtrit
 
@@ -201,6 +205,27 @@ def paired_difference(first: Sequence[float], second: Sequence[float], level: fl
         ValueError: no values, or not equally many.
     """
     return student([a - b for a, b in zip(first, second, strict=True)], level)
+
+
+def rises(values: Sequence[float], least: float = 0.1, level: float = 0.99) -> bool:
+    """True when values in order of time go up: their least-squares straight line rises by ``least`` of their mean or more, and its slope is certain.
+
+    Args:
+        values: of equal stretches of one run, three or more, none negative.
+        least: rise from the first to the last, as a share of the mean, below which nothing is said.
+        level: of the two-sided Student interval of the slope that has to exclude 0.
+    """
+    y = np.asarray(values, dtype=np.float64)
+    count = len(y)
+    x = np.arange(count) - (count - 1) / 2
+    slope = float(x @ y) / float(x @ x)
+    if not slope * (count - 1) >= least * float(y.mean()) > 0:  # of NaN nothing is said
+        return False
+    from scipy.special import stdtrit
+
+    left = y - y.mean() - slope * x
+    error = math.sqrt(float(left @ left) / (count - 2) / float(x @ x))
+    return slope > float(stdtrit(count - 2, (1 + level) / 2)) * error
 
 
 def r_squared(x: Sequence[float], y: Sequence[float]) -> float:

@@ -21,6 +21,7 @@ from hostsim.reading import (
     queues_used,
     rate,
     scaled,
+    settled,
     sum_share,
     tso_size,
     users_per_cpu,
@@ -52,15 +53,20 @@ class Metric:
     """Fewest observations that it can be told from; a percentile of fewer is not estimable."""
 
 
+UNSETTLED = "infinite where it still rises at the end of the run, as requests pile up"
+
+
 def _percentile(prefix: str, name: str, share: float, histogram: str, what: str) -> Metric:
     least = least_count(share)
     rank = "Median" if share == 0.5 else f"{100 * share:g}th percentile"
+    measure = quantile(histogram, share)
+    is_latency = prefix == "latency"
     return Metric(
         f"{prefix}_{name.replace('.', '')}",
-        "us" if prefix == "latency" else "ms",
-        f"{rank} of {what}; not estimable from fewer than {least}.",
+        "us" if is_latency else "ms",
+        f"{rank} of {what}; not estimable from fewer than {least}{'' if is_latency else ', ' + UNSETTLED}.",
         "percentile",
-        scaled(quantile(histogram, share), 1 if prefix == "latency" else 1e-3),
+        measure if is_latency else scaled(settled(histogram, measure), 1e-3),
         least,
     )
 
@@ -238,9 +244,9 @@ _ENTRIES = (
     Metric(
         "response_mean",
         "ms",
-        "Mean time from a client's request to the end of its answer at the client.",
+        f"Mean time from a client's request to the end of its answer at the client; {UNSETTLED}.",
         "instant",
-        scaled(histogram_mean("flow.response"), 1e-3),
+        scaled(settled("flow.response", histogram_mean("flow.response")), 1e-3),
     ),
     *(
         _percentile(

@@ -6,9 +6,13 @@ it on. What the measures are called and what they mean is `hostsim.metrics`.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from dataclasses import replace
 
-from hostsim.estimate import histogram_quantile, least_count
+import numpy as np
+
+from hostsim.estimate import histogram_quantile, least_count, rises
 from hostsim.record import RunRecord
 from hostsim.units import SECOND
 
@@ -18,6 +22,7 @@ __all__ = [
     "drop_share",
     "gbits",
     "histogram_mean",
+    "late_borders",
     "loss",
     "mean_share",
     "over",
@@ -27,12 +32,15 @@ __all__ = [
     "queues_used",
     "rate",
     "scaled",
+    "settled",
     "sum_share",
     "tso_size",
     "users_per_cpu",
 ]
 
 NAN = float("nan")
+STRETCHES = 8
+"""Parts of the second half of a run between which a time may rise."""
 
 
 def _share(part: float, whole: float) -> float:
@@ -180,5 +188,32 @@ def histogram_mean(name: str) -> Callable[[RunRecord], float]:
             return NAN
         count = int((histogram.counts[-1] - histogram.counts[record.cut]).sum())
         return float((histogram.sums_ps[-1] - histogram.sums_ps[record.cut]).sum()) / count / 1e6 if count else NAN
+
+    return evaluate
+
+
+def late_borders(record: RunRecord) -> list[int]:
+    """Boundaries of the equal stretches of a run's second half, or of its measured window where that is shorter: indices into its instants; empty where it has too few slices."""
+    instants = record.instants_ps
+    first = max(int(instants[record.cut]), int(instants[-1]) // 2)
+    wanted = np.linspace(first, int(instants[-1]), STRETCHES + 1)
+    borders = [int(np.abs(instants - instant).argmin()) for instant in wanted]
+    return borders if len(set(borders)) == len(borders) else []
+
+
+def settled(name: str, measure: Callable[[RunRecord], float]) -> Callable[[RunRecord], float]:
+    """A measure of the times of a histogram; infinite where it rises through the second half of the run.
+
+    Where requests come faster than they are answered they pile up, and how long they take is only a matter of how long one looks.
+    """
+
+    def evaluate(record: RunRecord) -> float:
+        value = measure(record)
+        borders = late_borders(record)
+        if value != value or not borders:
+            return value
+        alone = replace(record, series={}, histograms={name: record.histograms[name]})
+        late = [measure(alone.thinned(pair)) for pair in itertools.pairwise(borders)]
+        return float("inf") if rises(late) else value
 
     return evaluate

@@ -89,8 +89,8 @@ to the end of its answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,6 +153,25 @@ class RunRecord:
     def window_ps(self) -> int:
         """Length of the measured window in picoseconds."""
         return int(self.instants_ps[-1] - self.instants_ps[self.cut])
+
+    def thinned(self, kept: Sequence[int], cut: int = 0) -> RunRecord:
+        """The run with some of its boundaries only.
+
+        Args:
+            kept: indices into ``instants_ps``, in order; the last one kept is where the run ends.
+            cut: index into these where its measured window starts.
+        """
+        rows = list(kept)
+        return replace(
+            self,
+            instants_ps=self.instants_ps[rows],
+            series={name: replace(series, values=series.values[rows]) for name, series in self.series.items()},
+            histograms={
+                name: replace(histogram, counts=histogram.counts[rows], sums_ps=histogram.sums_ps[rows])
+                for name, histogram in self.histograms.items()
+            },
+            cut=cut,
+        )
 
     def window(self, counter: str) -> NDArray[np.int64]:
         """Growth of a counter over the measured window, one value per entity, shape (entities,).

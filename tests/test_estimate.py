@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from hostsim.estimate import (
+    Interval,
     batch_means,
     histogram_quantile,
     least_count,
     mser5,
     paired_difference,
     r_squared,
+    rises,
     student,
     variance_ratio,
 )
@@ -117,6 +119,12 @@ def test_student_passes_nan_on() -> None:
     assert math.isnan(student([1.0, math.nan]).mean)
 
 
+def test_student_of_the_infinite() -> None:
+    """All infinite, it is certain; some, it reaches from the least up."""
+    assert student([math.inf, math.inf]) == Interval(math.inf, math.inf, math.inf, 2)
+    assert student([3.0, math.inf, 5.0]) == Interval(math.inf, 3.0, math.inf, 3)
+
+
 def test_student_needs_values() -> None:
     """No values are an error of the caller."""
     with pytest.raises(ValueError, match="at least one value"):
@@ -137,6 +145,30 @@ def test_paired_difference_needs_pairs() -> None:
     """Values without a partner are an error of the caller."""
     with pytest.raises(ValueError, match="shorter"):
         paired_difference([1.0, 2.0], [1.0])
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([10, 11, 12, 13, 14, 15, 16, 17], True),
+        ([10, 12, 11, 14, 13, 15, 17, 16], True),
+        ([17, 16, 15, 14, 13, 12, 11, 10], False),
+        ([10, 10.1, 10.2, 10.3, 10.4, 10.5, 10.6, 10.7], False),  # certain, and less than a tenth
+        ([10, 19, 8, 18, 11, 20, 12, 17], False),  # a third from end to end, and by chance
+        ([5] * 8, False),
+        ([0] * 8, False),
+        ([10, 11, 12, math.nan, 14, 15, 16, 17], False),
+    ],
+)
+def test_what_rises(values: list[float], expected: bool) -> None:
+    """By a tenth of the mean or more along the straight line, and for certain."""
+    assert rises(values) is expected
+
+
+def test_noise_hardly_ever_rises() -> None:
+    """Of independent values at most a two-hundredth is said to rise, however wide they scatter."""
+    draws = np.random.default_rng(1).normal(100, 30, size=(4000, 8))
+    assert sum(rises(values.tolist()) for values in draws) <= 4000 / 200 + 3 * math.sqrt(4000 / 200)
 
 
 def test_r_squared() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hostsim.metrics import CATALOGUE
 from hostsim.record import RunRecord, Series
 from hostsim.units import SECOND
+from tests.campaign.toy_runs import answered_record
 
 
 def record(**counters: tuple[int, ...]) -> RunRecord:
@@ -68,3 +69,33 @@ def test_a_measure_is_read_from_the_window(metric: str, expected: float, counter
 def test_nothing_to_measure_on_is_no_number(metric: str, counters: dict[str, tuple[int, ...]]) -> None:
     """No such part, or nothing that went through it."""
     assert math.isnan(CATALOGUE[metric].evaluate(record(**counters)))
+
+
+RESPONSES = ("response_mean", "response_p50", "response_p95", "response_p99")
+
+
+@pytest.mark.parametrize(
+    ("times_ms", "cut", "is_bounded"),
+    [
+        ([30] * 128, 0, True),
+        ([10 + time // 2 for time in range(128)], 0, False),  # to the end
+        ([min(10 + time, 60) for time in range(128)], 0, True),  # up to a level, in the first half
+        ([60 - time // 4 for time in range(128)], 0, True),
+        ([100 + time // 16 for time in range(128)], 0, True),  # by 4 % in the second half
+        ([10 + time // 2 for time in range(16)], 8, False),
+        ([10 + time // 2 for time in range(14)], 7, True),  # too short to be told
+    ],
+)
+def test_what_still_rises_at_the_end_of_a_run_has_no_bound(times_ms: list[int], cut: int, is_bounded: bool) -> None:
+    """Requests that pile up take as long as one looks."""
+    for metric in RESPONSES:
+        assert math.isfinite(CATALOGUE[metric].evaluate(answered_record(times_ms, cut=cut))) is is_bounded
+
+
+def test_a_percentile_that_does_not_rise_is_told_beside_one_that_does() -> None:
+    """Where one request in ten piles up, the median of all does not."""
+    record = answered_record([10 + time for time in range(128)])
+    counts = record.histograms["flow.response"].counts
+    counts[:, 0, 5] += np.arange(129) * 4500
+    assert CATALOGUE["response_p50"].evaluate(record) == pytest.approx(5.6, abs=0.1)
+    assert CATALOGUE["response_p95"].evaluate(record) == math.inf

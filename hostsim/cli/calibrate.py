@@ -18,6 +18,7 @@ from hostsim.errors import Fault, InputError, nearest_name
 if TYPE_CHECKING:
     from hostsim.scenario.calibration import Calibration
     from hostsim.study.calibrate import Evaluation, Fit, Prediction
+    from hostsim.study.holding import Holding
 
 __all__ = ["calibrate"]
 
@@ -38,13 +39,20 @@ def calibrate(
             help="Fit without the claims of this experiment, from the shipped constants on, and predict them. May be given often.",
         ),
     ] = None,
+    held_by: Annotated[
+        bool,
+        typer.Option(
+            "--held-by",
+            help="Fit nothing; move each fitted constant by a tenth and say which claims of all experiments notice.",
+        ),
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
             "-o",
             "--output",
             metavar="DIR",
-            help="Write each group's fit and its log, or each prediction, to a JSON file in this folder.",
+            help="Write each group's fit and its log, each prediction, or what holds each constant, to a JSON file in this folder.",
         ),
     ] = None,
     quick: Quick = False,
@@ -52,7 +60,7 @@ def calibrate(
     jobs: Jobs = None,
     results: ResultsFolder = Path("results"),
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be fitted to what; run nothing of it.")
+        bool, typer.Option("--dry-run", help="Say what would be fitted to what, or moved; run nothing of it.")
     ] = False,
 ) -> None:
     """Fit constants of the cost model to published claims.
@@ -66,6 +74,7 @@ def calibrate(
     from hostsim.scenario.points import Fidelity
     from hostsim.scenario.published import claims
     from hostsim.study import calibrate as study
+    from hostsim.study import holding
     from hostsim.study.residual import Bench
     from hostsim.study.sweep import Means
 
@@ -74,12 +83,21 @@ def calibrate(
     _known("--group", groups, calibration.groups)
     experiments = tuple(leave_out or ())
     _known("--leave-out", experiments, {claim.experiment: None for claim in claims().values()})
+    if held_by and (groups or experiments or file):
+        raise InputError(Fault("fits nothing", "--held-by", allowed="no FILE, --group or --leave-out beside it"))
+    if dry_run and held_by:
+        typer.echo(columns(("constant", "value"), [(name, f"{value:g}") for name, value in holding.fitted().items()]))
+        return
     if dry_run:
         _say_plan(calibration, groups)
         return
     bench = Bench(Fidelity(quick=quick, seed=seed), Means(Store(results), jobs))
     started = time.monotonic()
-    if experiments:
+    if held_by:
+        holdings = holding.holdings(bench)
+        written = {found.constant: asdict(found) for found in holdings}
+        typer.echo(columns(("constant", "value", "held by", "moves, half-widths for +10 %"), _held(holdings)))
+    elif experiments:
         predictions = [study.predict(calibration, experiment, bench, _tell) for experiment in experiments]
         written = {prediction.experiment: asdict(prediction) for prediction in predictions}
         headings = ("left out", "claim", "published", "band", "predicted", "in the band")
@@ -114,6 +132,18 @@ def _say_plan(calibration: Calibration, groups: Sequence[str]) -> None:
         for constant, start in group.constants.items()
     ]
     typer.echo(columns(("group", "constant", "start", "hosts at most", "claims"), rows))
+
+
+def _held(holdings: Iterable[Holding]) -> list[tuple[str, ...]]:
+    return [
+        (
+            found.constant,
+            f"{found.value:g}",
+            ", ".join(found.experiments) or "none",
+            " ".join(f"{claim} {move:+.2f}" for claim, move in found.moves.items()),
+        )
+        for found in holdings
+    ]
 
 
 def _print(fit: Fit) -> None:

@@ -182,7 +182,7 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
     for name in (uplink for vswitch in spec.vswitches.values() for uplink in vswitch.uplinks):
         _add_queues(host, name)
     connect(host, streams)
-    host.balancer = Balancer(host.scheduler, host.worlds(), settings.rebalance_period)
+    host.balancer = Balancer(host.scheduler, host.worlds(), settings.rebalance_period, host.timing.vcpu_lead)
     if spec.hardware.firmware is not None:  # its worlds stay where they are
         host.firmware = Firmware(host.scheduler, spec.hardware.firmware, streams.stream("firmware"))
     for place, group in enumerate(spec.vms):

@@ -13,7 +13,7 @@ from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import NOT_ESTIMABLE, AnswersSpec, FigureSpec, Verdict
 from hostsim.metrics import CATALOGUE
 from hostsim.plots.answer import draw_answers
-from hostsim.plots.mark import DOTS, draw_absent, draw_bars, draw_line, draw_right, draw_stack
+from hostsim.plots.mark import DOTS, NO_BOUND, draw_absent, draw_bars, draw_line, draw_right, draw_stack
 from hostsim.plots.published import ROW, draw_accepted, draw_thresholds, thresholds
 from hostsim.plots.scale import axes_of, axis_label, is_numeric, metric_label, name_places, placement
 from hostsim.plots.series import Curve, Series, finished, is_partial, measure, series_of
@@ -84,8 +84,7 @@ def draw(
                 draw_bars(axes, curve, width, one.look, label)
             else:
                 draw_line(axes, curve, one.look, label)
-        absent = NOT_ESTIMABLE if figure.right is None else f"{figure.y.replace('_', ' ')} {NOT_ESTIMABLE}"
-        draw_absent(axes, [x for curve in curves for x in curve.missing], absent)
+        _draw_absent(axes, curves, "" if figure.right is None else figure.y)
         if bars and values:
             axes.set_xlim(-0.5, len(values) - 0.5)
             axes.grid(visible=False, axis="x")
@@ -127,9 +126,16 @@ def _draw_right(axes: Axes, series: Sequence[Series], x: str, metric: str) -> No
         look = one.look if len(series) > 1 else replace(LOOKS[1], marker="s")
         curves.append(measure(one, x, metric))
         draw_right(right, curves[-1], look)
-    draw_absent(right, [at for curve in curves for at in curve.missing], f"{metric.replace('_', ' ')} {NOT_ESTIMABLE}")
+    _draw_absent(right, curves, metric)
     right.set_ylabel(metric_label(metric))
     _from_zero(right, curves)
+
+
+def _draw_absent(axes: Axes, curves: Sequence[Curve], metric: str) -> None:
+    """Say where a metric has no value, or one without bound; whose it is where two are drawn."""
+    name = f"{metric.replace('_', ' ')} " if metric else ""
+    draw_absent(axes, [x for curve in curves for x in curve.missing], name + NOT_ESTIMABLE)
+    draw_absent(axes, [x for curve in curves for x in curve.beyond], name + NO_BOUND)
 
 
 def _legend(axes: Axes, figure: FigureSpec, rows: int) -> int:

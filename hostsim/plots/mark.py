@@ -13,14 +13,17 @@ from hostsim.plots.style import INK, LOOKS, PAPER, Look
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_absent", "draw_bars", "draw_line", "draw_right", "draw_stack"]
+__all__ = ["DOTS", "NO_BOUND", "draw_absent", "draw_bars", "draw_line", "draw_right", "draw_stack"]
 
+NO_BOUND = "has no bound"
+"""Stands where a measure still rises at the end of a run."""
 DOTS = (0, (1.0, 1.3))
 """Dash of the lines of the right-hand axis."""
 
 
 def draw_line(axes: Axes, curve: Curve, look: Look, label: str) -> None:
     """A line through the means, the intervals as a band around it."""
+    _beyond(axes, curve, look)
     if not curve.points:
         return
     x = np.array(curve.x)
@@ -40,6 +43,7 @@ def draw_line(axes: Axes, curve: Curve, look: Look, label: str) -> None:
 
 def draw_bars(axes: Axes, curve: Curve, width: float, look: Look, label: str) -> None:
     """A bar for each mean, told from its neighbours by colour and hatch, the intervals as error bars."""
+    _beyond(axes, curve, look)
     _bars(axes, curve.x, curve.means, width, look, label)
     _error_bars(axes, curve, INK)
 
@@ -81,6 +85,7 @@ def draw_right(axes: Axes, curve: Curve, look: Look) -> None:
     """A thin dotted line with open markers, lifted off what lies under it."""
     from matplotlib.patheffects import withStroke
 
+    _beyond(axes, curve, look)
     axes.plot(
         curve.x,
         curve.means,
@@ -110,8 +115,15 @@ def _error_bars(axes: Axes, curve: Curve, colour: str) -> None:
         )
 
 
+def _beyond(axes: Axes, curve: Curve, look: Look) -> None:
+    """An arrowhead at the top where a measure has no bound."""
+    at = axes.get_xaxis_transform()
+    for x in curve.beyond:
+        axes.plot([x], [0.985], marker="^", color=look.colour, linestyle="none", transform=at, clip_on=False, zorder=4)
+
+
 def draw_absent(axes: Axes, places: Iterable[float], words: str) -> None:
-    """Say in words where a percentile has too few observations, rather than leave the reader with a gap."""
+    """Say in words where there is no value to draw, rather than leave the reader with a gap."""
     for x in sorted(set(places)):
         axes.axvline(x, color=INK, linewidth=0.6, linestyle=":", alpha=0.5)
         at = axes.get_xaxis_transform()

@@ -44,6 +44,8 @@ class Curve:
     """Mean and interval; an interval of measures that are not negative is cut at 0."""
     missing: tuple[float, ...] = ()
     """Where there are runs of which the percentile is not estimable."""
+    beyond: tuple[float, ...] = ()
+    """Where it has no bound: no point, but a mark at the top."""
 
     @property
     def is_negative(self) -> bool:
@@ -112,19 +114,26 @@ def is_partial(table: pd.DataFrame, figure: FigureSpec) -> bool:
 def measure(series: Series, x: str, metric: str) -> Curve:
     """A metric of a series against an axis."""
     points: list[tuple[float, Interval]] = []
-    missing = []
+    missing, beyond = [], []
     for value, group in series.rows.groupby(x, sort=False):
         at = series.place[str(value)]
         measured = group[metric].dropna().to_numpy(dtype=np.float64)
         if len(measured) < len(group) and CATALOGUE[metric].least > 1:
             missing.append(at)
+        elif np.isinf(measured).any():
+            beyond.append(at)
         elif len(measured):
             interval = student(measured.tolist())
             if measured.min() >= 0:
                 interval = replace(interval, low=max(0.0, interval.low) if np.isfinite(interval.half) else interval.low)
             points.append((at, interval))
     points.sort(key=lambda point: point[0])
-    return Curve(tuple(at for at, _ in points), tuple(interval for _, interval in points), tuple(sorted(missing)))
+    return Curve(
+        tuple(at for at, _ in points),
+        tuple(interval for _, interval in points),
+        tuple(sorted(missing)),
+        tuple(sorted(beyond)),
+    )
 
 
 def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:

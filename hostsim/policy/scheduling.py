@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-__all__ = ["costarts", "costops", "home_node", "home_nodes", "move_to_balance", "preempts", "virtual_time_on_wake"]
+__all__ = [
+    "costarts",
+    "costops",
+    "home_node",
+    "home_nodes",
+    "move_to_balance",
+    "preempts",
+    "turns_to_even_out",
+    "virtual_time_on_wake",
+]
 
 
 def preempts(waking_vtime: int, running_vtime: int, lead: int) -> bool:
@@ -17,6 +26,22 @@ def preempts(waking_vtime: int, running_vtime: int, lead: int) -> bool:
     (System worlds cut every vCPU short at once, and nobody cuts a system world short.)
     """
     return running_vtime - waking_vtime >= lead
+
+
+def turns_to_even_out(waiting: Sequence[int], running: Sequence[int], lead: int) -> list[tuple[int, int]]:
+    """Which vCPUs that wait somewhere in a node go on in place of which that run: who is furthest behind for who is furthest ahead.
+
+    Args:
+        waiting: virtual time of those that wait.
+        running: virtual time of those that run.
+        lead: least difference for which one takes the other's place, as in `preempts`.
+
+    Returns:
+        Pairs of positions (waiting, running), each at most once.
+    """
+    behind = sorted(range(len(waiting)), key=waiting.__getitem__)
+    ahead = sorted(range(len(running)), key=running.__getitem__, reverse=True)
+    return [(b, a) for b, a in zip(behind, ahead, strict=False) if preempts(waiting[b], running[a], lead)]
 
 
 def virtual_time_on_wake(own: int, current: int, most_lag: int) -> int:
@@ -67,7 +92,7 @@ def move_to_balance(
     threshold: float,
     allowed: Sequence[Sequence[Collection[int] | None]] | None = None,
 ) -> tuple[int, int, int] | None:
-    """The one move that a balancer makes at a check: of VMs between NUMA nodes, or of waiting worlds between the PCPUs of one.
+    """The one move that a balancer makes at a check: of VMs between NUMA nodes, or of waiting system worlds between the PCPUs of one.
 
     Args:
         loads: how full each place is, a node or a PCPU, as a share of its time.

@@ -33,7 +33,7 @@ def within(record: RunRecord, metric: str, level: float = 0.95) -> tuple[Interva
         return Interval(whole, -math.inf, math.inf, 1), "one run"
     together = max((len(borders) - 1) // MOST_BATCHES, 1)
     ends = borders[(len(borders) - 1) % together :: together]
-    values = [CATALOGUE[metric].evaluate(_stretch(record, *pair)) for pair in itertools.pairwise(ends)]
+    values = [CATALOGUE[metric].evaluate(record.thinned(pair)) for pair in itertools.pairwise(ends)]
     if any(math.isnan(value) for value in values):
         return Interval(whole, -math.inf, math.inf, 1), "one run, parts of which have too little to measure"
     interval, note = batch_means(values, level)
@@ -52,18 +52,3 @@ def _borders(record: RunRecord) -> list[int]:
         if min(instants[place] - instants[kept[-1]], instants[-1] - instants[place]) >= least:
             kept.append(place)
     return [*kept, places[-1]]
-
-
-def _stretch(record: RunRecord, start: int, end: int) -> RunRecord:
-    """The run with a part of its window as its window; kept in no table."""
-    kept = [start, end]
-    return replace(
-        record,
-        instants_ps=record.instants_ps[kept],
-        series={name: replace(series, values=series.values[kept]) for name, series in record.series.items()},
-        histograms={
-            name: replace(histogram, counts=histogram.counts[kept], sums_ps=histogram.sums_ps[kept])
-            for name, histogram in record.histograms.items()
-        },
-        cut=0,
-    )

@@ -33,6 +33,8 @@ __all__ = [
 
 STEP = 0.1
 """Part of its value by which a constant is moved to see what hangs on it."""
+HELD = 0.1
+"""Half-widths of its band by which a claim moves at least, with a constant that it holds moved by `STEP`."""
 FARTHEST = 4.0
 """A constant goes no farther than this many times its start, or this part of it."""
 ROUNDS = 4
@@ -261,7 +263,7 @@ def _fit_group(
                 value,
                 max(value * (1 - width), 0.0),
                 value * (1 + width) if math.isfinite(width) else None,
-                tuple(claim for claim, move in moves.items() if move >= 1),
+                tuple(claim for claim, move in moves.items() if move * STEP >= HELD),
             )
         )
     at_end = next(entry for entry in reversed(log) if entry.constants == values)

@@ -15,6 +15,7 @@ from hostsim.scenario.published import claims
 from hostsim.study.calibrate import shipped_fits
 from hostsim.study.constant import Constant, Origin
 from hostsim.study.constants import shipped_constants
+from hostsim.study.holding import shipped_holdings
 
 __all__ = ["experiments", "line", "page", "shipped_page"]
 
@@ -103,10 +104,11 @@ def _between(constant: Constant, ends: tuple[float, float] | None) -> str:
 
 
 def shipped_page() -> str:
-    """The page of the shipped constants, with what their shipped fits say of them."""
-    fits = shipped_fits()
-    intervals = {fit.name: (fit.low, fit.high) for fit in fits if fit.high is not None}
-    return page(shipped_constants(), intervals, {fit.name: fit.held_by for fit in fits})
+    """The page of the shipped constants, with what their shipped fits say of them, and what holds them in all experiments."""
+    intervals = {fit.name: (fit.low, fit.high) for fit in shipped_fits() if fit.high is not None}
+    return page(
+        shipped_constants(), intervals, {name: tuple(found.moves) for name, found in shipped_holdings().items()}
+    )
 
 
 if __name__ == "__main__":

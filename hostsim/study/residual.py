@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -13,9 +13,9 @@ from hostsim.record import Scalar
 from hostsim.scenario.points import Fidelity, points
 from hostsim.scenario.selection import select
 from hostsim.study.constants import moved
-from hostsim.study.sweep import Means, finish, judged
+from hostsim.study.sweep import Means, finish_together, judged
 
-__all__ = ["Bench", "crossing", "residual", "smooth"]
+__all__ = ["Bench", "Judged", "crossing", "doubt", "residual", "smooth"]
 
 
 def residual(value: float, claim: Claim) -> float:
@@ -54,6 +54,21 @@ def smooth(verdict: Verdict, others: Mapping[str, Verdict]) -> float:
     return verdict.value
 
 
+def doubt(verdict: Verdict, others: Mapping[str, Verdict]) -> float:
+    """Half the width of the interval of a verdict; where there is none, a step of a search, what comes of its two sides in a ratio of two of them, and else nothing.
+
+    The arguments are those of `smooth`.
+    """
+    form = verdict.expectation.form
+    if verdict.ci_low is not None and verdict.ci_high is not None:
+        return (verdict.ci_high - verdict.ci_low) / 2
+    if isinstance(form, Ratio) and isinstance(form.of, str) and isinstance(form.to, str):
+        return smooth(verdict, others) * math.hypot(
+            *(doubt(others[side], others) / smooth(others[side], others) for side in (form.of, form.to))
+        )
+    return 1.0 if isinstance(form, Find) else 0.0
+
+
 def _crossing_of(verdict: Verdict, form: Find) -> float:
     sides: dict[Scalar, list[tuple[float, float]]] = {}
     for case in verdict.points:
@@ -69,7 +84,7 @@ def crossing(below: tuple[float, float], above: tuple[float, float], *, limit: f
     """Where a metric that is known at two values of an axis reaches a limit.
 
     A share that is nothing at the one is taken as what does not get through at the other: the rest of the other's load is what does.
-    Otherwise the metric is taken to grow by a factor with each step.
+    Otherwise the metric is taken to grow by a factor with each step; where it has no bound at the other, the limit lies halfway.
 
     Args:
         below: the smaller value of the axis, and the metric there.
@@ -79,8 +94,29 @@ def crossing(below: tuple[float, float], above: tuple[float, float], *, limit: f
     (first, low), (last, high) = below, above
     if low <= 0 or high <= 0:
         return min(max(last * (1 - high / 100), first), last)
-    share = math.log(limit / low) / math.log(high / low) if high != low else 0.5
+    told = low != high < math.inf
+    share = math.log(limit / low) / math.log(high / low) if told else 0.5
     return first + min(max(share, 0.0), 1.0) * (last - first)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a claim comes to on a host."""
+
+    value: float | None
+    """As a check says it, in the claim's unit; None where it has none."""
+    smooth: float
+    """Without steps (`smooth`); NaN where it has no value."""
+    doubt: float
+    """Half the width of its interval, as far as one is known (`doubt`)."""
+    reason: str = ""
+
+    @classmethod
+    def of(cls, verdict: Verdict, others: Mapping[str, Verdict]) -> Judged:
+        """From a verdict and those of its scenario by name."""
+        if verdict.value is None:
+            return cls(None, math.nan, math.nan, verdict.reason)
+        return cls(verdict.value, smooth(verdict, others), doubt(verdict, others))
 
 
 @dataclass(frozen=True)
@@ -101,38 +137,47 @@ class Bench:
             InputError: an unknown constant, or a claim that has no value with these.
             KeyboardInterrupt: Ctrl-C; everything finished is kept.
         """
-        found: dict[str, float] = {}
-        for asked, verdicts in self._judge(names, constants):
-            faults = [
-                Fault("has no value", name, given=verdict.reason)
-                for name, verdict in verdicts.items()
-                if verdict.value is None
-            ]
-            if faults:
-                raise InputError(faults)
-            found |= {name: smooth(verdicts[name], verdicts) for name in asked}
-        return {name: found[name] for name in names}
+        [host] = self.judge(names, [constants])
+        faults = [
+            Fault("has no value", name, given=verdict.reason) for name, verdict in host.items() if verdict.value is None
+        ]
+        if faults:
+            raise InputError(faults)
+        return {name: verdict.smooth for name, verdict in host.items()}
 
     def answers(self, names: Sequence[str], constants: Mapping[str, float]) -> dict[str, float | None]:
-        """The value of each claim as a check says it, steps and all; None where it has none.
+        """The value of each claim as a check says it, steps and all; None where it has none; the arguments and errors are those of `judge`."""
+        [host] = self.judge(names, [constants])
+        return {name: verdict.value for name, verdict in host.items()}
+
+    def judge(self, names: Sequence[str], hosts: Sequence[Mapping[str, float]]) -> list[dict[str, Judged]]:
+        """What each claim comes to on each of several hosts, whose runs are made at the same time.
 
         Args:
             names: ids of claims.
-            constants: by name, in their units; all others as they are shipped.
+            hosts: constants by name, in their units; all others as they are shipped.
 
         Raises:
             InputError: an unknown constant.
             KeyboardInterrupt: Ctrl-C; everything finished is kept.
         """
-        found = {name: verdicts[name].value for asked, verdicts in self._judge(names, constants) for name in asked}
-        return {name: found[name] for name in names}
-
-    def _judge(
-        self, names: Sequence[str], constants: Mapping[str, float]
-    ) -> Iterator[tuple[Collection[str], dict[str, Verdict]]]:
-        """Scenario by scenario: which of the claims it has, and its verdicts by name."""
-        for scenario, asked in select(*names):
-            changed = moved(scenario, constants)
-            outcome = finish(points(changed, self.runs, sweep=False, expectations=True), self.means)
-            found = judged(changed, outcome.records, outcome.answers, quick=self.runs.quick)
-            yield asked, {verdict.expectation.name: verdict for verdict in found}
+        selected = select(*names)
+        changed = [[moved(scenario, constants) for scenario, _ in selected] for constants in hosts]
+        outcomes = iter(
+            finish_together(
+                [points(one, self.runs, sweep=False, expectations=True) for host in changed for one in host],
+                self.means,
+            )
+        )
+        found = []
+        for host in changed:
+            values: dict[str, Judged] = {}
+            for scenario, (_, asked) in zip(host, selected, strict=True):
+                outcome = next(outcomes)
+                verdicts = {
+                    verdict.expectation.name: verdict
+                    for verdict in judged(scenario, outcome.records, outcome.answers, quick=self.runs.quick)
+                }
+                values |= {name: Judged.of(verdicts[name], verdicts) for name in asked}
+            found.append({name: values[name] for name in names})
+        return found

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import Bisection, plan, point, simulate, tasks, toy_record
+from toy_runs import Bisection, answered_record, plan, point, simulate, tasks, toy_record
 
 from hostsim.campaign import drive
 from hostsim.campaign.drive import Outcome, Progress, preview, run_all, run_together
@@ -103,11 +103,19 @@ def test_searches_are_answered_and_their_runs_follow_the_fixed_ones(tmp_path: Pa
     assert (again.ran, again.answers) == (0, outcome.answers)
 
 
-def test_searches_measure_what_the_table_shows() -> None:
+@pytest.mark.parametrize(
+    ("record", "most"),
+    [
+        (toy_record(1, 0), 3),
+        (answered_record([20 + time // 4 for time in range(130)], cut=3), 11),
+        (answered_record([20, 25] * 64, cut=80), 11),
+    ],
+)
+def test_searches_measure_what_the_table_shows(record: RunRecord, most: int) -> None:
     """The condensed records that searches are told of measure the same as the full ones."""
-    record = toy_record(1, 0)
     condensed = drive._condensed(record)
-    assert len(condensed.instants_ps) == 3 < len(record.instants_ps)
+    assert len(condensed.instants_ps) <= most < len(record.instants_ps)
+    assert condensed.window_ps == record.window_ps
     for metric in CATALOGUE.values():
         expected = pytest.approx(metric.evaluate(record), rel=0, abs=0, nan_ok=True)
         assert metric.evaluate(condensed) == expected

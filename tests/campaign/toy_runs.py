@@ -11,7 +11,7 @@ import os
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 from hostsim.expect import SearchAnswer
 from hostsim.record import Histogram, RunRecord, Scalar, Series
 from hostsim.scenario.points import Fidelity, Plan, Point, Task
+from hostsim.units import MS
 
 
 def point(warnings: tuple[str, ...] = (), **axes: Scalar) -> Point:
@@ -58,6 +59,22 @@ def toy_record(seed: int, replication: int, *, point_id: str = "ab" * 16, **fiel
         },
         histograms={"flow.latency": Histogram(("a", "b"), np.arange(41, dtype=np.int64) ** 3, counts, grow(2))},
         **{"axes": {}, "cut": 2, "facts": {"events": 17, "wall_s": 0.25}, **fields},
+    )
+
+
+def answered_record(times_ms: Sequence[int], *, cut: int = 0) -> RunRecord:
+    """A run of as many slices of 10 ms as times; in each five hundred requests are answered, after that many milliseconds."""
+    edges = np.arange(0, 1001, dtype=np.int64) * MS
+    counts = np.zeros((len(times_ms) + 1, 1, 1000), np.int64)
+    for slice_, time_ms in enumerate(times_ms):
+        counts[slice_ + 1 :, 0, time_ms] += 500
+    sums = np.concatenate([[[0]], np.cumsum(np.array(times_ms, dtype=np.int64) * 500 * MS)[:, None]])
+    return replace(
+        toy_record(1, 0),
+        instants_ps=np.arange(len(times_ms) + 1, dtype=np.int64) * 10 * MS,
+        series={},
+        histograms={"flow.response": Histogram(("visitors",), edges, counts, sums)},
+        cut=cut,
     )
 
 

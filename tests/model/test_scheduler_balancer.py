@@ -9,6 +9,8 @@ from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.units import MS, US
 from tests.model.small_host import Labourer, bare_host, check_charges
 
+LEAD = 1 * MS
+
 
 def _busy(host: Scheduler, name: str, *, pcpu: int, system: bool = False) -> Labourer:
     """A world that never has nothing to do."""
@@ -26,7 +28,7 @@ def test_two_busy_system_worlds_do_not_share_a_pcpu_while_vcpus_have_another(per
         _busy(host, "vcpu", pcpu=1),
         _busy(host, "b", pcpu=0, system=True),
     ]
-    balancer = Balancer(host, worlds, period)
+    balancer = Balancer(host, worlds, period, LEAD)
     host.clock.advance(1000 * MS + 1)
     one, _, other = worlds
     assert balancer.moves == apart
@@ -39,10 +41,40 @@ def test_vcpus_are_spread_until_no_move_brings_pcpus_closer():
     """Three on one PCPU and one on the other become two and two, and it stays like that."""
     host = bare_host(cores=2, free=True)
     worlds = [_busy(host, name, pcpu=pcpu) for name, pcpu in (("a", 0), ("x", 1), ("b", 0), ("c", 0))]
-    balancer = Balancer(host, worlds, 20 * MS)
+    balancer = Balancer(host, worlds, 20 * MS, LEAD)
     host.clock.advance(1900 * MS)
     assert balancer.moves == 1
     assert sorted(sorted({end[1] for end in world.done[-100:]}) for world in worlds) == [[0], [0], [1], [1]]
+    check_charges(host, worlds)
+
+
+def test_three_busy_vcpus_share_two_pcpus_alike():
+    """Two thirds of a PCPU each, although two of them started on one PCPU; without balancing the third has one to itself."""
+    for period, least, most in ((20 * MS, 0.65, 0.68), (0, 0.49, 1.0)):
+        host = bare_host(cores=2, free=True)
+        worlds = [_busy(host, name, pcpu=pcpu) for name, pcpu in (("a", 0), ("b", 1), ("c", 0))]
+        Balancer(host, worlds, period, LEAD)
+        host.clock.advance(1800 * MS)
+        shares = sorted(100 * US * len(world.done) / (1800 * MS) for world in worlds)
+        assert least < shares[0] <= shares[2] <= most
+        assert (shares[2] - shares[0] < 0.02) is (period > 0)
+        check_charges(host, worlds)
+
+
+def test_a_vcpu_behind_a_busy_system_world_goes_on_elsewhere():
+    """It waits no longer than a period once it is a lead behind, for all that the shortest queue is the one that it is in."""
+    host = bare_host(cores=3, free=True)
+    worlds = [
+        _busy(host, "poll", pcpu=0, system=True),
+        _busy(host, "x", pcpu=1),
+        _busy(host, "y", pcpu=2),
+        _busy(host, "behind", pcpu=0),
+    ]
+    balancer = Balancer(host, worlds, 20 * MS, LEAD)
+    host.clock.advance(1200 * MS)
+    assert balancer.moves > 10
+    shares = [100 * US * len(world.done) / (1200 * MS) for world in worlds]
+    assert shares == pytest.approx([1, 2 / 3, 2 / 3, 2 / 3], abs=0.02)
     check_charges(host, worlds)
 
 
@@ -53,7 +85,7 @@ def test_vcpus_do_not_count_for_a_system_world():
     first, second = (_busy(host, name, pcpu=0, system=True) for name in ("a", "b"))
     worlds = [*crowd, first, second]
     moved = {world.last.index for world in crowd if world.dispatches}
-    balancer = Balancer(host, worlds, 20 * MS)
+    balancer = Balancer(host, worlds, 20 * MS, LEAD)
     host.clock.advance(500 * MS)
     assert moved == {0, 1}  # the first two of them found both PCPUs idle
     assert balancer.moves >= 1
@@ -65,7 +97,7 @@ def test_nobody_crosses_nodes_and_a_single_pcpu_is_not_looked_at():
     host = bare_host(sockets=2, cores=1, free=True)
     worlds = [_busy(host, "a", pcpu=0), _busy(host, "b", pcpu=0), _busy(host, "c", pcpu=1)]
     before = host.clock.scheduled()
-    balancer = Balancer(host, worlds, 20 * MS)
+    balancer = Balancer(host, worlds, 20 * MS, LEAD)
     assert host.clock.scheduled() == before
     host.clock.advance(500 * MS)
     assert balancer.moves == 0
@@ -78,7 +110,7 @@ def test_what_balances_charges_no_world():
     for period in (0, 20 * MS):
         host = bare_host(cores=2)
         worlds = [_busy(host, "a", pcpu=0), _busy(host, "b", pcpu=1)]
-        balancer = Balancer(host, worlds, period)
+        balancer = Balancer(host, worlds, period, LEAD)
         host.clock.advance(300 * MS)
         assert balancer.moves == 0
         ends.append([world.done for world in worlds])

@@ -167,3 +167,16 @@ def test_a_percentile_that_cannot_be_told_is_told_in_words():
     assert ax.get_ylim()[0] == 0
     nothing = draw(rows.assign(latency_p99=np.nan), FigureSpec("latency", "receivers", "latency_p99", ("split",)))
     assert [text.get_text() for text in nothing.texts] == ["not estimable"] * 3
+
+
+def test_what_has_no_bound_is_marked_at_the_top():
+    """No point and no band there: an arrowhead and words, and the axis goes by what has a bound."""
+    rows = table()
+    rows["response_p95"] = rows["loss"].where(rows["receivers"] < 4, np.inf)
+    ax = draw(rows, FigureSpec("response", "receivers", "response_p95", ("split",)))
+    assert [(text.get_text(), text.get_position()[0]) for text in ax.texts] == [("has no bound", 4)]
+    marks = [line for line in ax.get_lines() if line.get_marker() == "^"]
+    assert [list(line.get_xdata()) for line in marks] == [[4], [4]]
+    assert ax.get_ylim()[1] < 40
+    nothing = draw(rows.assign(response_p95=np.inf), FigureSpec("response", "receivers", "response_p95", ("split",)))
+    assert [text.get_text() for text in nothing.texts] == ["has no bound"] * 3

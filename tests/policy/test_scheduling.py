@@ -12,6 +12,7 @@ from hostsim.policy.scheduling import (
     home_nodes,
     move_to_balance,
     preempts,
+    turns_to_even_out,
     virtual_time_on_wake,
 )
 
@@ -94,6 +95,14 @@ def test_the_balancer_makes_the_best_single_move(
 def test_the_balancer_respects_allowed_nodes(allowed: list[list[tuple[int, ...] | None]], expected: object):
     """From the fullest node to the emptiest that anybody may go to."""
     assert move_to_balance([0.9, 0.1, 0.4], [[0.4, 0.2], [0.1], [0.4]], 0.1, allowed) == expected
+
+
+def test_who_is_furthest_behind_goes_on_for_who_is_furthest_ahead():
+    """In pairs, from the widest gap on, as long as the gap is a lead; each but once."""
+    assert turns_to_even_out([70, 10, 40], [50, 100], 20) == [(1, 1)]
+    assert turns_to_even_out([70, 10, 20], [50, 100], 20) == [(1, 1), (2, 0)]
+    assert turns_to_even_out([70, 10, 20], [50, 100], 100) == []
+    assert turns_to_even_out([], [50], 0) == []
 
 
 def test_interrupts_are_paced():

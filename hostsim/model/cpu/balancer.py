@@ -9,34 +9,38 @@ from hostsim.engine.clock import Timer
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Node, Scheduler
 from hostsim.model.cpu.world import World, WorldState, ready_times
-from hostsim.policy.scheduling import move_to_balance
+from hostsim.policy.scheduling import move_to_balance, turns_to_even_out
 
 __all__ = ["Balancer"]
 
 
 class Balancer:
-    """Once a period, moves waiting worlds of each node from the PCPU with the most load to those with the least.
+    """Once a period, sees to it that no world of a node waits for long at one PCPU while others fare better at another.
 
-    The load of a world is the time for which it ran or waited in the last period. What a system world finds at a PCPU are the system
-    worlds there, as it goes before vCPUs; what a vCPU finds is everybody. So the two are balanced one after the other, each by at
-    most one move a node and period: the one that leaves the two PCPUs closest.
+    System worlds go before vCPUs and share no time: one that waits moves from the PCPU with the most load of system worlds to that
+    with the least, the one whose move leaves the two closest. A system world's load is the time for which it ran or waited in the last period.
+
+    vCPUs have a right to equal virtual time: those that wait furthest behind go on where those run that are furthest ahead, at most
+    one at each PCPU.
 
     Attributes:
-        moves: worlds that it has moved to another PCPU's queue.
+        moves: worlds that it has moved to another PCPU.
     """
 
-    __slots__ = ("_period", "_scheduler", "_timer", "_wanted", "_worlds", "moves")
+    __slots__ = ("_lead", "_period", "_scheduler", "_systems", "_timer", "_wanted", "moves")
 
-    def __init__(self, scheduler: Scheduler, worlds: Sequence[World], period: int) -> None:
+    def __init__(self, scheduler: Scheduler, worlds: Sequence[World], period: int, lead: int) -> None:
         """Begin to balance.
 
         Args:
             scheduler: whose nodes.
             worlds: all that PCPUs of these nodes run.
             period: picoseconds between two checks; 0 for none at all.
+            lead: picoseconds of virtual time from which one vCPU takes the place of another.
         """
-        self._scheduler, self._worlds, self._period = scheduler, worlds, period
-        self._wanted = [0] * len(worlds)
+        self._scheduler, self._period, self._lead = scheduler, period, lead
+        self._systems = [world for world in worlds if world.system]
+        self._wanted = [0] * len(self._systems)
         self._timer = Timer(scheduler.clock, self._check)
         self.moves = 0
         if period and any(len(node.pcpus) > 1 for node in scheduler.nodes):
@@ -46,40 +50,46 @@ class Balancer:
         pcpus = self._scheduler.pcpus
         for pcpu in pcpus:
             pcpu.charge(now)
-        systems, everybody = [0.0] * len(pcpus), [0.0] * len(pcpus)
+        loads = [0.0] * len(pcpus)
         waiting: dict[World, float] = {}
-        for position, ready in enumerate(ready_times(self._worlds, now)):
-            world = self._worlds[position]
+        for position, ready in enumerate(ready_times(self._systems, now)):
+            world = self._systems[position]
             wanted = world.used + ready
             load = (wanted - self._wanted[position]) / self._period
             self._wanted[position] = wanted
             if world.state is WorldState.READY:
-                waiting[world] = load
-                continue  # where it waits it counts, which need not be where it ran last
-            everybody[world.last.index] += load
-            if world.system:
-                systems[world.last.index] += load
+                waiting[world] = load  # where it waits it counts, which need not be where it ran last
+            else:
+                loads[world.last.index] += load
         for pcpu in pcpus if waiting else ():
-            ahead = fsum([waiting.get(world, 0.0) for world in pcpu.systems])  # the firmware's is not among the worlds
-            systems[pcpu.index] += ahead
-            everybody[pcpu.index] += ahead + fsum([waiting[world] for world in pcpu.vcpus])
+            loads[pcpu.index] += fsum(
+                [waiting.get(world, 0.0) for world in pcpu.systems]
+            )  # the firmware's is not among the worlds
         for node in self._scheduler.nodes:
             if node.waiting.value:
-                self._move(node, [(systems[pcpu.index], list(pcpu.systems)) for pcpu in node.pcpus], waiting, now)
-                self._move(node, [(everybody[pcpu.index], pcpu.vcpus) for pcpu in node.pcpus], waiting, now)
+                self._spread(node, loads, waiting, now)
+                self._even_out(node, now)
         self._timer.arm(now + self._period)
 
-    def _move(
-        self, node: Node, queues: Sequence[tuple[float, Sequence[World]]], waiting: dict[World, float], now: int
-    ) -> None:
-        """Make the move that brings the fullest and the emptiest of these PCPUs closest, if there is one."""
-        members = [[waiting.get(world, 0.0) for world in queue] for _, queue in queues]
-        move = move_to_balance([load for load, _ in queues], members, 0.0)
-        if move is None:
-            return
-        source, position, target = move
-        world = queues[source][1][position]
-        left: Pcpu = node.pcpus[source]
-        left.withdraw(world, now)
-        self._scheduler.place(world, node.pcpus[target], now)
-        self.moves += 1
+    def _spread(self, node: Node, loads: Sequence[float], waiting: dict[World, float], now: int) -> None:
+        """Move the waiting system world that brings the fullest and the emptiest PCPU closest, if one does."""
+        members = [[waiting.get(world, 0.0) for world in pcpu.systems] for pcpu in node.pcpus]
+        move = move_to_balance([loads[pcpu.index] for pcpu in node.pcpus], members, 0.0)
+        if move is not None:
+            source, position, target = move
+            self._move(node.pcpus[source].systems[position], node.pcpus[source], node.pcpus[target], now)
+
+    def _even_out(self, node: Node, now: int) -> None:
+        """Let the vCPUs that are furthest behind go on in place of those that are furthest ahead."""
+        waiting = [(world, pcpu) for pcpu in node.pcpus for world in pcpu.vcpus]
+        running = [pcpu for pcpu in node.pcpus if pcpu.running is not None and not pcpu.running.system]
+        turns = turns_to_even_out(
+            [world.vtime for world, _ in waiting], [pcpu.vtime(now) for pcpu in running], self._lead
+        )
+        for behind, ahead in turns:
+            self._move(*waiting[behind], running[ahead], now)
+
+    def _move(self, world: World, source: Pcpu, target: Pcpu, now: int) -> None:
+        if source.withdraw(world, now):  # else a move before this one has let it go on
+            self._scheduler.place(world, target, now)
+            self.moves += source is not target
