@@ -103,8 +103,8 @@ def mser5(values: NDArray[np.float64], most: int | None = None) -> int:
 def student(values: Sequence[float], level: float = 0.95) -> Interval:
     """Mean and Student interval of independent values, one a replication.
 
-    One value alone has an unbounded interval; identical values have one of zero width. Where some are infinite and others are not, the
-    interval reaches from the least of them up.
+    One value alone has an unbounded interval; identical values have one of zero width. Where some are infinite, the
+    interval reaches from the least to the greatest.
 
     Raises:
         ValueError: no values.
@@ -113,17 +113,22 @@ def student(values: Sequence[float], level: float = 0.95) -> Interval:
     if not count:
         raise ValueError("an interval needs at least one value")
     # equal values are their own mean: a rounded one would give a deterministic measure a width
-    mean = values[0] if all(value == values[0] for value in values) else math.fsum(values) / count
+    mean = values[0] if all(value == values[0] for value in values) else _mean(values)
     if count == 1:
         return Interval(mean, -math.inf, math.inf, count)
-    if mean == math.inf:
-        return Interval(mean, min(values), mean, count)
+    if math.isinf(mean):
+        return Interval(mean, min(values), max(values), count)
     # imported here because scipy takes a tenth of a second that `--help` need not wait for
     from scipy.special import stdtrit
 
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
     half = float(stdtrit(count - 1, (1 + level) / 2)) * deviation / math.sqrt(count)
     return Interval(mean, mean - half, mean + half, count)
+
+
+def _mean(values: Sequence[float]) -> float:
+    """NaN where it is infinite both ways."""
+    return math.nan if math.inf in values and -math.inf in values else math.fsum(values) / len(values)
 
 
 def batch_means(values: Sequence[float] | NDArray[np.float64], level: float = 0.95) -> tuple[Interval, str]:
@@ -184,7 +189,7 @@ def least_count(share: float, level: float = 0.95) -> int:
 def variance_ratio(first: Sequence[float], second: Sequence[float]) -> float:
     """What pairing does to the variance of a difference: paired over independent; below 1 where it helps.
 
-    NaN for fewer than three pairs, and where neither side varies.
+    NaN for fewer than three pairs, where neither side varies, and where one has no bound.
 
     Raises:
         ValueError: not equally many.
@@ -192,22 +197,22 @@ def variance_ratio(first: Sequence[float], second: Sequence[float]) -> float:
     a, b = (np.asarray(values, dtype=np.float64) for values in (first, second))
     if len(a) != len(b):
         raise ValueError("pairs need equally many values on both sides")
-    if len(a) < 3:
+    if len(a) < 3 or not (np.isfinite(a).all() and np.isfinite(b).all()):
         return math.nan
     apart = float(a.var(ddof=1) + b.var(ddof=1))
     return float((a - b).var(ddof=1)) / apart if apart > 0 else math.nan
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float], level: float = 0.95) -> Interval:
-    """Mean and Student interval of ``first - second``, paired by position (common random numbers).
+    """Mean and Student interval of ``first - second``, paired by position (common random numbers); where both are infinite they do not differ.
 
     Raises:
         ValueError: no values, or not equally many.
     """
-    return student([a - b for a, b in zip(first, second, strict=True)], level)
+    return student([0.0 if a == b else a - b for a, b in zip(first, second, strict=True)], level)
 
 
-def rises(values: Sequence[float], least: float = 0.1, level: float = 0.99) -> bool:
+def rises(values: Sequence[float], least: float = 0.1, level: float = 0.95) -> bool:
     """True when values in order of time go up: their least-squares straight line rises by ``least`` of their mean or more, and its slope is certain.
 
     Args:

@@ -28,7 +28,7 @@ from hostsim.reading import (
 )
 from hostsim.record import RunRecord
 
-__all__ = ["CATALOGUE", "SETTLED", "Metric"]
+__all__ = ["CATALOGUE", "NO_BOUND", "SETTLED", "Metric"]
 
 SETTLED: Mapping[str, tuple[str, ...]] = {
     "busy": ("pcpu.busy_ps",),
@@ -53,6 +53,8 @@ class Metric:
     """Fewest observations that it can be told from; a percentile of fewer is not estimable."""
 
 
+NO_BOUND = "no bound"
+"""Stands in the place of an infinite response time."""
 UNSETTLED = "infinite where it still rises at the end of the run, as requests pile up"
 
 

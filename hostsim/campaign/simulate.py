@@ -22,12 +22,20 @@ from hostsim.units import ps_to_seconds
 __all__ = ["simulate"]
 
 MOST_LENGTHENINGS = 2
+WORLDS_KEPT = 1000
+"""Worlds of hosts that have been simulated until what is left of them is looked for: their parts know each other, and go by no other way."""
 PARTS = 16
 """Parts of a run at whose beginnings a warm-up may be taken to end."""
 SAME_LEVEL = 0.005
 """Two means that differ by less than this share of the larger, or by less than a standard error, are one level, and noise chose between their cuts."""
 NEGLIGIBLE_LOSS = 1e-4
 """Share of the packets meant for receivers up to which a change of the loss is none."""
+
+
+class _Remains:
+    """Worlds of hosts that have been simulated since what is left of them was looked for."""
+
+    worlds = 0
 
 
 def simulate(
@@ -57,7 +65,11 @@ def simulate(
         InvariantError: a law was broken.
     """
     started = time.perf_counter()
+    if _Remains.worlds >= WORLDS_KEPT:
+        gc.collect()
+        _Remains.worlds = 0
     host = build_host(spec, Streams(seed, replication))
+    _Remains.worlds += len(host.worlds())
     host.probe.start()
     length = spec.length
     for lengthened in range(MOST_LENGTHENINGS + 1):

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import NOT_ESTIMABLE, AnswersSpec, FigureSpec, Verdict
-from hostsim.metrics import CATALOGUE
+from hostsim.metrics import CATALOGUE, NO_BOUND
 from hostsim.plots.answer import draw_answers
-from hostsim.plots.mark import DOTS, NO_BOUND, draw_absent, draw_bars, draw_line, draw_right, draw_stack
+from hostsim.plots.mark import DOTS, draw_absent, draw_bars, draw_line, draw_right, draw_stack
 from hostsim.plots.published import ROW, draw_accepted, draw_thresholds, thresholds
 from hostsim.plots.scale import axes_of, axis_label, is_numeric, metric_label, name_places, placement
 from hostsim.plots.series import Curve, Series, finished, is_partial, measure, series_of

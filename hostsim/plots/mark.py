@@ -13,10 +13,8 @@ from hostsim.plots.style import INK, LOOKS, PAPER, Look
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DOTS", "NO_BOUND", "draw_absent", "draw_bars", "draw_line", "draw_right", "draw_stack"]
+__all__ = ["DOTS", "draw_absent", "draw_bars", "draw_line", "draw_right", "draw_stack"]
 
-NO_BOUND = "has no bound"
-"""Stands where a measure still rises at the end of a run."""
 DOTS = (0, (1.0, 1.3))
 """Dash of the lines of the right-hand axis."""
 

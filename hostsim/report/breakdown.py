@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hostsim.expect import NOT_ESTIMABLE
-from hostsim.metrics import CATALOGUE
+from hostsim.metrics import CATALOGUE, NO_BOUND
 from hostsim.plots.style import LOOKS
 from hostsim.record import Scalar
 from hostsim.report.loaded import LoadedPoint, loaded, points_at
@@ -90,20 +90,19 @@ def latency_rows(results: Results, at: Mapping[str, Scalar] | None = None) -> tu
     """
     points = _points(results, at)
     means = _means(results, points, LATENCIES)
-    shown = [name for name in LATENCIES if any(math.isfinite(values[name]) for values in means.values())]
+    shown = [name for name in LATENCIES if not all(math.isnan(values[name]) for values in means.values())]
     names = _names(results, points)
     headings = [f"{name.replace('_', ' ')} ({CATALOGUE[name].unit})" for name in shown]
     rows = []
     for key, values in means.items():
-        known = any(math.isfinite(values[name]) for name in shown)
-        if known:
+        if not all(math.isnan(values[name]) for name in shown):
             rows.append([names[key], *(_cell(values[name]) for name in shown)])
     return ["point", *headings], rows
 
 
 def _cell(value: float) -> str:
     if not math.isfinite(value):
-        return NOT_ESTIMABLE
+        return NO_BOUND if value == math.inf else NOT_ESTIMABLE
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 

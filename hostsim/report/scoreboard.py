@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree as ET
 
 from hostsim.expect import NOT_ESTIMABLE, Band, Verdict, VerdictState
+from hostsim.metrics import NO_BOUND
 
 __all__ = ["as_json", "as_junit", "as_rows", "band_text", "is_accepted", "label", "number", "value_text"]
 
@@ -17,7 +18,9 @@ HEADINGS = ("claim", "published", "value", "interval", "band", "verdict")
 
 
 def number(value: float | None) -> str:
-    """A number with four significant digits; a dash for None and for what is not finite."""
+    """A number with four significant digits, words for an infinite one; a dash for None and for what is no number."""
+    if value == math.inf:
+        return NO_BOUND
     return "–" if value is None or not math.isfinite(value) else f"{value:.4g}"
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from hostsim.errors import Fault, InputError
 from hostsim.estimate import Interval, paired_difference, variance_ratio
 from hostsim.expect import NOT_ESTIMABLE
-from hostsim.metrics import CATALOGUE
+from hostsim.metrics import CATALOGUE, NO_BOUND
 
 __all__ = ["Move", "compare", "differences"]
 
@@ -51,7 +51,7 @@ class Move:
         place = ", ".join(f"{axis}={value}" for axis, value in self.at.items())
         where = f"{self.metric}{f' at {place}' if place else ''}: "
         before, after = (_words(self.metric, value) for value in (self.before, self.after))
-        if math.isnan(self.difference.mean):
+        if not math.isfinite(self.difference.mean):
             return f"{where}{before} -> {after} {self.unit}"
         paired = "" if math.isnan(self.ratio) else f"; pairing leaves {self.ratio:.2g} of its variance"
         return (
@@ -138,6 +138,8 @@ def _points(pairs: pd.DataFrame, axes: Sequence[str]) -> Iterator[tuple[dict[str
 def _words(metric: str, value: float) -> str:
     if math.isfinite(value):
         return f"{value:.6g}"
+    if value == math.inf:
+        return NO_BOUND
     return NOT_ESTIMABLE if CATALOGUE[metric].least > 1 else "nothing"
 
 
@@ -145,4 +147,4 @@ def _has_moved(move: Move, tolerance: float) -> bool:
     difference = move.difference
     if math.isnan(difference.mean):
         return True
-    return move.is_certain and abs(difference.mean) > tolerance * abs(move.before)
+    return move.is_certain and (math.isinf(difference.mean) or abs(difference.mean) > tolerance * abs(move.before))

@@ -131,6 +131,8 @@ def ratio(of: Finding, to: Finding, runs: Runs) -> Finding:
         raise MissingError("no replication has both sides of the ratio")
     if not all(to.values[replication] for replication in paired):
         raise MissingError("the denominator of the ratio is 0")
+    if any(math.isinf(of.values[replication]) and math.isinf(to.values[replication]) for replication in paired):
+        raise MissingError("neither side of the ratio has a bound")
     values = {replication: of.values[replication] / to.values[replication] for replication in paired}
     worth = _pairing([of.values[r] for r in paired], [to.values[r] for r in paired])
     return Finding(runs.interval(values), values, cases_of([of, to]), (*notes_of([of, to]), *worth))

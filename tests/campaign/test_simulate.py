@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 
 from hostsim.campaign.simulate import _warm_up, simulate
 from hostsim.estimate import mser5
 from hostsim.metrics import SETTLED
+from hostsim.model.host import Host
 from hostsim.record import RunRecord, Series
 from hostsim.spec.host import PointSpec
 from hostsim.spec.workload import ArrivalSpec, ServiceSpec
@@ -127,3 +130,17 @@ def test_a_run_is_lengthened_until_half_of_it_is_settled_but_twice_at_most(
     if not flags:
         settled = record.instants_ps[record.cut]
         assert 0.6 * ramp * MS <= settled <= lasted * MS / 2
+
+
+def test_hosts_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that makes run after run keeps a few hosts at most, although nothing else looks for cycles meanwhile."""
+    monkeypatch.setattr("hostsim.campaign.simulate.WORLDS_KEPT", 5)
+    spec = busy_until(1 * MS, 2 * MS)
+    gc.disable()
+    try:
+        for _ in range(20):
+            run(spec)
+        hosts = [found for found in gc.get_objects() if isinstance(found, Host)]
+    finally:
+        gc.enable()
+    assert len(hosts) <= 8

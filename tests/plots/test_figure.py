@@ -174,9 +174,9 @@ def test_what_has_no_bound_is_marked_at_the_top():
     rows = table()
     rows["response_p95"] = rows["loss"].where(rows["receivers"] < 4, np.inf)
     ax = draw(rows, FigureSpec("response", "receivers", "response_p95", ("split",)))
-    assert [(text.get_text(), text.get_position()[0]) for text in ax.texts] == [("has no bound", 4)]
+    assert [(text.get_text(), text.get_position()[0]) for text in ax.texts] == [("no bound", 4)]
     marks = [line for line in ax.get_lines() if line.get_marker() == "^"]
     assert [list(line.get_xdata()) for line in marks] == [[4], [4]]
     assert ax.get_ylim()[1] < 40
     nothing = draw(rows.assign(response_p95=np.inf), FigureSpec("response", "receivers", "response_p95", ("split",)))
-    assert [text.get_text() for text in nothing.texts] == ["has no bound"] * 3
+    assert [text.get_text() for text in nothing.texts] == ["no bound"] * 3

@@ -10,6 +10,7 @@ import pytest
 from sample_results import VERDICTS, verdict
 
 from hostsim.expect import NOT_ESTIMABLE, Band, VerdictState
+from hostsim.metrics import NO_BOUND
 from hostsim.report.scoreboard import HEADINGS, as_json, as_junit, as_rows, band_text, is_accepted, label, number
 
 OPEN_INSIDE = verdict(state=VerdictState.OPEN)
@@ -51,9 +52,10 @@ def test_bands_read_as_words(band, words):
     assert band_text(band, "VMs") == words
 
 
-def test_numbers_have_four_digits_and_what_is_not_finite_is_a_dash():
-    """Nobody reads nan in a table."""
-    assert [number(value) for value in (1 / 3, 20.0, None, math.nan, math.inf)] == ["0.3333", "20", "–", "–", "–"]
+def test_numbers_have_four_digits_and_what_is_none_is_a_dash():
+    """Nobody reads nan in a table; what is infinite is said in words."""
+    assert [number(value) for value in (1 / 3, 20.0, None, math.nan, -math.inf)] == ["0.3333", "20", "–", "–", "–"]
+    assert number(math.inf) == NO_BOUND
 
 
 def test_rows_have_a_cell_for_each_heading_and_mark_known_ones():

@@ -54,6 +54,17 @@ def test_a_percentile_that_one_side_cannot_tell_is_told_in_words() -> None:
     assert str(move) == "latency_p99 at receivers=1: 5 -> not estimable us"
 
 
+def test_what_loses_its_bound_has_moved_and_what_never_had_one_has_not() -> None:
+    """Either way; said in words."""
+    bounded, unbounded = (to_table(line("guest_cpu", "receivers", [(1, [10.0, 10.0])])) for _ in range(2))
+    bounded["response_p95"], unbounded["response_p95"] = 5.0, float("inf")
+    (lost,) = compare(unbounded, bounded, ["receivers"], 0.02)
+    assert str(lost) == "response_p95 at receivers=1: 5 -> no bound ms"
+    (found,) = compare(bounded, unbounded, ["receivers"], 0.02)
+    assert str(found) == "response_p95 at receivers=1: no bound -> 5 ms"
+    assert compare(unbounded, unbounded, ["receivers"], 0.02) == []
+
+
 def test_a_move_within_tolerance_is_none() -> None:
     """2 of 40 is 5 %."""
     assert compare(curve(2), curve(0), ["receivers", "split"], 0.06) == []
