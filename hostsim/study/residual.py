@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hostsim.errors import Fault, InputError
 from hostsim.expect import Claim, Find, Ratio, Verdict
 from hostsim.record import Scalar
+from hostsim.scenario.points import Bench as SpecBench
 from hostsim.scenario.points import Fidelity, points
 from hostsim.scenario.selection import select
 from hostsim.study.constants import moved
@@ -54,17 +55,25 @@ def smooth(verdict: Verdict, others: Mapping[str, Verdict]) -> float:
     return verdict.value
 
 
-def doubt(verdict: Verdict, others: Mapping[str, Verdict]) -> float:
-    """Half the width of the interval of a verdict; where there is none, a step of a search, what comes of its two sides in a ratio of two of them, and else nothing.
+def doubt(verdict: Verdict, others: Mapping[str, Verdict], count: int) -> float:
+    """By how much a verdict may move without any reason: two standard errors; where it has no interval, a step of a search, what comes of its two sides in a ratio of two of them, and else nothing.
 
-    The arguments are those of `smooth`.
+    Two replications have an interval of thirteen standard errors, because nobody knows how much they vary; two hosts are compared on common random numbers.
+
+    Args:
+        verdict: one with a value.
+        others: the verdicts of the scenario by name of the expectation, for ratios of two of them.
+        count: replications behind it.
     """
     form = verdict.expectation.form
     if verdict.ci_low is not None and verdict.ci_high is not None:
-        return (verdict.ci_high - verdict.ci_low) / 2
+        from scipy.special import stdtrit
+
+        wide = float(stdtrit(count - 1, 0.975)) if count > 1 else 2.0
+        return (verdict.ci_high - verdict.ci_low) / wide
     if isinstance(form, Ratio) and isinstance(form.of, str) and isinstance(form.to, str):
         return smooth(verdict, others) * math.hypot(
-            *(doubt(others[side], others) / smooth(others[side], others) for side in (form.of, form.to))
+            *(doubt(others[side], others, count) / smooth(others[side], others) for side in (form.of, form.to))
         )
     return 1.0 if isinstance(form, Find) else 0.0
 
@@ -108,15 +117,15 @@ class Judged:
     smooth: float
     """Without steps (`smooth`); NaN where it has no value."""
     doubt: float
-    """Half the width of its interval, as far as one is known (`doubt`)."""
+    """By how much it may move without any reason (`doubt`)."""
     reason: str = ""
 
     @classmethod
-    def of(cls, verdict: Verdict, others: Mapping[str, Verdict]) -> Judged:
-        """From a verdict and those of its scenario by name."""
+    def of(cls, verdict: Verdict, others: Mapping[str, Verdict], count: int) -> Judged:
+        """From a verdict and those of its scenario by name, with the replications behind them."""
         if verdict.value is None:
             return cls(None, math.nan, math.nan, verdict.reason)
-        return cls(verdict.value, smooth(verdict, others), doubt(verdict, others))
+        return cls(verdict.value, smooth(verdict, others), doubt(verdict, others, count))
 
 
 @dataclass(frozen=True)
@@ -178,6 +187,7 @@ class Bench:
                     verdict.expectation.name: verdict
                     for verdict in judged(scenario, outcome.records, outcome.answers, quick=self.runs.quick)
                 }
-                values |= {name: Judged.of(verdicts[name], verdicts) for name in asked}
+                count = SpecBench(scenario, self.runs).replications
+                values |= {name: Judged.of(verdicts[name], verdicts, count) for name in asked}
             found.append({name: values[name] for name in names})
         return found
