@@ -40,19 +40,20 @@ def calibrate(
         ),
     ] = None,
     held_by: Annotated[
-        bool,
+        list[str] | None,
         typer.Option(
             "--held-by",
-            help="Fit nothing; move each fitted constant by a tenth and say which claims of all experiments notice.",
+            metavar="EXPERIMENT",
+            help="Fit nothing; move each fitted constant by a tenth and say which claims of this experiment notice. May be given often.",
         ),
-    ] = False,
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
             "-o",
             "--output",
             metavar="DIR",
-            help="Write each group's fit and its log, each prediction, or what holds each constant, to a JSON file in this folder.",
+            help="Write each group's fit and its log, each prediction, or what holds the constants, to a JSON file in this folder.",
         ),
     ] = None,
     quick: Quick = False,
@@ -82,10 +83,13 @@ def calibrate(
     groups = tuple(group or ())
     _known("--group", groups, calibration.groups)
     experiments = tuple(leave_out or ())
-    _known("--leave-out", experiments, {claim.experiment: None for claim in claims().values()})
-    if held_by and (groups or experiments or file):
+    known = {claim.experiment: None for claim in claims().values()}
+    _known("--leave-out", experiments, known)
+    holders = tuple(held_by or ())
+    _known("--held-by", holders, known)
+    if holders and (groups or experiments or file):
         raise InputError(Fault("fits nothing", "--held-by", allowed="no FILE, --group or --leave-out beside it"))
-    if dry_run and held_by:
+    if dry_run and holders:
         typer.echo(columns(("constant", "value"), [(name, f"{value:g}") for name, value in holding.fitted().items()]))
         return
     if dry_run:
@@ -93,10 +97,10 @@ def calibrate(
         return
     bench = Bench(Fidelity(quick=quick, seed=seed), Means(Store(results), jobs))
     started = time.monotonic()
-    if held_by:
-        holdings = holding.holdings(bench)
-        written = {found.constant: asdict(found) for found in holdings}
-        typer.echo(columns(("constant", "value", "held by", "moves, half-widths for +10 %"), _held(holdings)))
+    if holders:
+        holdings = [holding.holding(bench, experiment) for experiment in holders]
+        written = {found.experiment: asdict(found) for found in holdings}
+        typer.echo(columns(("constant", "experiment", "claims that notice, in half-widths for +10 %"), _held(holdings)))
     elif experiments:
         predictions = [study.predict(calibration, experiment, bench, _tell) for experiment in experiments]
         written = {prediction.experiment: asdict(prediction) for prediction in predictions}
@@ -137,12 +141,12 @@ def _say_plan(calibration: Calibration, groups: Sequence[str]) -> None:
 def _held(holdings: Iterable[Holding]) -> list[tuple[str, ...]]:
     return [
         (
-            found.constant,
-            f"{found.value:g}",
-            ", ".join(found.experiments) or "none",
-            " ".join(f"{claim} {move:+.2f}" for claim, move in found.moves.items()),
+            name,
+            found.experiment,
+            " ".join(f"{claim} {move:+.2f}" for claim, move in moves.items()) or "none",
         )
         for found in holdings
+        for name, moves in found.moves.items()
     ]
 
 

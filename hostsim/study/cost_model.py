@@ -15,7 +15,7 @@ from hostsim.scenario.published import claims
 from hostsim.study.calibrate import shipped_fits
 from hostsim.study.constant import Constant, Origin
 from hostsim.study.constants import shipped_constants
-from hostsim.study.holding import shipped_holdings
+from hostsim.study.holding import shipped_holders, shipped_holdings
 
 __all__ = ["experiments", "line", "page", "shipped_page"]
 
@@ -33,6 +33,7 @@ def page(
     constants: Sequence[Constant],
     intervals: Mapping[str, tuple[float, float]] | None = None,
     holds: Mapping[str, Sequence[str]] | None = None,
+    asked: Sequence[str] = (),
 ) -> str:
     """The page as Markdown.
 
@@ -40,6 +41,7 @@ def page(
         constants: all of them.
         intervals: by name of a fitted constant, where no claim of its group moves by more than half of the width of its band; the column says so where nothing is known.
         holds: by name of a fitted constant, ids of the claims that hold it; those that it was fitted to where nothing is said.
+        asked: experiments that all fitted constants were moved in.
     """
     intervals, holds = intervals or {}, holds or {}
     fitted = [constant for constant in constants if constant.is_fitted]
@@ -47,6 +49,10 @@ def page(
     held = {c.name: experiments(holds.get(c.name, c.fitted_to)) for c in fitted}
     lines = [files("hostsim.study").joinpath("cost_model.md").read_text(encoding="utf-8").rstrip(), ""]
     lines.append(_count(constants, held))
+    if asked:
+        lines.append(
+            f"All of them were moved in {', '.join(asked)}; in other experiments only those that are fitted to them."
+        )
     lines += _table(
         "Fitted",
         ("constant", "value", "interval", "fitted to", "held by experiments"),
@@ -106,9 +112,8 @@ def _between(constant: Constant, ends: tuple[float, float] | None) -> str:
 def shipped_page() -> str:
     """The page of the shipped constants, with what their shipped fits say of them, and what holds them in all experiments."""
     intervals = {fit.name: (fit.low, fit.high) for fit in shipped_fits() if fit.high is not None}
-    return page(
-        shipped_constants(), intervals, {name: tuple(found.moves) for name, found in shipped_holdings().items()}
-    )
+    asked = [found.experiment for found in shipped_holdings()]
+    return page(shipped_constants(), intervals, shipped_holders(), asked)
 
 
 if __name__ == "__main__":

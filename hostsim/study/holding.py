@@ -8,27 +8,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hostsim.scenario.published import claims, data_root
-from hostsim.study.calibrate import HELD, STEP
+from hostsim.study.calibrate import HELD, STEP, shipped_fits
 from hostsim.study.constants import shipped_constants
 from hostsim.study.residual import Bench
 
-__all__ = ["Holding", "fitted", "holdings", "shipped_holdings"]
+__all__ = ["Holding", "fitted", "holding", "shipped_holders", "shipped_holdings"]
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """How far claims move, in half-widths of their bands, when one constant is a tenth larger and all others stay."""
+    """Which claims of an experiment notice when a fitted constant is a tenth larger and all others stay."""
 
-    constant: str
-    value: float
-    """As shipped."""
-    moves: Mapping[str, float]
-    """By claim: those that move by a tenth of a half-width or more, and by more than their noise."""
-
-    @property
-    def experiments(self) -> tuple[str, ...]:
-        """The experiments that these claims are of, each once."""
-        return tuple(dict.fromkeys(claims()[name].experiment for name in self.moves))
+    experiment: str
+    """As the table of claims names it."""
+    constants: Mapping[str, float]
+    """Those that were moved, by name, with the values from which."""
+    moves: Mapping[str, Mapping[str, float]]
+    """By constant and claim, in half-widths of its band: where that is a tenth or more, and more than noise."""
 
 
 def fitted() -> dict[str, float]:
@@ -36,39 +32,50 @@ def fitted() -> dict[str, float]:
     return {constant.name: constant.value for constant in shipped_constants() if constant.is_fitted}
 
 
-def holdings(bench: Bench, names: Sequence[str] = ()) -> list[Holding]:
-    """Move each fitted constant by a tenth, and see which claims of all experiments that have a band with two ends move.
+def holding(bench: Bench, experiment: str) -> Holding:
+    """Move each fitted constant by a tenth, and see which claims of an experiment move: those that have a band with two ends.
 
     Args:
         bench: evaluates claims.
-        names: of the constants; all that are fitted where none is named.
+        experiment: as the table of claims names it.
 
     Raises:
-        InputError: an unknown constant.
         KeyboardInterrupt: Ctrl-C; everything finished is kept.
     """
-    values = fitted()
-    asked = list(names or values)
+    constants = fitted()
     halves = {
         claim.id: (claim.band.high - claim.band.low) / 2
         for claim in claims().values()
+        if claim.experiment == experiment
         if claim.band.low is not None and claim.band.high is not None and claim.band.high > claim.band.low
     }
-    shipped, *moved = bench.judge(list(halves), [{}, *({name: values[name] * (1 + STEP)} for name in asked)])
-    found = []
-    for name, host in zip(asked, moved, strict=True):
-        moves = {}
-        for claim, half in halves.items():
-            before, after = shipped[claim], host[claim]
-            move = (after.smooth - before.smooth) / half
-            if abs(move) >= HELD and abs(after.smooth - before.smooth) > math.hypot(before.doubt, after.doubt):
-                moves[claim] = round(move, 3)
-        found.append(Holding(name, values[name], moves))
-    return found
+    moves: dict[str, dict[str, float]] = {name: {} for name in constants}
+    if halves:
+        shipped, *moved = bench.judge(
+            list(halves), [{}, *({name: value * (1 + STEP)} for name, value in constants.items())]
+        )
+        for name, host in zip(constants, moved, strict=True):
+            for claim, half in halves.items():
+                before, after = shipped[claim], host[claim]
+                move = after.smooth - before.smooth
+                if abs(move) >= HELD * half and abs(move) > math.hypot(before.doubt, after.doubt):
+                    moves[name][claim] = round(move / half, 3)
+    return Holding(experiment, constants, moves)
 
 
-def shipped_holdings() -> dict[str, Holding]:
-    """What `hostsim calibrate --held-by` wrote of the shipped constants, by name."""
+def shipped_holdings() -> tuple[Holding, ...]:
+    """What `hostsim calibrate --held-by` wrote of the shipped constants, in the order of the experiments' names."""
     files = sorted((data_root() / "calibration" / "held-by").glob("*.json"))
-    found = [Holding(**json.loads(file.read_text(encoding="utf-8"))) for file in files]
-    return {holding.constant: holding for holding in found}
+    return tuple(Holding(**json.loads(file.read_text(encoding="utf-8"))) for file in files)
+
+
+def shipped_holders() -> dict[str, Sequence[str]]:
+    """By fitted constant, the claims that hold it: of experiments that were asked, those that notice; of others, what the fit of its group says."""
+    asked = shipped_holdings()
+    experiments = {found.experiment for found in asked}
+    holders: dict[str, list[str]] = {
+        name: [claim for found in asked for claim in found.moves.get(name, {})] for name in fitted()
+    }
+    for fit in shipped_fits():
+        holders[fit.name] += [claim for claim in fit.held_by if claims()[claim].experiment not in experiments]
+    return dict(holders)

@@ -1,0 +1,62 @@
+"""What holds a constant: every claim that it moves, whatever experiment it is of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from hostsim.scenario.published import claims
+from hostsim.study.cost_model import experiments
+from hostsim.study.holding import fitted, holding, shipped_holdings
+from hostsim.study.residual import Bench, Judged
+
+CONSTANT = "esxi.costs.driver_rx"
+
+
+class Linear(Bench):
+    """A bench on which some claims follow one constant, each with a doubt of its own."""
+
+    def __init__(self, slopes: Mapping[str, tuple[float, float]]) -> None:
+        object.__setattr__(self, "_slopes", slopes)
+
+    def judge(self, names: Sequence[str], hosts: Sequence[Mapping[str, float]]) -> list[dict[str, Judged]]:
+        shipped = fitted()[CONSTANT]
+        found = []
+        for host in hosts:
+            share = host.get(CONSTANT, shipped) / shipped - 1
+            values = {}
+            for name in names:
+                low, high = claims()[name].band.low, claims()[name].band.high
+                assert low is not None
+                assert high is not None
+                slope, doubt = self._slopes.get(name, (0.0, 0.0))
+                half = (high - low) / 2
+                values[name] = Judged(1.0, 1.0 + slope * share * half, doubt * half)
+            found.append(values)
+        return found
+
+
+def test_a_claim_that_moves_by_a_tenth_of_a_half_width_and_more_than_its_noise_holds_a_constant() -> None:
+    """For a tenth more of the constant; one that moves less, or no more than it may without any reason, does not."""
+    slopes = {
+        "numa.40g.cpu": (-2.0, 0.1),
+        "numa.40g.throughput": (3.0, 0.3),
+        "numa.10g.cpu": (0.9, 0.0),
+        "splitrx.host_cpu": (5.0, 0.0),
+    }
+    found = holding(Linear(slopes), "numa-io")
+    assert found.moves[CONSTANT] == {"numa.40g.cpu": pytest.approx(-0.2)}
+    assert not any(moves for name, moves in found.moves.items() if name != CONSTANT)
+    assert found.constants == fitted()
+    assert holding(Linear(slopes), "splitrx").moves[CONSTANT] == {"splitrx.host_cpu": pytest.approx(0.5)}
+
+
+def test_what_is_shipped_is_of_the_constants_that_are_shipped() -> None:
+    """`hostsim calibrate --quick --held-by EXPERIMENT -o scenarios/calibration/held-by` after any fitted constant has changed."""
+    found = shipped_holdings()
+    assert len(found) == len({holding.experiment for holding in found}) >= 5
+    for asked in found:
+        assert asked.constants == fitted()
+        assert set(asked.moves) == set(fitted())
+        assert {experiments(moves) for moves in asked.moves.values()} <= {(), (asked.experiment,)}
