@@ -8,7 +8,7 @@ import pytest
 
 from hostsim.scenario.published import claims
 from hostsim.study.cost_model import experiments
-from hostsim.study.holding import fitted, holding, shipped_holdings
+from hostsim.study.holding import fitted, holding, shipped_holders, shipped_holdings
 from hostsim.study.residual import Bench, Judged
 
 CONSTANT = "esxi.costs.driver_rx"
@@ -60,3 +60,10 @@ def test_what_is_shipped_is_of_the_constants_that_are_shipped() -> None:
         assert asked.constants == fitted()
         assert set(asked.moves) == set(fitted())
         assert {experiments(moves) for moves in asked.moves.values()} <= {(), (asked.experiment,)}
+
+
+def test_most_fitted_constants_of_the_platform_are_held_by_more_than_one_experiment() -> None:
+    """One that only its own experiment holds is a number placed on it; what an application costs is known where it runs."""
+    holders = {name: experiments(found) for name, found in shipped_holders().items() if ".applications." not in name}
+    several = [name for name, names in holders.items() if len(names) > 1]
+    assert 2 * len(several) > len(holders)
