@@ -139,7 +139,7 @@ def measure(series: Series, x: str, metric: str) -> Curve:
 def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
     """What a figure draws of its left-hand metric, as a tidy frame: the axes of its series, x, ``mean``, ``low``, ``high``, ``runs``.
 
-    Ends of an interval are NaN where there is one run; a percentile that is not estimable has NaN everywhere.
+    Ends of an interval are NaN where there is one run, or no bound; a percentile that is not estimable has NaN everywhere.
     """
     import pandas as pd
 
@@ -153,8 +153,10 @@ def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
         values = group[figure.y].dropna().to_list()
         whole = len(values) == len(group) or CATALOGUE[figure.y].least == 1
         interval = student(values) if values and whole else None
-        ends = [np.nan] * 3 if interval is None else [interval.mean, interval.low, interval.high]
-        found.append((*at, *(end if np.isfinite(end) else np.nan for end in ends), len(group)))
+        ends = (
+            [] if interval is None else [end if np.isfinite(end) else np.nan for end in (interval.low, interval.high)]
+        )
+        found.append((*at, *([np.nan] * 3 if interval is None else [interval.mean, *ends]), len(group)))
     frame = pd.DataFrame(found, columns=[*keys, "mean", "low", "high", "runs"])
     frame.attrs["units"] = dict.fromkeys(("mean", "low", "high"), CATALOGUE[figure.y].unit)
     return frame

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from hostsim.errors import Fault, InputError
 from hostsim.expect import Claim, Find, Ratio, Verdict
 from hostsim.record import Scalar
-from hostsim.scenario.points import Bench as SpecBench
 from hostsim.scenario.points import Fidelity, points
 from hostsim.scenario.selection import select
 from hostsim.study.constants import moved
@@ -187,7 +186,7 @@ class Bench:
                     verdict.expectation.name: verdict
                     for verdict in judged(scenario, outcome.records, outcome.answers, quick=self.runs.quick)
                 }
-                count = SpecBench(scenario, self.runs).replications
+                count = len({replication for _, replication in outcome.records})
                 values |= {name: Judged.of(verdicts[name], verdicts, count) for name in asked}
             found.append({name: values[name] for name in names})
         return found

@@ -13,6 +13,7 @@ from hostsim.errors import InputError
 from hostsim.expect import At, FigureSpec, Find, Form, Ratio, Worst
 from hostsim.plots.figure import draw
 from hostsim.plots.scale import axes_of, axis_label, metric_label
+from hostsim.plots.series import curve_frame
 from hostsim.plots.style import as_svg, save
 
 LOSS = FigureSpec("loss", "receivers", "loss", ("split",))
@@ -180,3 +181,14 @@ def test_what_has_no_bound_is_marked_at_the_top():
     assert ax.get_ylim()[1] < 40
     nothing = draw(rows.assign(response_p95=np.inf), FigureSpec("response", "receivers", "response_p95", ("split",)))
     assert [text.get_text() for text in nothing.texts] == ["no bound"] * 3
+
+
+def test_the_numbers_of_a_curve_say_where_it_has_no_bound():
+    """An infinite mean is no missing one; its interval has no ends to show."""
+    rows = table()
+    rows["response_p95"] = rows["loss"].where(rows["receivers"] < 4, np.inf)
+    frame = curve_frame(rows, FigureSpec("response", "receivers", "response_p95", ("split",)))
+    last = frame[frame["receivers"] == 4]
+    assert list(last["mean"]) == [np.inf, np.inf]
+    assert last[["low", "high"]].isna().all(axis=None)
+    assert np.isfinite(frame.loc[frame["receivers"] < 4, ["mean", "low", "high"]]).all(axis=None)

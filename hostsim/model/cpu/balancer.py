@@ -62,9 +62,8 @@ class Balancer:
             else:
                 loads[world.last.index] += load
         for pcpu in pcpus if waiting else ():
-            loads[pcpu.index] += fsum(
-                [waiting.get(world, 0.0) for world in pcpu.systems]
-            )  # the firmware's is not among the worlds
+            # the firmware's world is not among those that are balanced
+            loads[pcpu.index] += fsum([waiting.get(world, 0.0) for world in pcpu.systems])
         for node in self._scheduler.nodes:
             if node.waiting.value:
                 self._spread(node, loads, waiting, now)
