@@ -69,7 +69,7 @@ class Processes:
         """The record that a worker sends, or what is left of one that has died; None when it has only begun."""
         try:
             record: RunRecord | None = pipe.recv()
-        except (EOFError, ConnectionResetError):
+        except (EOFError, OSError):  # an OSError where it dies in the midst of sending
             return failed(self._tasks[pipe], _last_words(self._end(pipe)))
         if record is None:
             self._begun[pipe] = time.monotonic()
