@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from hostsim.engine.streams import Streams
+from hostsim.model.guest.posting import Posts
 from hostsim.model.net.link import Link
 from hostsim.model.traffic.congestion import Congestion
 from hostsim.model.traffic.connection import ENDLESS, Application, Ends, Think
@@ -222,7 +223,9 @@ def _ends(host: Host, flow: Flow, vm: VirtualMachine, traffic: Connected, applic
         device.filter.senders.pop()
         assert probe.vnic is not None
         which = vm.vcpus.index(probe.vnic.vcpu)  # type: ignore[arg-type]  # a vNIC interrupts a vCPU
-    return Ends(host.clock, flow, link, queues[which % len(queues)], vm.vcpus[which], application, traffic.delay)
+    vcpu, queue = vm.vcpus[which], queues[which % len(queues)]
+    posts = queue if len(queues) >= len(vm.vcpus) else Posts(queue, vcpu)
+    return Ends(host.clock, flow, link, posts, vcpu, application, traffic.delay)
 
 
 def _catch(host: Host, vm: VirtualMachine, traffic: Connected, place: int, senders: list[Sender]) -> None:

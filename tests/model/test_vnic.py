@@ -120,6 +120,25 @@ def test_static_delivers_at_once_to_a_guest_that_sleeps_or_falls_asleep():
     assert guest.interrupts == [500 * US, 700 * US]
 
 
+def test_static_interrupts_a_guest_that_is_about_to_halt() -> None:
+    """Instead of letting it halt and waking it in the same instant; for what is still to come it may halt."""
+    _, vnic, guest = a_vnic("static")
+    vnic.receive(packets(1, 10 * US))
+    vnic.announce(5 * US)
+    assert guest.interrupts == []
+    vnic.announce(20 * US)
+    assert guest.interrupts == [20 * US]
+
+
+@pytest.mark.parametrize("scheme", ["rbc", "disabled"])
+def test_other_schemes_do_not(scheme: str) -> None:
+    """Rate-based coalescing holds back what it may; without any, nothing is held back."""
+    _, vnic, guest = a_vnic(scheme)
+    vnic.receive(packets(1, 10 * US))
+    vnic.announce(20 * US)
+    assert guest.interrupts == []
+
+
 def test_a_packet_that_came_during_the_poll_is_announced_when_the_poll_ends():
     """The line is masked while the guest polls; unmasking finds what it missed."""
     clock, vnic, guest = a_vnic("disabled")

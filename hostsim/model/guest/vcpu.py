@@ -166,10 +166,10 @@ class Vcpu(World):
         if not (raised or self._polling or self._ticks or letters):
             if self._processes:
                 process = self._processes.popleft()
-            elif (burst := self.work.start(start) if self.work is not None else None) is None:
-                return None
-            else:
+            elif self.work is not None and (burst := self.work.start(start)) is not None:
                 end += burst
+            elif not self._announced(start):
+                return None
         if self.halted:
             self.halted = False
             end += timing.vcpu_wake
@@ -196,6 +196,12 @@ class Vcpu(World):
         if process is not None:
             end = process.run(end)
         return end - start
+
+    def _announced(self, now: int) -> bool:
+        """The guest executes HLT: the monitor lets it go on with an interrupt if packets wait that coalescing has held back."""
+        for vnic in self.vnics:
+            vnic.announce(now)
+        return bool(self._raised)
 
     def _handle_letters(self, start: int) -> int:
         """The processes of this vCPU take what others handed over, and what comes meanwhile, up to the budget."""

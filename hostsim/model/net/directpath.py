@@ -86,18 +86,21 @@ class DirectTx:
     """A transmit queue of the NIC: what the guest writes goes to the wire at the instants at which it is written.
 
     It is put there when the burst ends that wrote it, or is cut short: by then it is certain what was written.
+
+    Attributes:
+        poster: the vCPU that writes here; of several, the last one.
     """
 
-    __slots__ = ("_clock", "_ring", "_uplink", "_vcpu")
+    __slots__ = ("_clock", "_ring", "_uplink", "poster")
 
     def __init__(self, clock: Clock, uplink: Uplink, vcpu: Driven) -> None:
-        self._clock, self._uplink, self._vcpu = clock, uplink, vcpu
+        self._clock, self._uplink, self.poster = clock, uplink, vcpu
         self._ring = Ring(UNBOUNDED)
 
     def hand(self, train: Train) -> None:
         """Packets that the guest will have written at their instants."""
         self._ring.push(train)
-        if self._vcpu.state is WorldState.SLEEPING:  # nobody's burst: a timer of the stack
+        if self.poster.state is WorldState.SLEEPING:  # nobody's burst: a timer of the stack
             self.send(self._clock.now)
 
     def take_back(self, trains: Iterable[Train], now: int) -> list[Train]:

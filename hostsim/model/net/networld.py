@@ -125,6 +125,7 @@ class TxQueue:
         name: for tables.
         ring: descriptors, and what waits in the guest's queue discipline before them.
         uplink: where its packets go.
+        poster: the vCPU that posts here; of several, the last one.
         copied: bytes of a packet up to which its context copies it; 0 where it maps the guest's memory.
         doorbell_ps: what it costs the guest to announce a packet.
         wakes: by cause, how often its context was woken for it.
@@ -137,12 +138,12 @@ class TxQueue:
         "_patience",
         "_since",
         "_timer",
-        "_vcpu",
         "_waiting",
         "_world",
         "copied",
         "doorbell_ps",
         "name",
+        "poster",
         "ring",
         "uplink",
         "wakes",
@@ -151,7 +152,7 @@ class TxQueue:
     def __init__(
         self, clock: Clock, name: str, capacity: int, coalescing: TxCoalescing, uplink: Uplink, vcpu: Vcpu
     ) -> None:
-        self.name, self.uplink, self._vcpu = name, uplink, vcpu
+        self.name, self.uplink, self.poster = name, uplink, vcpu
         self.ring = Ring(capacity)
         self.ring.on_drop = _tell
         self.wakes = [0, 0, 0, 0]
@@ -180,7 +181,7 @@ class TxQueue:
     def hand(self, train: Train) -> None:
         """Packets that the guest will have written at their instants."""
         self.ring.push(train)
-        self._vcpu.owed += train.count * self.doorbell_ps
+        self.poster.owed += train.count * self.doorbell_ps
         if self._patience is None and self._coalescing.calls:
             self._rate(train)
         if self._world.state is not _SLEEPING:
@@ -201,7 +202,7 @@ class TxQueue:
         count = sum(train.count for train in back)
         self._waiting -= count
         self._count -= count
-        self._vcpu.owed -= count * self.doorbell_ps
+        self.poster.owed -= count * self.doorbell_ps
         return back
 
     def coming(self, now: int) -> int:
@@ -236,7 +237,7 @@ class TxQueue:
         self.ring.settle(now)
         ring, held = self.ring, self.ring.held
         if held >= self._depth:
-            self._vcpu.owed += self._world.call_ps
+            self.poster.owed += self._world.call_ps
             self._wake(_FORCED, now)
         elif held and (oldest := ring.first()) is not None and oldest + self._timeout() <= now:
             self._wake(_TIMED, now)

@@ -213,6 +213,14 @@ class Vnic:
         else:
             self._timer.arm(due)
 
+    def announce(self, now: int) -> None:
+        """The guest is about to halt: static coalescing interrupts it instead, if packets wait."""
+        if self._static and self._line is _HELD:
+            first = self.ring.first()
+            assert first is not None
+            if first <= now:
+                self._raise(now)
+
     def guest_halts(self, now: int) -> None:
         """The guest has nothing left to do: static coalescing does not make it wait."""
         if self._static and self._line is _HELD:
