@@ -212,19 +212,20 @@ def paired_difference(first: Sequence[float], second: Sequence[float], level: fl
     return student([0.0 if a == b else a - b for a, b in zip(first, second, strict=True)], level)
 
 
-def rises(values: Sequence[float], least: float = 0.1, level: float = 0.95) -> bool:
-    """True when values in order of time go up: their least-squares straight line rises by ``least`` of their mean or more, and its slope is certain.
+def rises(values: Sequence[float], least: float = 0.1, amount: float = 0.0, level: float = 0.95) -> bool:
+    """True when values in order of time go up: their least-squares straight line rises far enough, and its slope is certain.
 
     Args:
         values: of equal stretches of one run, three or more, none negative.
         least: rise from the first to the last, as a share of the mean, below which nothing is said.
+        amount: the same in the unit of the values.
         level: of the two-sided Student interval of the slope that has to exclude 0.
     """
     y = np.asarray(values, dtype=np.float64)
     count = len(y)
     x = np.arange(count) - (count - 1) / 2
     slope = float(x @ y) / float(x @ x)
-    if not slope * (count - 1) >= least * float(y.mean()) > 0:  # of NaN nothing is said
+    if not slope * (count - 1) >= max(least * float(y.mean()), amount) > 0:  # of NaN nothing is said
         return False
     from scipy.special import stdtrit
 

@@ -55,20 +55,19 @@ class Metric:
 
 NO_BOUND = "no bound"
 """Stands in the place of an infinite response time."""
-UNSETTLED = "infinite where it still rises at the end of the run, as requests pile up"
+UNSETTLED = "infinite where requests pile up to the end of the run"
 
 
 def _percentile(prefix: str, name: str, share: float, histogram: str, what: str) -> Metric:
     least = least_count(share)
     rank = "Median" if share == 0.5 else f"{100 * share:g}th percentile"
-    measure = quantile(histogram, share)
     is_latency = prefix == "latency"
     return Metric(
         f"{prefix}_{name.replace('.', '')}",
         "us" if is_latency else "ms",
         f"{rank} of {what}; not estimable from fewer than {least}{'' if is_latency else ', ' + UNSETTLED}.",
         "percentile",
-        measure if is_latency else scaled(settled(histogram, measure), 1e-3),
+        quantile(histogram, share) if is_latency else scaled(settled(histogram, share), 1e-3),
         least,
     )
 
@@ -248,7 +247,7 @@ _ENTRIES = (
         "ms",
         f"Mean time from a client's request to the end of its answer at the client; {UNSETTLED}.",
         "instant",
-        scaled(settled("flow.response", histogram_mean("flow.response")), 1e-3),
+        scaled(settled("flow.response"), 1e-3),
     ),
     *(
         _percentile(

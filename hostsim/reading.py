@@ -41,6 +41,10 @@ __all__ = [
 NAN = float("nan")
 STRETCHES = 8
 """Parts of the second half of a run between which a time may rise."""
+ONE_MORE = 1.0
+"""Requests more under way on the host at the end of these than at their start, below which nothing piles up."""
+QUANTILES = (0.50, 0.95, 0.99)
+"""Quantiles of the times of requests that are looked at for a rise: those that have a measure."""
 
 
 def _share(part: float, whole: float) -> float:
@@ -201,19 +205,36 @@ def late_borders(record: RunRecord) -> list[int]:
     return borders if len(set(borders)) == len(borders) else []
 
 
-def settled(name: str, measure: Callable[[RunRecord], float]) -> Callable[[RunRecord], float]:
-    """A measure of the times of a histogram; infinite where it rises through the second half of the run.
+def settled(name: str, part: float | None = None) -> Callable[[RunRecord], float]:
+    """Mean or quantile of the times of requests in the window, in microseconds; infinite where requests pile up through the second half of the run.
 
-    Where requests come faster than they are answered they pile up, and how long they take is only a matter of how long one looks.
+    Where they come faster than they are answered, how long they take is only a matter of how long one looks. It is told from what rises: by
+    Little's law the requests under way grow by the requests a second times the rise of their mean time, and where a quantile rises, its
+    share of the requests above it takes at least that much longer. A rise that is not worth one request more under way is noise.
+
+    A quantile has no bound where it rises itself or one of `QUANTILES` below it does; a mean, where it rises itself or any of them does.
+
+    Args:
+        name: of a histogram with one entry for each request.
+        part: of the quantile, 0 to 1; None for the mean.
     """
+    measure = histogram_mean(name) if part is None else quantile(name, part)
+    judges = [(quantile(name, each), 1 - each) for each in QUANTILES if part is None or each <= part]
+    if part is None:
+        judges.append((measure, 1.0))
 
     def evaluate(record: RunRecord) -> float:
         value = measure(record)
         borders = late_borders(record)
         if value != value or not borders:
             return value
-        alone = replace(record, series={}, histograms={name: record.histograms[name]})
-        late = [measure(alone.thinned(pair)) for pair in itertools.pairwise(borders)]
-        return float("inf") if rises(late) else value
+        late = replace(record, series={}, histograms={name: record.histograms[name]}).thinned(borders)
+        counts = late.histograms[name].counts
+        per_us = int((counts[-1] - counts[0]).sum()) * 1e6 / late.window_ps  # of requests, on the whole host
+        stretches = [late.thinned(pair) for pair in itertools.pairwise(range(len(borders)))]
+        for judge, share in judges:
+            if per_us and rises([judge(stretch) for stretch in stretches], amount=ONE_MORE / (per_us * share)):
+                return float("inf")
+        return value
 
     return evaluate

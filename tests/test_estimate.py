@@ -173,6 +173,13 @@ def test_what_rises(values: list[float], expected: bool) -> None:
     assert rises(values) is expected
 
 
+def test_what_rises_by_too_little_in_its_own_unit() -> None:
+    """From 10 to 17: by 7, and by more than a tenth."""
+    values = [10.0, 11, 12, 13, 14, 15, 16, 17]
+    assert rises(values, amount=6.9)
+    assert not rises(values, amount=7.1)
+
+
 def test_noise_hardly_ever_rises() -> None:
     """Of independent values at most a fortieth is said to rise, however wide they scatter; and none where they scatter by 2 %."""
     draws = np.random.default_rng(1).normal(0, 1, size=(4000, 8))

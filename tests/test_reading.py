@@ -7,10 +7,12 @@ import math
 import numpy as np
 import pytest
 
+from hostsim.estimate import rises
 from hostsim.metrics import CATALOGUE
+from hostsim.reading import histogram_mean
 from hostsim.record import RunRecord, Series
 from hostsim.units import SECOND
-from tests.campaign.toy_runs import answered_record
+from tests.campaign.toy_runs import answered_record, requests_record
 
 
 def record(**counters: tuple[int, ...]) -> RunRecord:
@@ -90,6 +92,61 @@ def test_what_still_rises_at_the_end_of_a_run_has_no_bound(times_ms: list[int], 
     """Requests that pile up take as long as one looks."""
     for metric in RESPONSES:
         assert math.isfinite(CATALOGUE[metric].evaluate(answered_record(times_ms, cut=cut))) is is_bounded
+
+
+def noise(draw: np.random.Generator, each: float) -> RunRecord:
+    """Four seconds of a stable host: in each of 64 slices as many requests as ``each`` says, on average; 10 ms long on average, at random."""
+    slices = [np.minimum(draw.exponential(10, draw.poisson(each)), 999.0).tolist() for _ in range(64)]
+    return requests_record(slices, slice_ms=62)
+
+
+def test_noise_of_an_idle_host_is_finite() -> None:
+    """Hardly a request is under way at a time: a line through their times that rises is chance, whatever it rises by; it does for some of so many seeds."""
+    draw = np.random.default_rng(7)
+    runs = [noise(draw, each) for each in (2, 4) for _ in range(200)]
+    for metric in ("response_mean", "response_p50", "response_p95"):
+        values = [CATALOGUE[metric].evaluate(run) for run in runs]
+        assert all(math.isfinite(value) for value in values if value == value)
+    late = [[histogram_mean("flow.response")(run.thinned(range(at, at + 5))) for at in range(32, 64, 4)] for run in runs]
+    assert sum(rises(means) for means in late) > 2
+
+
+@pytest.mark.parametrize(("requests", "is_bounded"), [(1, True), (10, False)])
+def test_a_rise_is_worth_a_request_more_under_way(requests: int, is_bounded: bool) -> None:
+    """By 6 ms through the second half of a run: at 100 requests a second that is half a request, at 1,000 six."""
+    run = requests_record([[10 + 0.1 * number] * requests for number in range(128)])
+    assert math.isfinite(CATALOGUE["response_mean"].evaluate(run)) is is_bounded
+
+
+def test_a_rise_of_a_percentile_is_that_of_the_requests_above_it() -> None:
+    """Those that take longer than the 99th percentile are 50 a second of 5,000: by 9 ms slower they are not one more under way, by 44 ms they are two."""
+    for rise, is_bounded in ((10, True), (50, False)):
+        slices = [[5.0] * 49 + [20 + rise * number / 64] for number in range(128)]
+        assert math.isfinite(CATALOGUE["response_p99"].evaluate(requests_record(slices))) is is_bounded
+
+
+@pytest.mark.parametrize(
+    ("slow", "bounded"),
+    [
+        (0, ("response_mean", "response_p50", "response_p95", "response_p99")),
+        (4, ("response_p50", "response_p95")),
+        (12, ("response_p50",)),
+        (120, ()),
+    ],
+)
+def test_where_a_percentile_has_no_bound_no_higher_one_and_no_mean_has_one(slow: int, bounded: tuple[str, ...]) -> None:
+    """That many of 200 requests pile up, and the others take 300 ms: the mean rises by less than a tenth where few do."""
+    slices = [[300.0] * (200 - slow) + [320 + 2 * number] * slow for number in range(128)]
+    record = requests_record(slices)
+    assert {metric for metric in RESPONSES if math.isfinite(CATALOGUE[metric].evaluate(record))} == set(bounded)
+
+
+def test_a_percentile_that_is_too_noisy_to_be_judged_has_no_bound_above_one_that_has_none() -> None:
+    """The times of a fiftieth jump up and down while the rest piles up; and the 99th of a stretch of 320 requests is not estimable."""
+    slices = [[10 + number] * 98 + [200 + 700 * (number // 16 % 2)] * 2 for number in range(128)]
+    assert CATALOGUE["response_p99"].evaluate(requests_record(slices)) == math.inf
+    few = requests_record([[10 + number] * 40 for number in range(128)])
+    assert CATALOGUE["response_p99"].evaluate(few) == math.inf
 
 
 def test_a_percentile_that_does_not_rise_is_told_beside_one_that_does() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import Bisection, answered_record, plan, point, simulate, tasks, toy_record
+from toy_runs import Bisection, answered_record, plan, point, requests_record, simulate, tasks, toy_record
 
 from hostsim.campaign import drive
 from hostsim.campaign.drive import Outcome, Progress, preview, run_all, run_together
@@ -109,6 +109,7 @@ def test_searches_are_answered_and_their_runs_follow_the_fixed_ones(tmp_path: Pa
         (toy_record(1, 0), 3),
         (answered_record([20 + time // 4 for time in range(130)], cut=3), 11),
         (answered_record([20, 25] * 64, cut=80), 11),
+        (requests_record([[10 + 0.1 * number] * (2 + number % 2) for number in range(128)]), 11),  # by one request or so
     ],
 )
 def test_searches_measure_what_the_table_shows(record: RunRecord, most: int) -> None:

@@ -64,16 +64,20 @@ def toy_record(seed: int, replication: int, *, point_id: str = "ab" * 16, **fiel
 
 def answered_record(times_ms: Sequence[int], *, cut: int = 0) -> RunRecord:
     """A run of as many slices of 10 ms as times; in each five hundred requests are answered, after that many milliseconds."""
+    return requests_record([[time_ms] * 500 for time_ms in times_ms], cut=cut)
+
+
+def requests_record(slices_ms: Sequence[Sequence[float]], *, slice_ms: int = 10, cut: int = 0) -> RunRecord:
+    """A run of slices of that length, with the times of the requests answered in each, in milliseconds below 1000."""
     edges = np.arange(0, 1001, dtype=np.int64) * MS
-    counts = np.zeros((len(times_ms) + 1, 1, 1000), np.int64)
-    for slice_, time_ms in enumerate(times_ms):
-        counts[slice_ + 1 :, 0, time_ms] += 500
-    sums = np.concatenate([[[0]], np.cumsum(np.array(times_ms, dtype=np.int64) * 500 * MS)[:, None]])
+    counts = [np.bincount(np.array(times, dtype=np.int64), minlength=1000) for times in slices_ms]
+    sums = [[round(sum(times) * MS)] for times in slices_ms]
+    grown = np.concatenate([np.zeros((1, 1, 1000), np.int64), np.cumsum(counts, axis=0)[:, None, :]])
     return replace(
         toy_record(1, 0),
-        instants_ps=np.arange(len(times_ms) + 1, dtype=np.int64) * 10 * MS,
+        instants_ps=np.arange(len(slices_ms) + 1, dtype=np.int64) * slice_ms * MS,
         series={},
-        histograms={"flow.response": Histogram(("visitors",), edges, counts, sums)},
+        histograms={"flow.response": Histogram(("visitors",), edges, grown, np.cumsum([[0], *sums], axis=0))},
         cut=cut,
     )
 
