@@ -107,7 +107,9 @@ def test_noise_of_an_idle_host_is_finite() -> None:
     for metric in ("response_mean", "response_p50", "response_p95"):
         values = [CATALOGUE[metric].evaluate(run) for run in runs]
         assert all(math.isfinite(value) for value in values if value == value)
-    late = [[histogram_mean("flow.response")(run.thinned(range(at, at + 5))) for at in range(32, 64, 4)] for run in runs]
+    late = [
+        [histogram_mean("flow.response")(run.thinned(range(at, at + 5))) for at in range(32, 64, 4)] for run in runs
+    ]
     assert sum(rises(means) for means in late) > 2
 
 

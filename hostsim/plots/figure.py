@@ -13,7 +13,7 @@ from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import NOT_ESTIMABLE, AnswersSpec, FigureSpec, Verdict
 from hostsim.metrics import CATALOGUE, NO_BOUND
 from hostsim.plots.answer import draw_answers
-from hostsim.plots.mark import DOTS, draw_absent, draw_bars, draw_line, draw_right, draw_stack
+from hostsim.plots.mark import DOTS, draw_absent, draw_bars, draw_beyond, draw_line, draw_right, draw_stack
 from hostsim.plots.published import ROW, draw_accepted, draw_thresholds, thresholds
 from hostsim.plots.scale import axes_of, axis_label, is_numeric, metric_label, name_places, placement
 from hostsim.plots.series import Curve, Series, finished, is_partial, measure, series_of
@@ -32,6 +32,8 @@ WIDEST = 0.5
 """Width of a bar that stands alone."""
 ROW_INCHES = 0.17
 """Height that a row of names above a figure adds to it."""
+MOST_INSIDE = 8
+"""Names of a legend that stands inside a figure: more are as high as it is."""
 _LETTERS = 88
 """Letters of a legend in one row above a figure."""
 
@@ -84,6 +86,7 @@ def draw(
                 draw_bars(axes, curve, width, one.look, label)
             else:
                 draw_line(axes, curve, one.look, label)
+        rows_beyond = 0 if figure.stack else draw_beyond(axes, curves, [one.look for one in series])
         _draw_absent(axes, curves, "" if figure.right is None else figure.y)
         if bars and values:
             axes.set_xlim(-0.5, len(values) - 0.5)
@@ -101,7 +104,7 @@ def draw(
         above = thresholds(published, figure, series, table) if not bars and is_numeric(values) else []
         draw_thresholds(axes, above)
         if figure.right is not None:
-            _draw_right(axes, series, figure.x, figure.right)
+            _draw_right(axes, series, figure.x, figure.right, rows_beyond)
         rows = _legend(axes, figure, len(above))
         if ax is None and rows > 1:
             whole = axes.get_figure(root=True)
@@ -115,17 +118,20 @@ def _from_zero(axes: Axes, curves: Sequence[Curve]) -> None:
         axes.set_ylim(bottom=0)
 
 
-def _draw_right(axes: Axes, series: Sequence[Series], x: str, metric: str) -> None:
-    """The second metric on an axis of its own: in the colours of the series, or in another one where there is a single series."""
+def _draw_right(axes: Axes, series: Sequence[Series], x: str, metric: str, rows_beyond: int) -> None:
+    """The second metric on an axis of its own: in the colours of the series, or in another one where there is a single series.
+
+    Its arrowheads stand below the rows of the first one's.
+    """
     right = axes.twinx()
     right.spines["right"].set_visible(True)
     right.grid(visible=False)
-    curves = []
-    for one in series:
-        # over its own bar or beside its own line it must not look the same
-        look = one.look if len(series) > 1 else replace(LOOKS[1], marker="s")
-        curves.append(measure(one, x, metric))
-        draw_right(right, curves[-1], look)
+    # over its own bar or beside its own line it must not look the same
+    looks = [one.look for one in series] if len(series) > 1 else [replace(LOOKS[1], marker="s") for _ in series]
+    curves = [measure(one, x, metric) for one in series]
+    for curve, look in zip(curves, looks, strict=True):
+        draw_right(right, curve, look)
+    draw_beyond(right, curves, looks, rows_beyond)
     _draw_absent(right, curves, metric)
     right.set_ylabel(metric_label(metric))
     _from_zero(right, curves)
@@ -139,7 +145,7 @@ def _draw_absent(axes: Axes, curves: Sequence[Curve], metric: str) -> None:
 
 
 def _legend(axes: Axes, figure: FigureSpec, rows: int) -> int:
-    """Names of what is drawn: inside where there is room for it, above where bars or a second metric fill the figure.
+    """Names of what is drawn: inside where there is room for it, above where bars, a second metric or many lines fill the figure.
 
     Args:
         axes: of the left-hand metric.
@@ -163,7 +169,7 @@ def _legend(axes: Axes, figure: FigureSpec, rows: int) -> int:
         labels.append(f"{figure.right.replace('_', ' ')} (right)")
     if not handles:
         return 0
-    if figure.kind == "line" and figure.right is None:
+    if figure.kind == "line" and figure.right is None and len(labels) <= MOST_INSIDE:
         axes.legend(handles, labels, loc="best", handlelength=3.2)
         return 0
     columns = max(1, min(len(labels), _LETTERS // (max(map(len, labels)) + 8)))
@@ -177,7 +183,7 @@ def _legend(axes: Axes, figure: FigureSpec, rows: int) -> int:
         ncols=columns,
         fontsize=7.5,
         columnspacing=1.4,
-        handlelength=2.2,
+        handlelength=3.2 if figure.kind == "line" and figure.right is None else 2.2,
     )
     return -(-len(labels) // columns)
 

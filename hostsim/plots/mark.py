@@ -8,20 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hostsim.plots.series import Curve
-from hostsim.plots.style import INK, LOOKS, PAPER, Look
+from hostsim.plots.style import INK, PAPER, Look, look_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DOTS", "draw_absent", "draw_bars", "draw_line", "draw_right", "draw_stack"]
+__all__ = ["ABREAST", "DOTS", "draw_absent", "draw_bars", "draw_beyond", "draw_line", "draw_right", "draw_stack"]
 
 DOTS = (0, (1.0, 1.3))
 """Dash of the lines of the right-hand axis."""
+ABREAST = 5
+"""Most arrowheads at one place in a row."""
+MARK_POINTS = 7.0
+"""Room that a mark of theirs takes, in points, across and down."""
 
 
 def draw_line(axes: Axes, curve: Curve, look: Look, label: str) -> None:
     """A line through the means, the intervals as a band around it."""
-    _beyond(axes, curve, look)
     if not curve.points:
         return
     x = np.array(curve.x)
@@ -41,7 +44,6 @@ def draw_line(axes: Axes, curve: Curve, look: Look, label: str) -> None:
 
 def draw_bars(axes: Axes, curve: Curve, width: float, look: Look, label: str) -> None:
     """A bar for each mean, told from its neighbours by colour and hatch, the intervals as error bars."""
-    _beyond(axes, curve, look)
     _bars(axes, curve.x, curve.means, width, look, label)
     _error_bars(axes, curve, INK)
 
@@ -50,7 +52,7 @@ def draw_stack(axes: Axes, curves: Sequence[Curve], width: float, labels: Sequen
     """The means of several metrics, the bar of each on those before it; where one of them has no value, it takes no room."""
     tops: dict[float, float] = {}
     for number, (curve, label) in enumerate(zip(curves, labels, strict=True)):
-        _bars(axes, curve.x, curve.means, width, LOOKS[number % len(LOOKS)], label, [tops.get(x, 0.0) for x in curve.x])
+        _bars(axes, curve.x, curve.means, width, look_of(number), label, [tops.get(x, 0.0) for x in curve.x])
         for x, mean in zip(curve.x, curve.means, strict=True):
             tops[x] = tops.get(x, 0.0) + mean
 
@@ -83,7 +85,6 @@ def draw_right(axes: Axes, curve: Curve, look: Look) -> None:
     """A thin dotted line with open markers, lifted off what lies under it."""
     from matplotlib.patheffects import withStroke
 
-    _beyond(axes, curve, look)
     axes.plot(
         curve.x,
         curve.means,
@@ -113,11 +114,48 @@ def _error_bars(axes: Axes, curve: Curve, colour: str) -> None:
         )
 
 
-def _beyond(axes: Axes, curve: Curve, look: Look) -> None:
-    """An arrowhead at the top where a measure has no bound."""
-    at = axes.get_xaxis_transform()
-    for x in curve.beyond:
-        axes.plot([x], [0.985], marker="^", color=look.colour, linestyle="none", transform=at, clip_on=False, zorder=4)
+def draw_beyond(axes: Axes, curves: Sequence[Curve], looks: Sequence[Look], first: int = 0) -> int:
+    """An arrowhead at the top where a measure has no bound, with the marker of the series below it.
+
+    Series that have none at the same place stand side by side, `ABREAST` in a row, in their order; more of them go to further rows below.
+
+    Args:
+        axes: where to draw.
+        curves: of the series.
+        looks: of these, one each.
+        first: rows that are taken already, from the top.
+
+    Returns:
+        Rows that are taken now.
+    """
+    from matplotlib.transforms import ScaledTranslation
+
+    figure = axes.get_figure(root=True)
+    assert figure is not None  # what draws has made it
+    at: dict[float, list[Look]] = {}
+    for curve, look in zip(curves, looks, strict=True):
+        for x in curve.beyond:
+            at.setdefault(x, []).append(look)
+    for x, found in at.items():
+        for number, look in enumerate(found):
+            row, place = divmod(number, ABREAST)
+            abreast = min(ABREAST, len(found) - ABREAST * row)
+            aside = (place - (abreast - 1) / 2) * MARK_POINTS
+            for marker, down, face in (("^", 0, look.colour), (look.marker, 1, PAPER if look.is_open else look.colour)):
+                below = (2 * (first + row) + down) * MARK_POINTS
+                shift = ScaledTranslation(aside / 72, -below / 72, figure.dpi_scale_trans)
+                axes.plot(
+                    [x],
+                    [0.985],
+                    marker=marker,
+                    color=look.colour,
+                    markerfacecolor=face,
+                    linestyle="none",
+                    transform=axes.get_xaxis_transform() + shift,
+                    clip_on=False,
+                    zorder=4,
+                )
+    return first + max((-(-len(found) // ABREAST) for found in at.values()), default=0)
 
 
 def draw_absent(axes: Axes, places: Iterable[float], words: str) -> None:

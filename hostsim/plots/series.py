@@ -12,7 +12,7 @@ from hostsim.estimate import Interval, student
 from hostsim.expect import FigureSpec
 from hostsim.metrics import CATALOGUE
 from hostsim.plots.scale import axes_of
-from hostsim.plots.style import LOOKS, Look
+from hostsim.plots.style import Look, look_of
 from hostsim.record import Scalar
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def series_of(table: pd.DataFrame, figure: FigureSpec, place: Mapping[str, float
         aside = width * ((number + 0.5) / len(keys) - 0.5)
         own = rows[[tuple(row) == key for row in rows[names].to_numpy()]] if names else rows
         beside = {text: x + aside for text, x in place.items()}
-        made.append(Series(key, _label(figure.series, key), own, LOOKS[number % len(LOOKS)], beside))
+        made.append(Series(key, _label(figure.series, key), own, look_of(number), beside))
     return made
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hostsim.plots.style import LOOKS, PAPER, RC
+from hostsim.plots.style import PAPER, RC, look_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ def draw_shares(
         ends = [0.0] * len(bars)
         places = range(len(bars))
         for number, part in enumerate(parts):
-            look = LOOKS[number % len(LOOKS)]
+            look = look_of(number)
             lengths = [values.get(part, 0.0) for _, values in bars]
             drawn = ax.barh(
                 places, lengths, 0.72, ends, color=look.colour, edgecolor=PAPER, hatch=look.hatch, label=part

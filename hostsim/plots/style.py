@@ -1,13 +1,13 @@
 """How figures look and how they are written: for paper, for colour-blind readers, and the same bytes every time.
 
-Series differ by colour, marker and dash together, so that they stay apart in grey. Text stays text in SVG.
+Series differ by colour, marker and dash together, bars by colour and hatch, so that they stay apart in grey. Text stays text in SVG.
 """
 
 from __future__ import annotations
 
 import io
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from hostsim.plots.atomic import write_whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["GRID", "INK", "LOOKS", "PAPER", "RC", "Look", "as_svg", "save", "shown_figure"]
+__all__ = ["GRID", "INK", "LOOKS", "PAPER", "RC", "Look", "as_svg", "look_of", "save", "shown_figure"]
 
 INK = "#1c2128"
 """Colour of text and axes; a page may replace it by its own."""
@@ -81,7 +81,21 @@ LOOKS: tuple[Look, ...] = (
     Look("#6a737d", "X", (0, (2.0, 2.0)), True, "ooo"),
     Look("#7a4b2a", "*", (0, (4.0, 1.0)), False, "+++"),
 )
-"""Looks in the order in which series get them; with more series than looks they start again. Colours after Okabe and Ito."""
+"""Looks in the order in which series get them; see `look_of` for more. Colours after Okabe and Ito."""
+_STEP = 3
+"""Looks by which colours move against the rest in each further round; it has no divisor in common with their number, so that all pairs occur."""
+
+
+def look_of(number: int) -> Look:
+    """The look of a series by its place among them, from 0.
+
+    After the first eight, the colours come again with another marker, dash and hatch, and in every second round with the
+    markers filled the other way: 64 looks are told apart, of which no two have colour and marker, colour and dash, or
+    colour and hatch in common. Then they start again.
+    """
+    turn, place = divmod(number % len(LOOKS) ** 2, len(LOOKS))
+    other = LOOKS[(place + _STEP * turn) % len(LOOKS)]
+    return replace(other, colour=LOOKS[place].colour, is_open=other.is_open != bool(turn % 2))
 
 
 def shown_figure() -> Figure:

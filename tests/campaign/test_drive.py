@@ -109,7 +109,10 @@ def test_searches_are_answered_and_their_runs_follow_the_fixed_ones(tmp_path: Pa
         (toy_record(1, 0), 3),
         (answered_record([20 + time // 4 for time in range(130)], cut=3), 11),
         (answered_record([20, 25] * 64, cut=80), 11),
-        (requests_record([[10 + 0.1 * number] * (2 + number % 2) for number in range(128)]), 11),  # by one request or so
+        (
+            requests_record([[10 + 0.1 * number] * (2 + number % 2) for number in range(128)]),
+            11,
+        ),  # by one request or so
     ],
 )
 def test_searches_measure_what_the_table_shows(record: RunRecord, most: int) -> None:

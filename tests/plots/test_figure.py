@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
 from sample_table import table, verdict
 
 from hostsim.errors import InputError
@@ -14,7 +17,7 @@ from hostsim.expect import At, FigureSpec, Find, Form, Ratio, Worst
 from hostsim.plots.figure import draw
 from hostsim.plots.scale import axes_of, axis_label, metric_label
 from hostsim.plots.series import curve_frame
-from hostsim.plots.style import as_svg, save
+from hostsim.plots.style import LOOKS, as_svg, look_of, save
 
 LOSS = FigureSpec("loss", "receivers", "loss", ("split",))
 
@@ -176,11 +179,63 @@ def test_what_has_no_bound_is_marked_at_the_top():
     rows["response_p95"] = rows["loss"].where(rows["receivers"] < 4, np.inf)
     ax = draw(rows, FigureSpec("response", "receivers", "response_p95", ("split",)))
     assert [(text.get_text(), text.get_position()[0]) for text in ax.texts] == [("no bound", 4)]
-    marks = [line for line in ax.get_lines() if line.get_marker() == "^"]
-    assert [list(line.get_xdata()) for line in marks] == [[4], [4]]
+    heads = [line for line in ax.get_lines() if line.get_marker() == "^"]
+    assert [list(line.get_xdata()) for line in heads] == [[4], [4]]
     assert ax.get_ylim()[1] < 40
     nothing = draw(rows.assign(response_p95=np.inf), FigureSpec("response", "receivers", "response_p95", ("split",)))
     assert [text.get_text() for text in nothing.texts] == ["no bound"] * 3
+
+
+def many(count: int) -> pd.DataFrame:
+    """The sample table with as many series; of 4 receivers no response time has a bound."""
+    one = table().query("split == '0'")
+    rows = pd.concat([one.assign(split=str(number), loss=one["loss"] + number) for number in range(count)])
+    return rows.assign(response_p95=rows["loss"].where(rows["receivers"] < 4, np.inf))
+
+
+def test_thirty_two_lines_are_told_apart_in_the_plot_and_in_the_legend():
+    """By colour and marker, and by colour and dash; the names stand above the figure, which stays as high as it was."""
+    ax = draw(many(32), LOSS)
+    for lines in ([line for line in ax.get_lines() if len(line.get_xdata()) > 1], ax.get_legend().get_lines()):
+        assert len({(line.get_color(), line.get_marker()) for line in lines}) == 32
+        # matplotlib has no public word for a dash
+        assert len({(line.get_color(), str(line._dash_pattern)) for line in lines}) == 32
+    figure = ax.get_figure(root=True)
+    figure.canvas.draw()
+    assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1
+    assert ax.get_window_extent().height > 0.6 * draw(table(), LOSS).get_figure(root=True).bbox.height
+
+
+def test_thirty_two_bars_of_a_group_are_told_apart():
+    """By colour and hatch."""
+    ax = draw(many(32), replace(LOSS, kind="bar"))
+    bars = [container[0] for container in ax.containers if isinstance(container, BarContainer)]
+    assert len({(bar.get_facecolor(), bar.get_hatch()) for bar in bars}) == 32
+
+
+def marks(ax: Axes) -> list[tuple[float, float, str, str]]:
+    """Where an arrowhead, or the marker below it, is seen, in points; its colour and its marker."""
+    ax.get_figure(root=True).canvas.draw()
+    lines = [line for line in ax.get_lines() if list(line.get_ydata()) == [0.985]]
+    seen = [line.get_transform().transform(line.get_xydata()[0]) * 72 / ax.get_figure(root=True).dpi for line in lines]
+    return [
+        (round(float(x), 1), round(float(y), 1), line.get_color(), line.get_marker())
+        for (x, y), line in zip(seen, lines, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("right", [None, "response_p99"])
+def test_what_has_no_bound_at_the_same_place_stands_side_by_side(right: str | None):
+    """Each arrowhead has the marker of its series below it, and none is on another, whatever metric it is of."""
+    rows = many(7).assign(response_p99=lambda table: table["response_p95"])
+    ax = draw(rows, FigureSpec("response", "receivers", "response_p95", ("split",), right=right))
+    found = [mark for axes in ax.get_figure(root=True).axes for mark in marks(axes)]
+    assert len(found) == 14 if right is None else 28
+    for number, one in enumerate(found):
+        assert all(max(abs(one[0] - other[0]), abs(one[1] - other[1])) > 5 for other in found[:number])
+    for head, own, look in zip(found[0:14:2], found[1:14:2], LOOKS, strict=False):
+        assert (head[0], head[2:], own[2:]) == (own[0], (look.colour, "^"), (look.colour, look.marker))
+        assert own[1] < head[1]
 
 
 def test_the_numbers_of_a_curve_say_where_it_has_no_bound():
@@ -192,3 +247,12 @@ def test_the_numbers_of_a_curve_say_where_it_has_no_bound():
     assert list(last["mean"]) == [np.inf, np.inf]
     assert last[["low", "high"]].isna().all(axis=None)
     assert np.isfinite(frame.loc[frame["receivers"] < 4, ["mean", "low", "high"]]).all(axis=None)
+
+
+def test_looks():
+    """The first eight as they are listed; 64 of which no two share colour and marker, colour and dash, or colour and hatch; then again."""
+    assert [look_of(number) for number in range(8)] == list(LOOKS)
+    looks = [look_of(number) for number in range(64)]
+    for part in ("marker", "dash", "hatch"):
+        assert len({(look.colour, getattr(look, part)) for look in looks}) == 64
+    assert look_of(64) == LOOKS[0]
