@@ -69,7 +69,7 @@ def _resolve(
             nearest = nearest_name(str(value), setting.choices or ())
             faults.append(Fault(str(error), where, repr(value), setting.allowed(), nearest))
             continue
-        if not setting.modelled and values[name] != setting.default:
+        if setting.is_missed(values[name]):
             warnings.append(f"setting not modelled: {name} = {value}")
     return values
 

@@ -1,7 +1,8 @@
 """Settings by the names that administrators type, and what they resolve to.
 
 A platform file lists every setting it knows, with default, range and meaning. One that is not listed is an error; one that
-is listed but has no effect in the model (``modelled: false``) is a warning that the results carry.
+is listed but has no effect in the model (``modelled: false``) is a warning that the results carry, where it is set to
+something else than the model does.
 """
 
 from __future__ import annotations
@@ -43,10 +44,22 @@ class SettingSpec(Spec):
     """Unit of a number, in words."""
     modelled: bool
     """False when hostsim knows the setting but nothing in the model depends on it."""
+    behaves_as: int | str | None = None
+    """Value that the model does the same as, of a setting that is not modelled; its default where nothing is said."""
     meaning: str
     """What it does, in one line."""
     source: str
     """Where default and range come from."""
+
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> SettingSpec:
+        if self.modelled and self.behaves_as is not None:
+            raise ValueError("is for a setting that is not modelled|no behaves_as, or modelled: false")
+        return self
+
+    def is_missed(self, value: int | str) -> bool:
+        """True when a host with this value, as `read` gives it, does something that the model does not."""
+        return not self.modelled and value != (self.default if self.behaves_as is None else self.behaves_as)
 
     def allowed(self) -> str:
         """The allowed values in words."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
 from hostsim.scenario.part import Parts
 from hostsim.scenario.published import data_root
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.in_force import Rings, host_settings, vm_settings
-from hostsim.spec.settings import PlatformSpec, Refill, VmSettings
+from hostsim.spec.settings import PlatformSpec, Refill, SettingSpec, VmSettings
 from hostsim.units import MS, US
 
 
@@ -82,6 +83,25 @@ def test_a_setting_without_effect_warns_when_it_is_moved(platform: PlatformSpec)
     _, _, moved = host_settings(platform, {"Net.MaxTxCompDelay": 30}, {})
     _, _, same = host_settings(platform, {"Net.MaxTxCompDelay": 50}, {})
     assert (moved, same) == (["setting not modelled: Net.MaxTxCompDelay = 30"], [])
+
+
+@pytest.mark.parametrize("name", ["esxi-5.0", "esxi-5.1", "esxi-5.5", "esxi-6.0"])
+@pytest.mark.parametrize("value", [1, "1"])
+def test_automatic_splitrx_that_is_asked_for_warns(name: str, value: int | str) -> None:
+    """Though it is the default from 5.1 on: the model has none. Without it the model does what such a host does."""
+    spec = Parts(data_root()).platform(name, ("platform",)).spec
+    assert spec is not None
+    asked, off, unset = (
+        host_settings(spec, advanced, {})[2]
+        for advanced in ({"Net.NetSplitRxMode": value}, {"Net.NetSplitRxMode": 0}, {})
+    )
+    assert (asked, off, unset) == (["setting not modelled: Net.NetSplitRxMode = 1"], [], [])
+
+
+def test_what_the_model_behaves_as_is_for_settings_that_are_not_modelled() -> None:
+    """A modelled one behaves as it is set."""
+    with pytest.raises(ValidationError, match="is for a setting that is not modelled"):
+        SettingSpec(default=1, modelled=True, behaves_as=0, meaning="a mode", source="a test")
 
 
 @pytest.mark.parametrize(
