@@ -98,3 +98,62 @@ def test_a_running_world_with_a_new_home_goes_there_when_it_is_cut_short():
     host.clock.advance(SECOND)
     assert system.done == [(7 * MS, 0)]
     assert vcpu.done == [(10 * MS, 1)]
+
+
+def drifted(mover_jobs: int = 4000):
+    """Two nodes of one PCPU; the first has worked for two seconds, the second for 20 ms. The mover and another share the first."""
+    host = bare_host(sockets=2, cores=1, free=True, quantum=2 * MS)
+    mover, stays, far = Labourer(host, "mover"), Labourer(host, "stays"), Labourer(host, "far", pcpu=1)
+    mover.give(*[1 * MS] * mover_jobs)
+    stays.give(*[1 * MS] * 4000)
+    far.give(*[1 * MS] * 20)
+    host.clock.advance(2 * SECOND + 500 * US)
+    assert host.nodes[0].vclock > 40 * host.nodes[1].vclock
+    return host, mover, stays, far
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_a_moved_world_shares_its_new_node_alike(running):
+    """Nodes' virtual times drift apart; the newcomer is neither ahead of the others there by the difference nor behind."""
+    host, mover, stays, far = drifted()
+    while (host.pcpus[0].running is mover) is not running:
+        host.clock.advance(host.clock.now + 1 * MS)
+    host.rehome([mover], host.nodes[1], host.clock.now)
+    far.give(*[1 * MS] * 4000)
+    before = len(mover.done), len(far.done)
+    host.clock.advance(host.clock.now + 1 * SECOND)
+    assert len(mover.done) - before[0] == pytest.approx(500, abs=10)
+    assert len(far.done) - before[1] == pytest.approx(500, abs=10)
+    assert host.nodes[1].vclock < 1 * SECOND  # not dragged along by the old node's
+    assert host.nodes[0].vclock == pytest.approx(stays.vtime, abs=2 * MS)
+
+
+@pytest.mark.parametrize("how", ["asleep", "cut short", "co-stopped"])
+def test_virtual_time_keeps_its_distance_to_the_node_in_a_move(how):
+    """Whatever the world does at that time: one that runs takes its distance along when it leaves the PCPU."""
+    host, mover, _, _ = drifted(100 if how == "asleep" else 4000)
+    system = Labourer(host, "system", system=True)
+    old, new = host.nodes
+    while how != "asleep" and host.pcpus[0].running is not mover:
+        host.clock.advance(host.clock.now + 1 * MS)
+    if how == "co-stopped":
+        host.pcpus[0].costop(host.clock.now)
+    distance = mover.vtime - old.vclock
+    host.rehome([mover], new, host.clock.now)
+    if how == "cut short":
+        host.pcpus[0].charge(host.clock.now)
+        distance = mover.vtime - old.vclock
+        system.give(1 * MS)
+    assert mover.vtime - new.vclock == distance
+
+
+def test_one_that_is_co_stopped_on_its_old_node_after_the_move_is_translated():
+    """It is at home elsewhere while it runs, and leaves its PCPU by being co-stopped."""
+    host, mover, _, _ = drifted()
+    while host.pcpus[0].running is not mover:
+        host.clock.advance(host.clock.now + 1 * MS)
+    host.rehome([mover], host.nodes[1], host.clock.now)
+    host.pcpus[0].charge(host.clock.now)
+    distance = mover.vtime - host.nodes[0].vclock
+    host.pcpus[0].costop(host.clock.now)
+    assert mover.vtime - host.nodes[1].vclock == distance

@@ -177,6 +177,8 @@ class Pcpu:
     def costop(self, now: int) -> None:
         """Cut the running vCPU short and stop it until its siblings catch up; the PCPU turns to whoever is next."""
         victim = self._take_off(now)
+        if victim.node is not self.node:
+            victim.node.adjust(victim, self.node)
         if victim.left or victim.has_work(now):
             if victim.left:
                 victim.cut(now, victim.left)
@@ -214,6 +216,8 @@ class Pcpu:
 
     def _retire(self, world: World, now: int) -> None:
         """A world gives the PCPU up: it waits for its turn if there is more to do, at home, else it sleeps."""
+        if world.node is not self.node:
+            world.node.adjust(world, self.node)
         if world.left:
             world.cut(now, world.left)
         if world.left or world.has_work(now):

@@ -25,6 +25,7 @@ __all__ = ["Node", "Scheduler", "Unit"]
 
 _SLEEPING: Final = WorldState.SLEEPING
 _READY: Final = WorldState.READY
+_RUNNING: Final = WorldState.RUNNING
 _by_queued = attrgetter("queued")
 
 
@@ -46,6 +47,10 @@ class Node:
         self.idle = Idle()
         self.waiting = Level()
         self.vclock = 0
+
+    def adjust(self, world: World, old: Node) -> None:
+        """Translate the virtual time of a world that comes from another node: nodes' virtual times run apart, its distance stays."""
+        world.vtime += self.vclock - old.vclock
 
     def enqueue(self, pcpu: Pcpu, world: World, now: int) -> None:
         """Let a world wait at a PCPU of this node."""
@@ -205,8 +210,12 @@ class Scheduler:
                 continue
             world.node = node
             self.homes_changed += 1
+            if world.state is _RUNNING:
+                continue  # its PCPU hands it over
             if world.state is _READY:
                 old.withdraw(world, now)
+            node.adjust(world, old)
+            if world.state is _READY:
                 node.admit(world, now)
 
     def wake(self, world: World, now: int) -> None:
