@@ -11,9 +11,11 @@ from collections.abc import Collection, Sequence
 __all__ = [
     "costarts",
     "costops",
+    "demand",
     "home_node",
     "home_nodes",
     "move_to_balance",
+    "node_load",
     "preempts",
     "turns_to_even_out",
     "virtual_time_on_wake",
@@ -84,6 +86,33 @@ def costops(lead: int, threshold: int) -> bool:
 def costarts(lead: int, threshold: int) -> bool:
     """True when a co-stopped vCPU may go on. The slowest vCPU, whose lead is 0, always may."""
     return lead <= threshold
+
+
+def demand(used: int, stalled: int, period: int) -> float:
+    """PCPUs that a world would have used in a period, on average, had it not had to wait: at most one.
+
+    It is taken to be busy for the same part of the time in which it waited as of the time in which it ran or slept.
+
+    Args:
+        used: time for which it ran, in picoseconds.
+        stalled: time for which it was ready or co-stopped, in picoseconds.
+        period: picoseconds.
+    """
+    return used / (period - stalled) if stalled < period else 1.0
+
+
+def node_load(wanted: float, system: float, capacity: int) -> float:
+    """How full a NUMA node is, as a share of its PCPUs; more than 1 where its VMs want more than it has.
+
+    System worlds count as far as they take PCPUs that VMs want: on a node with PCPUs to spare they are in nobody's way, and VMs that use
+    a NIC are well placed beside its receive contexts.
+
+    Args:
+        wanted: PCPUs that the VMs at home there would use.
+        system: PCPUs that everybody else used.
+        capacity: PCPUs of the node.
+    """
+    return (wanted + min(system, max(0.0, wanted + system - capacity))) / capacity
 
 
 def move_to_balance(

@@ -157,3 +157,40 @@ def test_one_that_is_co_stopped_on_its_old_node_after_the_move_is_translated():
     distance = mover.vtime - host.nodes[0].vclock
     host.pcpus[0].costop(host.clock.now)
     assert mover.vtime - host.nodes[1].vclock == distance
+
+
+def crowded(cores: int, vms: tuple[int, int], systems: tuple[int, int] = (0, 0), **changes: int):
+    """Two nodes with so many busy VMs and busy system worlds each; how many VMs each has after ten seconds, and the moves."""
+    host = bare_host(sockets=2, cores=cores, free=True, quantum=10 * MS, **changes)
+    worlds = []
+    for node in range(2):
+        for number in range(vms[node] + systems[node]):
+            is_system = number >= vms[node]
+            pcpu = node * cores + number % cores
+            world = Labourer(host, f"{node}.{number}", pcpu=pcpu, system=is_system)
+            world.give(*[10 * MS] * 2000)
+            worlds.append(world)
+            if not is_system:
+                host.adopt([world])
+    host.clock.advance(10 * SECOND + 1)
+    check_charges(host, worlds)
+    homes = [unit.worlds[0].node.index for unit in host.units]
+    return (homes.count(0), homes.count(1)), host.moves
+
+
+@pytest.mark.parametrize(
+    ("cores", "vms", "systems", "expected"),
+    [
+        (2, (6, 2), (0, 0), (4, 4)),  # all PCPUs are busy: only those that wait tell the nodes apart
+        (2, (6, 6), (1, 0), (6, 6)),  # the system world's PCPU does not make its node look empty
+        (2, (4, 2), (0, 1), (3, 3)),
+        (4, (8, 8), (4, 0), (7, 9)),  # system worlds have every other quantum: two PCPUs less for VMs
+        (4, (2, 1), (2, 0), (2, 1)),  # nobody waits: VMs stay beside the system worlds that serve them
+        (4, (1, 0), (3, 0), (1, 0)),
+    ],
+)
+def test_vms_go_where_they_wait_less(cores, vms, systems, expected):
+    """A node is as full as its VMs want it, system worlds that are in their way included; once that is even nothing moves any more."""
+    homes, moves = crowded(cores, vms, systems)
+    assert homes == expected
+    assert moves == vms[0] - expected[0]

@@ -8,9 +8,11 @@ from hostsim.policy.coalescing import paced
 from hostsim.policy.scheduling import (
     costarts,
     costops,
+    demand,
     home_node,
     home_nodes,
     move_to_balance,
+    node_load,
     preempts,
     turns_to_even_out,
     virtual_time_on_wake,
@@ -64,6 +66,35 @@ def test_lag_is_bounded():
     """A world that is ahead keeps its time; one far behind is pulled up."""
     assert virtual_time_on_wake(500, 400, 50) == 500
     assert virtual_time_on_wake(0, 400, 50) == 350
+
+
+@pytest.mark.parametrize(
+    ("used", "stalled", "expected"),
+    [
+        (30, 0, 0.3),  # nothing kept it from more
+        (30, 70, 1.0),  # it never slept
+        (10, 50, 0.2),  # it slept for 40 of the 50 that it was free to
+        (0, 100, 1.0),
+        (0, 60, 0.0),
+    ],
+)
+def test_demand_is_what_a_world_would_use_if_it_did_not_wait(used: int, stalled: int, expected: float):
+    """At most one PCPU, at least what it used."""
+    assert demand(used, stalled, 100) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "system", "expected"),
+    [
+        (1.0, 2.0, 0.25),  # enough for all
+        (3.0, 2.0, 1.0),  # one PCPU is wanted twice
+        (4.0, 2.0, 1.5),
+        (8.0, 2.0, 2.5),  # no more than system worlds use
+    ],
+)
+def test_system_worlds_fill_a_node_as_far_as_they_are_in_the_way(wanted: float, system: float, expected: float):
+    """Of four PCPUs."""
+    assert node_load(wanted, system, 4) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

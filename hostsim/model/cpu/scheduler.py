@@ -14,11 +14,12 @@ from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.probe import Level
 from hostsim.errors import WiringError
 from hostsim.model.cpu.cosched import Gang
+from hostsim.model.cpu.demand import Demand
 from hostsim.model.cpu.hyperthread import Hyperthread, IdleThreads
 from hostsim.model.cpu.pcpu import Idle, Pcpu
 from hostsim.model.cpu.world import World, WorldState
 from hostsim.model.timing import Timing
-from hostsim.policy.scheduling import move_to_balance, preempts, virtual_time_on_wake
+from hostsim.policy.scheduling import move_to_balance, node_load, preempts, virtual_time_on_wake
 from hostsim.spec.settings import HostSettings
 
 __all__ = ["Node", "Scheduler", "Unit"]
@@ -100,12 +101,12 @@ class Unit:
         pinned: the balancer leaves it where it is. May be changed at any time.
     """
 
-    __slots__ = ("nodes", "pinned", "used", "worlds")
+    __slots__ = ("demand", "nodes", "pinned", "worlds")
 
     def __init__(self, worlds: Sequence[World], nodes: Collection[int] | None, *, pinned: bool) -> None:
         self.worlds, self.nodes, self.pinned = worlds, nodes, pinned
-        self.used = 0
-        """Time charged to its worlds up to the balancer's last check, in picoseconds."""
+        self.demand = Demand(worlds)
+        """Up to the balancer's last check."""
 
 
 class Scheduler:
@@ -121,6 +122,7 @@ class Scheduler:
     """
 
     __slots__ = (
+        "_busy",
         "_most_lag",
         "_settings",
         "_timer",
@@ -151,6 +153,8 @@ class Scheduler:
                 node.idle.put(pcpu)
         self.pcpus = [pcpu for node in self.nodes for pcpu in node.pcpus]
         self.moves = self.homes_changed = 0
+        self._busy = [0] * sockets
+        """Time for which the PCPUs of each node were busy up to the NUMA balancer's last check, in picoseconds."""
         self.units: list[Unit] = []
         self._timer = Timer(clock, self._balance)
 
@@ -262,23 +266,23 @@ class Scheduler:
     def _balance(self, now: int) -> None:
         """NUMA balancing: once a period, move the home of one VM from the fullest node to the emptiest.
 
-        What fills a node is what its VMs use: receive contexts are not the NUMA scheduler's clients.
+        A node is as full as its VMs want it, and as system worlds that keep them from it make it (`node_load`).
         """
         period = self._settings.numa_rebalance_period
-        for pcpu in self.pcpus:
-            pcpu.charge(now)
-        capacity = period * len(self.pcpus) // len(self.nodes)
-        loads = [0.0] * len(self.nodes)
+        system = self._busy_since(now, period)
+        capacity = len(self.pcpus) // len(self.nodes)
+        wanted = [0.0] * len(self.nodes)
         homes: list[list[Unit]] = [[] for _ in self.nodes]
         members: list[list[float]] = [[] for _ in self.nodes]
         for unit in self.units:
-            used = sum(world.used for world in unit.worlds)
-            home, load = unit.worlds[0].node.index, (used - unit.used) / capacity
-            loads[home] += load
+            home = unit.worlds[0].node.index
+            unit.demand.look(now, period)
+            system[home] -= unit.demand.used
+            wanted[home] += unit.demand.wanted
             if not unit.pinned:
                 homes[home].append(unit)
-                members[home].append(load)
-            unit.used = used
+                members[home].append(unit.demand.wanted / capacity)
+        loads = [node_load(vms, max(0.0, others), capacity) for vms, others in zip(wanted, system, strict=True)]
         allowed = [[unit.nodes for unit in units] for units in homes]
         move = move_to_balance(loads, members, self._settings.numa_imbalance / 100, allowed)
         if move is not None:
@@ -286,3 +290,13 @@ class Scheduler:
             self.rehome(homes[source][position].worlds, self.nodes[target], now)
             self.moves += 1
         self._timer.arm(now + period)
+
+    def _busy_since(self, now: int, period: int) -> list[float]:
+        """PCPUs of each node that were busy in the period that ends now, on average; all running worlds have been charged."""
+        busy = [0] * len(self.nodes)
+        for pcpu in self.pcpus:
+            pcpu.charge(now)
+            busy[pcpu.node.index] += pcpu.busy(now)
+        since = [(total - before) / period for total, before in zip(busy, self._busy, strict=True)]
+        self._busy = busy
+        return since
