@@ -115,3 +115,38 @@ def test_what_balances_charges_no_world():
         assert balancer.moves == 0
         ends.append([world.done for world in worlds])
     assert ends[0] == ends[1]
+
+
+def test_who_lives_in_the_gaps_of_a_system_world_is_found():
+    """The system world runs at every check, and leaves a vCPU half of the PCPU; three share the other PCPU. All four have alike."""
+    host = bare_host(cores=2, free=True)
+    poll = Labourer(host, "poll", pcpu=0, system=True)
+    worlds = [_busy(host, name, pcpu=pcpu) for name, pcpu in (("gaps", 0), ("x", 1), ("y", 1), ("z", 1))]
+    for start in range(2000):
+        poll.give_at(start * 1 * MS - 250 * US if start else 0, 500 * US)
+    balancer = Balancer(host, worlds, 20 * MS, LEAD)
+    seen = []
+    for check in range(1, 20):
+        host.clock.advance(check * 20 * MS)
+        seen.append(host.pcpus[0].running is poll)
+    assert all(seen)
+    host.clock.advance(1800 * MS)
+    assert balancer.moves
+    shares = [100 * US * len(world.done) / (1800 * MS) for world in worlds]
+    assert shares == pytest.approx([1.5 / 4] * 4, abs=0.02)
+    check_charges(host, [poll, *worlds])
+
+
+def test_who_sleeps_through_the_work_of_a_system_world_does_not_have_the_pcpu():
+    """A vCPU that woke up behind a busy system world, far ahead of others, gives nobody a better place there."""
+    host = bare_host(cores=2, free=True)
+    ahead = Labourer(host, "ahead", pcpu=0)
+    ahead.give(300 * MS)
+    host.clock.advance(310 * MS)
+    worlds = [_busy(host, "poll", pcpu=0, system=True), *(_busy(host, name, pcpu=1) for name in "xy")]
+    ahead.give(1 * MS)
+    balancer = Balancer(host, [ahead, *worlds], 20 * MS, LEAD)
+    host.clock.advance(310 * MS + 45 * MS)
+    assert ahead.state.value == "ready"
+    assert balancer.moves == 0
+    check_charges(host, [ahead, *worlds])

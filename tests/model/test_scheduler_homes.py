@@ -194,3 +194,15 @@ def test_vms_go_where_they_wait_less(cores, vms, systems, expected):
     homes, moves = crowded(cores, vms, systems)
     assert homes == expected
     assert moves == vms[0] - expected[0]
+
+
+def test_a_vcpu_with_a_pcpu_to_itself_does_not_lead_the_node():
+    """It competes with nobody; what others lack counts against each other only."""
+    host = bare_host(cores=2, free=True)
+    alone, other = Labourer(host, "alone", pcpu=1), Labourer(host, "other")
+    host.dedicate(alone, host.nodes, [other])
+    alone.give(*[1 * MS] * 1000)
+    other.give(*[1 * MS] * 10)
+    host.clock.advance(SECOND + 1)
+    assert alone.done[-1] == (SECOND, 1)
+    assert host.nodes[0].vclock == 10 * MS

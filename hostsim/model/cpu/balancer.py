@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import fsum
+from operator import attrgetter
 
 from hostsim.engine.clock import Timer
 from hostsim.model.cpu.pcpu import Pcpu
@@ -13,6 +14,8 @@ from hostsim.policy.scheduling import move_to_balance, turns_to_even_out
 
 __all__ = ["Balancer"]
 
+_by_vtime = attrgetter("vtime")
+
 
 class Balancer:
     """Once a period, sees to it that no world of a node waits for long at one PCPU while others fare better at another.
@@ -20,8 +23,8 @@ class Balancer:
     System worlds go before vCPUs and share no time: one that waits moves from the PCPU with the most load of system worlds to that
     with the least, the one whose move leaves the two closest. A system world's load is the time for which it ran or waited in the last period.
 
-    vCPUs have a right to equal virtual time: those that wait furthest behind go on where those run that are furthest ahead, at most
-    one at each PCPU.
+    vCPUs have a right to equal virtual time: those that wait furthest behind go on where those are that are furthest ahead, at most
+    one at each PCPU. A vCPU has a PCPU while it runs, and when a system world has just cut it short and it is to go on next.
 
     Attributes:
         moves: worlds that it has moved to another PCPU.
@@ -79,14 +82,25 @@ class Balancer:
             self._move(node.pcpus[source].systems[position], node.pcpus[source], node.pcpus[target], now)
 
     def _even_out(self, node: Node, now: int) -> None:
-        """Let the vCPUs that are furthest behind go on in place of those that are furthest ahead."""
+        """Let the vCPUs that are furthest behind go on in place of those that are furthest ahead.
+
+        Receive contexts that work at a steady rate may run at every check, so that who lives in their gaps would never be seen to run.
+        """
         waiting = [(world, pcpu) for pcpu in node.pcpus for world in pcpu.vcpus]
-        running = [pcpu for pcpu in node.pcpus if pcpu.running is not None and not pcpu.running.system]
-        turns = turns_to_even_out(
-            [world.vtime for world, _ in waiting], [pcpu.vtime(now) for pcpu in running], self._lead
-        )
-        for behind, ahead in turns:
-            self._move(*waiting[behind], running[ahead], now)
+        holding: list[Pcpu] = []
+        ahead: list[int] = []
+        for pcpu in node.pcpus:
+            world = pcpu.running
+            if world is not None and not world.system:
+                holding.append(pcpu)
+                ahead.append(pcpu.vtime(now))
+            elif world is not None and pcpu.vcpus:
+                first = min(pcpu.vcpus, key=_by_vtime)
+                if first.last is pcpu and now - first.yielded_at < self._period:
+                    holding.append(pcpu)
+                    ahead.append(first.vtime)
+        for behind, place in turns_to_even_out([world.vtime for world, _ in waiting], ahead, self._lead):
+            self._move(*waiting[behind], holding[place], now)
 
     def _move(self, world: World, source: Pcpu, target: Pcpu, now: int) -> None:
         if source.withdraw(world, now):  # else a move before this one has let it go on

@@ -221,6 +221,7 @@ class Pcpu:
         if world.left:
             world.cut(now, world.left)
         if world.left or world.has_work(now):
+            world.yielded_at = now
             if world.node is self.node:
                 self.node.enqueue(self, world, now)
             else:
@@ -240,8 +241,8 @@ class Pcpu:
         world.used += spent
         world.vtime += spent * 1000 // world.shares
         self._charged = now
-        if not world.system and world.vtime > self.node.vclock:
-            self.node.vclock = world.vtime
+        if not world.system and world.vtime > self.pool.vclock:
+            self.pool.vclock = world.vtime
         self.turning = True
         if not world.left:
             world.end(now)

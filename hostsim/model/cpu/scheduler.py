@@ -37,7 +37,7 @@ class Node:
         pcpus: its PCPUs, by index, but those that a world has to itself.
         idle: those that run nothing.
         waiting: number of worlds in its run queues, over time.
-        vclock: virtual time of the vCPU furthest ahead among those that ran here.
+        vclock: virtual time of the vCPU furthest ahead among those that ran here, but on a PCPU of their own.
     """
 
     __slots__ = ("idle", "index", "pcpus", "vclock", "waiting")

@@ -46,6 +46,7 @@ class World:
         waited: time spent READY up to the last dispatch, in picoseconds.
         costopped: time spent COSTOPPED up to the last start, in picoseconds.
         stalled_since: instant at which it became READY or COSTOPPED.
+        yielded_at: instant at which it last gave up a PCPU with more to do.
         skew: how far a vCPU of an SMP VM has got; None for every other world.
         vtime: used time over shares.
         left: rest of a batch that was cut short, in picoseconds of a core that it has to itself.
@@ -67,6 +68,7 @@ class World:
         "used",
         "vtime",
         "waited",
+        "yielded_at",
     )
 
     def __init__(self, kind: str, name: str, *, system: bool, node: Node, last: Pcpu, shares: int = 1000) -> None:
@@ -74,6 +76,7 @@ class World:
         self.node, self.last = node, last
         self.state = WorldState.SLEEPING
         self.used = self.waited = self.costopped = self.vtime = self.left = self.dispatches = self.stalled_since = 0
+        self.yielded_at = 0
         self.skew: Skew | None = None
 
     def begin(self, start: int) -> int | None:
