@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hostsim.engine.clock import Timer
 from hostsim.engine.probe import Level
+from hostsim.model.cpu.demand import Demand
 from hostsim.model.cpu.scheduler import Node
-from hostsim.policy.placement import in_force, pulled
+from hostsim.model.cpu.world import World
+from hostsim.policy.placement import expected, faded, in_force, pulled, released, room
 
 if TYPE_CHECKING:
     from hostsim.model.host import Host, VirtualMachine
@@ -15,8 +18,33 @@ if TYPE_CHECKING:
 __all__ = ["NumaIo"]
 
 
+class Load:
+    """PCPUs that worlds want, over several looks.
+
+    Attributes:
+        value: to be reckoned with, by what was seen so far.
+    """
+
+    __slots__ = ("_demand", "_looked", "_mean", "value")
+
+    def __init__(self, worlds: Sequence[World]) -> None:
+        self._demand = Demand(worlds)
+        self._looked = False
+        self._mean = self.value = 0.0
+
+    def look(self, now: int, period: int) -> None:
+        """See what they wanted in the ``period`` picoseconds since the last look; PCPUs have charged their worlds."""
+        self._demand.look(now, period)
+        last = self._demand.wanted
+        self._mean = faded(self._mean, last) if self._looked else last
+        self._looked = True
+        self.value = expected(self._mean, last)
+
+
 class NumaIo:
     """Looks at the networking contexts once a period and puts VMs next to their NICs, or back where they were.
+
+    A node takes VMs up to a mark below full. When it has become too full, those with least traffic go back where they were.
 
     The period is that of the NetQueue balancer, which is told of NUMA I/O (``Net.NetNetqNumaIOAwareDynamicLB``).
 
@@ -28,12 +56,12 @@ class NumaIo:
         "_before",
         "_defaults",
         "_host",
+        "_loads",
+        "_nodes",
         "_period",
-        "_polled",
         "_seen",
         "_threshold",
         "_timer",
-        "_used",
         "state",
     )
 
@@ -43,8 +71,10 @@ class NumaIo:
         self._period = host.spec.netqueue.period
         self._timer = Timer(host.clock, self._look)
         self._before = 0
-        self._polled: dict[Node, int] = {}
-        self._used = dict.fromkeys(host.vms, 0)
+        nodes = {nic.node.index: nic.node for nic in host.nics.values()}.values()
+        self._nodes = {node: Load([poll for poll in host.polls if poll.node is node]) for node in nodes}
+        """Nodes with NICs, and what their NetPolls want."""
+        self._loads = {vm: Load([*vm.vcpus, *vm.worlds]) for vm in host.vms}
         self._seen = dict.fromkeys(host.vms, 0)
         self._defaults: dict[VirtualMachine, list[Node]] = {}
         self.state = Level()
@@ -62,36 +92,43 @@ class NumaIo:
         holds = in_force(load, self._threshold)
         if holds != self.state.value:
             self.state.add(1 if holds else -1, now)
+        for wanted in (*self._nodes.values(), *self._loads.values()):
+            wanted.look(now, self._period)
         if holds:
-            self._pull(now)
+            self._place(now)
         else:
-            self._put_back(now)
+            self._put_back(list(self._defaults), now)
         for vm in host.vms:
-            self._used[vm], self._seen[vm] = vm.used(), vm.frames()
+            self._seen[vm] = vm.frames()
         self._timer.arm(now + self._period)
 
-    def _pull(self, now: int) -> None:
+    def _place(self, now: int) -> None:
+        """Fill the nodes that have NICs, up to a mark below full, and relieve those that have become too full."""
         host = self._host
-        for node in {nic.node.index: nic.node for nic in host.nics.values()}.values():
-            loads = [(vm.used() - self._used[vm]) / self._period for vm in host.vms]
-            away = [vm.near(node) and vm.vcpus[0].node is not node and not vm.is_bound for vm in host.vms]
-            traffic = [
-                vm.frames() - self._seen[vm] if is_away else 0 for vm, is_away in zip(host.vms, away, strict=True)
-            ]
-            here = sum(load for vm, load in zip(host.vms, loads, strict=True) if vm.vcpus[0].node is node)
-            polls = sum(poll.used for poll in host.polls if poll.node is node)
-            here += (polls - self._polled.get(node, 0)) / self._period
-            self._polled[node] = polls
-            for position in pulled(traffic, loads, len(node.pcpus) - here):
-                vm = host.vms[position]
-                self._defaults[vm] = [unit.worlds[0].node for unit in vm.units]
-                for unit in vm.units:
-                    unit.pinned = True
-                    host.scheduler.rehome(unit.worlds, node, now)
+        threads = host.spec.hardware.cpu.threads
+        for node, polls in self._nodes.items():
+            here = polls.value + sum(wanted.value for vm, wanted in self._loads.items() if vm.vcpus[0].node is node)
+            left = room(here, len(node.pcpus) // threads)
+            if left > 0:
+                away = [vm for vm in host.vms if vm.near(node) and not vm.near(vm.vcpus[0].node) and not vm.is_bound]
+                for position in pulled(*self._of(away), left):
+                    self._pull(away[position], node, now)
+            elif left < 0:
+                guests = [vm for vm in self._defaults if vm.vcpus[0].node is node]
+                self._put_back([guests[position] for position in released(*self._of(guests), -left)], now)
 
-    def _put_back(self, now: int) -> None:
-        for vm, nodes in self._defaults.items():
-            for unit, node in zip(vm.units, nodes, strict=True):
+    def _of(self, vms: Sequence[VirtualMachine]) -> tuple[list[int], list[float]]:
+        """Packets of VMs since the last look, and the PCPUs that they want."""
+        return [vm.frames() - self._seen[vm] for vm in vms], [self._loads[vm].value for vm in vms]
+
+    def _pull(self, vm: VirtualMachine, node: Node, now: int) -> None:
+        self._defaults[vm] = [unit.worlds[0].node for unit in vm.units]
+        for unit in vm.units:
+            unit.pinned = True
+            self._host.scheduler.rehome(unit.worlds, node, now)
+
+    def _put_back(self, vms: Sequence[VirtualMachine], now: int) -> None:
+        for vm in vms:
+            for unit, node in zip(vm.units, self._defaults.pop(vm), strict=True):
                 unit.pinned = False
                 self._host.scheduler.rehome(unit.worlds, node, now)
-        self._defaults = {}

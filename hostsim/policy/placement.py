@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["away", "in_force", "pulled"]
+__all__ = ["away", "expected", "faded", "in_force", "pulled", "released", "room"]
+
+FILL = 0.75
+"""Share of a node's cores up to which VMs are pulled there; assumed."""
+FULL = 0.9
+"""Share of a node's cores from which VMs are put back; assumed."""
+FADE = 8
+"""Looks over which a mean fades; assumed."""
 
 
 def away(reserved: float, nodes: int) -> float:
@@ -30,13 +37,36 @@ def in_force(load: float, threshold: float) -> bool:
     return load < threshold
 
 
+def faded(mean: float, last: float) -> float:
+    """A mean over looks, in which older ones fade, with one more look."""
+    return mean + (last - mean) / FADE
+
+
+def expected(mean: float, last: float) -> float:
+    """Load to reckon with: one quiet look does not make a VM small, and one that has become busy is so at once."""
+    return mean if mean > last else last
+
+
+def room(load: float, cores: int) -> float:
+    """Cores of a node that are left for VMs to be pulled there; negative is what it has too much, 0 is for neither.
+
+    Between the two marks nobody comes or goes, so that who has been put back does not return at once. With hyperthreads, whole cores count:
+    what two threads of one core can do together is hardly more.
+
+    Args:
+        load: PCPUs that everybody at home there wants.
+        cores: cores of the node.
+    """
+    return max(0.0, FILL * cores - load) + min(0.0, FULL * cores - load)
+
+
 def pulled(traffic: Sequence[float], loads: Sequence[float], room: float) -> list[int]:
     """The VMs that are moved to the node of the NIC that they use: those with most traffic first, while there is room.
 
     Args:
         traffic: packets of each VM through a NIC of the node; 0 for one that is not to be moved.
-        loads: PCPUs that each VM uses.
-        room: PCPUs of the node that nobody uses.
+        loads: PCPUs that each VM wants.
+        room: cores of the node that are left for them.
 
     Returns:
         Positions, in the order of the moves.
@@ -46,4 +76,24 @@ def pulled(traffic: Sequence[float], loads: Sequence[float], room: float) -> lis
         if traffic[position] > 0 and loads[position] <= room:
             room -= loads[position]
             chosen.append(position)
+    return chosen
+
+
+def released(traffic: Sequence[float], loads: Sequence[float], excess: float) -> list[int]:
+    """The VMs that leave a node that is too full: of those that were moved there, those with least traffic first, until it no longer is.
+
+    Args:
+        traffic: packets of each VM.
+        loads: PCPUs that each wants.
+        excess: cores that are wanted too much.
+
+    Returns:
+        Positions, in the order of the moves.
+    """
+    chosen = []
+    for position in sorted(range(len(traffic)), key=traffic.__getitem__):
+        if excess <= 0:
+            break
+        excess -= loads[position]
+        chosen.append(position)
     return chosen

@@ -80,6 +80,43 @@ def test_a_full_node_takes_nobody():
     assert homes(host) == before == [0, 0, 0, 1]
 
 
+def test_a_node_is_not_filled_to_the_last_core():
+    """Eight VMs of 44 % each: six stay below three quarters of the node's four cores, eight would still have fitted."""
+    traffic = {"w": work("4000 /s", "110 us"), "m": multicast(*range(1 * MS, 400 * MS, 1 * MS))}
+    host = build(two_nodes(group(count=8), threshold=1000, cores=4, traffic=traffic))
+    host.clock.advance(15 * MS)
+    moved = host.scheduler.homes_changed
+    assert homes(host).count(0) == 6
+    host.clock.advance(395 * MS)
+    assert homes(host).count(0) == 6
+    assert host.scheduler.homes_changed == moved == 2 * 2
+
+
+def test_what_a_quiet_look_let_in_goes_back():
+    """Before the first look nobody works, and all come to the NIC; then their node is too full, and stays as it is when they are gone."""
+    traffic = {"w": work("50 /s", "15 ms"), "m": multicast(*range(1 * MS, 400 * MS, 1 * MS))}
+    host = build(two_nodes(group(count=8), threshold=1000, cores=4, traffic=traffic))
+    counts = []
+    for now in range(15, 400, 10):
+        host.clock.advance(now * MS)
+        counts.append(homes(host).count(0))
+    assert counts[0] == 8
+    assert counts[-30:] == [4] * 30
+    assert host.numa_io.state.value == 1
+    assert not any(unit.pinned for vm in host.vms for unit in vm.units)
+
+
+def test_a_vm_that_is_beside_one_of_its_nics_stays_there():
+    """It has a NIC on each node, and packets through both."""
+    nics = {"vmnic0": nic(), "vmnic1": nic(node=1)}
+    switches = {"vSwitch0": VSwitchSpec(uplinks="vmnic0"), "vSwitch1": VSwitchSpec(uplinks="vmnic1")}
+    vms = group(count=2, networks=("vSwitch0", "vSwitch1"))
+    host = build(two_nodes(vms, nics=nics, switches=switches))
+    host.clock.advance(55 * MS)
+    assert host.scheduler.homes_changed == 0
+    assert homes(host) == [0, 1]
+
+
 def test_the_placement_lapses_when_networking_becomes_busy():
     """Below the threshold until 30 ms; the look at 40 ms finds the contexts above it: everybody is where he was before."""
     host = build(two_nodes(traffic={"m": multicast(*BUSY)}))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostsim.policy.placement import in_force, pulled
+from hostsim.policy.placement import expected, faded, in_force, pulled, released, room
 
 
 def test_it_holds_below_the_threshold_and_never_at_zero():
@@ -26,6 +27,29 @@ def test_who_has_no_traffic_stays():
 def test_equal_traffic_goes_by_power_on():
     """Ties keep the order of the VMs."""
     assert pulled([7, 7, 7], [1, 1, 1], 2) == [0, 1]
+
+
+@pytest.mark.parametrize(("load", "left"), [(0, 3), (2.5, 0.5), (3.2, 0), (3.6, 0), (4.6, -1)])
+def test_between_three_quarters_and_nine_tenths_nobody_comes_or_goes(load: float, left: float):
+    """Of four cores."""
+    assert room(load, 4) == pytest.approx(left)
+
+
+def test_a_quiet_look_does_not_make_a_vm_small():
+    """Its mean stands against it for some looks; a busy look counts at once."""
+    assert expected(0.4, 0.9) == 0.9
+    mean = 0.8
+    for expectation in (0.7, 0.6125):
+        mean = faded(mean, 0.0)
+        assert expected(mean, 0.0) == pytest.approx(expectation)
+
+
+def test_those_with_least_traffic_leave_until_the_node_is_not_too_full():
+    """No more than must; ties go by power-on."""
+    assert released([5, 1, 3, 1], [0.5, 0.2, 0.5, 0.2], 0.5) == [1, 3, 2]
+    assert released([5, 1], [0.5, 0.5], 0.5) == [1]
+    assert released([5, 1], [0.5, 0.5], 0) == []
+    assert released([5, 1], [0.5, 0.5], 9) == [1, 0]
 
 
 @given(
