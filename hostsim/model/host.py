@@ -83,10 +83,6 @@ class VirtualMachine:
         """Its nodes are set, or its vCPUs have PCPUs to themselves, so that nothing moves it."""
         return bool(self.group.settings.nodes) or self.group.settings.exclusive
 
-    def used(self) -> int:
-        """Time charged to its worlds, in picoseconds."""
-        return sum(world.used for world in (*self.vcpus, *self.worlds))
-
     def frames(self) -> int:
         """Packets through its vNICs."""
         received = sum(port.vnic.frames for vnic in self.vnics for port in vnic.ports)

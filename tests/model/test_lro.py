@@ -21,7 +21,7 @@ from hostsim.policy.aggregation import Backoff
 from hostsim.spec.settings import Coalescing
 from hostsim.units import MS, NS
 
-from .small_point import ROUND, group, nic, point, run, settings, stream, timing
+from .small_point import CALM, ROUND, group, nic, point, run, settings, stream, timing
 
 COST = timing()
 DRIVER = 100 * NS
@@ -191,3 +191,19 @@ def test_hardware_lro_saves_what_software_lro_costs():
         host = run(point(traffic={"s": stream("receive", burst=16)}, nics={"vmnic0": joining}, **{where: True}))
         used.append(host.polls[0].used / host.flows[0].delivered)
     assert used[1] < used[0]
+
+
+@pytest.mark.parametrize(("driver", "busy"), [(300, 0.6), (500, 0.75), (800, 0.95)])
+def test_a_context_that_is_faster_than_the_wire_waits_for_the_next_interrupt(driver: int, busy: float) -> None:
+    """It does not poll on for one frame after the other, which nothing could be joined of; what it has to do is done in less of its time, the less a frame costs."""
+    spec = point(
+        group(),
+        traffic={"stream": stream("receive", window="512 KiB", burst=4)},
+        nics={"vmnic0": nic(interrupt_interval="60 us")},
+        cost=CALM | {"driver_rx": driver, "vnic_deliver": 1500},
+        sw_lro=True,
+    )
+    host = run(spec, 20 * MS)
+    port = host.ports[0].vnic
+    assert port.frames > 10 * port.ring.pushed
+    assert host.polls[0].used < busy * host.clock.now

@@ -20,11 +20,14 @@ __all__ = ["NetPoll"]
 class NetPoll(World):
     """The VMkernel's receive context of one queue: takes frames in batches and runs the virtual switch on them.
 
+    It polls on as long as its budget is used up. A poll that finds the ring empty is the last: it hands on what it has, and sleeps until
+    the next interrupt.
+
     Attributes:
         queue: the queue that it serves.
     """
 
-    __slots__ = ("_budget", "_interrupted", "_packet_ps", "_scheduler", "_switch", "_wake_ps", "queue")
+    __slots__ = ("_armed", "_budget", "_interrupted", "_packet_ps", "_scheduler", "_switch", "_wake_ps", "queue")
 
     def __init__(
         self,
@@ -43,7 +46,7 @@ class NetPoll(World):
         self.queue = queue
         self._wake_ps = timing.poll_wake
         self._packet_ps = timing.rx_packet[driver]
-        self._interrupted = False
+        self._interrupted = self._armed = False
         queue.poll = self
 
     def interrupt(self, now: int) -> None:
@@ -57,8 +60,10 @@ class NetPoll(World):
         end = start
         woken = self._interrupted
         if woken:
-            self._interrupted = False
+            self._interrupted = self._armed = False
             end += self._wake_ps
+        elif self._armed:
+            return None
         at = end
         batch: list[Train] = []
         while taken := queue.take(budget, end):
@@ -70,6 +75,8 @@ class NetPoll(World):
             # Frames that come while it works belong to the same poll, as long as there is budget: it needs no event for them.
             if not budget or not switch.runs_on:
                 break
+        else:  # the driver has seen the ring empty and wants an interrupt again, which moderation may hold back
+            self._armed = True
         if not batch:
             return end - start if woken else None
         return switch.receive(batch, at, packet_ps, where, memory) - start
@@ -79,7 +86,7 @@ class NetPoll(World):
 
     def has_work(self, now: int) -> bool:
         self.queue.settle(now)
-        return self._interrupted or self.queue.ring.held > 0
+        return self._interrupted or (not self._armed and self.queue.ring.held > 0)
 
     def rest(self, now: int) -> None:
         self.queue.unmask(now)
