@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
+from hostsim.campaign.hold import Hold, advance, hold
 from hostsim.engine.streams import Streams
 from hostsim.estimate import mser5
 from hostsim.metrics import SETTLED
@@ -63,7 +64,21 @@ def simulate(
     Raises:
         WiringError: the host cannot be built.
         InvariantError: a law was broken.
+        KeyboardInterrupt: Ctrl-C.
     """
+    with hold() as held:
+        return _simulate(spec, point_id, axes, seed, replication, flags, held)
+
+
+def _simulate(
+    spec: PointSpec,
+    point_id: str,
+    axes: Mapping[str, Scalar],
+    seed: int,
+    replication: int,
+    flags: tuple[str, ...],
+    held: Hold,
+) -> RunRecord:
     started = time.perf_counter()
     if _Remains.worlds >= WORLDS_KEPT:
         gc.collect()
@@ -74,7 +89,7 @@ def simulate(
     length = spec.length
     for lengthened in range(MOST_LENGTHENINGS + 1):
         with _few_collections():
-            host.clock.advance(length)
+            advance(host.clock, length, held)
         host.probe.sample()
         check_invariants(host)
         instants, series, histograms = host.probe.collect()

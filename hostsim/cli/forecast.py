@@ -93,6 +93,7 @@ def _tried(plan: Plan) -> float:
 
 def _seconds(task: Task) -> float:
     """What a run takes, judged by a part of it; 0 where it fails, which is told when it is run."""
+    from hostsim.campaign.hold import hold
     from hostsim.campaign.simulate import simulate
     from hostsim.engine.streams import Streams
     from hostsim.model.host import build_host
@@ -100,7 +101,8 @@ def _seconds(task: Task) -> float:
     spec = task.point.spec.model_copy(update={"length": max(task.point.spec.length // CUT, 1)})
     started = time.perf_counter()
     try:
-        build_host(spec, Streams(task.seed, task.replication))
+        with hold():
+            build_host(spec, Streams(task.seed, task.replication))
         built = time.perf_counter()
         record = simulate(
             spec, point_id=task.point.id, axes=task.point.axes, seed=task.seed, replication=task.replication

@@ -11,6 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from dataclasses import dataclass
 from functools import lru_cache
 
+from hostsim.campaign.hold import hold
 from hostsim.study.catalogue import oracles
 from hostsim.study.oracle import Finding, Oracle, Verdict, judge
 
@@ -87,7 +88,9 @@ def _run(task: _Task) -> tuple[float, ...]:
 def _run_all(tasks: list[_Task], jobs: int) -> Iterator[tuple[_Task, tuple[float, ...]]]:
     if jobs == 1:
         for task in tasks:
-            yield task, _run(task)
+            with hold():
+                values = _run(task)
+            yield task, values
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_belong_to_parent) as executor:
