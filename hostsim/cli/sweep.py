@@ -217,6 +217,7 @@ def report(
     results: ResultsFolder = _DEFAULT,
 ) -> None:
     """Write a self-contained HTML page; runs nothing."""
+    from hostsim.plots.atomic import is_stdout
     from hostsim.report.folder import read
     from hostsim.report.page import write_report
 
@@ -234,7 +235,9 @@ def report(
         return
     title = found[0].scenario if len(found) == 1 else "hostsim report"
     whole = Path(subjects[0]) if folders[0].parent == Path(subjects[0]) else folders[0]
-    typer.echo(write_report(output or whole / "report.html", found, title=title))
+    page = write_report(output or whole / "report.html", found, title=title)
+    if not is_stdout(page):
+        typer.echo(page)
     if sum(map(_say_partial, found)):
         raise typer.Exit(Status.FAILED_RUNS)
 

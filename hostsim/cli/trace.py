@@ -56,7 +56,7 @@ def trace(
     from hostsim import api
     from hostsim.campaign.observe import observe
     from hostsim.export.perfetto import to_perfetto
-    from hostsim.plots.atomic import write_whole
+    from hostsim.plots.atomic import is_stdout, write_whole
     from hostsim.scenario.points import point_at
 
     loaded = api.load(scenario, pairs(overrides or (), "--set"))
@@ -72,7 +72,9 @@ def trace(
     seen = observe(point.spec, seed=seed, replication=replication, begin=start, end=end)
     words = ", ".join(f"{axis}={value}" for axis, value in point.axes.items()) or "the only point"
     title = f"{loaded.name}: {words}; seed {seed}, replication {replication}"
-    typer.echo(write_whole(output or Path(f"{loaded.name}.pftrace"), to_perfetto(seen, title)))
+    file = write_whole(output or Path(f"{loaded.name}.pftrace"), to_perfetto(seen, title))
+    if not is_stdout(file):
+        typer.echo(file)
     stays = sum(map(len, seen.stays()))
     busy = 100 * sum(seen.busy) / ((end - start) * len(seen.busy))
     typer.echo(

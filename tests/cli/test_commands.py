@@ -359,3 +359,14 @@ def test_report_contexts_prints_who_serves_which_queue(cli, tiny):
         bad = cli("report", "tiny", *options)
         assert bad.exit_code == 2
         assert told in bad.stderr
+
+
+@pytest.mark.parametrize("command", [["report", "tiny"], ["trace", "tiny.yaml", "--length", "1 ms"]])
+def test_an_output_that_is_stdout_is_nothing_but_it(cli, tiny, tmp_path, command):
+    """The page and the trace go into a pipe as they are, without their own name behind them."""
+    assert cli("run", tiny, "--quick").exit_code == 0
+    assert cli(*command, "-o", "file").exit_code == 0
+    piped = subprocess.run(
+        [sys.executable, "-m", "hostsim", *command, "-o", "/dev/stdout"], capture_output=True, check=True
+    )
+    assert piped.stdout == (tmp_path / "file").read_bytes()
