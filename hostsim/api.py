@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hostsim.errors import Fault, InputError, StoreError
 from hostsim.record import RunRecord, Scalar
+from hostsim.report.earlier import earlier
 from hostsim.report.folder import read
 from hostsim.report.moves import Moves
 from hostsim.report.results import Results
@@ -238,7 +239,9 @@ def sides(
 
 
 def compare(after: Results, before: Results | str | Path, tolerance: float = 0.02) -> Moves:
-    """What has moved against an earlier run of the same scenario.
+    """What has moved against an earlier run of the same scenario, at points that both have.
+
+    A point with a single pair of runs shows nothing: its difference has no interval.
 
     Args:
         after: the run in question.
@@ -246,29 +249,14 @@ def compare(after: Results, before: Results | str | Path, tolerance: float = 0.0
         tolerance: share of the earlier mean that a certain difference may reach; 0.02 is 2 %.
 
     Raises:
-        InputError: the earlier run is of another scenario, seed or fidelity, or they share no point.
+        InputError: the earlier run is of another scenario, seed or fidelity, they share no point, or one has several hosts where
+            the other has one.
         StoreError: there is no earlier run.
     """
-    from hostsim.plots.scale import axes_of
     from hostsim.results.compare import compare as compare_tables
 
-    if isinstance(before, Results):
-        earlier, place = before, ""
-    else:
-        folder, place = Path(before) / after.scenario, str(before)
-        earlier = read(folder if folder.is_dir() else Path(before))
-    faults = [
-        Fault(f"the earlier run has another {name}", "--against" if place else "", str(then), str(now), file=place)
-        for name, then, now in (
-            ("scenario", earlier.scenario, after.scenario),
-            ("fidelity", "quick" if earlier.quick else "full", "quick" if after.quick else "full"),
-            ("seed", earlier.provenance["seed"], after.provenance["seed"]),
-        )
-        if then != now
-    ]
-    if faults:
-        raise InputError(faults)
-    return Moves(compare_tables(after.table, earlier.table, axes_of(after.table), tolerance))
+    then = earlier(before, after.scenario, quick=after.quick, seed=int(after.provenance["seed"]))
+    return Moves(compare_tables(after.table, then.table, after.axes, tolerance))
 
 
 def reproduce(

@@ -71,6 +71,7 @@ def calibrate(
     """
     from hostsim.campaign.store import Store
     from hostsim.plots.atomic import write_whole
+    from hostsim.report.destination import require_folder
     from hostsim.scenario.calibration import read_calibration
     from hostsim.scenario.points import Fidelity
     from hostsim.scenario.published import claims
@@ -89,6 +90,8 @@ def calibrate(
     _known("--held-by", holders, known)
     if holders and (groups or experiments or file):
         raise InputError(Fault("fits nothing", "--held-by", allowed="no FILE, --group or --leave-out beside it"))
+    if output is not None:
+        require_folder(output)
     if dry_run and holders:
         typer.echo(columns(("constant", "value"), [(name, f"{value:g}") for name, value in holding.fitted().items()]))
         return

@@ -83,6 +83,7 @@ def sensitivity(
     from hostsim.campaign.store import Store
     from hostsim.cli.forecast import forecast
     from hostsim.cli.progress import Reporter
+    from hostsim.report.destination import require_folder
     from hostsim.study.influence import movable, point_of
     from hostsim.study.influence_report import write
     from hostsim.study.sensitivity import Effort, Sensitivity
@@ -93,6 +94,8 @@ def sensitivity(
     constants = movable(loaded, point, only or ())
     fidelity = api.fidelity(quick=quick, seed=seed, replications=replications)
     question = Sensitivity(loaded, metric, point, constants, fidelity, Effort(trajectories, samples, most))
+    folder = output or results / loaded.name / "sensitivity"
+    require_folder(folder)
     plan, store = question.plan(), Store(results)
     known = forecast(plan, store, jobs)
     if dry_run:
@@ -108,7 +111,7 @@ def sensitivity(
         allowed = "longer runs (--set run.length=...), or another metric"
         raise InputError(Fault("cannot be measured in every run", "--metric", metric, allowed))
     _tell(findings)
-    for file in write(findings, loaded.name, output or results / loaded.name / "sensitivity"):
+    for file in write(findings, loaded.name, folder):
         typer.echo(file)
     for warning in loaded.warnings:
         typer.echo(f"warning: {warning}", err=True)

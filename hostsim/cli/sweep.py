@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hostsim.cli.failed import say_failed, say_partial
 from hostsim.cli.option import (
     Cluster,
     DryRun,
@@ -87,15 +88,18 @@ def run(
     from hostsim import api
     from hostsim.cli.forecast import dry_run_table
     from hostsim.cli.progress import Reporter
+    from hostsim.report.destination import require_folder
     from hostsim.report.folder import write
 
     loaded = api.load(scenario, pairs(overrides or (), "--set"), pairs(axes or (), "--axis"))
+    folder = output or results / loaded.name
+    require_folder(folder)
     if dry_run:
         typer.echo(dry_run_table([loaded], options, sweep=True, expectations=False))
         return
     with Reporter() as reporter:
         found = api.run(loaded, **options, progress=reporter)
-    for file in write(found, output or results / loaded.name):
+    for file in write(found, folder):
         typer.echo(file)
     _warn(found)
     if len(found.failed):
@@ -128,12 +132,14 @@ def reproduce(
     from hostsim.cli.claim import print_verdicts
     from hostsim.cli.forecast import dry_run_table
     from hostsim.cli.progress import Reporter
+    from hostsim.report.destination import require_file
     from hostsim.report.scoreboard import is_accepted
     from hostsim.scenario.selection import select
 
     if dry_run:
         typer.echo(dry_run_table((scenario for scenario, _ in select()), options, sweep=True, expectations=True))
         return
+    require_file(results / "report.html")
     started = time.monotonic()
     with Reporter() as reporter:
         found = api.reproduce(**options, progress=reporter)
@@ -187,7 +193,7 @@ def plot(
         found = read(folder)
         for file in draw_figures(found, folder):
             typer.echo(file)
-        partial += _say_partial(found)
+        partial += say_partial(found)
     if partial:
         raise typer.Exit(Status.FAILED_RUNS)
 
@@ -230,7 +236,7 @@ def report(
     found = [read(folder) for folder in folders]
     if contexts:
         _print_contexts(found, pairs(at or (), "--at"))
-        if sum(map(_say_partial, found)):
+        if sum(map(say_partial, found)):
             raise typer.Exit(Status.FAILED_RUNS)
         return
     title = found[0].scenario if len(found) == 1 else "hostsim report"
@@ -238,7 +244,7 @@ def report(
     page = write_report(output or whole / "report.html", found, title=title)
     if not is_stdout(page):
         typer.echo(page)
-    if sum(map(_say_partial, found)):
+    if sum(map(say_partial, found)):
         raise typer.Exit(Status.FAILED_RUNS)
 
 
@@ -262,18 +268,7 @@ def _folders(subject: str, results: Path) -> list[Path]:
     return sorted(file.parent for file in Path(subject).glob("*/results.json")) or [Path(subject)]
 
 
-def _say_partial(found: Results) -> int:
-    """Says on stderr how many runs of results have failed, and returns that number."""
-    failed = len(found.failed)
-    if failed:
-        typer.echo(f"{found.scenario}{found.mark}: {failed} of {len(found.table)} runs failed", err=True)
-    return failed
-
-
 def _warn(found: Results) -> None:
     for warning in found.warnings:
         typer.echo(f"warning: {warning}", err=True)
-    for row in found.failed.itertuples():
-        last = str(row.error).strip().splitlines()[-1]
-        typer.echo(f"{found.scenario}: point {row.point}, replication {row.replication} failed: {last}", err=True)
-    _say_partial(found)
+    say_failed(found)

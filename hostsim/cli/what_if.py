@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from hostsim.cli.failed import say_failed
 from hostsim.cli.option import (
     Cluster,
     DryRun,
@@ -119,10 +120,14 @@ def what_if(
         typer.echo(json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False))
     elif shown := shown if metrics else shown.certain:
         typer.echo(columns(*move_rows(shown)))
+    elif not found.differences:
+        typer.echo("nothing could be compared: no two finished runs make a pair")
     else:
         typer.echo("no difference is certain: every 95 % interval contains 0")
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)
+    for side in (found.before, found.after):
+        say_failed(side)
     if len(found.before.failed) or len(found.after.failed):
         raise typer.Exit(Status.FAILED_RUNS)
 

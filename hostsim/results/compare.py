@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +14,9 @@ from hostsim.errors import Fault, InputError
 from hostsim.estimate import Interval, paired_difference, variance_ratio
 from hostsim.expect import NOT_ESTIMABLE
 from hostsim.metrics import CATALOGUE, NO_BOUND
+from hostsim.plots.scale import axes_of
 
-__all__ = ["Move", "compare", "differences"]
+__all__ = ["Coverage", "Move", "compare", "coverage", "differences", "require_axes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,65 @@ class Move:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Which points of two tables can be held against each other."""
+
+    points: int
+    """Those of either table."""
+    alone: tuple[str, ...]
+    """Points without a pair of finished runs: only one table has them, or their runs failed."""
+    single: tuple[str, ...]
+    """Points with one pair, of whose difference there is no interval."""
+
+    @property
+    def compared(self) -> int:
+        """Points whose differences have an interval."""
+        return self.points - len(self.alone) - len(self.single)
+
+
+def require_axes(table: pd.DataFrame, axes: Sequence[str], whose: str) -> None:
+    """Check that a table has these axes, and that they tell its points apart: runs of two hosts are no replications of one.
+
+    Args:
+        table: one of `hostsim.results.table.to_table`.
+        axes: columns that make a point.
+        whose: ``earlier`` or ``later``, for the fault.
+
+    Raises:
+        InputError: they do not.
+    """
+    keys = [*axes, "replication"]
+    absent = [axis for axis in keys if axis not in table.columns]
+    if absent:
+        raise InputError(Fault(f"is no column of the {whose} table", given=", ".join(absent)))
+    if table.duplicated(keys).any():
+        more = [axis for axis in axes_of(table) if axis not in axes and len(table[axis].unique()) > 1]
+        values = "; ".join(f"{axis} = {', '.join(map(str, table[axis].unique()))}" for axis in more)
+        message = f"the {whose} table has several hosts where the other has one, which cannot be paired"
+        raise InputError(Fault(message, given=values, allowed="one value of every axis that only one side has"))
+
+
+def coverage(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) -> Coverage:
+    """Which points of two tables have runs in pairs, and how many.
+
+    Args:
+        after: the table in question.
+        before: the table it is held against.
+        axes: columns that make a point.
+
+    Raises:
+        InputError: an axis is no column of the earlier table, or does not tell the points of a table apart.
+    """
+    now, then = _comparable(after, before, axes)
+    pairs: Counter[tuple[Any, ...]] = Counter(dict.fromkeys(_places(pd.concat([now, then]), axes), 0))
+    finished = [table[table["error"] == ""] for table in (now, then)]
+    pairs.update(_places(finished[0].merge(finished[1], on=[*axes, "replication"]), axes))
+    words = {at: ", ".join(f"{axis}={value}" for axis, value in zip(axes, at, strict=True)) for at in pairs}
+    alone, single = (tuple(words[at] for at, runs in pairs.items() if runs == count) for count in (0, 1))
+    return Coverage(len(pairs), alone, single)
+
+
 def compare(
     after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str], tolerance: float, level: float = 0.95
 ) -> list[Move]:
@@ -79,7 +140,7 @@ def compare(
         The moves, in the order of ``after`` and of the catalogue.
 
     Raises:
-        InputError: the tables have no run in common.
+        InputError: as `differences`.
     """
     return [move for move in differences(after, before, axes, level) if _has_moved(move, tolerance)]
 
@@ -100,16 +161,11 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str], 
         In the order of ``after`` and of the catalogue.
 
     Raises:
-        InputError: the tables have no run in common.
+        InputError: the tables have no run in common, an axis is no column of the earlier one, or the axes do not tell the points
+            of a table apart.
     """
-    keys = [*axes, "replication"]
-    absent = [axis for axis in keys if axis not in before.columns]
-    if absent:
-        raise InputError(Fault("is no column of the earlier table", given=", ".join(absent)))
-    # the same axis may hold numbers in one table and, among texts, texts in the other
-    texts = dict.fromkeys((axis for axis in axes if after[axis].dtype != before[axis].dtype), str)
-    now, then = (table[table["error"] == ""].astype(texts) for table in (after, before))
-    pairs = now.merge(then, on=keys, suffixes=(" after", " before"))
+    now, then = (table[table["error"] == ""] for table in _comparable(after, before, axes))
+    pairs = now.merge(then, on=[*axes, "replication"], suffixes=(" after", " before"))
     if pairs.empty:
         raise InputError(Fault("the two tables have no finished run in common"))
     metrics = [name for name in CATALOGUE if name in after.columns and name in before.columns]
@@ -125,6 +181,20 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str], 
             unit = CATALOGUE[metric].unit
             moves.append(Move(metric, unit, at, float(old.mean()), float(new.mean()), difference, ratio))
     return moves
+
+
+def _comparable(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both tables with axes of the same types, once it is certain that the axes tell the points of each apart."""
+    require_axes(before, axes, "earlier")
+    require_axes(after, axes, "later")
+    # the same axis may hold numbers in one table and, among texts, texts in the other
+    texts = dict.fromkeys((axis for axis in axes if after[axis].dtype != before[axis].dtype), str)
+    return after.astype(texts), before.astype(texts)
+
+
+def _places(table: pd.DataFrame, axes: Sequence[str]) -> list[tuple[Any, ...]]:
+    """The point of each row."""
+    return list(zip(*(table[axis] for axis in axes), strict=True)) if axes else [()] * len(table)
 
 
 def _points(pairs: pd.DataFrame, axes: Sequence[str]) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:

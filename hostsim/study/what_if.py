@@ -115,12 +115,15 @@ def what_if(before: Scenario, after: Scenario, changes: Mapping[str, str], runs:
         runs: how long and how often; at least three replications are run.
         means: what with.
 
+    Returns:
+        Both sides and their differences; no differences where runs have failed and no two finished ones make a pair.
+
     Raises:
-        InputError: the two have no finished run in common.
+        InputError: a side has several hosts where the other has one.
         StoreError: the results folder cannot be used.
         KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
-    from hostsim.results.compare import differences
+    from hostsim.results.compare import coverage, differences
 
     runs = paired(before, runs)
     old, new = (sweep(replace(side, expectations=()), runs, means) for side in (before, after))
@@ -133,7 +136,13 @@ def what_if(before: Scenario, after: Scenario, changes: Mapping[str, str], runs:
     notes += [
         f"{len(side.failed)} runs failed {when}" for when, side in (("before", old), ("after", new)) if len(side.failed)
     ]
-    moves = Moves(differences(new.table, old.table, shared))
+    held = coverage(new.table, old.table, shared)
+    if held.compared < held.points and runs.replications != 1:
+        notes.append(
+            f"{held.compared} of {held.points} points could be compared: the others have no two pairs of finished runs"
+        )
+    lost = (len(old.failed) or len(new.failed)) and len(held.alone) == held.points
+    moves = Moves() if lost else Moves(differences(new.table, old.table, shared))
     return WhatIf(before.name, dict(changes), old, new, moves, tuple(notes))
 
 
@@ -194,7 +203,14 @@ def sides(
     if faults:
         raise InputError(faults)
     chosen = {name: value for name, value in moved.items() if name in plain.axes}
-    return load(scenario, overrides, first), load(scenario, {**overrides, **inside}, {**first, **chosen})
+    after = load(scenario, {**overrides, **inside}, {**first, **chosen})
+    several = [name for name in chosen if len(_values(after)[name]) > 1]
+    if several:
+        raise InputError(
+            Fault("has several values afterwards", name, chosen[name], "one value; ask once for each")
+            for name in several
+        )
+    return load(scenario, overrides, first), after
 
 
 def cost_paths(scenario: Scenario, costs: Mapping[str, str]) -> dict[str, str]:

@@ -238,7 +238,7 @@ def test_check_against_an_earlier_run(cli, tiny):
     """The same code moves nothing; another host moves curves, which are named."""
     assert cli("run", tiny, "--jobs", "1").exit_code == 0
     same = cli("check", tiny, "--jobs", "1", "--against", "results")
-    assert (same.exit_code, same.stdout) == (0, "no curve moved by more than 2 %\n")
+    assert (same.exit_code, same.stdout) == (0, "no curve moved by more than 2 % at the 4 of 4 points compared\n")
     tiny.write_text(tiny.read_text().replace("packet_size: 200 B", "packet_size: 1400 B"))
     moved = cli("check", tiny, "--jobs", "1", "--against", "results", "--tolerance", "0.1 %")
     assert moved.exit_code == 1
@@ -253,6 +253,63 @@ def test_check_against_an_earlier_run(cli, tiny):
     other = cli("check", tiny, "--jobs", "1", "--quick", "--against", "results")
     assert other.exit_code == 2
     assert "another fidelity" in other.stderr
+
+
+def test_check_against_results_that_cannot_be_compared_is_not_green(cli, tiny):
+    """One replication has no interval, and a point that was never run no counterpart."""
+    against = ("check", tiny, "--jobs", "1", "--quick", "--against", "trusted")
+    cli("run", tiny, "--jobs", "1", "--quick", "--set", "traffic.stream.packet_size=1400 B", "-o", "trusted")
+    single = cli(*against)
+    assert single.exit_code == 1
+    assert single.stdout == "no curve could be compared: 0 of 4 points have an interval on both sides\n"
+    assert "tiny at receivers=1, rate=2 kpps: has one replication in common" in single.stderr
+    assert json.loads(cli(*against, "--json").stdout) == []
+    cli("run", tiny, "--jobs", "1", "--quick", "--replications", "2", "--axis", "receivers=2", "-o", "trusted")
+    fewer = cli(*against, "--replications", "2")
+    assert fewer.exit_code == 1
+    assert fewer.stdout == "no curve moved by more than 2 % at the 2 of 4 points compared\n"
+    assert "tiny at receivers=1, rate=2 kpps: has no finished run in common" in fewer.stderr
+    assert cli(*against, "--replications", "2", "--max-time", "1 ms", "--results", "other").exit_code == 3
+
+
+def test_results_of_several_hosts_are_no_reference_for_one(cli, tiny):
+    """Noticed before anything runs."""
+    axis = (
+        "--axis",
+        "traffic.stream.packet_size=200 B,400 B",
+        "--axis",
+        "receivers=1",
+        "--axis",
+        "rate=2 kpps",
+    )
+    assert cli("run", tiny, "--jobs", "1", "--quick", *axis, "-o", "trusted").exit_code == 0
+    done = cli("check", tiny, "--jobs", "1", "--quick", "--against", "trusted", "--results", "other")
+    assert done.exit_code == 2
+    assert "several hosts where the other has one" in done.stderr
+    assert not Path("other").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("check", "tiny.yaml", "--against", "tpyo"), "tpyo: holds no results"),
+        (("check", "tiny.yaml", "--against", "trusted", "--seed", "2"), "another seed"),
+        (("check", "tiny.yaml", "--against", "trusted", "--quick"), "another fidelity"),
+        (("check", "tiny.yaml", "--junit", "tiny.yaml/junit.xml"), "cannot be written"),
+        (("check", "tiny.yaml", "--junit", "trusted"), "is a folder"),
+        (("run", "tiny.yaml", "-o", "tiny.yaml"), "cannot be written"),
+        (("run", "tiny.yaml", "-o", "tiny.yaml/below/it"), "cannot be written"),
+        (("sensitivity", "tiny.yaml", "--metric", "loss", "-o", "tiny.yaml"), "cannot be written"),
+        (("calibrate", "-o", "tiny.yaml/fits"), "cannot be written"),
+    ],
+)
+def test_where_results_go_and_what_they_are_held_against_is_known_before_anything_runs(cli, tiny, arguments, words):
+    """A sweep may take hours."""
+    cli("run", tiny, "--jobs", "1", "--axis", "receivers=1", "--axis", "rate=2 kpps", "-o", "trusted")
+    done = cli(*arguments, "--jobs", "1", "--results", "other")
+    assert done.exit_code == 2, done.stderr
+    assert words in done.stderr
+    assert not Path("other").exists()
 
 
 def test_plot_and_report_draw_from_a_folder_without_running(cli, tiny):

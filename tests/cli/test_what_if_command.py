@@ -55,3 +55,12 @@ def test_bad_input_is_told_with_what_is_allowed(cli, tiny):
         done = cli("what-if", tiny, *arguments)
         assert done.exit_code == 2, arguments
         assert words in done.stderr
+
+
+def test_a_sweep_of_failed_runs_says_why(cli, tiny):
+    """As `run` does, with its status."""
+    done = cli("what-if", tiny, "--set", "receivers=2", *OPTIONS, "--max-time", "1 ms")
+    assert done.exit_code == 3, done.stderr
+    assert "replication 0 failed: " in done.stderr
+    assert "3 of 3 runs failed" in done.stderr
+    assert done.stdout == "nothing could be compared: no two finished runs make a pair\n"

@@ -7,7 +7,7 @@ import pytest
 from sample_runs import failed, line, run
 
 from hostsim.errors import InputError
-from hostsim.results.compare import compare
+from hostsim.results.compare import Coverage, compare, coverage
 from hostsim.results.table import to_table
 
 NOISE = (0.0, 3.0, -2.0, 5.0, -6.0)
@@ -116,3 +116,24 @@ def test_an_axis_of_numbers_meets_the_same_axis_as_text() -> None:
     ours = to_table(line("guest_cpu", "receivers", [(1, [10.0, 10.0])]))
     theirs = to_table(line("guest_cpu", "receivers", [(1, [20.0, 20.0]), ("all", [20.0])]))
     assert [move.at for move in compare(ours, theirs, ["receivers"], 0.02)] == [{"receivers": "1"}]
+
+
+def test_coverage_tells_points_without_a_pair_and_with_a_single_one() -> None:
+    """Of both tables: what only one has, what failed, what has no interval."""
+    ours = line("guest_cpu", "receivers", [(1, [10.0, 10.0]), (2, [30.0, 30.0]), (4, [9.0, 9.0])])
+    ours[-1] = failed(ours[-1], "boom")
+    theirs = line("guest_cpu", "receivers", [(1, [10.0] * 3), (3, [50.0] * 2), (4, [9.0] * 2)])
+    held = coverage(to_table(ours), to_table(theirs), ["receivers"])
+    assert held == Coverage(4, ("receivers=2", "receivers=3"), ("receivers=4",))
+    assert held.compared == 1
+    assert coverage(curve(0), curve(0), ["receivers", "split"]) == Coverage(2, (), ())
+
+
+@pytest.mark.parametrize("swapped", [False, True], ids=["earlier", "later"])
+def test_several_hosts_are_no_replications_of_one(swapped: bool) -> None:
+    """Runs of two hosts where the other side has one would make one row of both."""
+    one = to_table(line("guest_cpu", "receivers", [(1, [10.0, 10.0])]))
+    two = to_table([run(guest_cpu=5.0, replication=n, receivers=1, split=s) for s in ("0", "1") for n in (0, 1)])
+    after, before = (two, one) if swapped else (one, two)
+    with pytest.raises(InputError, match=rf"the {'later' if swapped else 'earlier'} table has several.*split = 0, 1"):
+        compare(after, before, ["receivers"], 0.02)

@@ -132,6 +132,14 @@ def test_a_changed_axis_has_one_value_before(tiny):
         ask(tiny, {"receivers": 2}, axes={"receivers": [1, 2]})
 
 
+@pytest.mark.parametrize("values", ["1, 2", "1..2"])
+@pytest.mark.parametrize("name", ["receivers", "vms.receiver.count"])
+def test_a_changed_axis_has_one_value_afterwards(tiny, name, values):
+    """Two hosts would pass for replications of one."""
+    with pytest.raises(hostsim.InputError, match="receivers: has several values afterwards"):
+        ask(tiny, {name: values}, axes={"rate": "5 kpps"})
+
+
 def test_an_axis_of_true_and_false_changes_like_any_other():
     """With a value before, or from the first of its sweep."""
     for axes in ({"vxlan": False}, None):
