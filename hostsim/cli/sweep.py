@@ -167,6 +167,7 @@ def reproduce(
 
 
 def plot(
+    context: typer.Context,
     subject: Annotated[
         str,
         typer.Argument(metavar="DIR|SCENARIO", help="Folder that `run` wrote, or a scenario below the results folder."),
@@ -184,7 +185,7 @@ def plot(
     from hostsim.report.folder import draw_figures, read
 
     partial = 0
-    for folder in _folders(subject, results):
+    for folder in _folders(subject, results, context):
         if warm_up:
             record = api.longest_warm_up(read(folder), results)
             for file in save(draw_warm_up(record), folder / "figures" / "warm-up"):
@@ -199,6 +200,7 @@ def plot(
 
 
 def report(
+    context: typer.Context,
     subjects: Annotated[
         list[str],
         typer.Argument(
@@ -232,7 +234,7 @@ def report(
     if contexts and output is not None:
         raise InputError(Fault("goes with the page, not with --contexts", "--output", str(output)))
 
-    folders = [folder for subject in subjects for folder in _folders(subject, results)]
+    folders = [folder for subject in subjects for folder in _folders(subject, results, context)]
     found = [read(folder) for folder in folders]
     if contexts:
         _print_contexts(found, pairs(at or (), "--at"))
@@ -260,9 +262,16 @@ def _print_contexts(found: Sequence[Results], at: Mapping[str, str]) -> None:
     typer.echo("\n\n".join(blocks))
 
 
-def _folders(subject: str, results: Path) -> list[Path]:
-    """The folders that are meant: this one, that of a scenario below the results folder, or all that stand in this one."""
-    for folder in (Path(subject), results / subject):
+def _folders(subject: str, results: Path, context: typer.Context) -> list[Path]:
+    """The folders that are meant: this one, that of a scenario below the results folder, or all that stand in this one.
+
+    Where ``--results`` was given the scenario below it goes before a folder that happens to have its name.
+    """
+    places = [Path(subject), results / subject]
+    source = context.get_parameter_source("results")
+    if source is not None and source.name == "COMMANDLINE":
+        places.reverse()
+    for folder in places:
         if (folder / "results.json").is_file():
             return [folder]
     return sorted(file.parent for file in Path(subject).glob("*/results.json")) or [Path(subject)]
