@@ -55,13 +55,20 @@ def write_report(path: Path, sections: Sequence[Results], *, title: str = "hosts
     views = [_view(results, f"s{place}") for place, results in enumerate(sections)]
     claims = [claim for view in views for claim in view["claims"]]
     page = environment.get_template("page.html.j2").render(
-        title=title + (" (partial)" if any(results.mark for results in sections) else ""),
+        title=title + _mark(sections),
         views=views,
         claims=claims,
         accepted=sum(claim["accepted"] for claim in claims),
         quick=any(results.quick for results in sections),
     )
     return write_whole(path, page.encode())
+
+
+def _mark(sections: Sequence[Results]) -> str:
+    """What stands behind the page's title: what holds of any of its sections."""
+    marks = " ".join(results.mark for results in sections)
+    words = [word for word in ("partial", "changed") if word in marks]
+    return f" ({', '.join(words)})" if words else ""
 
 
 def inline(svg: str, prefix: str) -> str:

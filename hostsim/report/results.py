@@ -80,6 +80,8 @@ class Results:
     assumptions: tuple[Assumption, ...] = ()
     warnings: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
+    changed: Mapping[str, str] = field(default_factory=dict)
+    """What options changed of the host, by dotted path; what was published is not about such a host."""
     quick: bool = False
     cost: Cost = field(default_factory=Cost)
     contexts: pd.DataFrame = field(default_factory=_no_contexts)
@@ -104,8 +106,9 @@ class Results:
 
     @property
     def mark(self) -> str:
-        """What stands behind the scenario's name wherever it shows: that runs of it have failed, or nothing."""
-        return " (partial)" if len(self.failed) else ""
+        """What stands behind the scenario's name wherever it shows: that runs of it have failed, that its host was changed, or nothing."""
+        words = [word for word, holds in (("partial", len(self.failed)), ("changed", self.changed)) if holds]
+        return f" ({', '.join(words)})" if words else ""
 
     def curve(
         self,

@@ -278,3 +278,9 @@ def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ())
         allowed = "a path to one of its values" + (f": one of {', '.join(here)} behind it" if here else "")
         return Fault("is no value but a mapping", dotted((*shown, *path)), allowed=allowed)
     return None
+
+
+def in_order(faults: list[Fault], first_file: str) -> list[Fault]:
+    """Faults without repetition: of the file by line, then of its parts, then of options."""
+    unique = list(dict.fromkeys(faults))
+    return sorted(unique, key=lambda f: (f.file != first_file, f.file.startswith("--"), f.file, f.line or 0))

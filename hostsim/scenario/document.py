@@ -162,7 +162,7 @@ class RunPart(Spec):
     """By metric, the greatest half-width of its 95 % interval: ``2 %`` of its mean, or ``0.005 % abs`` in the metric's own unit.
     More replications are run at each point until all are met, 30 at most; not with ``--quick`` or ``--replications``."""
     quick: QuickPart = Field(default_factory=QuickPart)
-    """What ``--quick`` does instead."""
+    """What ``--quick`` does instead; ``run.length`` and ``run.replications`` of ``--set`` go before it."""
 
 
 class AxisPart(Spec):

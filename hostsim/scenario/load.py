@@ -19,7 +19,7 @@ from hostsim.record import Scalar
 from hostsim.scenario.asked import ExpectPart, FigurePart
 from hostsim.scenario.axis import Axis, make_axis, read_values
 from hostsim.scenario.borrowed import FILE
-from hostsim.scenario.diagnosis import MOST_FAULTS, schema_of, validate, walk
+from hostsim.scenario.diagnosis import MOST_FAULTS, in_order, schema_of, validate, walk
 from hostsim.scenario.document import AxisPart, PointFile, RunPart, ScenarioFile
 from hostsim.scenario.expectation import Reader, needed
 from hostsim.scenario.file import display_name
@@ -86,7 +86,7 @@ class _Loading:
         self._resolver = Resolver(
             self._tree, [change for change in inside if part_of(change[0]) is not None], file.parent
         )
-        self._axis_texts = axes
+        self._overrides, self._axis_texts = overrides, axes
 
     def scenario(self) -> Scenario:
         """The scenario.
@@ -116,11 +116,16 @@ class _Loading:
         if document is not None:
             self._check_assumptions()
         if self._faults or document is None or run is None:
-            raise InputError(_in_order(self._faults, display_name(self._file)))
+            raise InputError(in_order(self._faults, display_name(self._file)))
+        quick = {name: getattr(run if self._outranks(name) else run.quick, name) for name in ("length", "replications")}
         lengths = RunSpec(
-            run.length, run.replications, run.quick.length, run.quick.replications, tuple(p for p in precision if p)
+            run.length, run.replications, quick["length"], quick["replications"], tuple(p for p in precision if p)
         )
         return self._finished(document, lengths, axes, tuple(e for e in asked.values() if e), figures, warnings)
+
+    def _outranks(self, name: str) -> bool:
+        """Whether a value of ``run`` is an option's while ``run.quick`` has only what the file says."""
+        return f"run.{name}" in self._pinned and f"run.quick.{name}" not in self._pinned
 
     def _finished(
         self,
@@ -146,6 +151,7 @@ class _Loading:
             assumptions=(*assumptions, *part_assumptions),
             settings=settings,
             resolver=self._resolver,
+            overrides={**self._overrides, **{n: text for n, text in self._axis_texts.items() if n in axes[n].paths}},
         )
 
     # --- options
@@ -352,7 +358,7 @@ class _Loading:
                 place.file,
                 place.line,
             )
-            raise InputError(_in_order([*self._faults, fault], display_name(self._file)))
+            raise InputError(in_order([*self._faults, fault], display_name(self._file)))
 
     # --- points
 
@@ -392,9 +398,3 @@ class _Loading:
     def _check_assumptions(self) -> None:
         for assumption in self._assumptions:
             self._faults += range_faults(ScenarioFile, self._tree, assumption, keys(assumption.path))
-
-
-def _in_order(faults: list[Fault], first_file: str) -> list[Fault]:
-    """Faults without repetition: of the file by line, then of its parts, then of options."""
-    unique = list(dict.fromkeys(faults))
-    return sorted(unique, key=lambda f: (f.file != first_file, f.file.startswith("--"), f.file, f.line or 0))

@@ -13,8 +13,11 @@ from hostsim.scenario.axis import Axis
 from hostsim.scenario.part import Change
 from hostsim.scenario.resolve import Resolution, Resolver
 from hostsim.scenario.setting import Setting
-from hostsim.scenario.tree import Assumption, Place
+from hostsim.scenario.tree import Assumption, Place, keys
 from hostsim.spec.host import PointSpec
+
+HOST = ("platform", "hardware", "host", "network", "vms", "traffic")
+"""Sections of a scenario file that make a host and what comes at it."""
 
 __all__ = ["Precision", "RunSpec", "Scenario", "resolve_at"]
 
@@ -59,6 +62,14 @@ class Scenario:
     assumptions: tuple[Assumption, ...]
     settings: tuple[Setting, ...]
     resolver: Resolver = field(repr=False, compare=False)
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    """What options have put in place of what the file says, by dotted path; axes of the file are none of it."""
+
+    @property
+    def changed(self) -> dict[str, str]:
+        """Overrides that make another host than the file's, or bring other traffic to it."""
+        varied = {path for name, axis in self.axes.items() if name not in axis.paths for path in axis.paths}
+        return {path: value for path, value in self.overrides.items() if keys(path)[0] in HOST and path not in varied}
 
     def first(self) -> dict[str, Scalar]:
         """The first value of every axis."""

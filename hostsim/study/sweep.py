@@ -6,7 +6,7 @@ Runs only what the results folder does not hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hostsim.campaign.drive import Outcome, Progress, RecordKey, preview, run_all, run_together
@@ -118,6 +118,9 @@ def judged(
     from hostsim.results.judge import judge
 
     found = judge(scenario.expectations, scenario.name, records.values(), answers, known_red())
+    if scenario.changed:
+        note = "of a changed host: " + "; ".join(f"{path}={value}" for path, value in scenario.changed.items())
+        found = [replace(verdict, notes=(note, *verdict.notes)) for verdict in found]
     return Verdicts(found, quick=quick)
 
 
@@ -141,7 +144,7 @@ def _results(
     from hostsim.results.cpu_time import cpu_by_point
     from hostsim.results.table import to_table
 
-    changes = [f"{row.name}={row.value}" for row in scenario.settings if row.origin == "--set"]
+    changes = [f"{path}={value}" for path, value in scenario.overrides.items()]
     rows: dict[str, list[RecordKey]] = {task.point.id: [] for task in swept.tasks}
     for key in records:
         if key[0] in rows:  # a point may have more replications than every point has at first
@@ -172,6 +175,7 @@ def _results(
         ),
         warnings=tuple(scenario.warnings),
         provenance=table.attrs["provenance"],
+        changed=scenario.changed,
         quick=runs.quick,
         cost=_cost(records.values()),
         contexts=fullest_contexts(records[key] for keys in rows.values() for key in keys),

@@ -324,6 +324,36 @@ def test_plot_and_report_draw_from_a_folder_without_running(cli, tiny):
     assert cli("report", "results").stdout.strip() == "results/report.html"
 
 
+def test_an_explicit_results_folder_goes_before_a_folder_of_the_scenarios_name(cli, tiny):
+    """Which may hold other results; without the option the folder here is meant."""
+    point = ("--jobs", "1", "--quick", "--axis", "receivers=1")
+    assert cli("run", tiny, *point, "--axis", "rate=2 kpps", "-o", "tiny").exit_code == 0
+    assert cli("run", tiny, *point, "--axis", "rate=5 kpps", "--results", "there").exit_code == 0
+    assert "rate=5 kpps" in cli("report", "--contexts", "tiny", "--results", "there").stdout
+    assert "rate=2 kpps" in cli("report", "--contexts", "tiny").stdout
+    assert cli("plot", "tiny", "--results", "there").stdout.startswith("there/tiny/")
+    assert cli("plot", "tiny").stdout.startswith("tiny/")
+
+
+def test_a_changed_host_is_marked_wherever_claims_of_it_are_shown(cli, tiny):
+    """What was published is not about it. An axis at one value, and a longer run, are no other host."""
+    page, run = Path("results/tiny/report.html"), ("run", tiny, "--jobs", "1", "--quick", "--axis", "receivers=1")
+    assert cli(*run, "--set", "traffic.stream.rate=2 kpps", "--set", "run.length=60 ms").exit_code == 0
+    cli("report", "tiny")
+    assert "changed" not in page.read_text()
+    assert "run.length=60 ms" in page.read_text()
+    assert cli(*run, "--set", "traffic.stream.packet_size=1000 B").exit_code == 0
+    cli("report", "tiny")
+    assert "<h1>tiny (changed)</h1>" in page.read_text()
+    assert "<h3>Claims, of a changed host</h3>" in page.read_text()
+    assert page.read_text().count("of a changed host: traffic.stream.packet_size=1000 B") == 3
+    assert "<dt>set</dt><dd>traffic.stream.packet_size=1000 B</dd>" in page.read_text()
+    assert "tiny (changed) at" in cli("report", "tiny", "--contexts").stdout
+    assert cli(*run, "--axis", "hardware.cpu.clock=2 GHz").exit_code == 0
+    cli("report", "tiny")
+    assert "of a changed host: hardware.cpu.clock=2 GHz" in page.read_text()
+
+
 def test_reproduce_runs_all_that_is_shipped_and_writes_one_report(tiny, tmp_path):
     """On a package whose only scenario is the small one."""
     installed = tmp_path / "site" / "hostsim"

@@ -785,3 +785,15 @@ def test_whatever_is_written_anywhere_ends_in_a_scenario_or_in_faults(tmp_path: 
         else:
             told = ()
         assert all(fault.file for fault in told)
+
+
+def test_what_an_option_says_of_the_run_goes_before_what_the_file_says_of_a_quick_one() -> None:
+    """A length that was asked for is the length that is run; the key of the quick run goes before both."""
+    plain = load("first-sweep").run
+    longer = load("first-sweep", {"run.length": "2 s"}).run
+    assert (longer.length_ps, longer.quick_length_ps) == (2 * 10**12, 2 * 10**12)
+    assert longer.quick_replications == plain.quick_replications
+    more = load("first-sweep", {"run.replications": "7"}).run
+    assert (more.replications, more.quick_replications, more.quick_length_ps) == (7, 7, plain.quick_length_ps)
+    both = load("first-sweep", {"run.length": "2 s", "run.quick.length": "1 s"}).run
+    assert (both.length_ps, both.quick_length_ps) == (2 * 10**12, 10**12)
