@@ -90,10 +90,16 @@ def calibrate(
     _known("--held-by", holders, known)
     if holders and (groups or experiments or file):
         raise InputError(Fault("fits nothing", "--held-by", allowed="no FILE, --group or --leave-out beside it"))
+    if experiments and groups:
+        allowed = "no --group beside it: the groups that have claims of the experiment are fitted again"
+        raise InputError(Fault("chooses its groups itself", "--leave-out", allowed=allowed))
     if output is not None:
         require_folder(output)
     if dry_run and holders:
         typer.echo(columns(("constant", "value"), [(name, f"{value:g}") for name, value in holding.fitted().items()]))
+        return
+    if dry_run and experiments:
+        _say_predictions(calibration, experiments)
         return
     if dry_run:
         _say_plan(calibration, groups)
@@ -139,6 +145,36 @@ def _say_plan(calibration: Calibration, groups: Sequence[str]) -> None:
         for constant, start in group.constants.items()
     ]
     typer.echo(columns(("group", "constant", "start", "hosts at most", "claims"), rows))
+
+
+def _say_predictions(calibration: Calibration, experiments: Sequence[str]) -> None:
+    from hostsim.scenario.published import claims
+    from hostsim.study.calibrate import fitted_again, most_evaluations
+    from hostsim.study.constants import shipped_constants
+
+    shipped = {constant.name: constant.value for constant in shipped_constants()}
+    rows: list[tuple[object, ...]] = []
+    for experiment in experiments:
+        groups = fitted_again(calibration, experiment).groups
+        rows += [
+            (
+                experiment,
+                name,
+                constant,
+                f"{shipped[constant]:g}",
+                f"{start.start:g}",
+                most_evaluations(group),
+                " ".join(group.claims),
+            )
+            for name, group in groups.items()
+            for constant, start in group.constants.items()
+        ]
+        if not groups:
+            rows.append((experiment, "none", "none", "-", "-", 0, ""))
+    headings = ("left out", "group", "constant", "begins at", "pulled to", "hosts at most", "fitted to")
+    typer.echo(columns(headings, rows) + "\n")
+    asked = [(claim.experiment, name) for name, claim in claims().items() if claim.experiment in experiments]
+    typer.echo(columns(("left out", "predicted claim"), asked))
 
 
 def _held(holdings: Iterable[Holding]) -> list[tuple[str, ...]]:

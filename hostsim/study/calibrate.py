@@ -24,6 +24,7 @@ __all__ = [
     "Prediction",
     "as_json",
     "calibrate",
+    "fitted_again",
     "most_evaluations",
     "predict",
     "shipped_fits",
@@ -150,11 +151,21 @@ def predict(calibration: Calibration, experiment: str, bench: Bench, tell: Tell 
         tell: told of every evaluation of the fit.
     """
     shipped = {constant.name: constant.value for constant in shipped_constants()}
-    cut = without(calibration, experiment)
-    touched = tuple(name for name, group in cut.groups.items() if group != calibration.groups[name])
-    fit = calibrate(cut, bench, touched, shipped, tell) if touched else Fit((), (), ())
+    fit = calibrate(fitted_again(calibration, experiment), bench, begin=shipped, tell=tell)
     asked = [claim.id for claim in claims().values() if claim.experiment == experiment]
     return Prediction(experiment, fit.values, bench.answers(asked, fit.values))
+
+
+def fitted_again(calibration: Calibration, experiment: str) -> Calibration:
+    """The groups that have claims of an experiment, without these: what is fitted to predict it.
+
+    Args:
+        calibration: the whole one.
+        experiment: as the table of claims names it.
+    """
+    groups = without(calibration, experiment).groups
+    touched = {name: group for name, group in groups.items() if group != calibration.groups[name]}
+    return calibration.model_copy(update={"groups": touched})
 
 
 def as_json(fit: Fit) -> dict[str, dict[str, Any]]:

@@ -354,6 +354,19 @@ def test_a_changed_host_is_marked_wherever_claims_of_it_are_shown(cli, tiny):
     assert "of a changed host: hardware.cpu.clock=2 GHz" in page.read_text()
 
 
+def test_a_dry_run_of_leaving_out_says_what_would_be_fitted_again(cli, tiny):
+    """Only groups that have claims of the experiment, without these, from the shipped constants on."""
+    done = cli("calibrate", "--leave-out", "splitrx", "--leave-out", "vxlan", "--dry-run")
+    fitted, predicted = done.stdout.split("\n\n")
+    rows = [line.split() for line in fitted.splitlines()[1:]]
+    assert {row[1] for row in rows if row[0] == "splitrx"} == {"multicast"}
+    assert [row[1] for row in rows if row[0] == "vxlan"] == ["none"]
+    assert "splitrx." not in fitted
+    assert "splitrx.default.40k" in predicted
+    both = cli("calibrate", "--leave-out", "splitrx", "--group", "multicast", "--dry-run")
+    assert (both.exit_code, "no --group beside it" in both.stderr) == (2, True)
+
+
 def test_reproduce_runs_all_that_is_shipped_and_writes_one_report(tiny, tmp_path):
     """On a package whose only scenario is the small one."""
     installed = tmp_path / "site" / "hostsim"
