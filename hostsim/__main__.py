@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import sys
+import traceback
+
+from hostsim.cli.status import Status
 
 __all__ = ["main"]
 
@@ -17,9 +22,31 @@ def main() -> None:
     except KeyboardInterrupt:  # before there was a command that could tell it
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         print("interrupted", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(Status.INTERRUPTED)
+    except OSError as error:  # a full disk, a folder that may not be looked into
+        _say(f"{error.filename or 'cannot go on'}: {error.strerror or error}")
+        _give_up_what_is_full()
+        sys.exit(Status.INPUT)
+    except Exception:  # nobody may take it for a claim that does not pass
+        _say(traceback.format_exc().rstrip())
+        _give_up_what_is_full()
+        sys.exit(Status.INTERNAL)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left is to end the workers, and takes no time
+
+
+def _give_up_what_is_full() -> None:
+    """Let the interpreter not try again, at its end, to write what could not be written: it would end with a status of its own."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ results against published measurements.
 
 Every run is kept below the results folder and is never run twice. Data goes to stdout, everything else to stderr.
 
-Exit status: 0 done, and every checked claim is as it should be; 1 a claim is not; 2 bad input; 3 a sweep ended with failed
-runs; 130 interrupted, with everything finished kept.
+Exit status: 0 done, and every checked claim is as it should be; 1 a claim is not; 2 bad input, or a file that cannot be
+read or written; 3 a sweep ended with failed runs; 4 an error in hostsim itself; 130 interrupted, with everything finished kept.
 """
 
 

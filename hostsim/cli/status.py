@@ -13,8 +13,10 @@ class Status(IntEnum):
     CLAIM = 1
     """A claim is not as it should be, or a curve moved."""
     INPUT = 2
-    """What the user wrote cannot be used."""
+    """What the user wrote cannot be used, or a file cannot be read or written."""
     FAILED_RUNS = 3
     """A sweep finished with failed runs."""
+    INTERNAL = 4
+    """An error in the program: there is a traceback."""
     INTERRUPTED = 130
     """Ctrl-C; everything finished is kept."""

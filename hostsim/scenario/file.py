@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hostsim.errors import Fault, InputError, nearest_name
 
-__all__ = ["MAX_BYTES", "display_name", "find_below", "is_there", "read_text"]
+__all__ = ["MAX_BYTES", "display_name", "find_below", "is_there", "read_text", "why_not"]
 
 MAX_BYTES = 4 * 1024 * 1024
 """Longest file that is read."""
@@ -31,6 +31,20 @@ def is_there(file: Path) -> bool:
         return file.is_file()
     except (OSError, ValueError, RuntimeError):  # a name too long, or one that no system can have
         return False
+
+
+def why_not(file: Path) -> str:
+    """What a path leads to that leads to no regular file, in words."""
+    try:
+        if file.is_dir():
+            return "is a folder"
+        if file.exists():
+            return "is a device or a pipe"
+        return "is a link that leads to no file" if file.is_symlink() else "file not found"
+    except PermissionError:
+        return "is in a folder that may not be searched"
+    except (OSError, ValueError, RuntimeError):
+        return "file not found"
 
 
 def find_below(name: str, beside: Path, root: Path) -> Path:

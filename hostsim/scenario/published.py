@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import Band, Claim
-from hostsim.scenario.file import display_name, find_below, is_there
+from hostsim.scenario.file import display_name, find_below, is_there, why_not
 from hostsim.scenario.yaml import read
 
 __all__ = ["claims", "data_root", "find_part", "find_scenario", "known_red", "shipped", "shipped_parts"]
@@ -50,9 +50,9 @@ def find_scenario(scenario: str | Path) -> Path:
         return file
     allowed = "a path, or one of " + ", ".join(known)
     if file.suffix in (".yaml", ".yml") or len(file.parts) > 1:
-        near = [str(other) for other in file.parent.glob("*.yaml")] if file.parent.is_dir() else []
+        near = [str(other) for other in file.parent.glob("*.yaml") if other != file] if file.parent.is_dir() else []
         nearest = next(iter(difflib.get_close_matches(str(file), near, n=1)), "")
-        raise InputError(Fault("file not found", given=str(file), allowed=allowed, nearest=nearest))
+        raise InputError(Fault(why_not(file), given=str(file), allowed=allowed, nearest=nearest))
     raise InputError(
         Fault(
             "unknown scenario",

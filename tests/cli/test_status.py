@@ -1,0 +1,67 @@
+"""What is neither a claim nor a run has statuses of its own: a system that says no, and an error in the program."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", ["list", "schema", "--help"])
+def test_an_output_that_is_full_is_bad_input(tmp_path: Path, command: str, unbuffered: str) -> None:
+    """One line without a traceback, and status 2: 1 would be a claim that does not pass."""
+    with (tmp_path / "out").open("wb") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "hostsim", command],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered, "PYTHONDONTWRITEBYTECODE": "1"},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (2, "cannot go on: File too large\n")
+
+
+def test_a_name_that_no_file_can_have_is_bad_input() -> None:
+    """The system refuses to look for it."""
+    for command in ("check", "report"):
+        done = subprocess.run(
+            [sys.executable, "-m", "hostsim", command, "x" * 300], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("xxx")
+        assert done.stderr.endswith(": File name too long\n")
+        assert done.stderr.count("\n") == 1
+
+
+def test_an_error_in_the_program_has_a_status_of_its_own() -> None:
+    """And keeps its traceback."""
+    code = "import hostsim.__main__ as m, hostsim.cli.app as a; a.app = lambda **_: 1 / 0; m.main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert done.stderr.startswith("Traceback")
+    assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
+
+
+def test_a_scenario_that_is_no_file_is_called_what_it_is(cli, tiny, tmp_path) -> None:
+    """Its own name is not the nearest one."""
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "link.yaml").symlink_to("nothing")
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+    (tmp_path / "folder.yaml").mkdir()
+    for name, words in (
+        ("pipe", "is a device or a pipe"),
+        ("link", "is a link that leads to no file"),
+        ("loop", "is a link that leads to no file"),
+        ("folder", "is a folder"),
+    ):
+        done = cli("run", f"{name}.yaml")
+        assert done.exit_code == 2
+        assert done.stderr.startswith(f"{words}; given {name}.yaml; allowed: ")
+        assert f"did you mean '{name}.yaml'" not in done.stderr
