@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hostsim.errors import Fault, InputError, StoreError
+from hostsim.errors import Fault, InputError, StoreError, is_integer
 from hostsim.record import RunRecord, Scalar
 from hostsim.report.earlier import earlier
 from hostsim.report.folder import read
@@ -339,16 +339,19 @@ def fidelity(*, quick: bool, seed: int, replications: int | None) -> Fidelity:
     Raises:
         InputError: a number that cannot be.
     """
-    from hostsim.scenario.points import Fidelity
+    from hostsim.scenario.points import MOST_REPLICATIONS, MOST_SEED, Fidelity
 
+    wanted = [("seed", seed, 0, MOST_SEED)]
+    if replications is not None:
+        wanted.append(("replications", replications, 1, MOST_REPLICATIONS))
     faults = [
-        Fault("is out of range", name, str(value), f"an integer from {least}")
-        for name, value, least in (("seed", seed, 0), ("replications", replications, 1))
-        if value is not None and value < least
+        Fault("is out of range", name, str(value), f"an integer from {least} to {most}")
+        for name, value, least, most in wanted
+        if not is_integer(value) or not least <= value <= most
     ]
     if faults:
         raise InputError(faults)
-    return Fidelity(quick=quick, seed=seed, replications=replications)
+    return Fidelity(quick, int(seed), None if replications is None else int(replications))
 
 
 def _chosen(

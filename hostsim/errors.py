@@ -14,8 +14,18 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 
-__all__ = ["Fault", "HostsimError", "InputError", "InvariantError", "StoreError", "WiringError", "nearest_name"]
+__all__ = [
+    "Fault",
+    "HostsimError",
+    "InputError",
+    "InvariantError",
+    "StoreError",
+    "WiringError",
+    "is_integer",
+    "nearest_name",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +102,11 @@ class InvariantError(HostsimError):
 
 class StoreError(HostsimError):
     """A results folder or a file in it cannot be read or written."""
+
+
+def is_integer(value: object) -> bool:
+    """True for a whole number of whatever library; a truth value is none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def nearest_name(given: str, known: Sequence[str]) -> str:

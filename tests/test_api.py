@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 import pytest
+from annotated_types import Le
 
 import hostsim
+from hostsim.cli import option
+from hostsim.scenario import document
+from hostsim.scenario.points import MOST_REPLICATIONS, MOST_SEED
 from tests.tiny_scenario import TINY
 
 mpl.use("agg")
@@ -147,3 +152,29 @@ def test_where_the_cpu_went_survives_the_folder(found, tmp_path):
     pd.testing.assert_frame_equal(kept.cpu, found.cpu)
     assert kept.cpu.attrs["units"] == found.cpu.attrs["units"]
     assert kept.verdicts.quick == found.verdicts.quick
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"seed": None}, {"seed": 1.5}, {"seed": -1}, {"seed": 2**64}, {"replications": 1001}, {"replications": 2.0}],
+)
+def test_numbers_that_cannot_be_are_refused_before_anything_is_run(tiny, wrong):
+    """Each run would fail otherwise, or the table at the end."""
+    name, value = next(iter(wrong.items()))
+    with pytest.raises(hostsim.InputError, match=f"{name}: is out of range; given {value}; allowed: an integer"):
+        hostsim.run(tiny, quick=True, **wrong)
+
+
+def test_the_largest_numbers_are_those_of_files_and_options():
+    """They stand in three places, as the command line imports nothing heavy to print its help."""
+    assert (option._MOST_SEED, option._MOST_REPLICATIONS) == (MOST_SEED, MOST_REPLICATIONS)
+    for part in (document.RunPart, document.QuickPart):
+        assert Le(MOST_REPLICATIONS) in part.model_fields["replications"].metadata
+
+
+def test_the_largest_seed_goes_into_the_table(tiny):
+    """And numbers of other libraries are numbers."""
+    found = hostsim.run(
+        tiny, quick=True, seed=np.uint64(MOST_SEED), replications=np.int64(1), jobs=1, results=tiny.parent / "results"
+    )
+    assert found.table["seed"].unique().tolist() == [MOST_SEED]

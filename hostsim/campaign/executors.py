@@ -14,13 +14,13 @@ from hostsim.campaign.attempt import Simulate, attempt
 from hostsim.campaign.cluster import Cluster
 from hostsim.campaign.limit import NO_LIMITS, Limits
 from hostsim.campaign.processes import Processes
-from hostsim.errors import Fault, InputError
+from hostsim.errors import Fault, InputError, is_integer
 from hostsim.record import RunRecord
 
 if TYPE_CHECKING:
     from hostsim.scenario.points import Task
 
-__all__ = ["Executor", "InProcess", "open_executor"]
+__all__ = ["Executor", "InProcess", "check_options", "open_executor"]
 
 
 class Executor(Protocol):
@@ -57,7 +57,20 @@ def open_executor(simulate: Simulate, jobs: int | None, cluster: str | None, lim
     Raises:
         InputError: options that contradict each other or cannot be met.
     """
-    if jobs is not None and jobs < 1:
+    check_options(jobs, cluster, limits)
+    if cluster is not None:
+        return Cluster(simulate, cluster)
+    workers = _processors() if jobs is None else jobs
+    return InProcess(simulate) if workers == 1 and not limits else Processes(simulate, workers, limits)
+
+
+def check_options(jobs: int | None, cluster: str | None, limits: Limits) -> None:
+    """Look at the options of an executor without opening one.
+
+    Raises:
+        InputError: options that contradict each other or cannot be met.
+    """
+    if jobs is not None and (not is_integer(jobs) or jobs < 1):
         raise InputError(Fault("is not a number of workers", "--jobs", str(jobs), "an integer from 1"))
     if cluster is not None:
         if jobs is not None:
@@ -67,9 +80,6 @@ def open_executor(simulate: Simulate, jobs: int | None, cluster: str | None, lim
             raise InputError(
                 Fault("goes with worker processes of this machine", "--max-memory, --max-time", "", allowed)
             )
-        return Cluster(simulate, cluster)
-    workers = _processors() if jobs is None else jobs
-    return InProcess(simulate) if workers == 1 and not limits else Processes(simulate, workers, limits)
 
 
 def _processors() -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass
+from numbers import Real
 
-from hostsim.errors import Fault, InputError
+from hostsim.errors import Fault, InputError, is_integer
 
 __all__ = ["NO_LIMITS", "Limits", "limits"]
 
@@ -28,10 +30,14 @@ class Limits:
         if self.memory_bytes is not None:
             import resource
 
-            resource.setrlimit(resource.RLIMIT_DATA, (self.memory_bytes, self.memory_bytes))
+            _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+            most = self.memory_bytes if hard == resource.RLIM_INFINITY else min(self.memory_bytes, hard)
+            resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 NO_LIMITS = Limits()
+_MOST_BYTES = 2**63
+"""More than that no system counts."""
 
 
 def limits(memory_bytes: int | None, time_s: float | None) -> Limits:
@@ -40,13 +46,18 @@ def limits(memory_bytes: int | None, time_s: float | None) -> Limits:
     Raises:
         InputError: they are none, or this system cannot keep them.
     """
-    faults = [
-        Fault("is no limit", option, f"{value:g} {unit}", "a quantity above 0")
-        for option, value, unit in (("--max-memory", memory_bytes, "B"), ("--max-time", time_s, "s"))
-        if value is not None and value <= 0
-    ]
+    faults = []
+    if memory_bytes is not None and (not is_integer(memory_bytes) or not 0 < memory_bytes < _MOST_BYTES):
+        allowed = f"whole bytes above 0 and below {_MOST_BYTES:.3g}"
+        faults.append(Fault("is no limit", "--max-memory", _words(memory_bytes, "B"), allowed))
+    if time_s is not None and not (isinstance(time_s, Real) and 0 < time_s < math.inf):
+        faults.append(Fault("is no limit", "--max-time", _words(time_s, "s"), "a finite time above 0"))
     if memory_bytes is not None and sys.platform != "linux":
         faults.append(Fault("cannot be kept on this system", "--max-memory", f"{memory_bytes} B", "Linux"))
     if faults:
         raise InputError(faults)
     return Limits(memory_bytes, time_s)
+
+
+def _words(given: object, unit: str) -> str:
+    return f"{given:g} {unit}" if isinstance(given, int | float) else repr(given)

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Processes"]
 
+MOST_PATIENCE_S = 3600.0
+"""A system waits for weeks at most, and says that more is too large a number."""
+
 
 class Processes:
     """Runs tasks in worker processes.
@@ -80,10 +83,10 @@ class Processes:
         return record
 
     def _patience(self) -> float | None:
-        """Seconds until the next worker has taken too long; None where none can."""
+        """Seconds until the next worker has taken too long, or until it is time to look again; None where none can."""
         if self._limits.time_s is None or not self._begun:
             return None
-        return max(0.0, min(self._begun.values()) + self._limits.time_s - time.monotonic())
+        return min(max(0.0, min(self._begun.values()) + self._limits.time_s - time.monotonic()), MOST_PATIENCE_S)
 
     def _overdue(self, pipe: Connection) -> RunRecord | None:
         """The record of a run that has taken too long, whose worker is ended; None when it has not."""

@@ -61,10 +61,17 @@ def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
 
 
 def dry_run_table(scenarios: Iterable[Scenario], options: Options, *, sweep: bool, expectations: bool) -> str:
-    """The table that ``--dry-run`` prints: one row a scenario."""
+    """The table that ``--dry-run`` prints: one row a scenario.
+
+    Raises:
+        InputError: the options could not be met.
+    """
     from hostsim import api
+    from hostsim.campaign.executors import check_options
+    from hostsim.campaign.limit import limits
     from hostsim.campaign.store import Store
 
+    check_options(options["jobs"], options["cluster"], limits(options["max_memory"], options["max_time"]))
     store = Store(options["results"])
     fidelity = api.fidelity(quick=options["quick"], seed=options["seed"], replications=options["replications"])
     rows = []

@@ -28,10 +28,20 @@ __all__ = [
 ]
 
 Quick = Annotated[bool, typer.Option("--quick", help="Short runs and few replications, as the scenario says.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Root seed of all random streams.")]
+_MOST_SEED, _MOST_REPLICATIONS = 2**64 - 1, 1000  # as `hostsim.scenario.points` has them, which takes long to import
+
+Seed = Annotated[
+    int, typer.Option("--seed", metavar="N", min=0, max=_MOST_SEED, help="Root seed of all random streams.")
+]
 Replications = Annotated[
     int | None,
-    typer.Option("--replications", metavar="N", min=1, help="Runs of each point, instead of the scenario's number."),
+    typer.Option(
+        "--replications",
+        metavar="N",
+        min=1,
+        max=_MOST_REPLICATIONS,
+        help="Runs of each point, instead of the scenario's number.",
+    ),
 ]
 Jobs = Annotated[
     int | None, typer.Option("--jobs", metavar="N", min=1, help="Worker processes; one each processor by default.")

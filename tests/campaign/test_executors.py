@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from toy_runs import plan, point, simulate, tasks
@@ -60,12 +62,43 @@ def test_a_run_that_needs_too_much_memory_fails_and_the_others_do_not(tmp_path: 
     assert [record.error for record in outcome.records.values()] == [None, OUT_OF_MEMORY, None]
 
 
-def test_limits_are_above_nothing_and_for_workers_of_this_machine() -> None:
+@pytest.mark.parametrize(
+    ("memory", "time", "words"),
+    [
+        (None, 0.0, "--max-time: is no limit; given 0 s; allowed: a finite time above 0"),
+        (None, math.inf, "--max-time: is no limit; given inf s"),
+        (None, math.nan, "--max-time: is no limit; given nan s"),
+        (None, "10 min", "--max-time: is no limit; given '10 min'"),
+        (-1, None, "--max-memory: is no limit; given -1 B; allowed: whole bytes above 0"),
+        (2**63, None, "--max-memory: is no limit; given 9.22337e"),
+        (1.5, None, "--max-memory: is no limit; given 1.5 B"),
+    ],
+)
+def test_limits_are_above_nothing_and_finite(memory: Any, time: Any, words: str) -> None:
     """What cannot be kept is refused."""
-    with pytest.raises(InputError, match="--max-time: is no limit; given 0 s; allowed: a quantity above 0"):
-        limits(None, 0.0)
+    with pytest.raises(InputError) as caught:
+        limits(memory, time)
+    assert words in str(caught.value)
+
+
+def test_limits_are_for_workers_of_this_machine() -> None:
+    """What cannot be kept is refused."""
     with pytest.raises(InputError, match="goes with worker processes of this machine"):
         open_executor(simulate, None, "tcp://127.0.0.1:1", limits(None, 1.0))
+
+
+def test_limits_that_nothing_reaches_are_none(tmp_path: Path) -> None:
+    """Weeks are more than a system waits for at once, and exabytes more than it lets a process have."""
+    most = (2**63 - 1 if sys.platform == "linux" else None, 1e30)
+    outcome = run_all(plan(tasks([point(n=1)], 1)), Store(tmp_path), jobs=1, limits=limits(*most), simulate=simulate)
+    assert [record.error for record in outcome.records.values()] == [None]
+
+
+@pytest.mark.parametrize("jobs", [0, 1.5, "2", True])
+def test_a_number_of_workers_is_one(jobs: Any) -> None:
+    """Also where it comes from Python."""
+    with pytest.raises(InputError, match="--jobs: is not a number of workers"):
+        open_executor(simulate, jobs, None)
 
 
 def test_workers_are_not_started_for_nothing() -> None:
