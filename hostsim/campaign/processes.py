@@ -10,6 +10,7 @@ import contextlib
 import multiprocessing
 import signal
 import sys
+import threading
 import time
 import types
 from collections.abc import Iterator
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Processes"]
 
+_BIRTH = threading.Lock()
+"""One thread at a time starts a worker: what is put aside meanwhile belongs to all of the process."""
 MOST_PATIENCE_S = 3600.0
 """A system waits for weeks at most, and says that more is too large a number."""
 
@@ -110,7 +113,7 @@ class Processes:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs, self._simulate, self._limits), daemon=True)
-        with _own_life():
+        with _BIRTH, _own_life():
             process.start()
         theirs.close()
         self._processes[ours] = process

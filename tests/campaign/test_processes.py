@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
+import threading
+import time
 from multiprocessing import Pipe, Process
+from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 
 import pytest
-from toy_runs import point
+from toy_runs import point, simulate
 
 from hostsim.campaign.limit import NO_LIMITS
 from hostsim.campaign.processes import Processes
@@ -31,3 +36,28 @@ def test_a_worker_that_dies_before_or_while_it_answers_leaves_a_failed_run(
     assert record is not None
     assert record.error is not None
     assert "it died" in record.error
+
+
+def test_threads_that_start_workers_leave_the_main_module_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each puts a stand-in there for as long as a start takes; none may put back that of another."""
+    main = sys.modules["__main__"]
+    at_once: list[int] = []
+    running = 0
+
+    def start(process: BaseProcess) -> None:
+        nonlocal running
+        assert sys.modules["__main__"] is not main
+        running += 1
+        at_once.append(running)
+        time.sleep(0.01)  # the others come meanwhile
+        running -= 1
+
+    monkeypatch.setattr(SpawnProcess, "start", start)
+    workers = [Processes(simulate, 1) for _ in range(6)]
+    threads = [threading.Thread(target=worker._start) for worker in workers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sys.modules["__main__"] is main
+    assert at_once == [1] * 6
