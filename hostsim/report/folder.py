@@ -145,7 +145,7 @@ def as_csv(table: pd.DataFrame) -> str:
     """The table as CSV.
 
     Text that a spreadsheet would take for a formula gets an apostrophe in front; a percentile that has too few observations
-    is told in words, in place of a number.
+    is told in words, in place of a number. Of a run that has none at all it is empty, as its mean is.
     """
 
     def harmless(cell: object) -> object:
@@ -155,7 +155,7 @@ def as_csv(table: pd.DataFrame) -> str:
     shown = table.assign(**{name: table[name].map(harmless) for name in texts})
     finished = table["error"] == ""
     for name in table.columns.intersection([metric.name for metric in CATALOGUE.values() if metric.least > 1]):
-        missing = table[name].isna() & finished
+        missing = table[name].isna() & finished & table[f"{name.rpartition('_p')[0]}_mean"].notna()
         if missing.any():
             shown[name] = table[name].astype(object).mask(missing, NOT_ESTIMABLE)
     return shown.rename(columns=harmless).to_csv(index=False, lineterminator="\n")

@@ -5,6 +5,7 @@ Draws what it is given and runs nothing.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -71,8 +72,8 @@ def _mark(sections: Sequence[Results]) -> str:
     return f" ({', '.join(words)})" if words else ""
 
 
-def inline(svg: str, prefix: str) -> str:
-    """A figure's SVG as part of a page: ids of its own, the page's ink and font in place of the printed ones."""
+def inline(svg: str, prefix: str, words: str) -> str:
+    """A figure's SVG as part of a page: a name for who cannot see it, ids of its own, the page's ink and font in place of the printed ones."""
     text = svg[svg.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", text)
@@ -81,7 +82,8 @@ def inline(svg: str, prefix: str) -> str:
     text = text.replace("*{stroke-linejoin: round; stroke-linecap: butt}", "")
     for printed, variable in ((INK, "--ink"), (GRID, "--line"), (PAPER, "--paper")):
         text = text.replace(printed, f"var({variable})")
-    return re.sub(r'<svg ([^>]*?)width="[^"]*" height="[^"]*"', r'<svg class="figure" \1', text, count=1)
+    named = f'<svg class="figure" role="img" aria-label="{html.escape(words)}" '
+    return re.sub(r'<svg ([^>]*?)width="[^"]*" height="[^"]*"', lambda found: named + found[1], text, count=1)
 
 
 def _view(results: Results, prefix: str) -> dict[str, Any]:
@@ -92,7 +94,10 @@ def _view(results: Results, prefix: str) -> dict[str, Any]:
         "results": results,
         "claims": [_claim(verdict, quick=results.quick) for verdict in results.verdicts],
         "figures": [
-            (figure.words, _drawn(draw(results.table, figure, published=results.verdicts), f"{prefix}f{place}"))
+            (
+                figure.words,
+                _drawn(draw(results.table, figure, published=results.verdicts), f"{prefix}f{place}", figure.words),
+            )
             for place, figure in enumerate(results.figures)
         ],
         "times": _times(results, prefix),
@@ -118,16 +123,16 @@ def _times(results: Results, prefix: str) -> list[tuple[str, Any]]:
         ("A round trip by stage, at the same points", stage_times(results), "mean time of a round trip (us)"),
     )
     return [
-        (caption, _drawn(draw_shares(bars, label), f"{prefix}t{place}"))
+        (caption, _drawn(draw_shares(bars, label), f"{prefix}t{place}", caption))
         for place, (caption, bars, label) in enumerate(parts)
         if bars
     ]
 
 
-def _drawn(axes: Axes, prefix: str) -> Any:
+def _drawn(axes: Axes, prefix: str, words: str) -> Any:
     figure = axes.get_figure(root=True)
     assert figure is not None  # it was made for this
-    return _markup(inline(as_svg(figure), prefix))
+    return _markup(inline(as_svg(figure), prefix, words))
 
 
 def _claim(verdict: Verdict, *, quick: bool) -> dict[str, Any]:

@@ -111,10 +111,17 @@ def test_tables_of_another_run_are_refused(folder, written_once):
 
 def test_a_percentile_that_cannot_be_told_stands_in_words():
     """In the row of the run that could not tell it; a failed run has told nothing at all, and other measures stay empty."""
-    told = table().assign(latency_p99=[1.0, np.nan, 2.0, 3.0, 4.0, np.nan])
+    told = table().assign(latency_p99=[1.0, np.nan, 2.0, 3.0, 4.0, np.nan], latency_mean=0.5)
     rows = pd.read_csv(io.StringIO(as_csv(told)), dtype=str, keep_default_na=False)
     assert rows["latency_p99"].tolist() == ["1.0", "not estimable", "2.0", "3.0", "4.0", ""]
     assert set(rows["host_cpu"]) == {""}
+
+
+def test_percentiles_of_nothing_are_empty_and_their_column_stays_one_of_numbers():
+    """There was no request, so there is nothing that could not be told of it."""
+    rows = pd.read_csv(io.StringIO(as_csv(table())))
+    assert rows[["response_mean", "response_p50", "latency_p9999"]].isna().all(axis=None)
+    assert rows["response_p50"].dtype == float
 
 
 def test_failed_runs_are_rows_of_their_own():

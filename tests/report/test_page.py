@@ -102,7 +102,8 @@ def test_a_figure_of_answers_has_a_caption(tmp_path):
 def test_figures_take_the_ink_of_the_page():
     """The same figure is readable on white and on black."""
     svg = as_svg(draw(table(), FigureSpec("loss", "receivers", "loss")).get_figure(root=True))
-    placed = inline(svg, "x")
+    placed = inline(svg, "x", 'loss & "more"')
+    assert placed.startswith('<svg class="figure" role="img" aria-label="loss &amp; &quot;more&quot;" ')
     assert INK in svg
     assert INK not in placed
     assert "var(--ink)" in placed
@@ -113,3 +114,15 @@ def test_a_scenario_without_expectations_or_figures_has_a_page_too(tmp_path):
     """A first sweep can be reported."""
     bare = results(verdicts=(), figures=(), settings=(), assumptions=(), warnings=())
     assert "Claims" not in parsed(write_report(tmp_path / "r.html", [bare]).read_text()).text
+
+
+def test_figures_and_columns_have_names_for_who_does_not_see_them(page):
+    """Every drawing says what it shows, every heading what it heads; nothing stands twice under Provenance."""
+    drawings = re.findall(r"<svg [^>]*>", page)
+    assert drawings
+    assert all('role="img" aria-label="' in drawing for drawing in drawings)
+    assert re.findall(r"<th(?! scope=)[ >]", page) == []
+    for block in re.findall(r"<dl>.*?</dl>", page, flags=re.DOTALL):
+        names = re.findall(r"<dt>(.*?)</dt>", block)
+        assert len(names) == len(set(names))
+    assert "processor time" not in page
