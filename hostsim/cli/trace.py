@@ -57,9 +57,12 @@ def trace(
     from hostsim.campaign.observe import observe
     from hostsim.export.perfetto import to_perfetto
     from hostsim.plots.atomic import is_stdout, write_whole
+    from hostsim.report.destination import require_file
     from hostsim.scenario.points import point_at
 
     loaded = api.load(scenario, pairs(overrides or (), "--set"))
+    file = output or Path(f"{loaded.name}.pftrace")
+    require_file(file)
     fidelity = api.fidelity(quick=quick, seed=seed, replications=None)
     try:
         point = point_at(loaded, _values(loaded, pairs(at or (), "--at")), fidelity)
@@ -72,9 +75,9 @@ def trace(
     seen = observe(point.spec, seed=seed, replication=replication, begin=start, end=end)
     words = ", ".join(f"{axis}={value}" for axis, value in point.axes.items()) or "the only point"
     title = f"{loaded.name}: {words}; seed {seed}, replication {replication}"
-    file = write_whole(output or Path(f"{loaded.name}.pftrace"), to_perfetto(seen, title))
-    if not is_stdout(file):
-        typer.echo(file)
+    written = write_whole(file, to_perfetto(seen, title))
+    if not is_stdout(written):
+        typer.echo(written)
     stays = sum(map(len, seen.stays()))
     busy = 100 * sum(seen.busy) / ((end - start) * len(seen.busy))
     typer.echo(

@@ -301,15 +301,17 @@ def test_results_of_several_hosts_are_no_reference_for_one(cli, tiny):
         (("run", "tiny.yaml", "-o", "tiny.yaml/below/it"), "cannot be written"),
         (("sensitivity", "tiny.yaml", "--metric", "loss", "-o", "tiny.yaml"), "cannot be written"),
         (("calibrate", "-o", "tiny.yaml/fits"), "cannot be written"),
+        (("reproduce",), "report.html: cannot be written: is a folder"),
     ],
 )
 def test_where_results_go_and_what_they_are_held_against_is_known_before_anything_runs(cli, tiny, arguments, words):
     """A sweep may take hours."""
     cli("run", tiny, "--jobs", "1", "--axis", "receivers=1", "--axis", "rate=2 kpps", "-o", "trusted")
+    Path("other/report.html").mkdir(parents=True)
     done = cli(*arguments, "--jobs", "1", "--results", "other")
     assert done.exit_code == 2, done.stderr
     assert words in done.stderr
-    assert not Path("other").exists()
+    assert [file.name for file in Path("other").iterdir()] == ["report.html"]
 
 
 def test_plot_and_report_draw_from_a_folder_without_running(cli, tiny):
@@ -348,6 +350,7 @@ def test_a_changed_host_is_marked_wherever_claims_of_it_are_shown(cli, tiny):
     assert "<h3>Claims, of a changed host</h3>" in page.read_text()
     assert page.read_text().count("of a changed host: traffic.stream.packet_size=1000 B") == 3
     assert "<dt>set</dt><dd>traffic.stream.packet_size=1000 B</dd>" in page.read_text()
+    assert page.read_text().count("<dt>fidelity</dt>") == 1
     assert "tiny (changed) at" in cli("report", "tiny", "--contexts").stdout
     assert cli(*run, "--axis", "hardware.cpu.clock=2 GHz").exit_code == 0
     cli("report", "tiny")

@@ -12,6 +12,9 @@ from hostsim_docs.reference import PAGES, write_pages
 import hostsim
 from hostsim.cli.app import app
 from hostsim.metrics import CATALOGUE
+from hostsim.results import context as contexts
+from hostsim.results import cpu_time
+from hostsim.results.table import to_table
 from hostsim.scenario.part import Parts
 from hostsim.scenario.published import claims, shipped, shipped_parts
 from hostsim.scenario.schema import scenario_schema
@@ -83,6 +86,14 @@ def test_every_measure_claim_and_scenario_is_there(pages: dict[str, str]) -> Non
     }
     assert set(claims()) <= set(rows(pages["claims"]))
     assert set(shipped()) <= set(rows(pages["shipped"]))
+
+
+def test_every_column_of_every_table_is_explained(pages: dict[str, str]) -> None:
+    """Measures on their page, all others in the guide."""
+    guide = (Path(__file__).parents[2] / "docs/guide/read-a-table.md").read_text(encoding="utf-8")
+    others = set(to_table([]).columns) - set(rows(pages["measures"]))
+    assert [name for name in (*others, *contexts.COLUMNS, *cpu_time.COLUMNS) if f"`{name}`" not in guide] == []
+    assert all(f"{name}.parquet" in guide for name in ("table", "contexts", "cpu"))
 
 
 def test_every_command_and_option_is_there(pages: dict[str, str]) -> None:
