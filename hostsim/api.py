@@ -170,7 +170,7 @@ def check(
 
 
 def what_if(
-    scenario: str | Path,
+    scenario: str | Path | PlainScenario,
     changes: Mapping[str, Change] | None = None,
     *,
     costs: Mapping[str, Scalar] | None = None,
@@ -189,7 +189,7 @@ def what_if(
     """Run a scenario before and after a change and take the differences, run by run on common random numbers.
 
     Args:
-        scenario: name of a shipped one, or path of a file.
+        scenario: name of a shipped one, path of a file, or one that `load` returned, which is read again with its options.
         changes: values afterwards, by dotted path (``{"hardware.cpu.clock": "3 GHz"}``) or by axis (``{"split": 1}``). An axis
             that is changed stands before at the one value that ``axes`` gives it, or the first of its sweep.
         costs: costs afterwards, by name (``{"context_switch": 0}``), in what the platform's file gives them in: cycles, a time with its
@@ -221,7 +221,7 @@ def what_if(
 
 
 def sides(
-    scenario: str | Path,
+    scenario: str | Path | PlainScenario,
     changes: Mapping[str, Change] | None = None,
     *,
     costs: Mapping[str, Scalar] | None = None,
@@ -235,7 +235,11 @@ def sides(
     """
     from hostsim.study.what_if import sides as loaded
 
-    return loaded(scenario, texts(changes), texts(costs), texts(overrides), texts(axes, "{}"))
+    both, points = texts(overrides), texts(axes, "{}")
+    if isinstance(scenario, PlainScenario):
+        both, points = {**scenario.overrides, **both}, {**scenario.axis_texts, **points}
+        scenario = scenario.file
+    return loaded(scenario, texts(changes), texts(costs), both, points)
 
 
 def compare(after: Results, before: Results | str | Path, tolerance: float = 0.02) -> Moves:

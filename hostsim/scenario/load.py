@@ -117,15 +117,14 @@ class _Loading:
             self._check_assumptions()
         if self._faults or document is None or run is None:
             raise InputError(in_order(self._faults, display_name(self._file)))
-        quick = {name: getattr(run if self._outranks(name) else run.quick, name) for name in ("length", "replications")}
-        lengths = RunSpec(
-            run.length, run.replications, quick["length"], quick["replications"], tuple(p for p in precision if p)
-        )
+        lengths = RunSpec(run.length, run.replications, *self._quick(run), tuple(p for p in precision if p))
         return self._finished(document, lengths, axes, tuple(e for e in asked.values() if e), figures, warnings)
 
-    def _outranks(self, name: str) -> bool:
-        """Whether a value of ``run`` is an option's while ``run.quick`` has only what the file says."""
-        return f"run.{name}" in self._pinned and f"run.quick.{name}" not in self._pinned
+    def _quick(self, run: RunPart) -> tuple[int, int]:
+        """Length and replications of a quick run; those that options give to every run go before the file's."""
+        names, pinned = ("length", "replications"), self._pinned
+        wide = [f"run.{name}" in pinned and f"run.quick.{name}" not in pinned for name in names]
+        return (run if wide[0] else run.quick).length, (run if wide[1] else run.quick).replications
 
     def _finished(
         self,
@@ -151,7 +150,8 @@ class _Loading:
             assumptions=(*assumptions, *part_assumptions),
             settings=settings,
             resolver=self._resolver,
-            overrides={**self._overrides, **{n: text for n, text in self._axis_texts.items() if n in axes[n].paths}},
+            overrides=self._overrides,
+            axis_texts=self._axis_texts,
         )
 
     # --- options

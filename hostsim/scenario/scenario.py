@@ -63,13 +63,21 @@ class Scenario:
     settings: tuple[Setting, ...]
     resolver: Resolver = field(repr=False, compare=False)
     overrides: Mapping[str, str] = field(default_factory=dict)
-    """What options have put in place of what the file says, by dotted path; axes of the file are none of it."""
+    """Values that options gave in place of the file's, by dotted path, as they were written."""
+    axis_texts: Mapping[str, str] = field(default_factory=dict)
+    """Values that options gave to axes, as they were written."""
+
+    @property
+    def departures(self) -> dict[str, str]:
+        """What options have put in place of what the file says, by dotted path; axes of the file are none of it."""
+        own = {name: text for name, text in self.axis_texts.items() if name in self.axes[name].paths}
+        return {**self.overrides, **own}
 
     @property
     def changed(self) -> dict[str, str]:
-        """Overrides that make another host than the file's, or bring other traffic to it."""
+        """Departures that make another host than the file's, or bring other traffic to it."""
         varied = {path for name, axis in self.axes.items() if name not in axis.paths for path in axis.paths}
-        return {path: value for path, value in self.overrides.items() if keys(path)[0] in HOST and path not in varied}
+        return {path: value for path, value in self.departures.items() if keys(path)[0] in HOST and path not in varied}
 
     def first(self) -> dict[str, Scalar]:
         """The first value of every axis."""

@@ -144,7 +144,7 @@ def _results(
     from hostsim.results.cpu_time import cpu_by_point
     from hostsim.results.table import to_table
 
-    changes = [f"{path}={value}" for path, value in scenario.overrides.items()]
+    changes = [f"{path}={value}" for path, value in scenario.departures.items()]
     rows: dict[str, list[RecordKey]] = {task.point.id: [] for task in swept.tasks}
     for key in records:
         if key[0] in rows:  # a point may have more replications than every point has at first

@@ -140,6 +140,21 @@ def test_a_changed_axis_has_one_value_afterwards(tiny, name, values):
         ask(tiny, {name: values}, axes={"rate": "5 kpps"})
 
 
+def test_a_loaded_scenario_is_asked_with_its_options(tiny):
+    """As `run` takes one."""
+    options = {
+        "overrides": {"traffic.stream.packet_size": "400 B"},
+        "axes": {"receivers": 1, "rate": ["2 kpps", "5 kpps"]},
+    }
+    by_name = sides(tiny, {"hardware.cpu.clock": "2 GHz"}, **options)
+    by_scenario = sides(hostsim.load(tiny, **options), {"hardware.cpu.clock": "2 GHz"})
+    for one, other in zip(by_name, by_scenario, strict=True):
+        assert (one.departures, one.axes) == (other.departures, other.axes)
+    assert by_scenario[1].departures == {"traffic.stream.packet_size": "400 B", "hardware.cpu.clock": "2 GHz"}
+    fewer = sides(hostsim.load("first-sweep"), {"interrupts": 2000}, axes={"interrupts": 4000})
+    assert [list(side.axes["interrupts"].values) for side in fewer] == [[4000], [2000]]
+
+
 def test_an_axis_of_true_and_false_changes_like_any_other():
     """With a value before, or from the first of its sweep."""
     for axes in ({"vxlan": False}, None):
