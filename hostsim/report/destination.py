@@ -25,11 +25,13 @@ def require_folder(folder: Path) -> None:
 
 
 def require_file(file: Path) -> None:
-    """Check that a file can be written, its folder too where there is none; nothing is left behind.
+    """Check that a file can be written, its folder too where there is none; nothing is left behind. A pipe or a device is left alone.
 
     Raises:
         StoreError: it is a folder, or nothing can be written there.
     """
     if file.is_dir():
         raise StoreError(f"{file}: cannot be written: is a folder")
+    if file.exists() and not file.is_file():
+        return
     require_folder(file.absolute().parent)
