@@ -1,8 +1,6 @@
 """The search for a threshold on an integer axis, each replication by itself on common random numbers.
 
-Bisection; once there is a measure on both sides that can be interpolated, the step is taken to where it would reach the limit. The first
-replication has the whole bracket before it. The others begin where it ended, and go away from there by steps that double until they have
-seen both sides.
+Bisection; once there is a measure on both sides that can be interpolated, the step is taken to where it would reach the limit.
 """
 
 from __future__ import annotations
@@ -31,11 +29,7 @@ class _State:
     measures: tuple[float, float] = (math.nan, math.nan)
     """The metric at both, as far as it was taken there."""
     small_steps: int = 0
-    """How many steps before this one were guided by the measure and have not halved the bracket."""
-    guess: int | None = None
-    """Where to look first, None for the middle."""
-    stride: int = 1
-    """How far to go from there while only one side has been seen."""
+    """How many steps before this one have not halved the bracket."""
     failed: str | None = None
     """Why it cannot go on."""
 
@@ -44,21 +38,13 @@ class _State:
         width = abs(self.far - self.near)
         if self.failed is not None or width <= 1:
             return None
-        near, far = self.measures
-        if self.guess is not None and (math.isnan(near) or math.isnan(far)):
-            if math.isnan(near) and math.isnan(far):
-                return self.guess
-            step = min(self.stride, width - 1)
-            return self._beyond(width - step if math.isnan(near) else step)
         middle = (self.near + self.far) // 2
+        near, far = self.measures
         if self.small_steps >= MOST_SMALL_STEPS or not 0 < near < limit < far < math.inf:
             return middle
         # near the limit a utilisation grows evenly, and a response time by a factor with each step: both are nearly straight on this scale
         share = math.log(limit / near) / math.log(far / near)
-        return self._beyond(min(max(round(share * width), 1), width - 1))
-
-    def _beyond(self, step: int) -> int:
-        """The value so many steps from the near side towards the far one."""
+        step = min(max(round(share * width), 1), width - 1)
         return self.near + (step if self.far > self.near else -step)
 
     def after(self, value: int, measure: float, *, holds: bool) -> _State:
@@ -70,16 +56,14 @@ class _State:
             else replace(self, far=value, measures=(near, measure))
         )
         halved = 2 * abs(state.far - state.near) <= abs(self.far - self.near) + 1
-        small = 0 if halved or math.isnan(near) or math.isnan(far) else self.small_steps + 1
-        return replace(state, small_steps=small, stride=2 * self.stride)
+        return replace(state, small_steps=0 if halved else self.small_steps + 1)
 
 
 class Bisection:
     """Finds the largest (or smallest) value of an axis at which a metric is below a limit.
 
     The condition is taken to hold below the threshold and not above it (or the other way round); where that is not so, the answer
-    says so. The first replication looks at no more than ``3 n``, ``n = ceil(log2(values + 1))``, of the values in the bracket, and every other
-    one at no more than ``4 n + 1``; where they agree within a step or two, at three or four.
+    says so. A replication looks at no more than ``3 ceil(log2(values + 1))`` of the values in the bracket.
     """
 
     def __init__(self, name: str, find: Find, bench: Bench, fixed: Sequence[Point] = ()) -> None:
@@ -105,23 +89,22 @@ class Bisection:
         ]
 
     def wants(self, done: Mapping[RecordKey, RunRecord]) -> list[Task]:
-        """The next run of the first replication, then of each other one that is not finished: see `Search`."""
+        """The next run of each replication that is not finished: see `Search`."""
         tasks = []
-        for replication, state in enumerate(self._states(done)):
-            value = state.next(self._find.below)
+        for replication in range(self._bench.replications):
+            value = self._state(replication, done).next(self._find.below)
             if value is not None:
                 tasks.append(self._bench.task(self._point(value), replication))
         return tasks
 
     def most(self) -> int:
-        """Every third step halves the bracket, and a replication that begins at a guess may go through it before: see `Search`."""
-        halvings = math.ceil(math.log2(self._find.stop - self._find.start + 2))
-        replications = self._bench.replications
-        return (MOST_SMALL_STEPS + 1) * halvings * replications + (halvings + 1) * (replications - 1)
+        """Thrice as many as it takes to bisect the bracket in each replication, as every third step halves it: see `Search`."""
+        steps = (MOST_SMALL_STEPS + 1) * math.ceil(math.log2(self._find.stop - self._find.start + 2))
+        return steps * self._bench.replications
 
     def answer(self, done: Mapping[RecordKey, RunRecord]) -> SearchAnswer:
         """The threshold of each replication, what lies on both sides of it, and what to doubt: see `Search`."""
-        states = self._states(done)
+        states = [self._state(replication, done) for replication in range(self._bench.replications)]
         failures = [f"replication {r}: {state.failed}" for r, state in enumerate(states) if state.failed is not None]
         if failures:
             return SearchAnswer(self.name, (), (), tuple(failures))
@@ -149,19 +132,10 @@ class Bisection:
     def _metric(self, value: int, replication: int, done: Mapping[RecordKey, RunRecord]) -> float:
         return CATALOGUE[self._find.metric].evaluate(done[self._point(value).id, replication])
 
-    def _states(self, done: Mapping[RecordKey, RunRecord]) -> list[_State]:
-        """How far every replication is; the first alone, until it has ended."""
-        find = self._find
-        first = self._state(0, done)
-        if first.next(find.below) is not None:
-            return [first]
-        guess = None if first.failed is not None else min(max(first.near, find.start), find.stop)
-        return [first, *(self._state(replication, done, guess) for replication in range(1, self._bench.replications))]
-
-    def _state(self, replication: int, done: Mapping[RecordKey, RunRecord], guess: int | None = None) -> _State:
+    def _state(self, replication: int, done: Mapping[RecordKey, RunRecord]) -> _State:
         find = self._find
         outer, inner = find.start - 1, find.stop + 1
-        state = _State(outer, inner, guess=guess) if find.largest else _State(inner, outer, guess=guess)
+        state = _State(outer, inner) if find.largest else _State(inner, outer)
         while (value := state.next(find.below)) is not None:
             record = done.get((self._point(value).id, replication))
             if record is None:
