@@ -68,10 +68,11 @@ def hold() -> Iterator[Hold]:
         held.give_way()
 
 
-def advance(clock: Clock, until: int, held: Hold) -> None:
+def advance(clock: Clock, until: int) -> None:
     """Let time pass as the clock does, and give way to a signal every now and then."""
-    while clock.now + PIECE < until:
-        clock.advance(clock.now + PIECE)
+    with hold() as held:
+        while clock.now + PIECE < until:
+            clock.advance(clock.now + PIECE)
+            held.give_way()
+        clock.advance(until)
         held.give_way()
-    clock.advance(until)
-    held.give_way()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hostsim.campaign.hold import Hold, advance, hold
+from hostsim.campaign.hold import advance, hold
 from hostsim.campaign.timeline import Marks, Span, Timeline, Track, WorldLine
 from hostsim.engine.probe import Level
 from hostsim.engine.ring import Ring
@@ -32,6 +32,7 @@ WAKES = ("called", "woken by another context", "woken by the halt", "woken by th
 """Why a transmit context runs, in the order of `TxQueue.wakes`."""
 
 
+@hold()
 def observe(spec: PointSpec, *, seed: int, replication: int, begin: int, end: int) -> Timeline:
     """Run a point up to the end of a window, and watch it from the window's beginning on.
 
@@ -46,27 +47,22 @@ def observe(spec: PointSpec, *, seed: int, replication: int, begin: int, end: in
         WiringError: the host cannot be built.
         KeyboardInterrupt: Ctrl-C.
     """
-    with hold():
-        host = build_host(spec, Streams(seed, replication))
-        host.probe.start()
-        return watch(host, begin, end)
+    host = build_host(spec, Streams(seed, replication))
+    host.probe.start()
+    return watch(host, begin, end)
 
 
+@hold()
 def watch(host: Host, begin: int, end: int) -> Timeline:
     """Let a host run up to the end of a window that lies ahead, and watch it from the window's beginning on."""
-    with hold() as held:
-        return _watch(host, begin, end, held)
-
-
-def _watch(host: Host, begin: int, end: int, held: Hold) -> Timeline:
     clock, pcpus = host.clock, host.scheduler.pcpus
-    advance(clock, begin, held)
+    advance(clock, begin)
     before = [pcpu.busy(begin) for pcpu in pcpus]
     worlds = [_World(world, begin) for world in host.worlds()]
-    held_back = [_Interrupts(port.vnic) for vm in host.vms for vnic in vm.vnics for port in vnic.ports]
+    held = [_Interrupts(port.vnic) for vm in host.vms for vnic in vm.vnics for port in vnic.ports]
     counted = _counted(host)
     levels = _levels(host)
-    watched: tuple[_World | _Interrupts | _Counted, ...] = (*worlds, *held_back, *counted)
+    watched: tuple[_World | _Interrupts | _Counted, ...] = (*worlds, *held, *counted)
     step = max(1, (end - begin) // SAMPLES)
     sample = begin
     while True:
@@ -79,10 +75,9 @@ def _watch(host: Host, begin: int, end: int, held: Hold) -> Timeline:
         if due >= end:
             break
         now = int(due)
-        clock.advance(now + 1)
+        advance(clock, now + 1)
         for entry in watched:
             entry.look(now)
-        held.give_way()
     clock.advance(end)
     for world in worlds:
         world.leave(end)
@@ -92,8 +87,8 @@ def _watch(host: Host, begin: int, end: int, held: Hold) -> Timeline:
         nodes=tuple(pcpu.node.index for pcpu in pcpus),
         busy=tuple(pcpu.busy(end) - already for pcpu, already in zip(pcpus, before, strict=True)),
         worlds=tuple(world.line for world in worlds),
-        tracks=(*(track for track, _ in levels), *(entry.held for entry in held_back)),
-        marks=(*(entry.marks for entry in held_back), *(entry.marks for entry in counted)),
+        tracks=(*(track for track, _ in levels), *(entry.held for entry in held)),
+        marks=(*(entry.marks for entry in held), *(entry.marks for entry in counted)),
     )
 
 

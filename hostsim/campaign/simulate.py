@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from hostsim.campaign.hold import Hold, advance, hold
+from hostsim.campaign.hold import advance, hold
 from hostsim.engine.streams import Streams
 from hostsim.estimate import mser5
 from hostsim.metrics import SETTLED
@@ -39,6 +39,7 @@ class _Remains:
     worlds = 0
 
 
+@hold()
 def simulate(
     spec: PointSpec,
     *,
@@ -66,19 +67,6 @@ def simulate(
         InvariantError: a law was broken.
         KeyboardInterrupt: Ctrl-C.
     """
-    with hold() as held:
-        return _simulate(spec, point_id, axes, seed, replication, flags, held)
-
-
-def _simulate(
-    spec: PointSpec,
-    point_id: str,
-    axes: Mapping[str, Scalar],
-    seed: int,
-    replication: int,
-    flags: tuple[str, ...],
-    held: Hold,
-) -> RunRecord:
     started = time.perf_counter()
     if _Remains.worlds >= WORLDS_KEPT:
         gc.collect()
@@ -89,7 +77,7 @@ def _simulate(
     length = spec.length
     for lengthened in range(MOST_LENGTHENINGS + 1):
         with _few_collections():
-            advance(host.clock, length, held)
+            advance(host.clock, length)
         host.probe.sample()
         check_invariants(host)
         instants, series, histograms = host.probe.collect()
