@@ -25,10 +25,10 @@ class Load:
         value: to be reckoned with, by what was seen so far.
     """
 
-    __slots__ = ("_demand", "_looked", "_mean", "value")
+    __slots__ = ("_demand", "_fade", "_looked", "_mean", "value")
 
-    def __init__(self, worlds: Sequence[World]) -> None:
-        self._demand = Demand(worlds)
+    def __init__(self, worlds: Sequence[World], fade: int) -> None:
+        self._demand, self._fade = Demand(worlds), fade
         self._looked = False
         self._mean = self.value = 0.0
 
@@ -36,7 +36,7 @@ class Load:
         """See what they wanted in the ``period`` picoseconds since the last look; PCPUs have charged their worlds."""
         self._demand.look(now, period)
         last = self._demand.wanted
-        self._mean = faded(self._mean, last) if self._looked else last
+        self._mean = faded(self._mean, last, self._fade) if self._looked else last
         self._looked = True
         self.value = expected(self._mean, last)
 
@@ -72,9 +72,10 @@ class NumaIo:
         self._timer = Timer(host.clock, self._look)
         self._before = 0
         nodes = {nic.node.index: nic.node for nic in host.nics.values()}.values()
-        self._nodes = {node: Load([poll for poll in host.polls if poll.node is node]) for node in nodes}
+        fade = host.spec.numa_io.fade
+        self._nodes = {node: Load([poll for poll in host.polls if poll.node is node], fade) for node in nodes}
         """Nodes with NICs, and what their NetPolls want."""
-        self._loads = {vm: Load([*vm.vcpus, *vm.worlds]) for vm in host.vms}
+        self._loads = {vm: Load([*vm.vcpus, *vm.worlds], fade) for vm in host.vms}
         self._seen = dict.fromkeys(host.vms, 0)
         self._defaults: dict[VirtualMachine, list[Node]] = {}
         self.state = Level()
@@ -105,10 +106,10 @@ class NumaIo:
     def _place(self, now: int) -> None:
         """Fill the nodes that have NICs, up to a mark below full, and relieve those that have become too full."""
         host = self._host
-        threads = host.spec.hardware.cpu.threads
+        threads, marks = host.spec.hardware.cpu.threads, host.spec.numa_io
         for node, polls in self._nodes.items():
             here = polls.value + sum(wanted.value for vm, wanted in self._loads.items() if vm.vcpus[0].node is node)
-            left = room(here, len(node.pcpus) // threads)
+            left = room(here, len(node.pcpus) // threads, marks.fill_below, marks.relieve_above)
             if left > 0:
                 away = [vm for vm in host.vms if vm.near(node) and not vm.near(vm.vcpus[0].node) and not vm.is_bound]
                 for position in pulled(*self._of(away), left):

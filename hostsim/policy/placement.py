@@ -6,13 +6,6 @@ from collections.abc import Sequence
 
 __all__ = ["away", "expected", "faded", "in_force", "pulled", "released", "room"]
 
-FILL = 0.75
-"""Share of a node's cores up to which VMs are pulled there; assumed."""
-FULL = 0.9
-"""Share of a node's cores from which VMs are put back; assumed."""
-FADE = 8
-"""Looks over which a mean fades; assumed."""
-
 
 def away(reserved: float, nodes: int) -> float:
     """Share of a VM's memory that is on other nodes than its home.
@@ -37,9 +30,9 @@ def in_force(load: float, threshold: float) -> bool:
     return load < threshold
 
 
-def faded(mean: float, last: float) -> float:
-    """A mean over looks, in which older ones fade, with one more look."""
-    return mean + (last - mean) / FADE
+def faded(mean: float, last: float, looks: int) -> float:
+    """A mean over about so many looks, in which older ones fade, with one more look."""
+    return mean + (last - mean) / looks
 
 
 def expected(mean: float, last: float) -> float:
@@ -47,7 +40,7 @@ def expected(mean: float, last: float) -> float:
     return mean if mean > last else last
 
 
-def room(load: float, cores: int) -> float:
+def room(load: float, cores: int, fill_below: float, relieve_above: float) -> float:
     """Cores of a node that are left for VMs to be pulled there; negative is what it has too much, 0 is for neither.
 
     Between the two marks nobody comes or goes, so that who has been put back does not return at once. With hyperthreads, whole cores count:
@@ -56,8 +49,10 @@ def room(load: float, cores: int) -> float:
     Args:
         load: PCPUs that everybody at home there wants.
         cores: cores of the node.
+        fill_below: mark up to which VMs are pulled, in percent of the cores.
+        relieve_above: mark from which they are put back, likewise.
     """
-    return max(0.0, FILL * cores - load) + min(0.0, FULL * cores - load)
+    return max(0.0, fill_below / 100 * cores - load) + min(0.0, relieve_above / 100 * cores - load)
 
 
 def pulled(traffic: Sequence[float], loads: Sequence[float], room: float) -> list[int]:

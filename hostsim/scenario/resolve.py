@@ -200,6 +200,7 @@ class _Point:
                     "nics": {name: self._file.host.nics.get(name, NicOptions()) for name in hardware.nics},
                     "drivers": platform.drivers,
                     "netqueue": platform.netqueue,
+                    "numa_io": platform.numa_io,
                     "tuning": platform.tuning,
                     "vswitches": dict(self._file.network),
                     "vms": tuple(groups),

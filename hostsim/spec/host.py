@@ -19,7 +19,7 @@ from hostsim.spec.name import SwitchNames
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions, NicSpec
 from hostsim.spec.quantity import Duration
-from hostsim.spec.settings import HostSettings, NetQueueSpec, TuningSpec, VmSettings
+from hostsim.spec.settings import HostSettings, NetQueueSpec, NumaIoSpec, TuningSpec, VmSettings
 from hostsim.spec.workload import TrafficSpec
 
 __all__ = ["FirmwareSpec", "HardwareSpec", "PointSpec", "VmGroupSpec", "links"]
@@ -89,6 +89,7 @@ class PointSpec(Spec):
     drivers: dict[str, Literal["vmklinux", "native"]]
     """Kind of each driver on this platform."""
     netqueue: NetQueueSpec
+    numa_io: NumaIoSpec
     tuning: TuningSpec
     vswitches: dict[str, VSwitchSpec]
     vms: tuple[VmGroupSpec, ...]

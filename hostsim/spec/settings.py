@@ -20,6 +20,7 @@ __all__ = [
     "FeatureSpec",
     "HostSettings",
     "NetQueueSpec",
+    "NumaIoSpec",
     "PlatformSpec",
     "Refill",
     "SettingSpec",
@@ -113,6 +114,23 @@ class NetQueueSpec(Spec):
         return self
 
 
+class NumaIoSpec(Spec):
+    """How full NUMA-aware I/O makes the node of a NIC; nobody published its marks."""
+
+    fill_below: Annotated[Percent, Field(gt=0, le=100)]
+    """Share of a node's cores that is wanted there, up to which VMs are pulled to it."""
+    relieve_above: Annotated[Percent, Field(gt=0, le=100)]
+    """Share of a node's cores that is wanted there, from which VMs that were pulled to it go back."""
+    fade: Annotated[int, Field(ge=1)]
+    """Looks over which the mean of a load fades."""
+
+    @model_validator(mode="after")
+    def _apart(self) -> NumaIoSpec:
+        if self.fill_below >= self.relieve_above:
+            raise ValueError("would pull back what it has just put back|fill_below: a share below relieve_above")
+        return self
+
+
 class TuningSpec(Spec):
     """What dynamic tuning of the host does to regular VMs while it is in force."""
 
@@ -138,6 +156,7 @@ class PlatformSpec(Spec):
     drivers: dict[str, Literal["vmklinux", "native"]]
     """Kind of each NIC driver: ``vmklinux`` converts each packet from a Linux driver's structures, ``native`` does not."""
     netqueue: NetQueueSpec
+    numa_io: NumaIoSpec
     tuning: TuningSpec
     costs: CostModel
     advanced: dict[str, SettingSpec]

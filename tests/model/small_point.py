@@ -15,7 +15,15 @@ from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions, NicSpec
-from hostsim.spec.settings import Coalescing, HostSettings, NetQueueSpec, TuningSpec, VmSettings, VnicSettings
+from hostsim.spec.settings import (
+    Coalescing,
+    HostSettings,
+    NetQueueSpec,
+    NumaIoSpec,
+    TuningSpec,
+    VmSettings,
+    VnicSettings,
+)
 from hostsim.spec.workload import (
     HttpSpec,
     MulticastSpec,
@@ -193,6 +201,7 @@ def point(
         nics=dict(options or {}),
         drivers={"round": "native", "linux": "vmklinux"},
         netqueue=NetQueueSpec.model_validate(marks),
+        numa_io=NumaIoSpec.model_validate({"fill_below": "75 %", "relieve_above": "90 %", "fade": 8}),
         tuning=TuningSpec.model_validate({"tx_timeout": "8 ms"}),
         vswitches=dict(switches or {"vSwitch0": VSwitchSpec(uplinks="vmnic0")}),
         vms=vms or (group(),),

@@ -32,7 +32,7 @@ def test_equal_traffic_goes_by_power_on():
 @pytest.mark.parametrize(("load", "left"), [(0, 3), (2.5, 0.5), (3.2, 0), (3.6, 0), (4.6, -1)])
 def test_between_three_quarters_and_nine_tenths_nobody_comes_or_goes(load: float, left: float):
     """Of four cores."""
-    assert room(load, 4) == pytest.approx(left)
+    assert room(load, 4, 75, 90) == pytest.approx(left)
 
 
 def test_a_quiet_look_does_not_make_a_vm_small():
@@ -40,7 +40,7 @@ def test_a_quiet_look_does_not_make_a_vm_small():
     assert expected(0.4, 0.9) == 0.9
     mean = 0.8
     for expectation in (0.7, 0.6125):
-        mean = faded(mean, 0.0)
+        mean = faded(mean, 0.0, 8)
         assert expected(mean, 0.0) == pytest.approx(expectation)
 
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from hostsim.scenario.part import Parts
 from hostsim.scenario.published import data_root, shipped_parts
-from hostsim.spec.settings import NetQueueSpec, PlatformSpec, SettingSpec
+from hostsim.spec.settings import NetQueueSpec, NumaIoSpec, PlatformSpec, SettingSpec
 
 
 @pytest.mark.parametrize("name", list(shipped_parts("platforms")))
@@ -60,3 +60,9 @@ def test_a_balancer_that_packs_what_it_unpacks_is_refused() -> None:
     """It would move queues to and fro for ever."""
     with pytest.raises(ValidationError, match="would pack what it has just unpacked"):
         NetQueueSpec.model_validate({"period": "100 ms", "pack_below": "90 %", "unpack_above": "90 %"})
+
+
+def test_numa_io_that_pulls_what_it_puts_back_is_refused() -> None:
+    """It would move VMs to and fro for ever."""
+    with pytest.raises(ValidationError, match="would pull back what it has just put back"):
+        NumaIoSpec.model_validate({"fill_below": "90 %", "relieve_above": "90 %", "fade": 8})
