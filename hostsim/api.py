@@ -343,7 +343,8 @@ def fidelity(*, quick: bool, seed: int, replications: int | None) -> Fidelity:
     Raises:
         InputError: a number that cannot be.
     """
-    from hostsim.scenario.points import MOST_REPLICATIONS, MOST_SEED, Fidelity
+    from hostsim.scenario.bounds import MOST_REPLICATIONS, MOST_SEED
+    from hostsim.scenario.points import Fidelity
 
     wanted = [("seed", seed, 0, MOST_SEED)]
     if replications is not None:

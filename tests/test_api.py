@@ -6,12 +6,9 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from annotated_types import Le
 
 import hostsim
-from hostsim.cli import option
-from hostsim.scenario import document
-from hostsim.scenario.points import MOST_REPLICATIONS, MOST_SEED
+from hostsim.scenario.bounds import MOST_SEED
 from tests.tiny_scenario import TINY
 
 mpl.use("agg")
@@ -163,13 +160,6 @@ def test_numbers_that_cannot_be_are_refused_before_anything_is_run(tiny, wrong):
     name, value = next(iter(wrong.items()))
     with pytest.raises(hostsim.InputError, match=f"{name}: is out of range; given {value}; allowed: an integer"):
         hostsim.run(tiny, quick=True, **wrong)
-
-
-def test_the_largest_numbers_are_those_of_files_and_options():
-    """They stand in three places, as the command line imports nothing heavy to print its help."""
-    assert (option._MOST_SEED, option._MOST_REPLICATIONS) == (MOST_SEED, MOST_REPLICATIONS)
-    for part in (document.RunPart, document.QuickPart):
-        assert Le(MOST_REPLICATIONS) in part.model_fields["replications"].metadata
 
 
 def test_the_largest_seed_goes_into_the_table(tiny):

@@ -9,6 +9,7 @@ from typing import Annotated, TypedDict
 import typer
 
 from hostsim.errors import Fault, InputError
+from hostsim.scenario.bounds import MOST_REPLICATIONS, MOST_SEED
 
 __all__ = [
     "Cluster",
@@ -28,10 +29,9 @@ __all__ = [
 ]
 
 Quick = Annotated[bool, typer.Option("--quick", help="Short runs and few replications, as the scenario says.")]
-_MOST_SEED, _MOST_REPLICATIONS = 2**64 - 1, 1000  # as `hostsim.scenario.points` has them, which takes long to import
 
 Seed = Annotated[
-    int, typer.Option("--seed", metavar="N", min=0, max=_MOST_SEED, help="Root seed of all random streams.")
+    int, typer.Option("--seed", metavar="N", min=0, max=MOST_SEED, help="Root seed of all random streams.")
 ]
 Replications = Annotated[
     int | None,
@@ -39,7 +39,7 @@ Replications = Annotated[
         "--replications",
         metavar="N",
         min=1,
-        max=_MOST_REPLICATIONS,
+        max=MOST_REPLICATIONS,
         help="Runs of each point, instead of the scenario's number.",
     ),
 ]

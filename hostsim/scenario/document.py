@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from hostsim.scenario.asked import ExpectPart, FigurePart
+from hostsim.scenario.bounds import MOST_REPLICATIONS
 from hostsim.scenario.entry import Name, Value
 from hostsim.spec.base import Spec
 from hostsim.spec.name import Names, SwitchNames
@@ -147,7 +148,7 @@ class QuickPart(Spec):
 
     length: Length = Field(default_factory=lambda: 2 * SECOND)
     """Simulated time of a run, warm-up included; 2 s where nothing is said."""
-    replications: Annotated[int, Field(ge=1, le=1000)] = 2
+    replications: Annotated[int, Field(ge=1, le=MOST_REPLICATIONS)] = 2
     """Runs of each point."""
 
 
@@ -156,7 +157,7 @@ class RunPart(Spec):
 
     length: Length = Field(default_factory=lambda: 3 * SECOND)
     """Simulated time of a run, warm-up included; 3 s where nothing is said."""
-    replications: Annotated[int, Field(ge=1, le=1000)] = 5
+    replications: Annotated[int, Field(ge=1, le=MOST_REPLICATIONS)] = 5
     """Runs of each point, each with random numbers of its own."""
     precision: dict[str, Target] = Field(default_factory=dict)
     """By metric, the greatest half-width of its 95 % interval: ``2 %`` of its mean, or ``0.005 % abs`` in the metric's own unit.

@@ -13,26 +13,10 @@ from hostsim.scenario.expectation import needed
 from hostsim.scenario.scenario import Scenario
 from hostsim.spec.host import PointSpec
 
-__all__ = [
-    "MOST_REPLICATIONS",
-    "MOST_SEED",
-    "Fidelity",
-    "Plan",
-    "Point",
-    "RecordKey",
-    "Search",
-    "Task",
-    "point_at",
-    "points",
-]
+__all__ = ["Fidelity", "Plan", "Point", "RecordKey", "Search", "Task", "point_at", "points"]
 
 RecordKey = tuple[str, int]
 """What a record of a plan is found by: id of the point, replication."""
-
-MOST_REPLICATIONS = 1000
-"""Runs that a point may have; files are held to the same number."""
-MOST_SEED = 2**64 - 1
-"""Largest root seed: a column of integers holds no larger one."""
 
 
 @dataclass(frozen=True, slots=True)
