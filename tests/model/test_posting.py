@@ -12,7 +12,7 @@ from hostsim.model.net.networld import TxQueue
 from hostsim.model.traffic.connection import Answer
 from hostsim.model.traffic.flow import Flow
 from hostsim.units import MS
-from tests.model.small_point import CALM, group, nic, point, run, stream, users, work
+from tests.model.small_point import CALM, files, group, nic, point, run, stream, users, work
 
 TWO = {"vmnic0": nic(), "vmnic1": nic()}
 
@@ -64,3 +64,11 @@ def test_a_passed_nic_without_rss_sends_what_any_vcpu_wrote() -> None:
     assert [vcpu.direct for vcpu in host.vcpus] == [[queue]] * 4
     host.nics["vmnic1"].depart(host.clock.now)
     assert host.flows[0].octets * 8 / 0.05 > 5e9
+
+
+def test_a_long_burst_does_not_keep_what_it_writes_early() -> None:
+    """Clients enough for four vCPUs, who all go by one queue: none idles while another still writes to others."""
+    vm = group(vcpus=4, passthrough=("vmnic1",), reserved=1.0)
+    traffic = {"w": files("get", vnic=1, size="1000 B", connections=16)}
+    host = run(point(vm, traffic=traffic, nics=TWO, cost=CALM, cores=6), 60 * MS)
+    assert min(vcpu.used for vcpu in host.vcpus) > 0.95 * 60 * MS

@@ -29,7 +29,7 @@ from hostsim.spec.guest import GuestSpec
 __all__ = ["Vcpu"]
 
 UNBOUNDED = 1 << 62
-"""Capacity of an inbox: what waits for processes is bounded by the windows of TCP."""
+"""Capacity of an inbox: what waits for processes is bounded by the windows of TCP. As an instant, later than all."""
 
 
 class Vcpu(World):
@@ -195,6 +195,8 @@ class Vcpu(World):
             end = self._poll(end)
         if process is not None:
             end = process.run(end)
+        for queue in self.direct:
+            queue.send_before(end)
         return end - start
 
     def _announced(self, now: int) -> bool:
@@ -311,6 +313,8 @@ class Vcpu(World):
         for target, train in held:
             train.ready += start - self._cut_at
             self.post(target, train)
+        for queue in self.direct:
+            queue.send_before(UNBOUNDED)
 
     def wakes(self, process: object) -> bool:
         """True for the first time in a burst that a process gets something to do: it slept until then."""

@@ -7,9 +7,9 @@ guest's driver lets the NIC raise it, and injects it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Final, Protocol
 
-from hostsim.engine.clock import Clock
+from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.ring import Ring
 from hostsim.engine.train import Train
 from hostsim.model.cpu.scheduler import Node
@@ -19,10 +19,13 @@ from hostsim.model.net.pnic import RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.policy.aggregation import Backoff
 from hostsim.spec.settings import Coalescing
+from hostsim.units import US
 
 __all__ = ["DirectRing", "DirectTx"]
 
 UNBOUNDED = 1 << 62
+LAG: Final = 20 * US
+"""How long what was written may wait for more of the same burst: less than interrupts of a NIC are apart, so that no answer is seen later for it."""
 _AS_THEY_COME = Coalescing(scheme="disabled", rate=1, depth=1, timeout=0)
 """Nothing but the NIC's moderation holds an interrupt back."""
 
@@ -85,17 +88,19 @@ class DirectRing(Vnic):
 class DirectTx:
     """A transmit queue of the NIC: what the guest writes goes to the wire at the instants at which it is written.
 
-    It is put there when the burst ends that wrote it, or is cut short: by then it is certain what was written.
+    It is put there when the burst ends that wrote it, or is cut short, and every `LAG` of a longer burst: by then it is certain what was
+    written.
 
     Attributes:
         poster: the vCPU that writes here; of several, the last one.
     """
 
-    __slots__ = ("_clock", "_ring", "_uplink", "poster")
+    __slots__ = ("_clock", "_ring", "_timer", "_uplink", "poster")
 
     def __init__(self, clock: Clock, uplink: Uplink, vcpu: Driven) -> None:
         self._clock, self._uplink, self.poster = clock, uplink, vcpu
         self._ring = Ring(UNBOUNDED)
+        self._timer = Timer(clock, self._go_on)
 
     def hand(self, train: Train) -> None:
         """Packets that the guest will have written at their instants."""
@@ -108,6 +113,17 @@ class DirectTx:
         return self._ring.recall(trains, now)
 
     def send(self, now: int) -> None:
-        """Put on the wire what is written by ``now``."""
+        """Put on the wire what is written by ``now``, at the end of a burst."""
+        self._timer.disarm()
         for train in self._ring.take(UNBOUNDED, now):
             self._uplink.send(train)
+
+    def send_before(self, end: int) -> None:
+        """A burst ends as late as ``end``: do not let what is written early in it wait for that."""
+        first = self._ring.first()
+        if first is not None and first + LAG < end:
+            self._timer.arm_by(first + LAG)
+
+    def _go_on(self, now: int) -> None:
+        self.send(now)
+        self.send_before(UNBOUNDED)
