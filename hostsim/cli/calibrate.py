@@ -36,7 +36,7 @@ def calibrate(
         typer.Option(
             "--leave-out",
             metavar="EXPERIMENT",
-            help="Fit without the claims of this experiment, from the shipped constants on, and predict them. May be given often.",
+            help="Fit without the claims of this experiment, from the starts on, and predict them. May be given often.",
         ),
     ] = None,
     held_by: Annotated[
@@ -67,7 +67,8 @@ def calibrate(
     """Fit constants of the cost model to published claims.
 
     Least squares of the distances in half-widths of the bands, with a weak pull towards where each constant starts, group by
-    group. Every host that is tried is kept in the results folder, so that an interrupted fit goes on where it was.
+    group; what stays out of its band counts in proportion. Every host that is tried is kept in the results folder, so that an
+    interrupted fit goes on where it was.
     """
     from hostsim.campaign.store import Store
     from hostsim.plots.atomic import write_whole
@@ -150,9 +151,7 @@ def _say_plan(calibration: Calibration, groups: Sequence[str]) -> None:
 def _say_predictions(calibration: Calibration, experiments: Sequence[str]) -> None:
     from hostsim.scenario.published import claims
     from hostsim.study.calibrate import fitted_again, most_evaluations
-    from hostsim.study.constants import shipped_constants
 
-    shipped = {constant.name: constant.value for constant in shipped_constants()}
     rows: list[tuple[object, ...]] = []
     for experiment in experiments:
         groups = fitted_again(calibration, experiment).groups
@@ -161,7 +160,6 @@ def _say_predictions(calibration: Calibration, experiments: Sequence[str]) -> No
                 experiment,
                 name,
                 constant,
-                f"{shipped[constant]:g}",
                 f"{start.start:g}",
                 most_evaluations(group),
                 " ".join(group.claims),
@@ -170,8 +168,8 @@ def _say_predictions(calibration: Calibration, experiments: Sequence[str]) -> No
             for constant, start in group.constants.items()
         ]
         if not groups:
-            rows.append((experiment, "none", "none", "-", "-", 0, ""))
-    headings = ("left out", "group", "constant", "begins at", "pulled to", "hosts at most", "fitted to")
+            rows.append((experiment, "none", "none", "-", 0, ""))
+    headings = ("left out", "group", "constant", "start", "hosts at most", "fitted to")
     typer.echo(columns(headings, rows) + "\n")
     asked = [(claim.experiment, name) for name, claim in claims().items() if claim.experiment in experiments]
     typer.echo(columns(("left out", "predicted claim"), asked))

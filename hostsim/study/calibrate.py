@@ -1,4 +1,4 @@
-"""Least squares of the cost model's constants against published claims, group by group."""
+"""Least squares of the cost model's constants against published claims, group by group; what cannot be met pulls less."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from hostsim.scenario.calibration import Calibration, Group
 from hostsim.scenario.published import claims, data_root
-from hostsim.study.constants import shipped_constants
 from hostsim.study.residual import Bench, residual
 
 __all__ = [
@@ -119,7 +118,6 @@ def calibrate(
     calibration: Calibration,
     bench: Bench,
     groups: tuple[str, ...] = (),
-    begin: Mapping[str, float] | None = None,
     tell: Tell | None = None,
 ) -> Fit:
     """Fit the groups in their order; each holds what those before it have found, and every other constant as it is shipped.
@@ -128,19 +126,18 @@ def calibrate(
         calibration: what to fit to what.
         bench: evaluates claims.
         groups: those to fit; all where none is named.
-        begin: where the search begins, by constant, instead of at the starts. The prior pulls towards the starts all the same.
         tell: told of every evaluation.
     """
     fit = Fit((), (), ())
     for name, group in calibration.groups.items():
         if not groups or name in groups:
-            found = _fit_group(name, group, calibration.prior, fit.values, begin or {}, bench, tell)
+            found = _fit_group(name, group, calibration.prior, fit.values, bench, tell)
             fit = Fit(fit.constants + found.constants, fit.claims + found.claims, fit.log + found.log)
     return fit
 
 
 def predict(calibration: Calibration, experiment: str, bench: Bench, tell: Tell | None = None) -> Prediction:
-    """Fit without an experiment, from the shipped constants on, and predict it.
+    """Fit without an experiment and predict it. The search begins at the starts: the shipped constants know of the experiment.
 
     Groups that have no claim of the experiment keep the shipped constants; the experiment is none of their business.
 
@@ -150,8 +147,7 @@ def predict(calibration: Calibration, experiment: str, bench: Bench, tell: Tell 
         bench: evaluates claims.
         tell: told of every evaluation of the fit.
     """
-    shipped = {constant.name: constant.value for constant in shipped_constants()}
-    fit = calibrate(fitted_again(calibration, experiment), bench, begin=shipped, tell=tell)
+    fit = calibrate(fitted_again(calibration, experiment), bench, tell=tell)
     asked = [claim.id for claim in claims().values() if claim.experiment == experiment]
     return Prediction(experiment, fit.values, bench.answers(asked, fit.values))
 
@@ -212,8 +208,22 @@ def without(calibration: Calibration, experiment: str) -> Calibration:
 
 
 def most_evaluations(group: Group) -> int:
-    """Hosts tried at most: at each step the host itself and one with each constant moved, and the steps themselves."""
-    return ROUNDS * (len(group.constants) + 1)
+    """Hosts tried at most: at each step the host itself and one with each constant moved; one more where a claim stays out of its band."""
+    return ROUNDS * (len(group.constants) + 1) + 1
+
+
+def _eased(share: NDArray[np.float64], distances: NDArray[np.float64], jac: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where constants are best by the slopes found at ``share``, when what is out of its band counts in proportion and not by its square.
+
+    So claims that cannot be met do not take others out of their bands (Huber, 1964).
+    """
+    from scipy.optimize import least_squares
+
+    def ahead(moved: NDArray[np.float64]) -> NDArray[np.float64]:
+        return distances + jac @ (moved - share)
+
+    found = least_squares(ahead, share, bounds=(1 / FARTHEST, FARTHEST), loss="huber")
+    return np.asarray(found.x, dtype=float)
 
 
 def _fit_group(
@@ -221,7 +231,6 @@ def _fit_group(
     group: Group,
     prior: float,
     held: Mapping[str, float],
-    begin: Mapping[str, float],
     bench: Bench,
     tell: Tell | None,
 ) -> Fit:
@@ -247,10 +256,9 @@ def _fit_group(
             tell(log[-1])
         return every
 
-    first = np.array([begin.get(constant, entry.start) for constant, entry in group.constants.items()]) / start
     found = least_squares(
         residuals,
-        np.clip(first, 1.01 / FARTHEST, 0.99 * FARTHEST),
+        np.ones(len(constants)),
         jac="2-point",
         diff_step=[STEP] * len(constants),
         bounds=(1 / FARTHEST, FARTHEST),
@@ -258,9 +266,13 @@ def _fit_group(
         xtol=STEP / 10,
         ftol=STEP / 10,
     )
-    values = rounded(found.x)
+    jac, share = np.asarray(found.jac, dtype=float), found.x
+    if np.abs(found.fun[: len(group.claims)]).max(initial=0.0) > 1:
+        share = _eased(share, np.asarray(found.fun), jac)
+        residuals(share)
+    values = rounded(share)
     # how far each claim moves, in half-widths, with the logarithm of each constant
-    slopes = np.abs(np.asarray(found.jac, dtype=float)[: len(group.claims)] * found.x)
+    slopes = np.abs(jac[: len(group.claims)] * share)
     fitted = []
     for place, constant in enumerate(constants):
         moves = dict(zip(group.claims, slopes[:, place].tolist(), strict=True))

@@ -358,7 +358,7 @@ def test_a_changed_host_is_marked_wherever_claims_of_it_are_shown(cli, tiny):
 
 
 def test_a_dry_run_of_leaving_out_says_what_would_be_fitted_again(cli, tiny):
-    """Only groups that have claims of the experiment, without these, from the shipped constants on."""
+    """Only groups that have claims of the experiment, without these, from the starts on."""
     done = cli("calibrate", "--leave-out", "splitrx", "--leave-out", "vxlan", "--dry-run")
     fitted, predicted = done.stdout.split("\n\n")
     rows = [line.split() for line in fitted.splitlines()[1:]]
