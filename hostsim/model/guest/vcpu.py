@@ -29,7 +29,7 @@ from hostsim.spec.guest import GuestSpec
 __all__ = ["Vcpu"]
 
 UNBOUNDED = 1 << 62
-"""Capacity of an inbox: what waits for processes is bounded by the windows of TCP. As an instant, later than all."""
+"""Capacity of an inbox: what waits for processes is bounded by the windows of TCP."""
 
 
 class Vcpu(World):
@@ -196,7 +196,7 @@ class Vcpu(World):
         if process is not None:
             end = process.run(end)
         for queue in self.direct:
-            queue.send_before(end)
+            queue.send_early(end)
         return end - start
 
     def _announced(self, now: int) -> bool:
@@ -314,7 +314,7 @@ class Vcpu(World):
             train.ready += start - self._cut_at
             self.post(target, train)
         for queue in self.direct:
-            queue.send_before(UNBOUNDED)
+            queue.send_early()
 
     def wakes(self, process: object) -> bool:
         """True for the first time in a burst that a process gets something to do: it slept until then."""

@@ -118,12 +118,12 @@ class DirectTx:
         for train in self._ring.take(UNBOUNDED, now):
             self._uplink.send(train)
 
-    def send_before(self, end: int) -> None:
-        """A burst ends as late as ``end``: do not let what is written early in it wait for that."""
+    def send_early(self, end: int = UNBOUNDED) -> None:
+        """A burst goes on until ``end``, for all that is known: do not let what is written early in it wait for that."""
         first = self._ring.first()
         if first is not None and first + LAG < end:
             self._timer.arm_by(first + LAG)
 
     def _go_on(self, now: int) -> None:
         self.send(now)
-        self.send_before(UNBOUNDED)
+        self.send_early()
