@@ -52,9 +52,9 @@ def loaded(results: Results) -> list[LoadedPoint]:
         drawn = finished(table, figure)
         names = list(figure.series)
         groups = [group for _, group in drawn.groupby(names, sort=False)] if names else [drawn]
-        rows += [_last(group) for group in groups if len(group)]
+        rows += [group.iloc[-1] for group in groups if len(group)]
     if not curves and len(table):
-        rows.append(_last(table))
+        rows.append(table.iloc[-1])
     return list({point.id: point for row in rows if (point := _point(results, row)) is not None}.values())
 
 
@@ -89,12 +89,7 @@ def _cell(value: Any, form: str) -> str:
     return "–" if value is None or value != value or math.isnan(value) else format(value, form)
 
 
-def _last(rows: pd.DataFrame) -> dict[Any, Any]:
-    found: dict[Any, Any] = rows.iloc[[-1]].to_dict("records")[0]
-    return found
-
-
-def _point(results: Results, row: Mapping[Any, Any]) -> LoadedPoint | None:
+def _point(results: Results, row: Mapping[Any, Any] | pd.Series[Any]) -> LoadedPoint | None:
     """A point by one of its rows; None where no contexts of it are kept."""
     table = results.table
     runs = table[(table["point"] == row["point"]) & (table["error"] == "")]
