@@ -18,9 +18,9 @@ from hostsim.record import RunRecord
 from hostsim.scenario.points import Bench, Point, RecordKey, Task
 from hostsim.scenario.scenario import Precision
 
-__all__ = ["FLAG", "MOST_REPLICATIONS", "Replications"]
+__all__ = ["FLAG", "MOST_FOR_PRECISION", "Replications"]
 
-MOST_REPLICATIONS = 30
+MOST_FOR_PRECISION = 30
 """Replications at which a point is given up, unless it starts with more."""
 FLAG = "precision"
 """Flag of the runs of a point that was given up."""
@@ -60,7 +60,7 @@ class Replications:
         """
         self.name = f"{FLAG} of {point.id}"
         self._point, self._bench, self._targets = point, bench, tuple(targets)
-        self._most = max(MOST_REPLICATIONS, bench.replications)
+        self._most = max(MOST_FOR_PRECISION, bench.replications)
 
     def wants(self, done: Mapping[RecordKey, RunRecord]) -> list[Task]:
         """The runs of the next step that are not there: see `Search`."""

@@ -15,7 +15,7 @@ from hostsim.estimate import student
 from hostsim.metrics import CATALOGUE
 from hostsim.record import RunRecord
 from hostsim.scenario.points import Fidelity, Plan, RecordKey, Task, points
-from hostsim.scenario.precision import FLAG, MOST_REPLICATIONS, Replications
+from hostsim.scenario.precision import FLAG, MOST_FOR_PRECISION, Replications
 from hostsim.scenario.scenario import Precision
 from hostsim.scenario.schema import scenario_schema
 from tests.scenario.small_scenario import load_text, record
@@ -116,7 +116,7 @@ def test_it_stops_when_the_interval_is_narrow_enough(tmp_path: Path, size: float
     done, asked = play(search, noise(size), random.Random(1))
     steps = sorted(set(asked))
     assert steps[0] == 5
-    assert len(done) == steps[-1] <= MOST_REPLICATIONS
+    assert len(done) == steps[-1] <= MOST_FOR_PRECISION
     halves = {
         count: student([CATALOGUE["loss"].evaluate(list(sorted_runs)[r]) for r in range(count)]).half
         for sorted_runs in [[done[key] for key in sorted(done)]]
@@ -143,7 +143,7 @@ def test_a_point_that_reaches_the_cap_is_flagged(tmp_path: Path) -> None:
     done, _ = play(search, noise(400), random.Random(1))
     answer = search.answer(done)
     (point,) = {key[0] for key in done}
-    assert len(done) == MOST_REPLICATIONS == search.most()
+    assert len(done) == MOST_FOR_PRECISION == search.most()
     assert answer.flags == {point: FLAG}
     assert answer.notes == ("loss not known as well as asked for",)
 

@@ -89,9 +89,8 @@ def test_a_claim_that_cannot_be_met_leaves_others_in_their_bands():
     assert met.residual == pytest.approx(-0.5, abs=0.1)
     assert missed.residual > 4
     (constant,) = fit.constants
-    assert constant.high / constant.value == pytest.approx(
-        1.05, abs=0.005
-    )  # the claim that is met moves by 20 half-widths, not slower for the other
+    # by the claim that is met, which moves by 20 half-widths
+    assert constant.high / constant.value == pytest.approx(1.05, abs=0.005)
 
 
 def test_without_a_claim_the_prior_holds():
