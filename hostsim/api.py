@@ -313,7 +313,7 @@ def longest_warm_up(found: Results, results: str | Path = RESULTS) -> RunRecord:
         InputError: none of the runs has finished.
         StoreError: the folder does not hold the run, or another version of the code made it.
     """
-    from hostsim.plots.scale import axes_of
+    from hostsim.results.table import axes_of
 
     share = (found.table["cut_s"] / found.table["length_s"]).dropna()
     if share.empty:

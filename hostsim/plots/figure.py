@@ -15,9 +15,10 @@ from hostsim.metrics import CATALOGUE, NO_BOUND
 from hostsim.plots.answer import draw_answers
 from hostsim.plots.mark import DOTS, draw_absent, draw_bars, draw_beyond, draw_line, draw_right, draw_stack
 from hostsim.plots.published import ROW, draw_accepted, draw_thresholds, thresholds
-from hostsim.plots.scale import axes_of, axis_label, is_numeric, metric_label, name_places, placement
+from hostsim.plots.scale import axis_label, is_numeric, metric_label, name_places, placement
 from hostsim.plots.series import Curve, Series, finished, is_partial, measure, series_of
 from hostsim.plots.style import INK, LOOKS, PAPER, RC
+from hostsim.results.table import axes_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,23 +9,17 @@ from typing import TYPE_CHECKING
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.metrics import CATALOGUE
 from hostsim.record import Scalar
+from hostsim.results.table import axes_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["axes_of", "axis_label", "is_numeric", "metric_label", "name_places", "placement", "rows_at"]
+__all__ = ["axis_label", "is_numeric", "metric_label", "name_places", "placement", "rows_at"]
 
 _QUANTITY = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([^\d\s].*)?\Z")
 _LETTERS = 62
 """Letters that fit under a figure side by side; longer names are written at a slant."""
-
-
-def axes_of(table: pd.DataFrame) -> list[str]:
-    """The columns of a table that are axes: those between the run's key and the measures."""
-    names = list(table.columns)
-    first = names.index("seed") + 1
-    return names[first : next(i for i, name in enumerate(names) if i >= first and name in CATALOGUE)]
 
 
 def rows_at(table: pd.DataFrame, at: Mapping[str, Scalar], place: str = "at") -> pd.DataFrame:

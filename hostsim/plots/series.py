@@ -11,9 +11,9 @@ import numpy as np
 from hostsim.estimate import Interval, student
 from hostsim.expect import FigureSpec
 from hostsim.metrics import CATALOGUE
-from hostsim.plots.scale import axes_of
 from hostsim.plots.style import Look, look_of
 from hostsim.record import Scalar
+from hostsim.results.table import axes_of
 
 if TYPE_CHECKING:
     import pandas as pd

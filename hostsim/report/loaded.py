@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hostsim.expect import FigureSpec
-from hostsim.plots.scale import axes_of, rows_at
+from hostsim.plots.scale import rows_at
 from hostsim.plots.series import finished
 from hostsim.record import Scalar
 from hostsim.report.results import Results
+from hostsim.results.table import axes_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -95,7 +95,7 @@ class Results:
     @property
     def axes(self) -> list[str]:
         """The axes of the sweep, in the order of the scenario."""
-        from hostsim.plots.scale import axes_of
+        from hostsim.results.table import axes_of
 
         return axes_of(self.table)
 

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any
 
 import pandas as pd
@@ -15,6 +14,7 @@ from hostsim.errors import Fault, InputError
 from hostsim.estimate import Interval, paired_difference, variance_ratio
 from hostsim.expect import NOT_ESTIMABLE
 from hostsim.metrics import CATALOGUE, NO_BOUND
+from hostsim.results.table import axes_of
 
 __all__ = ["Coverage", "Move", "compare", "coverage", "differences", "require_axes"]
 
@@ -95,9 +95,7 @@ def require_axes(table: pd.DataFrame, axes: Sequence[str], whose: str) -> None:
     if absent:
         raise InputError(Fault(f"is no column of the {whose} table", given=", ".join(absent)))
     if table.duplicated(keys).any():
-        first = takewhile(lambda name: name not in CATALOGUE, table.columns)
-        others = [name for name in first if name not in (*keys, "point", "seed")]
-        more = [axis for axis in others if len(table[axis].unique()) > 1]
+        more = [axis for axis in axes_of(table) if axis not in axes and len(table[axis].unique()) > 1]
         values = "; ".join(f"{axis} = {', '.join(map(str, table[axis].unique()))}" for axis in more)
         message = f"the {whose} table has several hosts where the other has one, which cannot be paired"
         raise InputError(Fault(message, given=values, allowed="one value of every axis that only one side has"))

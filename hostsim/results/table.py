@@ -22,7 +22,7 @@ from hostsim.record import RunRecord
 from hostsim.results.bottleneck import bottleneck
 from hostsim.units import SECOND
 
-__all__ = ["WALL_CLOCK", "entities", "read_table", "series_frame", "to_table", "write_table"]
+__all__ = ["WALL_CLOCK", "axes_of", "entities", "read_table", "series_frame", "to_table", "write_table"]
 
 WALL_CLOCK = ("wall_s",)
 """Columns that differ from one run of the same point to the next; all others do not."""
@@ -63,6 +63,13 @@ def to_table(records: Iterable[RunRecord], *, provenance: Mapping[str, str] | No
     seeds = ", ".join(str(seed) for seed in sorted(set(columns["seed"])))
     table.attrs["provenance"] = {**_versions(), "seed": seeds, **(provenance or {})}
     return table
+
+
+def axes_of(table: pd.DataFrame) -> list[str]:
+    """The columns of a table that are axes: those between the run's key and the measures."""
+    names = list(table.columns)
+    first = names.index("seed") + 1
+    return names[first : next(i for i, name in enumerate(names) if i >= first and name in CATALOGUE)]
 
 
 def _row(record: RunRecord) -> dict[str, Any]:

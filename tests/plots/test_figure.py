@@ -15,9 +15,10 @@ from sample_table import table, verdict
 from hostsim.errors import InputError
 from hostsim.expect import At, FigureSpec, Find, Form, Ratio, Worst
 from hostsim.plots.figure import draw
-from hostsim.plots.scale import axes_of, axis_label, metric_label
+from hostsim.plots.scale import axis_label, metric_label
 from hostsim.plots.series import curve_frame
 from hostsim.plots.style import LOOKS, as_svg, look_of, save
+from hostsim.results.table import axes_of
 
 LOSS = FigureSpec("loss", "receivers", "loss", ("split",))
 
