@@ -25,6 +25,7 @@ from hostsim.scenario.selection import select
 from hostsim.view.scenario import Scenario
 
 if TYPE_CHECKING:
+    from hostsim.report.page import Section
     from hostsim.scenario.points import Fidelity, Plan
     from hostsim.study.sweep import Means, Tell
     from hostsim.study.what_if import WhatIf
@@ -279,18 +280,29 @@ def reproduce(
 
     The arguments are those of `run`. The report is ``report.html`` in the results folder.
     """
-    from hostsim.report.folder import write
-    from hostsim.report.page import write_report
+    from hostsim.campaign.aside import aside
+    from hostsim.report.page import write_page
     from hostsim.study.sweep import sweep_together
 
     runs = fidelity(quick=quick, seed=seed, replications=replications)
     means = _means(results, jobs, cluster, progress, max_memory, max_time)
-    found = []
-    for result in sweep_together([load_plain(name) for name in shipped()], runs, means):
-        found.append(result)
-        write(result, Path(results) / result.scenario)
-    write_report(Path(results) / "report.html", found, title="Reproduction of the published experiments")
+    found, drawn = [], []
+    with aside(jobs) as workers:
+        for place, result in enumerate(sweep_together([load_plain(name) for name in shipped()], runs, means)):
+            found.append(result)
+            drawn.append(workers.submit(_drawn, replace(result, records=()), Path(results), place))
+        sections = [section.result() for section in drawn]
+    write_page(Path(results) / "report.html", sections, title="Reproduction of the published experiments")
     return found
+
+
+def _drawn(result: Results, results: Path, place: int) -> Section:
+    """Write the folder of a scenario, and draw its section of the report."""
+    from hostsim.report.folder import write
+    from hostsim.report.page import section
+
+    write(result, results / result.scenario)
+    return section(result, place)
 
 
 def open_results(folder: str | Path) -> Results:

@@ -20,7 +20,7 @@ from hostsim.record import RunRecord
 if TYPE_CHECKING:
     from hostsim.scenario.points import Task
 
-__all__ = ["Executor", "InProcess", "check_options", "open_executor"]
+__all__ = ["Executor", "InProcess", "check_options", "open_executor", "processors"]
 
 
 class Executor(Protocol):
@@ -60,7 +60,7 @@ def open_executor(simulate: Simulate, jobs: int | None, cluster: str | None, lim
     check_options(jobs, cluster, limits)
     if cluster is not None:
         return Cluster(simulate, cluster)
-    workers = _processors() if jobs is None else jobs
+    workers = processors() if jobs is None else jobs
     return InProcess(simulate) if workers == 1 and not limits else Processes(simulate, workers, limits)
 
 
@@ -82,7 +82,8 @@ def check_options(jobs: int | None, cluster: str | None, limits: Limits) -> None
             )
 
 
-def _processors() -> int:
+def processors() -> int:
+    """How many this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 

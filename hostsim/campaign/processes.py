@@ -26,7 +26,7 @@ from hostsim.record import RunRecord
 if TYPE_CHECKING:
     from hostsim.scenario.points import Task
 
-__all__ = ["Processes"]
+__all__ = ["Processes", "own_life"]
 
 _BIRTH = threading.Lock()
 """One thread at a time starts a worker: what is put aside meanwhile belongs to all of the process."""
@@ -113,7 +113,7 @@ class Processes:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs, self._simulate, self._limits), daemon=True)
-        with _BIRTH, _own_life():
+        with own_life():
             process.start()
         theirs.close()
         self._processes[ours] = process
@@ -141,23 +141,24 @@ def _last_words(process: BaseProcess) -> str:
 
 
 @contextlib.contextmanager
-def _own_life() -> Iterator[None]:
+def own_life() -> Iterator[None]:
     """Around the start of a worker: what it must not take over from this process.
 
     It must not import the caller's script, which would start its sweep anew in there; and it must not hear Ctrl-C before
     it has come far enough to ignore it.
     """
-    main, sys.modules["__main__"] = sys.modules["__main__"], types.ModuleType("__main__")
-    blocked = None
-    if sys.platform != "win32":
-        resource_tracker.ensure_running()  # the start of a first worker would, and would lift the block
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
-        if blocked is not None:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    with _BIRTH:
+        main, sys.modules["__main__"] = sys.modules["__main__"], types.ModuleType("__main__")
+        blocked = None
+        if sys.platform != "win32":
+            resource_tracker.ensure_running()  # the start of a first worker would, and would lift the block
+            blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
+            if blocked is not None:
+                signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def _work(pipe: Connection, simulate: Simulate, limits: Limits) -> None:

@@ -25,7 +25,10 @@ from hostsim.report.scoreboard import band_text, interval_text, is_accepted, lab
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["inline", "write_report"]
+__all__ = ["Section", "inline", "section", "write_page", "write_report"]
+
+Section = dict[str, Any]
+"""One scenario as the template takes it: words, numbers and safe markup."""
 
 
 def write_report(path: Path, sections: Sequence[Results], *, title: str = "hostsim report") -> Path:
@@ -42,6 +45,11 @@ def write_report(path: Path, sections: Sequence[Results], *, title: str = "hosts
     Raises:
         StoreError: the folder cannot be written.
     """
+    return write_page(path, [section(results, place) for place, results in enumerate(sections)], title=title)
+
+
+def write_page(path: Path, sections: Sequence[Section], *, title: str) -> Path:
+    """`write_report` of sections that have been drawn."""
     from jinja2 import Environment, StrictUndefined
     from jinja2.loaders import FileSystemLoader
 
@@ -53,14 +61,14 @@ def write_report(path: Path, sections: Sequence[Results], *, title: str = "hosts
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
-    views = [_view(results, f"s{place}") for place, results in enumerate(sections)]
-    claims = [claim for view in views for claim in view["claims"]]
+    claims = [claim for view in sections for claim in view["claims"]]
+    results = [view["results"] for view in sections]
     page = environment.get_template("page.html.j2").render(
-        title=title + _mark(sections),
-        views=views,
+        title=title + _mark(results),
+        views=sections,
         claims=claims,
         accepted=sum(claim["accepted"] for claim in claims),
-        quick=any(results.quick for results in sections),
+        quick=any(found.quick for found in results),
     )
     return write_whole(path, page.encode())
 
@@ -86,8 +94,14 @@ def inline(svg: str, prefix: str, words: str) -> str:
     return re.sub(r'<svg ([^>]*?)width="[^"]*" height="[^"]*"', lambda found: named + found[1], text, count=1)
 
 
-def _view(results: Results, prefix: str) -> dict[str, Any]:
-    """One scenario as the template takes it: words, numbers and safe markup."""
+def section(results: Results, place: int) -> Section:
+    """The section of a scenario, drawn.
+
+    Args:
+        results: of the scenario.
+        place: of the section in its report, from 0.
+    """
+    prefix = f"s{place}"
     flags = results.table.loc[results.table["flags"].fillna("") != "", "flags"]
     return {
         "id": prefix,

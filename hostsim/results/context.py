@@ -5,7 +5,8 @@ Reads one record; which of them holds up the rest is told by `hostsim.results.bo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +17,13 @@ from numpy.typing import NDArray
 from hostsim.record import RunRecord
 from hostsim.units import SECOND
 
-__all__ = ["COLUMNS", "contexts", "fullest", "fullest_contexts"]
+__all__ = ["COLUMNS", "Row", "contexts", "fullest", "fullest_contexts"]
 
 COLUMNS = ("kind", "name", "serves", "node", "used", "ready", "dispatches", "packets", "dropped", "fill")
 """Columns of `contexts`."""
 _NUMBERS = COLUMNS[4:]
+Row = dict[str, Any]
+"""A context: its values by column."""
 _IDLE = 0.05
 """Percent below which a context did nothing to speak of."""
 
@@ -63,50 +66,43 @@ def contexts(record: RunRecord) -> pd.DataFrame:
         these at the end of a time slice, in percent of what fits, those on their way into it included, 100 at most. NaN where there
         is no such thing.
     """
-    rows = [row for kind in _STAGES for row in _worlds(record, kind)]
-    rows += _pcpus(record) + _wires(record)
-    return _frame(rows)
+    return _frame(_rows(record))
 
 
-def fullest(found: pd.DataFrame, most: int = 3) -> pd.DataFrame:
+def fullest(rows: Sequence[Row], most: int = 3) -> list[Row]:
     """The fullest contexts of each kind, the others of it as one row of their means, PCPUs as one row for each node.
 
     Args:
-        found: as `contexts` gives it.
+        rows: of `contexts`, as mappings from columns; those that are not there count as NaN.
         most: rows of a kind that stand for themselves; idle ones never do.
     """
-    rows: list[dict[str, Any]] = []
-    for kind, group in found.groupby("kind", sort=False):
-        if kind == "pcpu":
-            rows += [
-                {**_mean(pcpus), "kind": kind, "name": f"mean of {len(pcpus)}", "serves": "", "node": node}
-                for node, pcpus in group.groupby("node")
-            ]
-            continue
-        ordered = group.sort_values("used", ascending=False, kind="stable")
-        busy = int((ordered["used"] >= _IDLE).sum())
-        alone = min(busy, most)
-        if len(group) - alone == 1:  # no mean of one
-            alone += 1
-        rows += ordered.head(alone).to_dict("records")  # type: ignore[arg-type]  # columns have names
-        rest = ordered.iloc[alone:]
-        if len(rest):
+    kinds: dict[tuple[str, Any], list[Row]] = {}
+    for row in rows:
+        kinds.setdefault((row["kind"], row["node"] if row["kind"] == "pcpu" else None), []).append(row)
+    found: list[Row] = []
+    for (kind, node), group in kinds.items():
+        alone = 0
+        if kind != "pcpu":
+            group.sort(key=lambda row: -row["used"])
+            alone = min(sum(row["used"] >= _IDLE for row in group), most)
+            if len(group) - alone == 1:  # no mean of one
+                alone += 1
+            found += group[:alone]
+        if rest := group[alone:]:
             name = f"mean of {len(rest)}{' others' if alone else ''}"
-            rows.append({**_mean(rest), "kind": kind, "name": name, "serves": "", "node": pd.NA})
-    return _frame(rows)
+            found.append(_row(kind, name, node, **{number: _mean(rest, number) for number in _NUMBERS}))
+    return found
 
 
 def fullest_contexts(records: Iterable[RunRecord]) -> pd.DataFrame:
     """`fullest` for every point: of its first replication that finished; the id of the point stands under ``point``."""
-    frames: dict[str, tuple[int, pd.DataFrame]] = {}
+    points: dict[str, tuple[int, list[Row]]] = {}
     for record in records:
-        known = frames.get(record.point_id)
+        known = points.get(record.point_id)
         if record.error is None and (known is None or record.replication < known[0]):
-            found = fullest(contexts(record))
-            found.insert(0, "point", record.point_id)
-            frames[record.point_id] = record.replication, found
-    parts = [frame for _, frame in frames.values() if len(frame)]
-    found = pd.concat(parts, ignore_index=True) if parts else _frame([]).assign(point="")[["point", *COLUMNS]]
+            points[record.point_id] = record.replication, fullest(_rows(record))
+    found = _frame([row for _, rows in points.values() for row in rows])
+    found.insert(0, "point", pd.Series([point for point, (_, rows) in points.items() for _ in rows], dtype="object"))
     found.attrs["units"] = {
         "used": "%",
         "ready": "%",
@@ -118,17 +114,25 @@ def fullest_contexts(records: Iterable[RunRecord]) -> pd.DataFrame:
     return found
 
 
-def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def _rows(record: RunRecord) -> list[Row]:
+    """All rows of `contexts`."""
+    rows = [row for kind in _STAGES for row in _worlds(record, kind)]
+    return rows + _pcpus(record) + _wires(record)
+
+
+def _frame(rows: list[Row]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     texts = dict.fromkeys(("kind", "name", "serves"), "object")
     return frame.astype({**texts, "node": "Int64", **dict.fromkeys(_NUMBERS, "float64")})
 
 
-def _mean(rows: pd.DataFrame) -> dict[str, Any]:
-    return dict(rows[list(_NUMBERS)].mean())
+def _mean(rows: Sequence[Row], number: str) -> float:
+    """The mean of a column over the rows that have it."""
+    known = [row[number] for row in rows if number in row]
+    return math.fsum(known) / len(known) if known else math.nan
 
 
-def _row(kind: str, name: str, node: int | None, **known: Any) -> dict[str, Any]:
+def _row(kind: str, name: str, node: int | None, **known: Any) -> Row:
     return {"kind": kind, "name": name, "serves": "", "node": node, **known}
 
 
@@ -146,7 +150,7 @@ def _rate(record: RunRecord, counter: str) -> NDArray[np.float64]:
     return np.asarray(record.window(counter) * (SECOND / record.window_ps), dtype=np.float64)
 
 
-def _worlds(record: RunRecord, kind: str) -> list[dict[str, Any]]:
+def _worlds(record: RunRecord, kind: str) -> list[Row]:
     worlds = record.series.get(f"{kind}.node")
     if worlds is None or not worlds.entities:
         return []
@@ -169,7 +173,7 @@ def _worlds(record: RunRecord, kind: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _add_queues(record: RunRecord, stage: _Stage, rows: list[dict[str, Any]]) -> None:
+def _add_queues(record: RunRecord, stage: _Stage, rows: list[Row]) -> None:
     """What each world takes packets from."""
 
     def counter(name: str) -> str:
@@ -190,7 +194,7 @@ def _add_queues(record: RunRecord, stage: _Stage, rows: list[dict[str, Any]]) ->
         row["fill"] = max(row.get("fill", 0.0), min(100.0, 100.0 * int(inside[:, i].max()) / int(capacity[i])))
 
 
-def _pcpus(record: RunRecord) -> list[dict[str, Any]]:
+def _pcpus(record: RunRecord) -> list[Row]:
     if "pcpu.node" not in record.series:
         return []
     util, dispatches = _percent(record, "pcpu.busy_ps"), _rate(record, "pcpu.dispatches")
@@ -201,7 +205,7 @@ def _pcpus(record: RunRecord) -> list[dict[str, Any]]:
     ]
 
 
-def _wires(record: RunRecord) -> list[dict[str, Any]]:
+def _wires(record: RunRecord) -> list[Row]:
     rows = []
     for way, time, packets in _WIRES:
         if time in record.series:

@@ -379,7 +379,7 @@ def test_reproduce_runs_all_that_is_shipped_and_writes_one_report(tiny, tmp_path
         (installed / "shipped" / file.name).unlink(missing_ok=True)
     (installed / "shipped" / "known_red.yaml").write_text("{}")
     tiny.rename(installed / "shipped" / "tiny.yaml")
-    command = [sys.executable, "-m", "hostsim", "reproduce", "--quick", "--jobs", "1"]
+    command = [sys.executable, "-m", "hostsim", "reproduce", "--quick", "--jobs", "2"]
     environment = os.environ | {"PYTHONPATH": str(installed.parent)}
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

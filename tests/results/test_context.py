@@ -11,7 +11,7 @@ from host_record import host_record, percent
 from sample_runs import failed
 
 from hostsim.record import Series
-from hostsim.results.context import COLUMNS, contexts, fullest, fullest_contexts
+from hostsim.results.context import COLUMNS, Row, contexts, fullest, fullest_contexts
 
 
 def by_name(found: pd.DataFrame) -> dict[str, dict[str, object]]:
@@ -103,9 +103,8 @@ def test_work_is_served_as_well():
     assert (row["serves"], row["packets"], row["dropped"]) == ("b.eth0, work", 50.0, 1.0)
 
 
-def many(used: list[float]) -> pd.DataFrame:
-    rows = [{"kind": "vcpu", "name": f"v{i}", "serves": "x", "node": 0, "used": share} for i, share in enumerate(used)]
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"node": "Int64"})
+def many(used: list[float]) -> list[Row]:
+    return [{"kind": "vcpu", "name": f"v{i}", "serves": "x", "node": 0, "used": share} for i, share in enumerate(used)]
 
 
 @pytest.mark.parametrize(
@@ -123,13 +122,13 @@ def test_the_fullest_stand_for_themselves_and_the_rest_for_their_mean(
 ) -> None:
     """By charged time, the first of equal ones first."""
     found = fullest(many(used))
-    assert found["name"].tolist() == names
-    assert found["used"].iloc[-1] == last
+    assert [row["name"] for row in found] == names
+    assert found[-1]["used"] == last
 
 
 def test_pcpus_are_told_by_node():
     """A host has too many of them to look at."""
-    found = fullest(contexts(host_record({"pcpu.busy_ps": percent(100, 50, 20, 0)})))
+    found = fullest_contexts([host_record({"pcpu.busy_ps": percent(100, 50, 20, 0)})])
     rows = found[found["kind"] == "pcpu"]
     assert rows[["name", "node", "used"]].to_numpy().tolist() == [["mean of 2", 0, 75.0], ["mean of 2", 1, 10.0]]
 
