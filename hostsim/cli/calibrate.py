@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.cli.option import Jobs, Quick, ResultsFolder, Seed
+from hostsim.cli.option import Jobs, Quick, Replications, ResultsFolder, Seed
 from hostsim.cli.text import columns, duration
 from hostsim.errors import Fault, InputError, nearest_name
 
@@ -58,6 +58,7 @@ def calibrate(
     ] = None,
     quick: Quick = False,
     seed: Seed = 1,
+    replications: Replications = None,
     jobs: Jobs = None,
     results: ResultsFolder = Path("results"),
     dry_run: Annotated[
@@ -70,11 +71,11 @@ def calibrate(
     group; what stays out of its band counts in proportion. Every host that is tried is kept in the results folder, so that an
     interrupted fit goes on where it was.
     """
+    from hostsim import api
     from hostsim.campaign.store import Store
     from hostsim.plots.atomic import write_whole
     from hostsim.report.destination import require_folder
     from hostsim.scenario.calibration import read_calibration
-    from hostsim.scenario.points import Fidelity
     from hostsim.scenario.published import claims
     from hostsim.study import calibrate as study
     from hostsim.study import holding
@@ -105,7 +106,7 @@ def calibrate(
     if dry_run:
         _say_plan(calibration, groups)
         return
-    bench = Bench(Fidelity(quick=quick, seed=seed), Means(Store(results), jobs))
+    bench = Bench(api.fidelity(quick=quick, seed=seed, replications=replications), Means(Store(results), jobs))
     started = time.monotonic()
     if holders:
         holdings = [holding.holding(bench, experiment) for experiment in holders]

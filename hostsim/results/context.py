@@ -48,7 +48,10 @@ _STAGES = {
     "networld": _Stage("tx", "context", "taken", "dropped", "inside", "capacity"),
     "vcpu": _Stage("port", "vcpu", "received", "ring_dropped", "ring_inside", "ring_capacity"),
 }
-_WIRES = (("receive", "nic.rx_wire_ps", "nic.rx_frames"), ("transmit", "nic.tx_wire_ps", "nic.tx_packets"))
+_WIRES = (
+    ("receive", "nic.rx_wire_ps", {"packets": "nic.rx_frames"}),
+    ("transmit", "nic.tx_wire_ps", {"packets": "nic.tx_packets", "dropped": "nic.tx_dropped"}),
+)
 
 
 def contexts(record: RunRecord) -> pd.DataFrame:
@@ -62,7 +65,7 @@ def contexts(record: RunRecord) -> pd.DataFrame:
         that it takes packets from (of a vCPU the receive queues of its vNICs, or ``work``); ``node``, the home node, where it was
         for most of the window; ``used``, charged time in percent of a PCPU (%UTIL of a PCPU; of a wire the share of time it
         carried something); ``ready``, time runnable and without a PCPU, in percent; ``dispatches`` a second; ``packets`` a second
-        that it took, or a wire carried; ``dropped`` a second at the full rings that it serves; ``fill``, packets in the fullest of
+        that it took, or a wire carried; ``dropped`` a second at the full rings that it serves, or in front of a wire; ``fill``, packets in the fullest of
         these at the end of a time slice, in percent of what fits, those on their way into it included, 100 at most. NaN where there
         is no such thing.
     """
@@ -207,11 +210,12 @@ def _pcpus(record: RunRecord) -> list[Row]:
 
 def _wires(record: RunRecord) -> list[Row]:
     rows = []
-    for way, time, packets in _WIRES:
+    for way, time, counters in _WIRES:
         if time in record.series:
-            busy, carried = _percent(record, time), _rate(record, packets)
+            busy = _percent(record, time)
+            rates = {column: _rate(record, counter) for column, counter in counters.items()}
             rows += [
-                _row("wire", f"{name} {way}", None, used=busy[i], packets=carried[i])
+                _row("wire", f"{name} {way}", None, used=busy[i], **{column: rate[i] for column, rate in rates.items()})
                 for i, name in enumerate(record.series[time].entities)
             ]
     return rows

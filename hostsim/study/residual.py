@@ -55,7 +55,7 @@ def smooth(verdict: Verdict, others: Mapping[str, Verdict]) -> float:
 
 
 def doubt(verdict: Verdict, others: Mapping[str, Verdict], count: int) -> float:
-    """By how much a verdict may move without any reason: two standard errors; where it has no interval, a step of a search, what comes of its two sides in a ratio of two of them, and else nothing.
+    """By how much a verdict may move without any reason: two standard errors; where it has no interval, what comes of its two sides in a ratio of two verdicts, without end for a threshold of one replication, and else nothing.
 
     Two replications have an interval of thirteen standard errors, because nobody knows how much they vary; two hosts are compared on common random numbers.
 
@@ -74,7 +74,7 @@ def doubt(verdict: Verdict, others: Mapping[str, Verdict], count: int) -> float:
         return smooth(verdict, others) * math.hypot(
             *(doubt(others[side], others, count) / smooth(others[side], others) for side in (form.of, form.to))
         )
-    return 1.0 if isinstance(form, Find) else 0.0
+    return math.inf if isinstance(form, Find) else 0.0
 
 
 def _crossing_of(verdict: Verdict, form: Find) -> float:

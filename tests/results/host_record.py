@@ -40,7 +40,15 @@ _GROWING = (
     *(f"{kind}.{counter}" for kind in _WORLDS for counter in ("used_ps", "ready_ps", "dispatches")),
     *("pcpu.busy_ps", "pcpu.dispatches"),
     *("queue.taken", "queue.dropped", "port.received", "port.ring_dropped", "port.split_taken", "port.split_dropped"),
-    *("tx.taken", "tx.dropped", "nic.rx_wire_ps", "nic.tx_wire_ps", "nic.rx_frames", "nic.tx_packets"),
+    *(
+        "tx.taken",
+        "tx.dropped",
+        "nic.rx_wire_ps",
+        "nic.tx_wire_ps",
+        "nic.rx_frames",
+        "nic.tx_packets",
+        "nic.tx_dropped",
+    ),
 )
 _LEVELS = (
     *(f"{kind}.node" for kind in _WORLDS),

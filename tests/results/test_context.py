@@ -60,6 +60,7 @@ def test_times_and_rates_are_those_of_the_window():
                     "pcpu.busy_ps": percent(100, 50, 0, 0),
                     "nic.rx_wire_ps": percent(40),
                     "nic.rx_frames": (70_010,),
+                    "nic.tx_dropped": (7,),
                 }
             )
         )
@@ -71,6 +72,7 @@ def test_times_and_rates_are_those_of_the_window():
     assert np.isnan(rows["a.vcpu1"]["packets"])
     assert [rows[name]["used"] for name in ("pcpu0", "pcpu1", "vmnic0 receive")] == [100.0, 50.0, 40.0]
     assert rows["vmnic0 receive"]["packets"] == 70_010.0
+    assert rows["vmnic0 transmit"]["dropped"] == 7.0
 
 
 def test_a_ring_is_as_full_as_it_was_at_the_end_of_a_slice():

@@ -177,6 +177,7 @@ class Pnic:
     """
 
     __slots__ = (
+        "_backlog_until",
         "_join",
         "_leaving",
         "_tx_limit",
@@ -209,6 +210,7 @@ class Pnic:
         self.queues: list[RxQueue] = []
         self._tx_limit, self._join = tx_limit, joins
         self._leaving: list[_Departure] = []
+        self._backlog_until = 0  # when all that was handed over would be through if nothing ahead of it had gaps
         self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
         self.rx_wire_ps = self.tx_wire_ps = self.rx_octets = 0
 
@@ -240,6 +242,9 @@ class Pnic:
     def transmit(self, train: Train, frame_ps: int, *, cut: bool = False) -> tuple[int, int] | None:
         """Packets for the wire at their instants, the wire being busy with those before.
 
+        Trains of contexts that send at the same time share the wire: what one leaves free between its packets is there for
+        the next, whose first packet waits for the work that was handed over before it.
+
         Args:
             train: packets of ``frames`` frames each, at instants that may lie ahead.
             frame_ps: time of a frame on the wire.
@@ -249,33 +254,39 @@ class Pnic:
             Instants at which the last bit of the first packet, and picoseconds until that of the next, is through; None when
             there was no room for them.
         """
-        count = train.count
+        count, ready = train.count, train.ready
         packet_ps = train.frames * frame_ps
-        start = self.sent_until
-        if train.ready >= start:
-            start = train.ready
-        elif start - train.ready > self._tx_limit * (frame_ps if cut else packet_ps):
+        start = self._backlog_until
+        if ready >= start:
+            start = ready
+        elif start - ready > self._tx_limit * (frame_ps if cut else packet_ps):
             self.tx_dropped += count
             return None
-        step = max(packet_ps, train.step)
-        self.sent_until = start + (count - 1) * step + packet_ps
-        self._leaving.append(_Departure(train, start + packet_ps, step, packet_ps, cut=cut))
-        return start + packet_ps, step
+        first = start + packet_ps
+        step = packet_ps
+        last = self._backlog_until = start + count * packet_ps
+        posted = ready + (count - 1) * train.step + packet_ps
+        if posted > last:  # its packets come more slowly than the wire takes them
+            step = (posted - first) // (count - 1)
+            last = first + (count - 1) * step
+        if last > self.sent_until:
+            self.sent_until = last
+        self._leaving.append(_Departure(train, first, step, packet_ps, cut=cut))
+        return first, step
 
     def depart(self, now: int) -> None:
         """Count what is through the wire by ``now``."""
-        leaving = self._leaving
-        gone = 0
-        for departure in leaving:
+        staying = []
+        for departure in self._leaving:
             if departure.first > now:
-                break
+                staying.append(departure)
+                continue
             train, step = departure.train, departure.step
             count = train.count if step == 0 else min(train.count, (now - departure.first) // step + 1)
             if count < train.count:
                 departure.first += count * step
                 train = train.split(count)
-            else:
-                gone += 1
+                staying.append(departure)
             frames = count * train.frames
             packets = frames if departure.cut else count
             self.tx_packets += packets
@@ -287,6 +298,4 @@ class Pnic:
                 self.tx_data += packets
                 self.tx_octets += frames * size
                 outgoing.totals.octets += frames * size
-            if train is not departure.train:
-                break
-        del leaving[:gone]
+        self._leaving = staying

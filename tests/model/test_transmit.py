@@ -1,0 +1,78 @@
+"""What a port of a NIC sends: several contexts share its wire, and it is never faster than it is."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hostsim.engine.train import Train
+from hostsim.model.net.pnic import Pnic
+from hostsim.model.net.wire import Wire
+from hostsim.units import NS, US
+
+FRAME = 120 * NS
+FLOW = SimpleNamespace(size=64, totals=SimpleNamespace(octets=0))
+
+trains = st.lists(
+    st.tuples(st.integers(0, 20_000), st.integers(1, 30), st.integers(0, 2_000), st.integers(1, 3)), max_size=30
+)
+"""Nanoseconds since the one before, packets, nanoseconds between them, frames in each."""
+
+
+def port(limit: int = 10**6) -> Pnic:
+    return Pnic("vmnic0", SimpleNamespace(), Wire(), limit)
+
+
+def send(nic: Pnic, ready: int, count: int, step: int, frames: int = 1) -> list[int]:
+    """Instants at which its packets are through."""
+    through = nic.transmit(Train(FLOW, count, ready, step, ready, step, None, frames), FRAME)
+    assert through is not None
+    return [through[0] + place * through[1] for place in range(count)]
+
+
+def test_what_one_context_leaves_free_is_there_for_the_others() -> None:
+    """Five that hand over a packet a microsecond each, as NetWorlds on PCPUs of their own, make three fifths of what the wire takes."""
+    nic = port(limit=512)
+    last = [send(nic, turn * 50 * US, 50, US)[-1] for turn in range(20) for _ in range(5)]
+    assert nic.tx_dropped == 0
+    assert max(last) < 20 * 50 * US + 5 * 50 * FRAME
+    nic.depart(20 * 50 * US)
+    assert nic.tx_wire_ps == pytest.approx(0.6 * 20 * 50 * US, rel=0.03)
+
+
+@given(trains)
+def test_trains_leave_in_order_at_the_pace_of_the_wire(sent: list[tuple[int, int, int, int]]) -> None:
+    """None before it was handed over, none faster than the wire. All are through no later than packet by packet in the order in
+    which they come, and no sooner than if all packets of a train came at once.
+    """
+    nic, ready, first = port(), 0, 0
+    packets: list[tuple[int, int]] = []
+    starts: list[tuple[int, int]] = []
+    for pause, count, step, frames in sent:
+        ready += pause * NS
+        through = send(nic, ready, count, step * NS, frames)
+        work = frames * FRAME
+        starts.append((ready, len(packets)))
+        packets += [(ready + place * step * NS, work) for place in range(count)]
+        assert through[0] >= max(ready, first) + work
+        assert all(later - sooner >= work for sooner, later in pairwise(through))
+        assert all(at >= packet[0] + packet[1] - count for at, packet in zip(through, packets[-count:], strict=True))
+        first = through[0]
+    free = 0
+    for came, work in sorted(packets):
+        free = max(free, came) + work
+    at_once = [came + sum(work for _, work in packets[place:]) for came, place in starts]
+    assert max(at_once, default=0) <= nic.sent_until <= free
+
+
+def test_counters_take_each_packet_when_it_is_through() -> None:
+    """Of trains that overlap, too: a slow one does not keep back those behind it."""
+    nic = port()
+    slow, fast = send(nic, 0, 10, 10 * US), send(nic, US, 10, 0)
+    for now in range(0, 100, 7):
+        nic.depart(now * US)
+        assert nic.tx_packets == sum(at <= now * US for at in slow + fast)
