@@ -62,8 +62,8 @@ def test_what_is_shipped_is_of_the_constants_that_are_shipped() -> None:
         assert {experiments(moves) for moves in asked.moves.values()} <= {(), (asked.experiment,)}
 
 
-def test_half_of_the_fitted_constants_of_the_platform_are_held_by_more_than_one_experiment() -> None:
+def test_most_fitted_constants_of_the_platform_are_held_by_more_than_one_experiment() -> None:
     """One that only its own experiment holds is a number placed on it; what an application costs is known where it runs."""
     holders = {name: experiments(found) for name, found in shipped_holders().items() if ".applications." not in name}
     several = [name for name, names in holders.items() if len(names) > 1]
-    assert 2 * len(several) >= len(holders)
+    assert 2 * len(several) > len(holders)
