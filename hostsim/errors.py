@@ -72,6 +72,9 @@ class InputError(HostsimError):
         self.faults: tuple[Fault, ...] = (faults,) if isinstance(faults, Fault) else tuple(faults)
         super().__init__("\n".join(str(fault) for fault in self.faults))
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[tuple[Fault, ...]]]:
+        return type(self), (self.faults,)
+
     def at(self, file: str, line: int | None = None) -> InputError:
         """The same faults with the place filled in where it was not known."""
         return InputError(

@@ -12,6 +12,7 @@ import pytest
 
 from hostsim.campaign.aside import aside
 from hostsim.errors import InputError, StoreError
+from hostsim.scenario.published import find_scenario
 
 SCRIPT = """
 # no guard for a main module: workers must not run this script again
@@ -50,8 +51,8 @@ def test_an_exception_drops_what_has_not_begun() -> None:
 
 def test_what_goes_wrong_in_a_worker_is_told_here() -> None:
     """An exception as it was; that a worker was killed in words."""
-    with pytest.raises(ZeroDivisionError), aside(2) as workers:
-        workers.submit(divmod, 1, 0).result()
+    with pytest.raises(InputError, match="unknown scenario; given 'ramses'"), aside(2) as workers:
+        workers.submit(find_scenario, "ramses").result()
     with pytest.raises(StoreError, match="was killed"), aside(2) as workers:
         workers.submit(os._exit, 9).result()
     with pytest.raises(InputError, match="not a number of workers"), aside(0):
