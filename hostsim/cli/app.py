@@ -5,10 +5,12 @@ Nothing heavy is imported before a command needs it: ``hostsim --help`` answers 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import typer
@@ -38,11 +40,16 @@ read or written; 3 a sweep ended with failed runs; 4 an error in hostsim itself;
 class _Commands(TyperGroup):
     """The commands, with every error of the family told in lines and without a traceback."""
 
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with _until_read():  # --help is printed here
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: Any) -> Any:
         from hostsim.errors import HostsimError
 
         try:
-            return super().invoke(ctx)
+            with _until_read():
+                return super().invoke(ctx)
         except HostsimError as error:
             for line in str(error).splitlines():
                 typer.echo(line, err=True)
@@ -51,10 +58,16 @@ class _Commands(TyperGroup):
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # who presses it twice is told the same, once
             typer.echo("interrupted: every finished run is kept, the same command goes on from there", err=True)
             raise typer.Exit(Status.INTERRUPTED) from None
-        except BrokenPipeError:
-            # whoever read our output has had enough; nothing more can be said
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
+
+
+@contextlib.contextmanager
+def _until_read() -> Iterator[None]:
+    """End well when whoever reads our output has had enough; nothing more can be said."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
 
 
 app = typer.Typer(

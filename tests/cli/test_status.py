@@ -28,6 +28,24 @@ def test_an_output_that_is_full_is_bad_input(tmp_path: Path, command: str, unbuf
     assert (done.returncode, done.stderr) == (2, "cannot go on: File too large\n")
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", ["list", "--help"])
+def test_a_reader_who_has_had_enough_is_no_error(command: str, unbuffered: str) -> None:
+    """As ``| head`` is one."""
+    out, into = os.pipe()
+    os.close(out)
+    done = subprocess.run(
+        [sys.executable, "-m", "hostsim", command],
+        stdout=into,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        check=False,
+    )
+    os.close(into)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_name_that_no_file_can_have_is_bad_input() -> None:
     """The system refuses to look for it."""
     for command in ("check", "report"):
