@@ -15,8 +15,9 @@ import hostsim
 from hostsim.expect import AnswersSpec
 from hostsim.metrics import CATALOGUE
 from hostsim.scenario.load import load
-from hostsim.scenario.points import Fidelity, points
+from hostsim.scenario.points import Fidelity, point_at, points
 from hostsim.scenario.published import claims, known_red, shipped
+from hostsim.spec.workload import TcpSpec
 
 PACKAGE = Path(hostsim.__file__).parent
 ROOT = PACKAGE.parent
@@ -64,6 +65,12 @@ def test_no_module_knows_a_claim_or_a_scenario_by_name():
     text = "\n".join(source.read_text(encoding="utf-8") for source in PACKAGE.rglob("*.py"))
     assert [claim for claim in claims() if claim in text] == []
     assert [file.name for file in shipped().values() if file.name in text] == []
+
+
+def test_no_experiment_has_a_sender_of_its_own():
+    """A host that nobody measured gets the same bursts where its scenario says nothing."""
+    flows = [flow for name in shipped() for flow in point_at(load(name), {}).spec.traffic.values()]
+    assert {flow.burst for flow in flows if isinstance(flow, TcpSpec)} == {TcpSpec.model_fields["burst"].default}
 
 
 def test_the_wheel_takes_the_scenarios_along():

@@ -202,8 +202,8 @@ class TcpSpec(Spec):
     """Which NIC of the VM the connections go through: its vNICs first, then what is passed through to it."""
     window: Annotated[Size, Field(ge=2048)]
     """Bytes that a connection may have in flight: the smaller of what the receiver offers and the sender's buffer."""
-    burst: Annotated[int, Field(ge=1, le=64)] = 1
-    """Frames that the peer puts on the wire in one go, before another of its connections gets a turn."""
+    burst: Annotated[int, Field(ge=1, le=64)] = 4
+    """Frames that the peer puts on the wire in one go, before another of its connections gets a turn; four where nothing is said, as in the published experiments."""
     delay: Duration = 0
     """Time from the end of a frame on the wire to what it makes the peer put on the wire: half of the round trip outside the host, and the peer's own work."""
     peer_acks_every: Annotated[int, Field(ge=1, le=64)] = 2
