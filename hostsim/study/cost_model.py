@@ -50,9 +50,9 @@ def page(
     lines = [files("hostsim.study").joinpath("cost_model.md").read_text(encoding="utf-8").rstrip(), ""]
     lines.append(_count(constants, held))
     if asked:
-        lines.append(
-            f"All of them were moved in {', '.join(asked)}; in other experiments only those that are fitted to them."
-        )
+        unasked = set(experiments(claims())) - set(asked)
+        rest = "; in other experiments only those that are fitted to them" if unasked else ", which are all"
+        lines.append(f"All of them were moved in {', '.join(asked)}{rest}.")
     lines += _table(
         "Fitted",
         ("constant", "value", "interval", "fitted to", "held by experiments"),
