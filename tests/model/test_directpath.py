@@ -106,11 +106,14 @@ def test_what_was_not_written_is_taken_back() -> None:
     (late,) = transmit.take_back([burst], 25 * US)
     transmit.send(25 * US)
     assert (late.count, late.ready) == (2, 30 * US)
-    port.depart(1 * MS)
+    port.depart(20 * US + FRAME - 1)
+    assert port.tx_packets == 2
+    port.depart(20 * US + FRAME)
     assert port.tx_packets == 3
     vcpu.state = WorldState.SLEEPING
     transmit.hand(late)
-    assert port.sent_until == 20 * US + FRAME
+    port.depart(1 * MS)
+    assert port.tx_packets == 3
 
 
 def test_tcp_goes_through_it_both_ways() -> None:

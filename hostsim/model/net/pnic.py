@@ -173,11 +173,10 @@ class Pnic:
         tx_dropped: packets that found its transmit queue full.
         rx_octets: bytes of the frames that came off the wire, check sequences left out.
         rx_wire_ps, tx_wire_ps: time that its wire (or its slot, where that is slower) took for what came and for what was sent.
-        sent_until: instant from which its wire has nothing to send.
+        sent_until: instant at which all that was handed over would be through if no train had gaps.
     """
 
     __slots__ = (
-        "_backlog_until",
         "_join",
         "_leaving",
         "_tx_limit",
@@ -210,7 +209,6 @@ class Pnic:
         self.queues: list[RxQueue] = []
         self._tx_limit, self._join = tx_limit, joins
         self._leaving: list[_Departure] = []
-        self._backlog_until = 0  # when all that was handed over would be through if nothing ahead of it had gaps
         self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
         self.rx_wire_ps = self.tx_wire_ps = self.rx_octets = 0
 
@@ -256,7 +254,7 @@ class Pnic:
         """
         count, ready = train.count, train.ready
         packet_ps = train.frames * frame_ps
-        start = self._backlog_until
+        start = self.sent_until
         if ready >= start:
             start = ready
         elif start - ready > self._tx_limit * (frame_ps if cut else packet_ps):
@@ -264,13 +262,10 @@ class Pnic:
             return None
         first = start + packet_ps
         step = packet_ps
-        last = self._backlog_until = start + count * packet_ps
+        last = self.sent_until = start + count * packet_ps
         posted = ready + (count - 1) * train.step + packet_ps
         if posted > last:  # its packets come more slowly than the wire takes them
             step = (posted - first) // (count - 1)
-            last = first + (count - 1) * step
-        if last > self.sent_until:
-            self.sent_until = last
         self._leaving.append(_Departure(train, first, step, packet_ps, cut=cut))
         return first, step
 
