@@ -1,5 +1,4 @@
 """Claims, expectations, figures and verdicts: what is held against a table, as plain types.
-
 Text becomes these on floor 2 (`hostsim.scenario.load`); floor 5 (`hostsim.results.judge`) answers them.
 """
 
@@ -59,10 +58,11 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One row of ``claims.csv``, as published."""
+    """One row of ``claims.csv``, as published; its kind is scale, ratio, direction, arithmetic or rule."""
 
     id: str
     experiment: str
+    kind: str
     condition: str
     metric: str
     published: str

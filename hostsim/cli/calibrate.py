@@ -151,6 +151,7 @@ def _say_plan(calibration: Calibration, groups: Sequence[str]) -> None:
 
 def _say_predictions(calibration: Calibration, experiments: Sequence[str]) -> None:
     from hostsim.scenario.published import claims
+    from hostsim.scenario.selection import asked_claims
     from hostsim.study.calibrate import fitted_again, most_evaluations
 
     rows: list[tuple[object, ...]] = []
@@ -172,7 +173,7 @@ def _say_predictions(calibration: Calibration, experiments: Sequence[str]) -> No
             rows.append((experiment, "none", "none", "-", 0, ""))
     headings = ("left out", "group", "constant", "start", "hosts at most", "fitted to")
     typer.echo(columns(headings, rows) + "\n")
-    asked = [(claim.experiment, name) for name, claim in claims().items() if claim.experiment in experiments]
+    asked = [(claims()[name].experiment, name) for name in asked_claims() if claims()[name].experiment in experiments]
     typer.echo(columns(("left out", "predicted claim"), asked))
 
 

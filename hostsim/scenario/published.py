@@ -102,6 +102,7 @@ def claims() -> dict[str, Claim]:
                 found[row["id"]] = Claim(
                     id=row["id"],
                     experiment=row["experiment"],
+                    kind=row["kind"],
                     condition=row["condition"],
                     metric=row["metric"],
                     published=row["published"],

@@ -10,10 +10,10 @@ from pathlib import Path
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import Expectation, Ratio
 from hostsim.scenario.load import load
-from hostsim.scenario.published import shipped
+from hostsim.scenario.published import claims, shipped
 from hostsim.scenario.scenario import Scenario
 
-__all__ = ["cut", "select"]
+__all__ = ["asked_claims", "cut", "select"]
 
 
 def select(*subjects: str | Path | Scenario) -> list[tuple[Scenario, frozenset[str]]]:
@@ -56,6 +56,12 @@ def select(*subjects: str | Path | Scenario) -> list[tuple[Scenario, frozenset[s
     if faults:
         raise InputError(faults)
     return [(cut(loaded[key], asked[key]), frozenset(asked[key])) for key in loaded]
+
+
+def asked_claims() -> list[str]:
+    """The published claims that a shipped scenario expects, in the order of the scoreboard."""
+    expected = {entry.name for scenario in map(load, shipped()) for entry in scenario.expectations if entry.is_claim}
+    return [name for name in claims() if name in expected]
 
 
 def cut(scenario: Scenario, names: Iterable[str]) -> Scenario:

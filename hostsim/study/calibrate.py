@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hostsim.scenario.calibration import Calibration, Group
 from hostsim.scenario.published import claims, data_root
+from hostsim.scenario.selection import asked_claims
 from hostsim.study.residual import Bench, residual
 
 __all__ = [
@@ -148,7 +149,7 @@ def predict(calibration: Calibration, experiment: str, bench: Bench, tell: Tell 
         tell: told of every evaluation of the fit.
     """
     fit = calibrate(fitted_again(calibration, experiment), bench, tell=tell)
-    asked = [claim.id for claim in claims().values() if claim.experiment == experiment]
+    asked = [claim for claim in asked_claims() if claims()[claim].experiment == experiment]
     return Prediction(experiment, fit.values, bench.answers(asked, fit.values))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hostsim.scenario.published import claims, data_root
+from hostsim.scenario.selection import asked_claims
 from hostsim.study.calibrate import HELD, STEP, shipped_fits
 from hostsim.study.constants import shipped_constants
 from hostsim.study.residual import Bench
@@ -45,7 +46,7 @@ def holding(bench: Bench, experiment: str) -> Holding:
     constants = fitted()
     halves = {
         claim.id: (claim.band.high - claim.band.low) / 2
-        for claim in claims().values()
+        for claim in (claims()[name] for name in asked_claims())
         if claim.experiment == experiment
         if claim.band.low is not None and claim.band.high is not None and claim.band.high > claim.band.low
     }

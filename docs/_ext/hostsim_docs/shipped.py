@@ -8,6 +8,7 @@ from hostsim.metrics import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.part import Parts
 from hostsim.scenario.published import claims, data_root, known_red, shipped, shipped_parts
+from hostsim.scenario.selection import asked_claims
 from hostsim_docs.markdown import code, prose, table
 
 __all__ = ["claims_page", "measures_page", "shipped_page"]
@@ -55,7 +56,7 @@ def shipped_page() -> str:
 
 def claims_page() -> str:
     """The scoreboard's rows: what was published, and what is accepted."""
-    red = known_red()
+    red, asked = known_red(), set(asked_claims())
     rows = [
         [
             code(c.id),
@@ -63,14 +64,14 @@ def claims_page() -> str:
             f"{c.published} {c.unit}".strip(),
             _band(c.band.low, c.band.high),
             c.basis,
-            "red" if c.id in red else "",
+            "red" if c.id in red else "" if c.id in asked else "no scenario yet",
         ]
         for c in claims().values()
     ]
     reasons = "\n".join(f"- {code(claim)}: {prose(' '.join(reason.split()))}" for claim, reason in red.items())
     return f"""# Published claims
 
-What `hostsim check` holds against the simulator: {len(rows)} published numbers, each with the band in which a value is accepted. {len(red)} are known to come out red.
+{len(rows)} published numbers, each with the band in which a value is accepted. `hostsim check` holds {len(asked)} of them against the simulator; {len(red)} are known to come out red.
 
 {table(("claim", "condition", "published", "accepted", "basis", ""), rows)}
 ## Known to be red
