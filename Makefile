@@ -13,7 +13,7 @@ WHOLE := $(addprefix tests/,test_ablation.py test_ablation_latency.py test_ablat
 COMPILED := build/.compiled
 SOURCES := hostsim/errors.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
 
-.PHONY: setup reproduce check test notebooks verify fuzz lint bench docs cost-model clean
+.PHONY: setup reproduce check test notebooks verify fuzz lint bench docs cost-model verification-page clean
 
 setup: $(COMPILED)
 
@@ -61,8 +61,12 @@ lint: $(STAMP)
 
 # The pages about the constants and about experiments that were left out, after any constant or prediction has changed.
 cost-model: $(STAMP)
-	$(BIN)/python -m hostsim.study.cost_model docs/cost-model.md
-	$(BIN)/python -m hostsim.study.left_out docs/leave-one-out.md
+	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.cost_model_page docs/cost-model.md
+	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.leave_one_out_page docs/leave-one-out.md
+
+# The page about verification, after any oracle has changed: runs them all.
+verification-page: setup
+	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.verification_page docs/verification.md
 
 # The pages of docs/ as a site in build/docs/html; sessions on them are run, and a warning is an error.
 docs: $(STAMP)

@@ -22,7 +22,6 @@ html_css_files = ["wide.css"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
 autodoc_typehints_format = "short"
 napoleon_google_docstring = True
 default_role = "code"  # docstrings name things between single backticks

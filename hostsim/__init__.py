@@ -25,23 +25,22 @@ if TYPE_CHECKING:
     from hostsim.api import Results, Scenario, check, compare, load, open_results, reproduce, run, what_if
     from hostsim.errors import HostsimError, InputError, StoreError
     from hostsim.expect import Verdict, VerdictState
-    from hostsim.metrics import CATALOGUE
+    from hostsim.metrics.catalogue import CATALOGUE
+    from hostsim.notebook.host import HostView
+    from hostsim.notebook.results import Differences, Verdicts
+    from hostsim.notebook.what_if import WhatIf
     from hostsim.record import RunRecord
-    from hostsim.report.moves import Moves
-    from hostsim.report.verdicts import Verdicts
     from hostsim.results.bottleneck import bottleneck
     from hostsim.results.context import contexts
-    from hostsim.results.cpu_time import cpu_time
+    from hostsim.results.cpu_breakdown import cpu_time
     from hostsim.results.table import entities, series_frame
-    from hostsim.study.what_if import WhatIf
-    from hostsim.view.host import HostView
 
 __all__ = [
     "CATALOGUE",
+    "Differences",
     "HostView",
     "HostsimError",
     "InputError",
-    "Moves",
     "Results",
     "RunRecord",
     "Scenario",
@@ -68,23 +67,22 @@ _HOME = {
     "hostsim.api": ("Results", "Scenario", "check", "compare", "load", "open_results", "reproduce", "run", "what_if"),
     "hostsim.errors": ("HostsimError", "InputError", "StoreError"),
     "hostsim.expect": ("Verdict", "VerdictState"),
-    "hostsim.metrics": ("CATALOGUE",),
+    "hostsim.metrics.catalogue": ("CATALOGUE",),
     "hostsim.record": ("RunRecord",),
-    "hostsim.report.moves": ("Moves",),
-    "hostsim.report.verdicts": ("Verdicts",),
     "hostsim.results.bottleneck": ("bottleneck",),
-    "hostsim.results.cpu_time": ("cpu_time",),
+    "hostsim.results.cpu_breakdown": ("cpu_time",),
     "hostsim.results.context": ("contexts",),
     "hostsim.results.table": ("entities", "series_frame"),
-    "hostsim.study.what_if": ("WhatIf",),
-    "hostsim.view.host": ("HostView",),
+    "hostsim.notebook.host": ("HostView",),
+    "hostsim.notebook.results": ("Differences", "Verdicts"),
+    "hostsim.notebook.what_if": ("WhatIf",),
 }
 
 compiled.use()
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
+    """Import a public name lazily, when it is first used."""
     import importlib
 
     for module, names in _HOME.items():

@@ -1,4 +1,4 @@
-"""``python -m hostsim`` and the ``hostsim`` command."""
+"""Entry point of the command line: ``python -m hostsim`` and the ``hostsim`` command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line; ends the process with its exit status."""
+    """Run the command line and end the process with its exit status."""
     try:
         from hostsim.cli.app import app
 
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _give_up_what_is_full() -> None:
-    """Let the interpreter not try again, at its end, to write what could not be written: it would end with a status of its own."""
+    """Redirect a stream that cannot be flushed to nowhere: the interpreter would try again at its end and change the exit status."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -1,6 +1,6 @@
-"""The public verbs: load a scenario, run its sweep, check what it expects, open what an earlier run left.
+"""Python interface: load a scenario, run its sweep, check its expectations, compare results, open those of an earlier run.
 
-Each is a composition of the steps of the straight path; the command line is thin over it. All share one results folder, so that only what is missing is ever run.
+Each function composes the steps of the pipeline; the command line is thin over them. All share one results folder, so that only missing runs are made.
 """
 
 from __future__ import annotations
@@ -8,34 +8,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from hostsim.errors import Fault, InputError, StoreError, is_integer
+from hostsim.errors import Fault, InputError, StoreError
+from hostsim.notebook.results import Differences, Results, Verdicts
+from hostsim.notebook.scenario import Scenario
 from hostsim.record import RunRecord, Scalar
-from hostsim.report.earlier import earlier
-from hostsim.report.folder import read
-from hostsim.report.moves import Moves
-from hostsim.report.results import Results
-from hostsim.report.verdicts import Verdicts
+from hostsim.results.baseline import read_baseline
+from hostsim.results.folder import read
+from hostsim.results.results import Results as PlainResults
+from hostsim.run_option import RESULTS, RunOptions, quantity, takes_options
 from hostsim.scenario.load import load as load_plain
-from hostsim.scenario.override import texts
-from hostsim.scenario.published import shipped
+from hostsim.scenario.option_text import option_texts
 from hostsim.scenario.scenario import Scenario as PlainScenario
 from hostsim.scenario.selection import select
-from hostsim.view.scenario import Scenario
+from hostsim.scenario.shipped_data import shipped
 
 if TYPE_CHECKING:
+    from hostsim.notebook.what_if import WhatIf
+    from hostsim.pipeline import ExecutionOptions
     from hostsim.report.page import Section
-    from hostsim.scenario.points import Fidelity, Plan
-    from hostsim.study.sweep import Means, Tell
-    from hostsim.study.what_if import WhatIf
+    from hostsim.scenario.plan import Fidelity, Plan
 
 __all__ = [
+    "AnyScenario",
     "Change",
+    "Changes",
     "Results",
     "Scenario",
     "check",
     "compare",
+    "execution_options",
     "fidelity",
     "load",
     "longest_warm_up",
@@ -51,17 +54,18 @@ __all__ = [
 Change = Scalar | Sequence[Scalar]
 """A value for a path or an axis: a number, or text as in a scenario file (``"40 kpps"``); for an axis a list of them, or a range
 (``"1..40:4"``), too."""
-
-RESULTS = Path("results")
-"""Results folder where none is given: below the working directory."""
+Changes = Mapping[str, Change]
+"""Values by dotted path, or by axis."""
+AnyScenario = str | Path | PlainScenario
+"""Name of a shipped scenario, path of a file, or a loaded one."""
 
 
 def load(
     scenario: str | Path,
-    overrides: Mapping[str, Change] | None = None,
-    axes: Mapping[str, Change] | None = None,
+    overrides: Changes | None = None,
+    axes: Changes | None = None,
 ) -> Scenario:
-    """A scenario, checked whole: every point that it needs has been made, nothing has been run.
+    """Load a scenario and check it whole: every point that it needs is made, nothing is run.
 
     Args:
         scenario: name of a shipped one, or path of a file.
@@ -73,121 +77,72 @@ def load(
     Raises:
         InputError: with everything that is wrong.
     """
-    return Scenario.of(load_plain(scenario, texts(overrides), texts(axes, "{}")))
+    return Scenario.of(load_plain(scenario, option_texts(overrides), option_texts(axes, "{}")))
 
 
+@takes_options
 def run(
-    scenario: str | Path | PlainScenario,
+    scenario: AnyScenario,
     *,
-    overrides: Mapping[str, Change] | None = None,
-    axes: Mapping[str, Change] | None = None,
-    quick: bool = False,
-    seed: int = 1,
-    replications: int | None = None,
-    jobs: int | None = None,
-    cluster: str | None = None,
-    results: str | Path = RESULTS,
-    max_memory: int | None = None,
-    max_time: float | None = None,
+    overrides: Changes | None = None,
+    axes: Changes | None = None,
     expectations: bool = False,
-    progress: Tell | None = None,
+    **options: Unpack[RunOptions],
 ) -> Results:
-    """Run the sweep of a scenario, as far as the results folder does not hold it yet.
+    """Run the sweep of a scenario: every run that the results folder does not hold yet.
 
     Args:
         scenario: name of a shipped one, path of a file, or one that `load` returned.
         overrides: values by dotted path, as `load` takes them; not with a loaded scenario.
         axes: values of axes by name, as `load` takes them; not with a loaded scenario.
-        quick: short runs and few replications.
-        seed: root seed; replication r of every point draws from (seed, r).
-        replications: runs of each point; what the scenario says where None.
-        jobs: worker processes, one each processor where None; 1 runs in this process.
-        cluster: address of a Dask scheduler to run on instead.
-        results: folder that keeps every run.
-        max_memory: bytes that the process of a run may need; a run that needs more fails as a row.
-        max_time: seconds on the wall clock that a run may take, likewise.
         expectations: run what the expectations need as well; without it only those are judged whose runs are there.
-        progress: told where things stand.
-
-    Raises:
-        InputError: what was asked for cannot be; carries every fault.
-        StoreError: the results folder cannot be used.
-        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+        **options: of a run.
     """
-    from hostsim.study.sweep import sweep
+    from hostsim.pipeline import run_sweep
 
     chosen = _chosen(scenario, overrides, axes)
-    runs = fidelity(quick=quick, seed=seed, replications=replications)
-    means = _means(results, jobs, cluster, progress, max_memory, max_time)
-    return sweep(chosen, runs, means, expectations=expectations)
+    found = run_sweep(chosen, fidelity(options), execution_options(options), expectations=expectations)
+    return Results.of(found)
 
 
+@takes_options
 def check(
-    *subjects: str | Path | PlainScenario,
-    quick: bool = False,
-    seed: int = 1,
-    replications: int | None = None,
-    jobs: int | None = None,
-    cluster: str | None = None,
-    results: str | Path = RESULTS,
-    max_memory: int | None = None,
-    max_time: float | None = None,
-    progress: Tell | None = None,
+    *subjects: AnyScenario,
+    **options: Unpack[RunOptions],
 ) -> Verdicts:
-    """Judge expectations, running only what they need and the results folder does not hold.
+    """Judge expectations and claims; runs only what they need and the results folder does not hold.
+
+    The verdicts are in the order of the scenarios and of their expectations.
 
     Args:
         subjects: names of shipped scenarios, paths of files, loaded scenarios, or patterns of claim ids (``split*.40k``);
             all shipped scenarios where there is none.
-        quick: short runs and few replications.
-        seed: root seed.
-        replications: runs of each point; what the scenario says where None.
-        jobs: worker processes, one each processor where None; 1 runs in this process.
-        cluster: address of a Dask scheduler to run on instead.
-        results: folder that keeps every run.
-        max_memory: bytes that the process of a run may need; a run that needs more fails.
-        max_time: seconds on the wall clock that a run may take, likewise.
-        progress: told where things stand.
-
-    Returns:
-        The verdicts, in the order of the scenarios and of their expectations.
-
-    Raises:
-        InputError: a subject is none of these, or a file is wrong; carries every fault.
-        StoreError: the results folder cannot be used.
-        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+        **options: of a run.
     """
-    from hostsim.study.sweep import finish_together, judged
+    from hostsim.pipeline import execute_all, judge_expectations
 
-    runs = fidelity(quick=quick, seed=seed, replications=replications)
-    means = _means(results, jobs, cluster, progress, max_memory, max_time)
+    runs, chosen = fidelity(options), select(*subjects)
+    plans = [plan(scenario, runs, sweep=False, expectations=True) for scenario, _ in chosen]
     verdicts = []
-    chosen = select(*subjects)
-    wanted = [plan(scenario, runs, sweep=False, expectations=True) for scenario, _ in chosen]
-    for (scenario, names), outcome in zip(chosen, finish_together(wanted, means), strict=True):
-        found = judged(scenario, outcome.records, outcome.answers, quick=quick)
+    for (scenario, names), outcome in zip(chosen, execute_all(plans, execution_options(options)), strict=True):
+        found = judge_expectations(scenario, outcome.records, outcome.answers, quick=runs.quick)
         verdicts += [verdict for verdict in found if verdict.expectation.name in names]
-    return Verdicts(verdicts, quick=quick)
+    return Verdicts(verdicts, quick=runs.quick)
 
 
+@takes_options
 def what_if(
-    scenario: str | Path | PlainScenario,
-    changes: Mapping[str, Change] | None = None,
+    scenario: AnyScenario,
+    changes: Changes | None = None,
     *,
     costs: Mapping[str, Scalar] | None = None,
-    overrides: Mapping[str, Change] | None = None,
-    axes: Mapping[str, Change] | None = None,
-    quick: bool = False,
-    seed: int = 1,
-    replications: int | None = None,
-    jobs: int | None = None,
-    cluster: str | None = None,
-    results: str | Path = RESULTS,
-    max_memory: int | None = None,
-    max_time: float | None = None,
-    progress: Tell | None = None,
+    overrides: Changes | None = None,
+    axes: Changes | None = None,
+    **options: Unpack[RunOptions],
 ) -> WhatIf:
-    """Run a scenario before and after a change and take the differences, run by run on common random numbers.
+    """Run a scenario before and after a change; gives the paired differences on common random numbers.
+
+    At least three replications are run where their number is not given.
 
     Args:
         scenario: name of a shipped one, path of a file, or one that `load` returned, which is read again with its options.
@@ -198,53 +153,40 @@ def what_if(
             longer held against anything published.
         overrides: values by dotted path on both sides, as `load` takes them.
         axes: values of axes on both sides, as `load` takes them: the points to compare.
-        quick: short runs and few replications.
-        seed: root seed.
-        replications: runs of each point; what the scenario says where None, but at least three.
-        jobs: worker processes, one each processor where None; 1 runs in this process.
-        cluster: address of a Dask scheduler to run on instead.
-        results: folder that keeps every run.
-        max_memory: bytes that the process of a run may need; a run that needs more fails as a row.
-        max_time: seconds on the wall clock that a run may take, likewise.
-        progress: told where things stand.
-
-    Raises:
-        InputError: what was asked for cannot be; carries every fault.
-        StoreError: the results folder cannot be used.
-        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+        **options: of a run.
     """
-    from hostsim.study.what_if import what_if as study
+    from hostsim.analysis.what_if import what_if as run_both
+    from hostsim.notebook.what_if import WhatIf
 
     before, after = sides(scenario, changes, costs=costs, overrides=overrides, axes=axes)
-    runs = fidelity(quick=quick, seed=seed, replications=replications)
-    means = _means(results, jobs, cluster, progress, max_memory, max_time)
-    return study(before, after, {**texts(changes), **texts(costs)}, runs, means)
+    changed = {**option_texts(changes), **option_texts(costs)}
+    return WhatIf.of(run_both(before, after, changed, fidelity(options), execution_options(options)))
 
 
 def sides(
-    scenario: str | Path | PlainScenario,
-    changes: Mapping[str, Change] | None = None,
+    scenario: AnyScenario,
+    changes: Changes | None = None,
     *,
     costs: Mapping[str, Scalar] | None = None,
-    overrides: Mapping[str, Change] | None = None,
-    axes: Mapping[str, Change] | None = None,
+    overrides: Changes | None = None,
+    axes: Changes | None = None,
 ) -> tuple[PlainScenario, PlainScenario]:
-    """The scenario before and after a change, loaded: arguments of `what_if`, nothing is run.
+    """Load a scenario before and after a change, as `what_if` takes them; nothing is run.
 
     Raises:
         InputError: with everything that is wrong.
     """
-    from hostsim.study.what_if import sides as loaded
+    from hostsim.analysis.what_if import sides as load_sides
 
-    both, points = texts(overrides), texts(axes, "{}")
+    both, points = option_texts(overrides), option_texts(axes, "{}")
     if isinstance(scenario, PlainScenario):
         both, points = {**scenario.overrides, **both}, {**scenario.axis_texts, **points}
         scenario = scenario.file
-    return loaded(scenario, texts(changes), texts(costs), both, points)
+    return load_sides(scenario, option_texts(changes), option_texts(costs), both, points)
 
 
-def compare(after: Results, before: Results | str | Path, tolerance: float = 0.02) -> Moves:
-    """What has moved against an earlier run of the same scenario, at points that both have.
+def compare(after: PlainResults, before: PlainResults | str | Path, tolerance: float = 0.02) -> Differences:
+    """Compare results with a baseline, an earlier run of the same scenario, at points that both have; gives the curves that moved.
 
     A point with a single pair of runs shows nothing: its difference has no interval.
 
@@ -260,43 +202,37 @@ def compare(after: Results, before: Results | str | Path, tolerance: float = 0.0
     """
     from hostsim.results.compare import compare as compare_tables
 
-    then = earlier(before, after.scenario, quick=after.quick, seed=int(after.provenance["seed"]))
-    return Moves(compare_tables(after.table, then.table, after.axes, tolerance))
+    then = read_baseline(before, after.scenario, quick=after.quick, seed=int(after.provenance["seed"]))
+    return Differences(compare_tables(after.table, then.table, after.axes, tolerance))
 
 
+@takes_options
 def reproduce(
-    *,
-    quick: bool = False,
-    seed: int = 1,
-    replications: int | None = None,
-    jobs: int | None = None,
-    cluster: str | None = None,
-    results: str | Path = RESULTS,
-    max_memory: int | None = None,
-    max_time: float | None = None,
-    progress: Tell | None = None,
+    **options: Unpack[RunOptions],
 ) -> list[Results]:
     """Run every shipped scenario, sweep and expectations, and write each one's folder and one report of all.
 
-    The arguments are those of `run`. The report is ``report.html`` in the results folder.
-    """
-    from hostsim.campaign.aside import aside
-    from hostsim.report.page import write_page
-    from hostsim.study.sweep import sweep_together
+    The report is ``report.html`` in the results folder.
 
-    runs = fidelity(quick=quick, seed=seed, replications=replications)
-    means = _means(results, jobs, cluster, progress, max_memory, max_time)
-    found, drawn = [], []
-    with aside(jobs) as workers:
-        for place, result in enumerate(sweep_together([load_plain(name) for name in shipped()], runs, means)):
-            found.append(result)
-            drawn.append(workers.submit(_drawn, replace(result, records=()), Path(results), place))
+    Args:
+        **options: of a run.
+    """
+    from hostsim.campaign.executor.process_pool import worker_pool
+    from hostsim.pipeline import run_sweeps
+    from hostsim.report.page import write_page
+
+    folder, found, drawn = Path(options["results"]), [], []
+    scenarios = [load_plain(name) for name in shipped()]
+    with worker_pool(options["jobs"]) as submit:
+        for place, result in enumerate(run_sweeps(scenarios, fidelity(options), execution_options(options))):
+            found.append(Results.of(result))
+            drawn.append(submit(_drawn, replace(result, records=()), folder, place))
         sections = [section.result() for section in drawn]
-    write_page(Path(results) / "report.html", sections, title="Reproduction of the published experiments")
+    write_page(folder / "report.html", sections, title="Reproduction of the published experiments")
     return found
 
 
-def _drawn(result: Results, results: Path, place: int) -> Section:
+def _drawn(result: PlainResults, results: Path, place: int) -> Section:
     """Write the folder of a scenario, and draw its section of the report."""
     from hostsim.report.folder import write
     from hostsim.report.page import section
@@ -306,16 +242,16 @@ def _drawn(result: Results, results: Path, place: int) -> Section:
 
 
 def open_results(folder: str | Path) -> Results:
-    """What an earlier run wrote, without running anything.
+    """Open the results of an earlier run; nothing is run.
 
     Raises:
         StoreError: the folder holds no results, or they cannot be read.
     """
-    return read(Path(folder))
+    return Results.of(read(Path(folder)))
 
 
-def longest_warm_up(found: Results, results: str | Path = RESULTS) -> RunRecord:
-    """The run of earlier results that lost the greatest part to warm-up, as the results folder keeps it.
+def longest_warm_up(found: PlainResults, results: str | Path = RESULTS) -> RunRecord:
+    """The run with the longest warm-up, as a share of its length, of earlier results; read from the results folder.
 
     Args:
         found: the results.
@@ -343,56 +279,45 @@ def longest_warm_up(found: Results, results: str | Path = RESULTS) -> RunRecord:
 
 
 def plan(scenario: PlainScenario, runs: Fidelity, *, sweep: bool = True, expectations: bool = False) -> Plan:
-    """The runs of a sweep, of the expectations, or of both."""
-    from hostsim.scenario.points import points
+    """The plan of a scenario: the runs of its sweep, of its expectations, or of both."""
+    from hostsim.scenario.planner import make_plan
 
-    return points(scenario, runs, sweep=sweep, expectations=expectations)
+    return make_plan(scenario, runs, sweep=sweep, expectations=expectations)
 
 
-def fidelity(*, quick: bool, seed: int, replications: int | None) -> Fidelity:
-    """How long and how often points are run.
+def fidelity(options: RunOptions) -> Fidelity:
+    """The fidelity that run options ask for: how long and how often points are run."""
+    from hostsim.scenario.plan import Fidelity
+
+    return Fidelity(options["quick"], options["seed"], options["replications"])
+
+
+def execution_options(options: RunOptions) -> ExecutionOptions:
+    """The store, workers and limits that run options ask for.
 
     Raises:
-        InputError: a number that cannot be.
+        InputError: a limit is no quantity, or cannot be kept.
     """
-    from hostsim.scenario.bounds import MOST_REPLICATIONS, MOST_SEED
-    from hostsim.scenario.points import Fidelity
+    from hostsim.campaign.resource_limit import resource_limits
+    from hostsim.campaign.store import Store
+    from hostsim.pipeline import ExecutionOptions
 
-    wanted = [("seed", seed, 0, MOST_SEED)]
-    if replications is not None:
-        wanted.append(("replications", replications, 1, MOST_REPLICATIONS))
-    faults = [
-        Fault("is out of range", name, str(value), f"an integer from {least} to {most}")
-        for name, value, least, most in wanted
-        if not is_integer(value) or not least <= value <= most
-    ]
-    if faults:
-        raise InputError(faults)
-    return Fidelity(quick, int(seed), None if replications is None else int(replications))
+    memory, time = options["max_memory"], options["max_time"]
+    if isinstance(memory, str):
+        memory = round(quantity(memory, "size", "--max-memory"))
+    if isinstance(time, str):
+        time = quantity(time, "duration", "--max-time")
+    store, most = Store(Path(options["results"])), resource_limits(memory, time)
+    return ExecutionOptions(store, options["jobs"], options["cluster"], options["progress"], most)
 
 
 def _chosen(
-    scenario: str | Path | PlainScenario,
-    overrides: Mapping[str, Change] | None,
-    axes: Mapping[str, Change] | None,
+    scenario: AnyScenario,
+    overrides: Changes | None,
+    axes: Changes | None,
 ) -> PlainScenario:
     if isinstance(scenario, str | Path):
-        return load_plain(scenario, texts(overrides), texts(axes, "{}"))
+        return load_plain(scenario, option_texts(overrides), option_texts(axes, "{}"))
     if overrides or axes:
         raise InputError(Fault("overrides and axes go with a scenario by name or file, not with a loaded one"))
     return scenario
-
-
-def _means(
-    results: str | Path,
-    jobs: int | None,
-    cluster: str | None,
-    progress: Tell | None,
-    max_memory: int | None = None,
-    max_time: float | None = None,
-) -> Means:
-    from hostsim.campaign.limit import limits
-    from hostsim.campaign.store import Store
-    from hostsim.study.sweep import Means
-
-    return Means(Store(Path(results)), jobs, cluster, progress, limits(max_memory, max_time))

@@ -1,4 +1,4 @@
-"""The error family: everything hostsim raises on purpose, each with its data as attributes.
+"""Exceptions: the errors that hostsim raises on purpose, each with its data as attributes.
 
 ::
 
@@ -6,7 +6,8 @@
     ├── InputError         what a user wrote cannot be used; carries every fault of the file (exit status 2)
     ├── WiringError        a part without its other end; raised before time starts
     ├── InvariantError     a law of the simulated host was broken; fails the point with what, where and when
-    └── StoreError         a results folder that cannot be read or written
+    ├── StoreError         a results folder that cannot be read or written
+    └── WorkerError        a worker process that was killed, or cannot be started
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ __all__ = [
     "InvariantError",
     "StoreError",
     "WiringError",
+    "WorkerError",
     "is_integer",
     "nearest_name",
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fault:
-    """One thing wrong in what a user wrote."""
+    """A fault in the user's input: file, line, value given, values allowed, nearest name."""
 
     message: str
     """What is wrong, in words that speak to the reader of the YAML."""
@@ -62,7 +64,7 @@ class HostsimError(Exception):
 
 
 class InputError(HostsimError):
-    """Something a user wrote cannot be used.
+    """Invalid input of the user.
 
     Attributes:
         faults: every fault found, in the order of the file.
@@ -87,7 +89,7 @@ class WiringError(HostsimError):
 
 
 class InvariantError(HostsimError):
-    """A law of the simulated host was broken.
+    """An invariant (conservation law) of the simulated host was violated.
 
     Attributes:
         what: the law, in words.
@@ -105,6 +107,10 @@ class InvariantError(HostsimError):
 
 class StoreError(HostsimError):
     """A results folder or a file in it cannot be read or written."""
+
+
+class WorkerError(HostsimError):
+    """A worker process was killed, or cannot be started."""
 
 
 def is_integer(value: object) -> bool:

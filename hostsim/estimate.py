@@ -1,4 +1,4 @@
-"""From samples to numbers with intervals: warm-up cut, quantiles, Student intervals, batch means, straight lines.
+"""Statistical estimation: confidence intervals (Student, batch means), quantiles, warm-up detection, straight lines.
 
 Plain functions of numbers. What is sampled, and what an interval is held against, is settled by the callers.
 Sources: `mser5` White, Cobb and Spratt (WSC 2000); `batch_means` Law's textbook, its overlapping form Meketon and Schmeiser
@@ -12,16 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from hostsim.record import FloatArray, IntArray
 
 __all__ = [
     "MOST_BATCHES",
-    "MSER_BATCH",
     "Interval",
     "batch_means",
     "histogram_quantile",
     "least_count",
-    "mser5",
     "paired_difference",
     "r_squared",
     "rises",
@@ -29,17 +28,13 @@ __all__ = [
     "variance_ratio",
 ]
 
-MSER_BATCH = 5
-"""Observations that `mser5` averages into one, and batches that it always keeps."""
-
-
 LEAST_BATCHES, MOST_BATCHES = 20, 40
 """Batches that a single run is cut into."""
 _ONE_SIDED = 1.645
 """The 95 % point of the normal distribution."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Interval:
     """A mean with its confidence interval, in the unit of the values."""
 
@@ -55,7 +50,7 @@ class Interval:
         return (self.high - self.low) / 2
 
 
-def histogram_quantile(counts: NDArray[np.int64], edges_ps: NDArray[np.int64], share: float) -> float:
+def histogram_quantile(counts: IntArray, edges_ps: IntArray, share: float) -> float:
     """The quantile of a histogram, linear inside a bucket.
 
     Args:
@@ -75,29 +70,6 @@ def histogram_quantile(counts: NDArray[np.int64], edges_ps: NDArray[np.int64], s
     bucket = int(filled[at])
     inside = 1.0 - (float(cumulative[at]) - target) / float(counts[bucket])
     return float(edges_ps[bucket]) + inside * float(edges_ps[bucket + 1] - edges_ps[bucket])
-
-
-def mser5(values: NDArray[np.float64], most: int | None = None) -> int:
-    """Where warm-up ends: the index of the first observation to keep, a multiple of 5.
-
-    Observations are averaged in batches of five, Z_1 to Z_n; the cut d minimises the squared standard error of what is
-    left, ``sum over i > d of (Z_i - mean)^2 / (n - d)^2``, the smallest such d on ties. At least five batches are always
-    kept: the error of one is zero by definition and means nothing. Observations that fill no batch do not vote.
-
-    The cut is not trustworthy when it takes more than half of the observations; the caller decides what then.
-
-    Args:
-        values: observations in order of time, shape (observations,); fewer than 30 are all kept.
-        most: greatest cut to consider, in observations; all of them when None.
-    """
-    batches = len(values) // MSER_BATCH
-    means = np.asarray(values[: batches * MSER_BATCH], dtype=np.float64).reshape(batches, MSER_BATCH).mean(axis=1)
-    if batches <= MSER_BATCH:
-        return 0
-    means -= means[0]  # a constant series becomes exact zeros, so that rounding cannot choose the cut
-    last = batches - MSER_BATCH if most is None else min(batches - MSER_BATCH, most // MSER_BATCH)
-    errors = [float(means[cut:].var()) / (batches - cut) for cut in range(last + 1)]
-    return int(np.argmin(errors)) * MSER_BATCH
 
 
 def student(values: Sequence[float], level: float = 0.95) -> Interval:
@@ -131,7 +103,7 @@ def _mean(values: Sequence[float]) -> float:
     return math.nan if math.inf in values and -math.inf in values else math.fsum(values) / len(values)
 
 
-def batch_means(values: Sequence[float] | NDArray[np.float64], level: float = 0.95) -> tuple[Interval, str]:
+def batch_means(values: Sequence[float] | FloatArray, level: float = 0.95) -> tuple[Interval, str]:
     """Mean of one long run with an interval, from observations that depend on each other, and how it was made.
 
     The observations are averaged in 40 batches, or in 20 if neighbours among 40 are correlated (lag-1 autocorrelation beyond
@@ -173,7 +145,7 @@ def batch_means(values: Sequence[float] | NDArray[np.float64], level: float = 0.
     return Interval(mean, mean - half, mean + half, count // size), note
 
 
-def _lag_1(values: NDArray[np.float64]) -> float:
+def _lag_1(values: FloatArray) -> float:
     """Lag-1 autocorrelation; 0 of values that do not vary."""
     off = values - values.mean()
     spread = float(off @ off)
@@ -187,7 +159,7 @@ def least_count(share: float, level: float = 0.95) -> int:
 
 
 def variance_ratio(first: Sequence[float], second: Sequence[float]) -> float:
-    """What pairing does to the variance of a difference: paired over independent; below 1 where it helps.
+    """Variance ratio of pairing (common random numbers): variance of a difference paired over independent; below 1 where it helps.
 
     NaN for fewer than three pairs, where neither side varies, and where one has no bound.
 

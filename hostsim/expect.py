@@ -1,4 +1,4 @@
-"""Claims, expectations, figures and verdicts: what is held against a table, as plain types.
+"""Expectations, claims, verdicts and figures as plain values: what results are compared with.
 Text becomes these on floor 2 (`hostsim.scenario.load`); floor 5 (`hostsim.results.judge`) answers them.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
-from hostsim.record import Scalar
+from hostsim.record import AxisValues, Scalar
 
 __all__ = [
     "NOT_ESTIMABLE",
@@ -19,16 +19,16 @@ __all__ = [
     "Band",
     "Claim",
     "Compared",
-    "Condition",
     "Difference",
     "Direction",
     "Expectation",
     "FigureSpec",
     "Find",
-    "Fit",
     "Form",
     "Limit",
     "Monotone",
+    "Predicate",
+    "RSquared",
     "Ratio",
     "Refusal",
     "Refused",
@@ -40,13 +40,13 @@ __all__ = [
     "Worst",
     "is_comparable",
     "is_same_unit",
-    "measured",
+    "required_metrics",
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Band:
-    """Accepted values, ends included; None where the band is open."""
+    """An acceptance band: accepted values, ends included; None where the band is open."""
 
     low: float | None
     high: float | None
@@ -56,9 +56,9 @@ class Band:
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Claim:
-    """One row of ``claims.csv``, as published; its kind is scale, ratio, direction, arithmetic or rule."""
+    """A published claim: one row of ``claims.csv``; its kind is scale, ratio, direction, arithmetic or rule."""
 
     id: str
     experiment: str
@@ -72,25 +72,25 @@ class Claim:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class At:
-    """The metric at one point: its mean over the replications."""
+    """A metric at one point: its mean over the replications."""
 
     metric: str
-    at: Mapping[str, Scalar]
+    at: AxisValues
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Difference:
-    """The metric at one point less the metric at another, paired by replication."""
+    """A paired difference: the metric at one point less the metric at another, by replication."""
 
     metric: str
-    at: Mapping[str, Scalar]
-    less: Mapping[str, Scalar]
+    at: AxisValues
+    less: AxisValues
     """The other point."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Find:
     """A threshold on an axis of integers, or of whole numbers of a unit, found by bisection in steps of 1, each replication by itself."""
 
@@ -102,7 +102,7 @@ class Find:
     metric: str
     below: float
     """The condition: the metric is below this (in the metric's unit)."""
-    at: Mapping[str, Scalar]
+    at: AxisValues
     unit: str = ""
     """Unit of the axis; empty where its values are plain numbers."""
 
@@ -118,20 +118,20 @@ class Find:
         return int(number) if unit == self.unit and number.isdecimal() else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ratio:
-    """One value over another, paired by replication: a metric at two points, or two other expectations of the scenario."""
+    """A paired ratio: one value over another by replication, a metric at two points, or two other expectations of the scenario."""
 
     metric: str | None = None
-    of: Mapping[str, Scalar] | str = field(default_factory=dict)
+    of: AxisValues | str = field(default_factory=dict)
     """Point of the numerator, merged over ``at``; or the name of another expectation."""
-    to: Mapping[str, Scalar] | str = field(default_factory=dict)
-    at: Mapping[str, Scalar] = field(default_factory=dict)
+    to: AxisValues | str = field(default_factory=dict)
+    at: AxisValues = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Worst:
-    """Several points, each a value or a ratio; the one that counts is farthest outside the band, or nearest an end of it."""
+    """The worst case of several points, each a value or a ratio: the one farthest outside the band, or nearest an end of it."""
 
     points: tuple[At | Ratio, ...]
     """All values, or all ratios of a metric."""
@@ -139,23 +139,23 @@ class Worst:
     """True takes the point deepest inside instead (``best:``)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+@dataclass(frozen=True)
+class RSquared:
     """R squared of the straight line of a metric against an axis, for each replication."""
 
     metric: str
     against: str
     values: tuple[Scalar, ...]
-    at: Mapping[str, Scalar]
+    at: AxisValues
 
 
 Direction = Literal["rising", "falling", "not falling", "not rising"]
 """How a metric may move at every step of a line; the last two allow for noise."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Monotone:
-    """A metric that moves one way at every step along an axis.
+    """A monotone metric: it moves one way at every step along an axis.
 
     ``rising`` and ``falling`` are strict and go by the means. ``not falling`` (and likewise ``not rising``) is broken only by a step whose
     differences, paired by replication on common random numbers, have a 95 % Student interval below 0, and whose fall is more than
@@ -167,12 +167,12 @@ class Monotone:
     along: str
     """The axis."""
     values: tuple[Scalar, ...]
-    at: Mapping[str, Scalar]
+    at: AxisValues
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Limit:
-    """What a number must be below or above; exactly one of the two, and equal is neither."""
+    """A one-sided limit: a number must be below or above it; exactly one of the two, and equal is neither."""
 
     below: float | None = None
     above: float | None = None
@@ -182,60 +182,60 @@ class Limit:
         return (self.below is None or value < self.below) and (self.above is None or value > self.above)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Within:
-    """A metric that keeps to a limit (in its unit) at every point of a line, or at one point."""
+    """A metric within a limit (in its unit) at every point of a line, or at one point."""
 
     metric: str
     limit: Limit
-    at: Mapping[str, Scalar]
+    at: AxisValues
     along: str | None = None
     """The axis; None for the one point ``at``."""
     values: tuple[Scalar, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Compared:
-    """A metric at one point over the same at another, paired by replication, that keeps to a limit."""
+    """A comparison of two points: the paired ratio of a metric keeps to a limit."""
 
     metric: str
-    of: Mapping[str, Scalar]
+    of: AxisValues
     """Numerator, merged over ``at``."""
-    to: Mapping[str, Scalar]
+    to: AxisValues
     """Denominator, merged over ``at``."""
     limit: Limit
-    at: Mapping[str, Scalar]
+    at: AxisValues
 
 
-Condition = Monotone | Within | Compared
+Predicate = Monotone | Within | Compared
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Always:
-    """1 when all conditions hold, else 0."""
+    """A conjunction of predicates: 1 when all hold, else 0."""
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Predicate, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Switches:
-    """1 when a state is in force exactly at those cases at which a metric is below a threshold, else 0.
+    """A switched state: 1 when it is active exactly at those cases at which a metric is below a threshold, else 0.
 
-    The state is in force at a case when its metric, in percent of the window, is above 50.
+    The state is active at a case when its metric, in percent of the window, is above 50.
     """
 
     state: str
     """Metric of the state."""
     when: str
     """Metric that decides."""
-    cases: tuple[Mapping[str, Scalar], ...]
+    cases: tuple[AxisValues, ...]
     below: tuple[float, ...]
     """The threshold at each case, in the unit of ``when``; 0 means that the state is never to be in force."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Refusal:
-    """A scenario that was tried: what loading it came to."""
+    """A refusal that was tried: a scenario with some changes, and why loading refused it."""
 
     tried: str
     """What was changed, in words; empty where nothing was."""
@@ -250,18 +250,18 @@ class Refusal:
         return any(self.feature in text for text in self.said) if self.feature else not self.said
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Refused:
-    """1 when every scenario was refused, or accepted, as it should be, else 0. Answered when the file is loaded: nothing runs."""
+    """Refused scenarios: 1 when each was refused, or accepted, as it should be, else 0. Answered when the file is loaded: nothing runs."""
 
     cases: tuple[Refusal, ...]
 
 
-Form = At | Difference | Worst | Find | Ratio | Fit | Always | Switches | Refused
+Form = At | Difference | Worst | Find | Ratio | RSquared | Always | Switches | Refused
 
 
-def measured(form: Form) -> tuple[str, ...]:
-    """The metrics that must be taken at every point of a form; none of a search, which has its own records."""
+def required_metrics(form: Form) -> tuple[str, ...]:
+    """The metrics that a form requires at each of its points; none for a search, which has its own records."""
     match form:
         case Find() | Refused():
             return ()
@@ -270,14 +270,14 @@ def measured(form: Form) -> tuple[str, ...]:
         case Switches():
             return form.state, form.when
         case Worst():
-            return tuple(dict.fromkeys(metric for point in form.points for metric in measured(point)))
-        case At() | Difference() | Ratio() | Fit():
+            return tuple(dict.fromkeys(metric for point in form.points for metric in required_metrics(point)))
+        case At() | Difference() | Ratio() | RSquared():
             return () if form.metric is None else (form.metric,)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Expectation:
-    """One thing a scenario expects: a published claim, or a measurement of one's own."""
+    """An expectation of a scenario: a published claim, or one of the user's, with its form and band."""
 
     name: str
     """Claim id, or the name the user gave."""
@@ -300,14 +300,14 @@ def is_same_unit(one: str, other: str) -> bool:
 
 
 def is_comparable(one: Expectation, other: Expectation) -> bool:
-    """True when two answers may stand on one scale: places on one axis in one unit, or numbers of one unit."""
+    """True when two answers may be drawn on one scale: places on one axis in one unit, or numbers of one unit."""
     match one.form, other.form:
         case Find(axis=axis, unit=unit), Find(axis=its_axis, unit=its_unit) if axis == its_axis:
             return unit == its_unit
     return is_same_unit(one.counted_in, other.counted_in)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FigureSpec:
     """One figure of a scenario: a metric against an axis, one line or bar for each combination of the series axes."""
 
@@ -315,7 +315,7 @@ class FigureSpec:
     x: str
     y: str
     series: tuple[str, ...] = ()
-    at: Mapping[str, Scalar] = field(default_factory=dict)
+    at: AxisValues = field(default_factory=dict)
     """Values of the axes that are neither x nor series; the first value of the sweep where nothing is said."""
     kind: Literal["line", "bar"] = "line"
     """``bar`` puts a group of bars at each value of x, one bar a series."""
@@ -333,7 +333,7 @@ class FigureSpec:
         return f"{words}; {fixed}" if fixed else words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AnswersSpec:
     """One figure of a scenario: a bar for each of several expectations, as high as its answer."""
 
@@ -348,7 +348,7 @@ class AnswersSpec:
 
 
 class VerdictState(StrEnum):
-    """How an expectation came out."""
+    """The state of a verdict."""
 
     PASS = "pass"  # noqa: S105  not a password
     """The interval lies in the band."""
@@ -364,9 +364,9 @@ NOT_ESTIMABLE = "not estimable"
 """Stands in the place of a percentile that has too few observations; begins the reason of a verdict about one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Verdict:
-    """An expectation with its answer."""
+    """The verdict on an expectation: its value with interval, and whether it passes."""
 
     expectation: Expectation
     scenario: str
@@ -378,21 +378,21 @@ class Verdict:
     """True when ``known_red.yaml`` lists the claim."""
     reason: str = ""
     """Of a known one: the mechanism-level reason. Of a missing one: what is missing."""
-    points: tuple[Mapping[str, Scalar], ...] = ()
+    points: tuple[AxisValues, ...] = ()
     """The cases behind the value: axis values, and under ``value`` (and ``low``, ``high`` where there is an interval) what came out at each."""
     notes: tuple[str, ...] = ()
     """What to know before trusting it: a bracket that was not monotone, flagged runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SearchAnswer:
-    """What a search found, when it needs no more runs."""
+    """The answer of a search that needs no more runs."""
 
     name: str
     """Name of the expectation that asked."""
     values: tuple[float, ...]
     """What was found, one value for each replication; empty when a run failed."""
-    points: tuple[Mapping[str, Scalar], ...] = ()
+    points: tuple[AxisValues, ...] = ()
     """The cases on both sides of each threshold: axis values, ``replication``, and the metric under ``value``."""
     notes: tuple[str, ...] = ()
     """What to know before trusting it: a condition that was not monotone, a threshold outside the bracket, a failed run."""

@@ -1,4 +1,4 @@
-"""What one run yields: cumulative counters and histograms in time slices, and where they came from.
+"""The record of one run: cumulative counters and histograms in time slices, with their origin.
 
 A record is the only thing that crosses from the simulated side (floors 1 to 4) to the numbers side (floor 5). Counters
 are cumulative and are never reset: a window is the difference of two instants. A few are levels (the table says
@@ -97,36 +97,42 @@ from numpy.typing import NDArray
 
 __all__ = ["Histogram", "RunRecord", "Series"]
 
+IntArray = NDArray[np.int64]
+"""An array of integers: picoseconds, counts."""
+FloatArray = NDArray[np.float64]
+"""An array of numbers."""
 Scalar = str | int | float | bool
 """A value of an axis."""
+AxisValues = Mapping[str, Scalar]
+"""A point: the value of each axis, as written in the scenario."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Series:
-    """One counter of one kind of entity, sampled at the boundaries of the time slices."""
+    """A time series of one counter of one kind of entity, sampled at the boundaries of the time slices."""
 
     entities: tuple[str, ...]
     """Names of the entities, one per column."""
-    values: NDArray[np.int64]
+    values: IntArray
     """Cumulative values, or levels, shape (boundaries, entities); the first row is the start of the run (zeros)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Histogram:
-    """Counts of a duration in logarithmic buckets, cumulative at the boundaries of the time slices."""
+    """A histogram of a duration in logarithmic buckets, cumulative at the boundaries of the time slices."""
 
     entities: tuple[str, ...]
-    edges_ps: NDArray[np.int64]
+    edges_ps: IntArray
     """Lower edges of the buckets and the upper edge of the last, in picoseconds; length buckets + 1."""
-    counts: NDArray[np.int64]
+    counts: IntArray
     """Cumulative counts, shape (boundaries, entities, buckets)."""
-    sums_ps: NDArray[np.int64]
+    sums_ps: IntArray
     """Cumulative sum of the durations, shape (boundaries, entities)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunRecord:
-    """One point x replication: finished (``error`` is None) or failed (``error`` holds the traceback)."""
+    """The record of one run, a replication of a point: finished (``error`` is None) or failed (``error`` holds the traceback)."""
 
     point_id: str
     """Hash of the resolved point."""
@@ -134,9 +140,9 @@ class RunRecord:
     """0-based."""
     seed: int
     """Root seed of the campaign; the replication's streams derive from (seed, replication)."""
-    axes: Mapping[str, Scalar]
+    axes: AxisValues
     """Value of each axis at this point, as written in the scenario."""
-    instants_ps: NDArray[np.int64]
+    instants_ps: IntArray
     """Boundaries of the time slices, shape (boundaries,); the first is 0, the last the end of the run."""
     series: Mapping[str, Series]
     """Counter name -> samples. Names are ``kind.counter``: ``pcpu.busy_ps``, ``vnic.delivered``; see above."""
@@ -173,14 +179,14 @@ class RunRecord:
             cut=cut,
         )
 
-    def window(self, counter: str) -> NDArray[np.int64]:
+    def window(self, counter: str) -> IntArray:
         """Growth of a counter over the measured window, one value per entity, shape (entities,).
 
         Raises:
             KeyError: the run has no such counter.
         """
         values = self.series[counter].values
-        growth: NDArray[np.int64] = values[-1] - values[self.cut]
+        growth: IntArray = values[-1] - values[self.cut]
         return growth
 
     def total(self, counter: str) -> int:

@@ -1,4 +1,4 @@
-"""Integer picoseconds: the one unit of simulated time, and the only place where other units become it.
+"""Units of simulated time: integer picoseconds, and the only conversions of other units to them.
 
 Text with units ("40 kpps") is read on floor 1 (`hostsim.spec.quantity`); this module knows numbers only.
 """

@@ -2,6 +2,11 @@
 
 import os
 
-os.environ.setdefault(
-    "HOSTSIM_PURE", "1"
-)  # before hostsim is imported; `test_compiled` holds compiled runs against these
+from hypothesis import settings
+
+# before hostsim is imported; `test_compiled` holds compiled runs against these
+os.environ.setdefault("HOSTSIM_PURE", "1")
+
+# no deadline: an example takes longer on a busy machine, and no test is about time on the wall
+settings.register_profile("hostsim", deadline=None)
+settings.load_profile("hostsim")

@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 
-from hostsim.metrics import CATALOGUE
-from hostsim.scenario.published import shipped_parts
+from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.scenario.shipped_data import shipped_parts
 from tests.scenario.small_scenario import TEXT
 
 FOLDER = Path(__file__).parent / "corpus"

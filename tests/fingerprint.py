@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from hostsim.engine.streams import Streams
-from hostsim.model import host as wiring
+from hostsim.engine.random_stream import Streams
+from hostsim.model.build import build_host
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.guest.vcpu import Vcpu
@@ -136,7 +136,7 @@ def fingerprint(spec: PointSpec, until: int) -> dict[str, str]:
     """
     recorder = Recorder()
     with _hooks(recorder):
-        host = wiring.build_host(spec, Streams(1, 0))
+        host = build_host(spec, Streams(1, 0))
         recorder.know(host)
         host.probe.start()
         host.clock.advance(until)
@@ -177,7 +177,7 @@ def _hooks(recorder: Recorder) -> Iterator[None]:
         Pcpu,
         "_end",
         None,
-        lambda pcpu, _, __: event(pcpu._agenda.now, pcpu, "end", 0 if pcpu.running is None else pcpu.running.used),
+        lambda pcpu, _, __: event(pcpu._event_queue.now, pcpu, "end", 0 if pcpu.running is None else pcpu.running.used),
     )
     around(NetPoll, "interrupt", lambda world, now: event(now, world, "interrupt", world.queue.interrupts), None)
     around(Vcpu, "interrupt", lambda world, now, _: event(now, world, "interrupt", world.interrupts), None)

@@ -9,13 +9,13 @@ from functools import cache
 
 import pytest
 
-from hostsim.engine.streams import Streams
-from hostsim.metrics import CATALOGUE
-from hostsim.model.host import build_host
+from hostsim.engine.random_stream import Streams
+from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.model.build import build_host
 from hostsim.model.invariants import check_invariants
 from hostsim.record import RunRecord, Scalar
 from hostsim.scenario.load import load
-from hostsim.scenario.points import point_at
+from hostsim.scenario.plan import point_at
 from hostsim.spec.host import PointSpec
 from hostsim.units import MS
 
@@ -195,7 +195,7 @@ def dense_gain(*free: str) -> float:
         host.clock.advance(150 * MS)
         before = sum(pcpu.busy(host.clock.now) for pcpu in host.scheduler.pcpus)
         host.clock.advance(600 * MS)
-        assert host.tuning.state.value == (mode == "dense")
+        assert host.dense_mode.state.value == (mode == "dense")
         used.append(sum(pcpu.busy(host.clock.now) for pcpu in host.scheduler.pcpus) - before)
     return 1 - used[1] / used[0]
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 
 import hostsim
-from hostsim.scenario.bounds import MOST_SEED
+from hostsim.run_option import OPTIONS
+from hostsim.scenario.plan import MOST_SEED
 from tests.tiny_scenario import TINY
 
 mpl.use("agg")
@@ -142,7 +145,7 @@ def test_results_show_themselves_with_every_text_escaped(found):
 
 def test_where_the_cpu_went_survives_the_folder(found, tmp_path):
     """It is read back as it was written, for reports without records."""
-    from hostsim.report.folder import write
+    from hostsim.results.folder import write
 
     write(found, tmp_path)
     kept = hostsim.open_results(tmp_path)
@@ -168,3 +171,27 @@ def test_the_largest_seed_goes_into_the_table(tiny):
         tiny, quick=True, seed=np.uint64(MOST_SEED), replications=np.int64(1), jobs=1, results=tiny.parent / "results"
     )
     assert found.table["seed"].unique().tolist() == [MOST_SEED]
+
+
+@pytest.mark.parametrize("name", ["run", "check", "what_if", "reproduce"])
+def test_what_runs_a_sweep_shows_every_run_option(name):
+    """In its signature with the default, and in its docstring with the help; an unknown one is refused with the nearest."""
+    function = getattr(hostsim, name)
+    shown = inspect.signature(function).parameters
+    assert {option: shown[option].default for option in OPTIONS} == {o: OPTIONS[o].default for o in OPTIONS}
+    assert all(shown[option].kind is inspect.Parameter.KEYWORD_ONLY for option in OPTIONS)
+    for option in OPTIONS:
+        assert f"    {option}: {OPTIONS[option].help}" in inspect.getdoc(function)
+    assert "**options" not in inspect.getdoc(function)
+    with pytest.raises(TypeError, match=f"{name}.*unexpected keyword argument 'job'; did you mean 'jobs'"):
+        function(job=2)
+
+
+def test_a_limit_is_a_number_or_a_quantity(tiny):
+    """A time too short fails every run, however it is written; what is no time is refused."""
+    asked = {"quick": True, "jobs": 1, "axes": {"receivers": 1, "rate": "2 kpps"}}
+    for limit in (0.001, "1 ms"):
+        found = hostsim.run(tiny, max_time=limit, max_memory="8 GB", results=tiny.parent / "limits", **asked)
+        assert len(found.failed) == len(found.table) == 1
+    with pytest.raises(hostsim.InputError, match="--max-time: has the unit 'GB'"):
+        hostsim.run(tiny, max_time="2 GB", **asked)

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from hostsim.campaign.simulate import simulate
-from hostsim.metrics import CATALOGUE
+from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
-from hostsim.scenario.points import point_at
-from hostsim.scenario.published import claims
+from hostsim.scenario.plan import point_at
+from hostsim.scenario.shipped_data import claims
 
 FREE = 0.01
 """Percent of loss below which a host counts as free of it."""

@@ -6,12 +6,12 @@ import pytest
 
 from hostsim.campaign.simulate import simulate
 from hostsim.estimate import paired_difference, student, variance_ratio
-from hostsim.metrics import CATALOGUE
+from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import RunRecord
 from hostsim.results.compare import compare
 from hostsim.results.table import to_table
 from hostsim.scenario.load import load
-from hostsim.scenario.points import point_at
+from hostsim.scenario.plan import point_at
 
 TEXT = """
 scenario: small

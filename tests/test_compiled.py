@@ -16,8 +16,9 @@ import yaml
 from hostsim import compiled
 from hostsim.campaign.simulate import simulate
 from hostsim.scenario.load import load
-from hostsim.scenario.points import Fidelity, Point, point_at, points
-from hostsim.scenario.published import shipped
+from hostsim.scenario.plan import Fidelity, Point, point_at
+from hostsim.scenario.planner import make_plan
+from hostsim.scenario.shipped_data import shipped
 from hostsim.units import MS
 from tests.test_determinism import corners, digest
 from tests.test_floors import parts_seen
@@ -34,7 +35,7 @@ def small_points(folder: Path) -> dict[str, Point]:
         found[kept.stem] = point_at(load(file), {})
     for name in shipped():
         scenario = load(name)
-        for corner, axes in enumerate(corners(points(scenario, Fidelity(), expectations=False))):
+        for corner, axes in enumerate(corners(make_plan(scenario, Fidelity(), expectations=False))):
             found[f"{name} {corner}"] = point_at(scenario, axes)
     return found
 

@@ -15,17 +15,19 @@ from typing import Any
 import pytest
 import yaml
 
-from hostsim.campaign.drive import run_all
+from hostsim.campaign.driver import run_all
 from hostsim.campaign.simulate import simulate
 from hostsim.campaign.store import Store
-from hostsim.engine.streams import Streams
-from hostsim.metrics import CATALOGUE
-from hostsim.model.host import Host, build_host
+from hostsim.engine.random_stream import Streams
+from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.model.build import build_host
+from hostsim.model.host import Host
 from hostsim.record import RunRecord, Scalar
 from hostsim.scenario.load import load
-from hostsim.scenario.points import Fidelity, Plan, point_at, points
-from hostsim.scenario.published import shipped
+from hostsim.scenario.plan import Fidelity, Plan, point_at
+from hostsim.scenario.planner import make_plan
 from hostsim.scenario.scenario import Scenario
+from hostsim.scenario.shipped_data import shipped
 from hostsim.units import MS
 
 TEXT = """
@@ -71,7 +73,7 @@ def run_small(folder: Path, jobs: int) -> str:
     """Hash of a small sweep with a search, its records kept in a folder."""
     file = folder / "small.yaml"
     file.write_text(TEXT)
-    outcome = run_all(points(load(file), Fidelity()), Store(folder / "results"), jobs=jobs)
+    outcome = run_all(make_plan(load(file), Fidelity()), Store(folder / "results"), jobs=jobs)
     assert not outcome.interrupted
     assert all(record.error is None for record in outcome.records.values())
     return digest(outcome.records.values()) + str(outcome.answers)
@@ -120,11 +122,11 @@ def host_of(folder: Path, text: str) -> Host:
 def draws(host: Host, vcpus: int) -> list[object]:
     """What the first stream of a host and its first vCPUs draw: phases of timers, arrivals of packets and of work, lengths."""
     stream = host.nics["vmnic0"].wire._arrivals[0].collect(30 * MS, host.flows[0])
-    found: list[object] = [train.born_at() for train in stream]
+    found: list[object] = [train.arrival_times() for train in stream]
     for vcpu in host.vcpus[:vcpus]:
         found.append(vcpu._timer.due)
         if vcpu.work is not None:
-            found += [train.born_at() for train in vcpu.work._arrivals.collect(30 * MS, host.flows[1])]
+            found += [train.arrival_times() for train in vcpu.work._arrivals.collect(30 * MS, host.flows[1])]
             found.append(vcpu.work._draw(100).tolist())
     return found
 
@@ -216,7 +218,7 @@ def test_no_result_depends_on_a_name(name: str, tmp_path: Path) -> None:
     file.write_text(changed, encoding="utf-8")
     original, other = load(name), load(file)
     assert not set(other.axes) & set(original.axes)
-    for values in corners(points(original, Fidelity(), expectations=False)):
+    for values in corners(make_plan(original, Fidelity(), expectations=False)):
         assert measures(other, {new: values[old] for new, old in axes.items()}) == measures(original, values)
 
 

@@ -12,7 +12,6 @@ from hostsim.estimate import (
     batch_means,
     histogram_quantile,
     least_count,
-    mser5,
     paired_difference,
     r_squared,
     rises,
@@ -42,49 +41,6 @@ def test_quantile_is_linear_inside_a_bucket(counts: list[int], share: float, exp
 def test_quantile_of_nothing_is_nan() -> None:
     """An empty histogram has no quantile."""
     assert math.isnan(histogram_quantile(np.zeros(3, dtype=np.int64), EDGES, 0.5))
-
-
-# Nine batches with these means. Squared deviations from their mean, summed over batches d+1 to 9:
-# d = 0: 2.72, d = 1: 2, d = 2: 12/7, d = 3: 3/2, d = 4: 6/5.
-HAND_CASE = np.repeat([1.4, 0, 1, 0, 1, 0, 1, 0, 1], 5)
-
-
-def test_mser5_hand_case() -> None:
-    """2.72/81 > 2/64 < (12/7)/49 < 1.5/36 < 1.2/25: one batch is cut, that is five observations."""
-    assert mser5(HAND_CASE) == 5
-
-
-def test_mser5_is_not_the_published_misimplementation() -> None:
-    """Dividing by (n - d) cubed, as one public implementation does, would cut nothing in the hand case."""
-    sums = np.array([2.72, 2, 12 / 7, 3 / 2, 6 / 5])
-    left = np.array([9, 8, 7, 6, 5])
-    assert int(np.argmin(sums / left**3)) == 0
-    assert int(np.argmin(sums / left**2)) * 5 == mser5(HAND_CASE)
-
-
-def test_mser5_uses_batch_means() -> None:
-    """What happens inside a batch does not move the cut, nor does an incomplete last batch."""
-    rocking = HAND_CASE + np.tile([-2.0, 2.0, 0.0, 1.0, -1.0], 9)
-    assert mser5(rocking) == 5
-    assert mser5(np.append(HAND_CASE, [1e9] * 4)) == 5
-
-
-@pytest.mark.parametrize("level", [0.0, 0.1, 1e12 / 7])
-def test_mser5_keeps_a_constant_series(level: float) -> None:
-    """A series that never moves has no warm-up, whatever its value rounds to."""
-    assert mser5(np.full(256, level)) == 0
-
-
-def test_mser5_cuts_a_ramp_where_it_ends() -> None:
-    """A ramp of 40 observations before 160 level ones is cut whole."""
-    level = np.tile(np.repeat([0.9, 1.1], 5), 16)
-    assert mser5(np.concatenate([np.linspace(0, 0.7, 40), level])) == 40
-
-
-def test_mser5_of_few_observations_keeps_all() -> None:
-    """Five batches are the least that has a standard error worth comparing."""
-    assert mser5(np.arange(29.0)) == 0
-    assert mser5(np.array([])) == 0
 
 
 @pytest.mark.parametrize(("count", "quantile"), [(5, 2.7764), (10, 2.2622), (20, 2.0930), (30, 2.0452), (100, 1.9842)])

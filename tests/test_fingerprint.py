@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 import yaml
 
+from hostsim.engine.random_stream import Streams
 from hostsim.engine.ring import Ring
-from hostsim.engine.streams import Streams
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.scenario.load import load
-from hostsim.scenario.points import point_at
+from hostsim.scenario.plan import point_at
 from hostsim.units import seconds_to_ps
 from tests.fingerprint import differences, fingerprint
 

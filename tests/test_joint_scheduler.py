@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from hostsim.campaign.simulate import simulate
-from hostsim.engine.streams import Streams
-from hostsim.metrics import CATALOGUE
+from hostsim.engine.random_stream import Streams
+from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.model.build import build_host
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.host import build_host
 from hostsim.scenario.load import load
-from hostsim.scenario.points import point_at
+from hostsim.scenario.plan import point_at
 from hostsim.units import MS, SECOND
 
 EXPERIMENTS = ("splitrx", "dense-medium", "dense-high")

@@ -13,10 +13,11 @@ import pytest
 
 import hostsim
 from hostsim.expect import AnswersSpec
-from hostsim.metrics import CATALOGUE
+from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
-from hostsim.scenario.points import Fidelity, point_at, points
-from hostsim.scenario.published import claims, known_red, shipped
+from hostsim.scenario.plan import Fidelity, point_at
+from hostsim.scenario.planner import make_plan
+from hostsim.scenario.shipped_data import claims, known_red, shipped
 from hostsim.spec.workload import TcpSpec
 
 PACKAGE = Path(hostsim.__file__).parent
@@ -30,7 +31,7 @@ def test_a_shipped_scenario_loads_under_its_own_name_from_any_folder(name, tmp_p
     scenario = load(name)
     assert scenario.name == name
     assert scenario.question.endswith("?")
-    assert points(scenario, Fidelity(quick=True)).tasks
+    assert make_plan(scenario, Fidelity(quick=True)).tasks
 
 
 @pytest.mark.parametrize("name", shipped())
@@ -85,9 +86,7 @@ def test_an_installed_package_finds_them_without_a_checkout(tmp_path):
     installed = tmp_path / "site" / "hostsim"
     shutil.copytree(PACKAGE, installed, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "scenarios", installed / "shipped")
-    code = (
-        "import hostsim; from hostsim.scenario.published import shipped; print(hostsim.__file__); print(*shipped())\n"
-    )
+    code = "import hostsim; from hostsim.scenario.shipped_data import shipped; print(hostsim.__file__); print(*shipped())\n"
     code += "print(hostsim.load(next(iter(shipped()))).file)"
     done = subprocess.run(
         [sys.executable, "-c", code],

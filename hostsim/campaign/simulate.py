@@ -1,4 +1,4 @@
-"""One run: build the host, let time pass, find the warm-up afterwards, check the laws, keep the record."""
+"""One simulation run: build the host, advance simulated time, detect the warm-up, check the conservation laws, make the record."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hostsim.campaign.hold import advance, hold
-from hostsim.engine.streams import Streams
-from hostsim.estimate import mser5
-from hostsim.metrics import SETTLED
-from hostsim.model.host import build_host
+from hostsim.campaign.deferred_sigint import advance, deferred_sigint
+from hostsim.engine.random_stream import Streams
+from hostsim.model.build import build_host
 from hostsim.model.invariants import check_invariants, check_slices
-from hostsim.record import RunRecord, Scalar, Series
+from hostsim.record import AxisValues, IntArray, RunRecord, Series
 from hostsim.spec.host import PointSpec
 from hostsim.units import ps_to_seconds
+from hostsim.warm_up import SETTLED, mser5
 
 __all__ = ["simulate"]
 
@@ -39,17 +37,17 @@ class _Remains:
     worlds = 0
 
 
-@hold()
+@deferred_sigint()
 def simulate(
     spec: PointSpec,
     *,
     point_id: str,
-    axes: Mapping[str, Scalar],
+    axes: AxisValues,
     seed: int,
     replication: int,
     flags: tuple[str, ...] = (),
 ) -> RunRecord:
-    """Run a point once.
+    """Simulate one replication of a point.
 
     The run lasts ``spec.length``; when MSER-5 cuts more than half of it, it goes on to twice that, and once more; if that
     does not help it is flagged ``warm-up``.
@@ -121,7 +119,7 @@ def _few_collections() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _warm_up(instants: NDArray[np.int64], series: Mapping[str, Series]) -> int:
+def _warm_up(instants: IntArray, series: Mapping[str, Series]) -> int:
     """Number of time slices to cut: the most that any of the measures that must have settled asks for.
 
     MSER-5's error is itself an estimate, and noisy where few batches are left: on a level series its cut is as often chance as

@@ -1,6 +1,7 @@
 """The results store: one Parquet file a run, shared by all commands, so that only what is missing is run.
 
-A run is kept under the digest of the code that simulated it, the hash of its point, the root seed and the replication.
+A run is kept under the digest of the code that simulated it, the hash of its point, the root seed and the replication. Runs of
+other code stay where they are; when one of them would be reused but for its code, that is said on stderr.
 Files appear whole or not at all. What cannot be read (torn, of another format) counts as missing and is said on stderr.
 
 A file holds one row for each counter and each histogram; everything else of the record is JSON in the schema's metadata,
@@ -10,8 +11,6 @@ wall-clock facts under a key of their own. All other bytes depend on the record 
 from __future__ import annotations
 
 import functools
-import hashlib
-import importlib.metadata
 import json
 import logging
 import uuid
@@ -22,10 +21,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
+from hostsim.campaign.code_version import ABOUT, describe, difference
+from hostsim.campaign.source_digest import Code, read_code
 from hostsim.errors import StoreError
-from hostsim.record import Histogram, RunRecord, Scalar, Series
+from hostsim.record import Histogram, IntArray, RunRecord, Scalar, Series
 
 __all__ = ["FORMAT", "RunKey", "Store", "code_digest"]
 
@@ -51,35 +51,28 @@ _SCHEMA = pa.schema(
 # cumulative values: their differences take far less space
 _ENCODING = {"sums_ps.list.element": "DELTA_BINARY_PACKED", "values.list.element": "DELTA_BINARY_PACKED"}
 
-# paths inside the package: floors 0 to 3, and what runs them
-_FLOOR_0 = ("errors.py", "units.py", "record.py", "reading.py", "metrics.py", "estimate.py", "expect.py")
-_SIMULATED_BY = (*_FLOOR_0, "spec/", "scenario/", "policy/", "engine/", "model/", "campaign/simulate.py")
-
 
 @functools.cache
+def _code() -> Code:
+    return read_code()
+
+
 def code_digest() -> str:
-    """Hash of all but a point that a run depends on: sources of floors 0 to 3 and of `simulate`; numpy and simpy."""
-    digest = hashlib.sha256()
-    package = Path(__file__).parents[1]
-    sources = {source.relative_to(package).as_posix(): source for source in package.rglob("*.py")}
-    for name in sorted(name for name in sources if name.startswith(_SIMULATED_BY)):
-        text = sources[name].read_bytes()
-        digest.update(f"{name}\0{len(text)}\0".encode() + text)
-    for library in ("numpy", "simpy"):
-        digest.update(f"{library}\0{importlib.metadata.version(library)}\0".encode())
-    return digest.hexdigest()[:16]
+    """Hash of all but a point that a run depends on, see `hostsim.campaign.source_digest`."""
+    return _code().digest
 
 
 class Store:
     """Runs kept in a folder.
 
     Attributes:
-        folder: the results folder; runs lie below ``runs/`` and the digest of the code.
+        folder: the results folder; runs lie below ``runs/`` and the digest of the code, with a file that says what that code is.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
         self._runs = self.folder / "runs" / code_digest()
+        self._is_described = self._is_told = False
 
     def path(self, key: RunKey) -> Path:
         """Where a run is, or would be, kept."""
@@ -100,6 +93,7 @@ class Store:
                     raise ValueError("it is another run")
             problem = f"is of format {version}, not {FORMAT}"
         except FileNotFoundError:
+            self._tell_of_others(path)
             return None
         except Exception as error:  # whatever is in a file that somebody put there
             problem = f"cannot be read ({(str(error) or type(error).__name__).splitlines()[0]})"
@@ -131,6 +125,35 @@ class Store:
                 unfinished.unlink(missing_ok=True)
         except OSError as error:
             raise StoreError(f"{path}: a run cannot be written: {error}") from error
+        if not self._is_described:
+            if not (self._runs / ABOUT).is_file():
+                describe(self._runs, _code())
+            self._is_described = True
+
+    @functools.cached_property
+    def _others(self) -> list[Path]:
+        """Folders of other versions of the code that have runs, the latest first."""
+        try:
+            folders = [folder for folder in self._runs.parent.iterdir() if folder != self._runs and folder.is_dir()]
+            folders.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
+        except OSError:  # no run at all is there, or nobody may look
+            return []
+        return [folder for folder in folders if any(folder.rglob("*.parquet"))]
+
+    def _tell_of_others(self, path: Path) -> None:
+        """Say once why a run is missing: another version of the code has left it, or all runs that are there.
+
+        A version that has none says so whatever is missing: the hashes of points may have changed as well.
+        """
+        if self._is_told or not self._others:
+            return
+        if self._runs.exists() and not any((other / path.relative_to(self._runs)).is_file() for other in self._others):
+            return
+        self._is_told = True
+        kept = difference(self._others, _code())
+        _log.warning(
+            "%s: runs of other versions of the code are kept there and not reused:\n%s", self._runs.parent, kept
+        )
 
 
 def _is_wall_clock(fact: str) -> bool:
@@ -177,7 +200,7 @@ def _histogram_row(name: str, histogram: Histogram) -> dict[str, Any]:
     }
 
 
-def _columns(values: NDArray[np.int64]) -> NDArray[np.int64]:
+def _columns(values: IntArray) -> IntArray:
     """The columns of a matrix one after another."""
     return values.T.ravel()
 
@@ -202,7 +225,7 @@ def _from_table(table: pa.Table) -> RunRecord:
     return RunRecord(series=series, histograms=histograms, **head)
 
 
-def _histogram(entities: tuple[str, ...], row: Mapping[str, Any], values: NDArray[np.int64]) -> Histogram:
+def _histogram(entities: tuple[str, ...], row: Mapping[str, Any], values: IntArray) -> Histogram:
     edges = row["edges_ps"].values.to_numpy()
     buckets = len(edges) - 1
     counts = np.zeros((len(values), len(entities) * buckets), dtype=np.int64)
@@ -212,6 +235,6 @@ def _histogram(entities: tuple[str, ...], row: Mapping[str, Any], values: NDArra
     )
 
 
-def _matrix(columns: Any, rows: int) -> NDArray[np.int64]:
-    flat: NDArray[np.int64] = columns.values.to_numpy()
+def _matrix(columns: Any, rows: int) -> IntArray:
+    flat: IntArray = columns.values.to_numpy()
     return flat.reshape(-1, rows).T

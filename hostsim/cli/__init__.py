@@ -1,1 +1,1 @@
-"""The command line, thin over `hostsim.api`."""
+"""Command line of hostsim, thin over the Python interface in `hostsim.api`."""

@@ -1,4 +1,4 @@
-"""The command line: which commands there are, and how errors and Ctrl-C end them.
+"""The typer application: its commands, and the exit status of errors and Ctrl-C.
 
 Nothing heavy is imported before a command needs it: ``hostsim --help`` answers at once.
 """
@@ -16,7 +16,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from hostsim.cli import browse, claim, sweep
+from hostsim.cli import check, inspection, sweep
 from hostsim.cli.calibrate import calibrate
 from hostsim.cli.sensitivity import sensitivity
 from hostsim.cli.status import Status
@@ -38,7 +38,7 @@ read or written; 3 a sweep ended with failed runs; 4 an error in hostsim itself;
 
 
 class _Commands(TyperGroup):
-    """The commands, with every error of the family told in lines and without a traceback."""
+    """The group of all commands; prints the faults of a `HostsimError` on stderr, without a traceback."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         with _until_read():  # --help is printed here
@@ -62,7 +62,7 @@ class _Commands(TyperGroup):
 
 @contextlib.contextmanager
 def _until_read() -> Iterator[None]:
-    """End well when whoever reads our output has had enough; nothing more can be said."""
+    """End with status 0 on a broken pipe: the reader of stdout has closed it."""
     try:
         yield
     except BrokenPipeError:
@@ -96,17 +96,17 @@ def _options(
     logging.basicConfig(format="%(message)s", stream=sys.stderr, level=logging.WARNING)
 
 
-app.command("list")(browse.list_)
-app.command("show")(browse.show)
+app.command("list")(inspection.list_)
+app.command("show")(inspection.show)
 app.command("run")(sweep.run)
-app.command("check")(claim.check)
+app.command("check")(check.check)
 app.command("reproduce")(sweep.reproduce)
 app.command("plot")(sweep.plot)
 app.command("report")(sweep.report)
 app.command("what-if")(what_if)
 app.command("trace")(trace)
-app.command("metrics")(browse.metrics)
+app.command("metrics")(inspection.metrics)
 app.command("sensitivity")(sensitivity)
 app.command("verify")(verify)
 app.command("calibrate")(calibrate)
-app.command("schema")(browse.schema)
+app.command("schema")(inspection.schema)

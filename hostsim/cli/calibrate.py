@@ -1,4 +1,4 @@
-"""The command that fits the cost model's constants to published claims."""
+"""``calibrate``: a least-squares fit of the cost model's constants to published claims, and predictions of left-out claims."""
 
 from __future__ import annotations
 
@@ -7,63 +7,58 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
-from hostsim.cli.option import Jobs, Quick, Replications, ResultsFolder, Seed
-from hostsim.cli.text import columns, duration
+from hostsim.cli.option import RunOptions, Texts, option, repeated, run_options
+from hostsim.cli.text_table import columns, duration
 from hostsim.errors import Fault, InputError, nearest_name
 
 if TYPE_CHECKING:
-    from hostsim.scenario.calibration import Calibration
-    from hostsim.study.calibrate import Evaluation, Fit, Prediction
-    from hostsim.study.holding import Holding
+    from hostsim.calibration.fit import Evaluation
+    from hostsim.calibration.objective import ClaimEvaluator
+    from hostsim.calibration.target import Calibration
 
 __all__ = ["calibrate"]
 
 
+@run_options("quick", "seed", "replications", "jobs", "results")
 def calibrate(
     file: Annotated[
         Path | None,
         typer.Argument(metavar="[FILE]", help="Groups of constants and claims; the shipped ones by default."),
     ] = None,
-    group: Annotated[
-        list[str] | None, typer.Option("--group", metavar="G", help="Only this group. May be given often.")
-    ] = None,
+    group: Annotated[Texts, repeated("--group", "G", "Only this group.")] = None,
     leave_out: Annotated[
-        list[str] | None,
-        typer.Option(
+        Texts,
+        repeated(
             "--leave-out",
-            metavar="EXPERIMENT",
-            help="Fit without the claims of this experiment, from the starts on, and predict them. May be given often.",
+            "EXPERIMENT",
+            "Fit without the claims of this experiment, from the starts on, and predict them.",
         ),
     ] = None,
     held_by: Annotated[
-        list[str] | None,
-        typer.Option(
+        Texts,
+        repeated(
             "--held-by",
-            metavar="EXPERIMENT",
-            help="Fit nothing; move each fitted constant by a tenth and say which claims of this experiment notice. May be given often.",
+            "EXPERIMENT",
+            "Fit nothing; move each fitted constant by a tenth and say which claims of this experiment notice.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Write each group's fit and its log, each prediction, or what holds the constants, to a JSON file in this folder.",
+        option(
+            "-o --output",
+            "DIR",
+            "Write each group's fit and its log, each prediction, or what holds the constants, to a JSON file in this folder.",
         ),
     ] = None,
-    quick: Quick = False,
-    seed: Seed = 1,
-    replications: Replications = None,
-    jobs: Jobs = None,
-    results: ResultsFolder = Path("results"),
+    *,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be fitted to what, or moved; run nothing of it.")
     ] = False,
+    **options: Unpack[RunOptions],
 ) -> None:
     """Fit constants of the cost model to published claims.
 
@@ -72,59 +67,109 @@ def calibrate(
     interrupted fit goes on where it was.
     """
     from hostsim import api
-    from hostsim.campaign.store import Store
-    from hostsim.plots.atomic import write_whole
-    from hostsim.report.destination import require_folder
-    from hostsim.scenario.calibration import read_calibration
-    from hostsim.scenario.published import claims
-    from hostsim.study import calibrate as study
-    from hostsim.study import holding
-    from hostsim.study.residual import Bench
-    from hostsim.study.sweep import Means
+    from hostsim.calibration.objective import ClaimEvaluator
+    from hostsim.calibration.target import read_calibration
+    from hostsim.files import require_folder, write_whole
 
     calibration = read_calibration(file)
-    groups = tuple(group or ())
-    _known("--group", groups, calibration.groups)
-    experiments = tuple(leave_out or ())
-    known = {claim.experiment: None for claim in claims().values()}
-    _known("--leave-out", experiments, known)
-    holders = tuple(held_by or ())
-    _known("--held-by", holders, known)
-    if holders and (groups or experiments or file):
-        raise InputError(Fault("fits nothing", "--held-by", allowed="no FILE, --group or --leave-out beside it"))
-    if experiments and groups:
-        allowed = "no --group beside it: the groups that have claims of the experiment are fitted again"
-        raise InputError(Fault("chooses its groups itself", "--leave-out", allowed=allowed))
+    groups, left_out, holders = group or (), leave_out or (), held_by or ()
+    _require_one_study(calibration, groups, left_out, holders, file)
     if output is not None:
         require_folder(output)
-    if dry_run and holders:
-        typer.echo(columns(("constant", "value"), [(name, f"{value:g}") for name, value in holding.fitted().items()]))
-        return
-    if dry_run and experiments:
-        _say_predictions(calibration, experiments)
-        return
     if dry_run:
-        _say_plan(calibration, groups)
+        typer.echo(_held_constants() if holders else _fits(calibration, groups, left_out))
         return
-    bench = Bench(api.fidelity(quick=quick, seed=seed, replications=replications), Means(Store(results), jobs))
+    evaluator = ClaimEvaluator(api.fidelity(options), api.execution_options(options))
     started = time.monotonic()
     if holders:
-        holdings = [holding.holding(bench, experiment) for experiment in holders]
-        written = {found.experiment: asdict(found) for found in holdings}
-        typer.echo(columns(("constant", "experiment", "claims that notice, in half-widths for +10 %"), _held(holdings)))
-    elif experiments:
-        predictions = [study.predict(calibration, experiment, bench, _tell) for experiment in experiments]
-        written = {prediction.experiment: asdict(prediction) for prediction in predictions}
-        headings = ("left out", "claim", "published", "band", "predicted", "in the band")
-        typer.echo(columns(headings, _predicted(predictions)))
+        written = _hold(evaluator, holders)
+    elif left_out:
+        written = _predict(calibration, left_out, evaluator)
     else:
-        fit = study.calibrate(calibration, bench, groups, tell=_tell)
-        written = study.as_json(fit)
-        _print(fit)
+        written = _fit(calibration, groups, evaluator)
     if output is not None:
         for name, found in written.items():
             write_whole(output / f"{name}.json", (json.dumps(found, indent=1, allow_nan=False) + "\n").encode())
     typer.echo(f"took {duration(time.monotonic() - started)}", err=True)
+
+
+def _require_one_study(
+    calibration: Calibration, groups: Sequence[str], left_out: Sequence[str], holders: Sequence[str], file: Path | None
+) -> None:
+    """Check that options name known groups and experiments, and do not contradict each other."""
+    from hostsim.scenario.shipped_data import claims
+
+    experiments = dict.fromkeys(claim.experiment for claim in claims().values())
+    _known("--group", groups, calibration.groups)
+    _known("--leave-out", left_out, experiments)
+    _known("--held-by", holders, experiments)
+    if holders and (groups or left_out or file):
+        raise InputError(Fault("fits nothing", "--held-by", allowed="no FILE, --group or --leave-out beside it"))
+    if left_out and groups:
+        allowed = "no --group beside it: the groups that have claims of the experiment are fitted again"
+        raise InputError(Fault("chooses its groups itself", "--leave-out", allowed=allowed))
+
+
+def _hold(evaluator: ClaimEvaluator, experiments: Sequence[str]) -> dict[str, Any]:
+    """Move each fitted constant and print which claims notice."""
+    from hostsim.calibration import identifiability
+
+    measured = [identifiability.measure_identifiability(evaluator, experiment) for experiment in experiments]
+    rows = [
+        (name, found.experiment, " ".join(f"{claim} {move:+.2f}" for claim, move in moves.items()) or "none")
+        for found in measured
+        for name, moves in found.moves.items()
+    ]
+    typer.echo(columns(("constant", "experiment", "claims that notice, in half-widths for +10 %"), rows))
+    return {found.experiment: asdict(found) for found in measured}
+
+
+def _predict(calibration: Calibration, experiments: Sequence[str], evaluator: ClaimEvaluator) -> dict[str, Any]:
+    """Fit without the claims of each experiment, and print their predictions."""
+    from hostsim.calibration import fit
+    from hostsim.results.scoreboard import band_text, number
+    from hostsim.scenario.shipped_data import claims
+
+    predictions = [fit.predict(calibration, experiment, evaluator, _tell) for experiment in experiments]
+    rows = [
+        (
+            prediction.experiment,
+            name,
+            f"{claims()[name].published} {claims()[name].unit}",
+            band_text(claims()[name].band),
+            number(value),
+            "yes" if prediction.holds(name) else "no",
+        )
+        for prediction in predictions
+        for name, value in prediction.values.items()
+    ]
+    typer.echo(columns(("left out", "claim", "published", "band", "predicted", "in the band"), rows))
+    return {prediction.experiment: asdict(prediction) for prediction in predictions}
+
+
+def _fit(calibration: Calibration, groups: Sequence[str], evaluator: ClaimEvaluator) -> dict[str, Any]:
+    """Fit groups of constants, all by default, and print constants and residuals."""
+    from hostsim.calibration import fit
+    from hostsim.scenario.shipped_data import claims
+
+    fitted = fit.calibrate(calibration, evaluator, tuple(groups), tell=_tell)
+    constants = [
+        (c.group, c.name, f"{c.start:g}", f"{c.value:g}", _ends(c.low, c.high), " ".join(c.held_by) or "none")
+        for c in fitted.constants
+    ]
+    residuals = [
+        (
+            c.group,
+            c.claim,
+            f"{claims()[c.claim].published} {claims()[c.claim].unit}",
+            f"{c.value:.4g}",
+            f"{c.residual:+.2f}",
+        )
+        for c in fitted.claims
+    ]
+    typer.echo(columns(("group", "constant", "start", "value", "interval", "held by"), constants) + "\n")
+    typer.echo(columns(("group", "claim", "published", "value", "residual"), residuals))
+    return fit.as_json(fitted)
 
 
 def _known(option: str, given: Iterable[str], known: Collection[str]) -> None:
@@ -137,103 +182,50 @@ def _known(option: str, given: Iterable[str], known: Collection[str]) -> None:
         raise InputError(faults)
 
 
-def _say_plan(calibration: Calibration, groups: Sequence[str]) -> None:
-    from hostsim.study.calibrate import most_evaluations
+def _held_constants() -> str:
+    """The table of a dry run with ``--held-by``: the constants that would be moved."""
+    from hostsim.calibration import identifiability
 
+    rows = [(name, f"{value:g}") for name, value in identifiability.fitted_constants().items()]
+    return columns(("constant", "value"), rows)
+
+
+def _fits(calibration: Calibration, groups: Sequence[str], left_out: Sequence[str]) -> str:
+    """The tables of a dry run: the constants that would be fitted, and the claims that would be predicted."""
+    from hostsim.calibration.fit import refitted_groups
+    from hostsim.scenario.selection import expected_claims
+    from hostsim.scenario.shipped_data import claims
+
+    headings = ("group", "constant", "start", "hosts at most", "claims")
+    if not left_out:
+        return columns(headings, _starts(calibration, groups))
     rows = [
+        (experiment, *row)
+        for experiment in left_out
+        for row in _starts(refitted_groups(calibration, experiment)) or [("none", "none", "-", 0, "")]
+    ]
+    asked = [(claims()[name].experiment, name) for name in expected_claims() if claims()[name].experiment in left_out]
+    again = columns(("left out", *headings[:-1], "fitted to"), rows)
+    return f"{again}\n\n{columns(('left out', 'predicted claim'), asked)}"
+
+
+def _starts(calibration: Calibration, groups: Sequence[str] = ()) -> list[tuple[object, ...]]:
+    """Rows of the constants of groups, all by default, with their start and claims."""
+    from hostsim.calibration.fit import most_evaluations
+
+    return [
         (name, constant, f"{start.start:g}", most_evaluations(group), " ".join(group.claims))
         for name, group in calibration.groups.items()
         if not groups or name in groups
         for constant, start in group.constants.items()
     ]
-    typer.echo(columns(("group", "constant", "start", "hosts at most", "claims"), rows))
-
-
-def _say_predictions(calibration: Calibration, experiments: Sequence[str]) -> None:
-    from hostsim.scenario.published import claims
-    from hostsim.scenario.selection import asked_claims
-    from hostsim.study.calibrate import fitted_again, most_evaluations
-
-    rows: list[tuple[object, ...]] = []
-    for experiment in experiments:
-        groups = fitted_again(calibration, experiment).groups
-        rows += [
-            (
-                experiment,
-                name,
-                constant,
-                f"{start.start:g}",
-                most_evaluations(group),
-                " ".join(group.claims),
-            )
-            for name, group in groups.items()
-            for constant, start in group.constants.items()
-        ]
-        if not groups:
-            rows.append((experiment, "none", "none", "-", 0, ""))
-    headings = ("left out", "group", "constant", "start", "hosts at most", "fitted to")
-    typer.echo(columns(headings, rows) + "\n")
-    asked = [(claims()[name].experiment, name) for name in asked_claims() if claims()[name].experiment in experiments]
-    typer.echo(columns(("left out", "predicted claim"), asked))
-
-
-def _held(holdings: Iterable[Holding]) -> list[tuple[str, ...]]:
-    return [
-        (
-            name,
-            found.experiment,
-            " ".join(f"{claim} {move:+.2f}" for claim, move in moves.items()) or "none",
-        )
-        for found in holdings
-        for name, moves in found.moves.items()
-    ]
-
-
-def _print(fit: Fit) -> None:
-    from hostsim.scenario.published import claims
-
-    rows = [
-        (c.group, c.name, f"{c.start:g}", f"{c.value:g}", _ends(c.low, c.high), " ".join(c.held_by) or "none")
-        for c in fit.constants
-    ]
-    typer.echo(columns(("group", "constant", "start", "value", "interval", "held by"), rows))
-    typer.echo()
-    residuals = [
-        (
-            c.group,
-            c.claim,
-            f"{claims()[c.claim].published} {claims()[c.claim].unit}",
-            f"{c.value:.4g}",
-            f"{c.residual:+.2f}",
-        )
-        for c in fit.claims
-    ]
-    typer.echo(columns(("group", "claim", "published", "value", "residual"), residuals))
 
 
 def _ends(low: float, high: float | None) -> str:
     return "any" if high is None else f"{low:.4g} to {high:.4g}"
 
 
-def _predicted(found: Iterable[Prediction]) -> list[tuple[object, ...]]:
-    from hostsim.report.scoreboard import band_text, number
-    from hostsim.scenario.published import claims
-
-    return [
-        (
-            prediction.experiment,
-            name,
-            f"{claims()[name].published} {claims()[name].unit}",
-            band_text(claims()[name].band),
-            number(value),
-            "yes" if prediction.holds(name) else "no",
-        )
-        for prediction in found
-        for name, value in prediction.values.items()
-    ]
-
-
 def _tell(evaluation: Evaluation) -> None:
-    """A line on stderr for every host tried."""
+    """Print a line on stderr for every evaluation of the objective: the constants tried and their sum of squares."""
     given = ", ".join(f"{name.rpartition('.')[2]} {value:g}" for name, value in evaluation.constants.items())
     typer.echo(f"{evaluation.group}: {given}: sum of squares {evaluation.cost:.3g}", err=True)

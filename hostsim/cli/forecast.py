@@ -1,4 +1,4 @@
-"""What a command would run and how long that would take, without running it."""
+"""Dry run: the runs that a command would make, and an estimate of their wall-clock time."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hostsim.cli.text import columns, duration
+from hostsim.cli.text_table import columns, duration
 from hostsim.errors import HostsimError
 
 if TYPE_CHECKING:
     from hostsim.campaign.store import Store
-    from hostsim.cli.option import Options
-    from hostsim.scenario.points import Plan, Task
+    from hostsim.run_option import RunOptions
+    from hostsim.scenario.plan import Plan, Task
     from hostsim.scenario.scenario import Scenario
 
 __all__ = ["Forecast", "dry_run_table", "forecast"]
@@ -25,9 +25,9 @@ CUT = 20
 """Part of its length that such a run lasts is one in this many."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Forecast:
-    """What is known of a plan before it is run."""
+    """Estimate of a plan before it is run."""
 
     scenario: str
     points: int
@@ -40,8 +40,8 @@ class Forecast:
 
 
 def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
-    """Look at what the store holds; where it holds nothing of the plan, try a few runs for a fraction of their length."""
-    from hostsim.campaign.drive import preview
+    """Estimate the time of a plan from runs in the store, or where it has none from a few runs of a fraction of their length."""
+    from hostsim.campaign.driver import preview
 
     standing = preview(plan, store)
     missing = standing.total - standing.done
@@ -60,24 +60,21 @@ def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
     )
 
 
-def dry_run_table(scenarios: Iterable[Scenario], options: Options, *, sweep: bool, expectations: bool) -> str:
+def dry_run_table(scenarios: Iterable[Scenario], options: RunOptions, *, sweep: bool, expectations: bool) -> str:
     """The table that ``--dry-run`` prints: one row a scenario.
 
     Raises:
-        InputError: the options could not be met.
+        InputError: the options cannot be used together, or a limit cannot be kept.
     """
     from hostsim import api
-    from hostsim.campaign.executors import check_options
-    from hostsim.campaign.limit import limits
-    from hostsim.campaign.store import Store
+    from hostsim.campaign.executor.options import check_options
 
-    check_options(options["jobs"], options["cluster"], limits(options["max_memory"], options["max_time"]))
-    store = Store(options["results"])
-    fidelity = api.fidelity(quick=options["quick"], seed=options["seed"], replications=options["replications"])
+    execution, fidelity = api.execution_options(options), api.fidelity(options)
+    check_options(execution.jobs, execution.cluster, execution.limits)
     rows = []
     for scenario in scenarios:
         plan = api.plan(scenario, fidelity, sweep=sweep, expectations=expectations)
-        known = forecast(plan, store, options["jobs"])
+        known = forecast(plan, execution.store, execution.jobs)
         missing = known.runs - known.stored
         more = f"up to {known.searched}" if known.searched else "none"
         took = f"about {duration(known.seconds)}" if missing else "nothing"
@@ -99,16 +96,16 @@ def _tried(plan: Plan) -> float:
 
 
 def _seconds(task: Task) -> float:
-    """What a run takes, judged by a part of it; 0 where it fails, which is told when it is run."""
-    from hostsim.campaign.hold import hold
+    """Wall-clock seconds of a run, extrapolated from a part of it; 0 where it fails, which is reported when it is run."""
+    from hostsim.campaign.deferred_sigint import deferred_sigint
     from hostsim.campaign.simulate import simulate
-    from hostsim.engine.streams import Streams
-    from hostsim.model.host import build_host
+    from hostsim.engine.random_stream import Streams
+    from hostsim.model.build import build_host
 
     spec = task.point.spec.model_copy(update={"length": max(task.point.spec.length // CUT, 1)})
     started = time.perf_counter()
     try:
-        with hold():
+        with deferred_sigint():
             build_host(spec, Streams(task.seed, task.replication))
         built = time.perf_counter()
         record = simulate(

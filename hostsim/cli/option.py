@@ -1,96 +1,107 @@
-"""Options that several commands share, and how their text is read."""
+"""Command-line options that several commands share: the run options as typer takes them, and how the text of an option is read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Annotated, TypedDict
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Annotated, Any, ParamSpec, TypeVar, get_args
 
 import typer
 
 from hostsim.errors import Fault, InputError
-from hostsim.scenario.bounds import MOST_REPLICATIONS, MOST_SEED
+from hostsim.run_option import OPTIONS, RunOptions, quantity, with_signature
 
 __all__ = [
-    "Cluster",
     "DryRun",
-    "Jobs",
-    "MaxMemory",
-    "MaxTime",
-    "Options",
-    "Quick",
-    "Replications",
-    "ResultsFolder",
-    "Seed",
-    "memory",
+    "RunOptions",
+    "ScenarioName",
+    "SetAsRun",
+    "Texts",
+    "option",
     "pairs",
     "percent",
-    "wall_time",
+    "repeated",
+    "run_options",
 ]
 
-Quick = Annotated[bool, typer.Option("--quick", help="Short runs and few replications, as the scenario says.")]
+P = ParamSpec("P")
+T = TypeVar("T")
 
-Seed = Annotated[
-    int, typer.Option("--seed", metavar="N", min=0, max=MOST_SEED, help="Root seed of all random streams.")
-]
-Replications = Annotated[
-    int | None,
-    typer.Option(
-        "--replications",
-        metavar="N",
-        min=1,
-        max=MOST_REPLICATIONS,
-        help="Runs of each point, instead of the scenario's number.",
-    ),
-]
-Jobs = Annotated[
-    int | None, typer.Option("--jobs", metavar="N", min=1, help="Worker processes; one each processor by default.")
-]
-Cluster = Annotated[
-    str | None, typer.Option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler instead.")
-]
-ResultsFolder = Annotated[
-    Path, typer.Option("--results", metavar="DIR", help="Folder that keeps every run; shared by all commands.")
-]
-MaxMemory = Annotated[
-    str | None,
-    typer.Option(
-        "--max-memory", metavar="SIZE", help="Memory that a run may need, such as '2 GB'; more is a failed run."
-    ),
-]
-MaxTime = Annotated[
-    str | None,
-    typer.Option(
-        "--max-time", metavar="TIME", help="Time that a run may take, such as '10 min'; more is a failed run."
-    ),
-]
+Texts = list[str] | None
+"""Values of an option that may be given often; None where it is not given."""
+ScenarioName = Annotated[str, typer.Argument(help="Name of a shipped scenario, or path of a file.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be run and how long it would take; run nothing of it.")
 ]
 
 
-class Options(TypedDict):
-    """Options of every command that may run something, as `hostsim.api` takes them."""
-
-    quick: bool
-    seed: int
-    replications: int | None
-    jobs: int | None
-    cluster: str | None
-    results: Path
-    max_memory: int | None
-    max_time: float | None
+def option(flags: str, metavar: str, about: str) -> Any:
+    """An option with a value, as typer declares it."""
+    return typer.Option(*flags.split(), metavar=metavar, help=about)
 
 
-def pairs(given: Iterable[str], option: str) -> dict[str, str]:
-    """``name=value`` texts as a mapping.
+SetAsRun = Annotated[Texts, option("--set", "PATH=VALUE", "Set a value, as `run` would.")]
+
+
+def repeated(flag: str, metavar: str, about: str) -> Any:
+    """An option that may be given often."""
+    return option(flag, metavar, f"{about} May be given often.")
+
+
+def run_options(*names: str, **changes: dict[str, Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """A decorator that gives a command run options on the command line, before its own options after ``*``.
+
+    Args:
+        names: options to offer, all by default; the command has the others at their defaults.
+        changes: fields of `Option` that differ in this command, by the name of the option.
+    """
+
+    def decorate(command: Callable[P, T]) -> Callable[P, T]:
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        before = [parameter for parameter in own if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+        after = [parameter for parameter in own if parameter.kind is parameter.KEYWORD_ONLY]
+        offered = names or [name for name in OPTIONS if name != "progress"]
+        shared = [_parameter(name, **changes.get(name, {})) for name in offered]
+        return with_signature(command, inspect.Signature([*before, *shared, *after]))
+
+    return decorate
+
+
+def _parameter(name: str, **changes: Any) -> inspect.Parameter:
+    """A run option as typer takes it."""
+    known = replace(OPTIONS[name], **changes)
+    kind = RunOptions.__annotations__[name].__origin__
+    kind = (get_args(kind) or (kind,))[0]  # the command line makes the first of several types
+    flag = f"--{name.replace('_', '-')}"
+    shown: Any = typer.Option(
+        known.default, flag, metavar=known.metavar, min=known.least, max=known.most, help=known.help
+    )
+    kind = kind | None if known.default is None else kind
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=shown, annotation=kind)
+
+
+def percent(text: str, option: str) -> float:
+    """Read a percentage: ``2 %`` is the share 0.02.
+
+    Raises:
+        InputError: it is no percentage from 0 on.
+    """
+    share = quantity(text, "percent", option) / 100
+    if share < 0:
+        raise InputError(Fault("is negative", option, repr(text), "a percentage from 0"))
+    return share
+
+
+def pairs(given: Iterable[str] | None, option: str) -> dict[str, str]:
+    """Read the ``name=value`` texts of a repeated option as a mapping.
 
     Raises:
         InputError: one has no equals sign or no name, or a name stands twice.
     """
     found: dict[str, str] = {}
     faults = []
-    for text in given:
+    for text in given or ():
         name, sign, value = (part.strip() for part in text.partition("="))
         if not sign or not name:
             faults.append(Fault("is not name=value", option, repr(text), "name=value"))
@@ -100,43 +111,3 @@ def pairs(given: Iterable[str], option: str) -> dict[str, str]:
     if faults:
         raise InputError(faults)
     return found
-
-
-def _quantity(text: str, kind: str, option: str) -> float:
-    from hostsim.spec.quantity import read_quantity
-
-    try:
-        return read_quantity(text, kind)
-    except ValueError as error:
-        message, _, allowed = str(error).partition("|")
-        raise InputError(Fault(message, option, repr(text), allowed)) from None
-
-
-def memory(text: str | None) -> int | None:
-    """``2 GB`` of ``--max-memory`` as bytes.
-
-    Raises:
-        InputError: it is no size.
-    """
-    return None if text is None else round(_quantity(text, "size", "--max-memory"))
-
-
-def wall_time(text: str | None) -> float | None:
-    """``10 min`` of ``--max-time`` as seconds.
-
-    Raises:
-        InputError: it is no duration.
-    """
-    return None if text is None else _quantity(text, "duration", "--max-time")
-
-
-def percent(text: str, option: str) -> float:
-    """``2 %`` as the share 0.02.
-
-    Raises:
-        InputError: it is no percentage from 0 on.
-    """
-    share = _quantity(text, "percent", option) / 100
-    if share < 0:
-        raise InputError(Fault("is negative", option, repr(text), "a percentage from 0"))
-    return share

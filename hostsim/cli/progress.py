@@ -1,4 +1,4 @@
-"""How far a sweep is, on stderr: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of a sweep on stderr: a progress bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
-from hostsim.cli.text import duration
+from hostsim.cli.text_table import duration
 
 if TYPE_CHECKING:
-    from hostsim.campaign.drive import Progress
+    from hostsim.campaign.driver import Progress
 
 __all__ = ["Reporter"]
 
@@ -21,9 +21,9 @@ INTERVAL_S = 10.0
 
 
 class Reporter:
-    """Says where things stand; a context that leaves the terminal as it was.
+    """Shows the progress of sweeps; a context that restores the terminal at its end.
 
-    Called with a scenario's name and its standing, once at the start and after each run.
+    Called with a scenario's name and its progress, once at the start and after each run.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Reporter:
             self._bars.stop()
 
     def __call__(self, scenario: str, standing: Progress) -> None:
-        """Show where a scenario stands."""
+        """Show the progress of a scenario."""
         words = _words(standing)
         if self._bars is not None:
             if scenario not in self._tasks:

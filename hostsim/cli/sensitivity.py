@@ -1,131 +1,120 @@
-"""``sensitivity``: which constants a measure hangs on."""
+"""``sensitivity``: screening and variance shares of the constants behind a measure, with a tornado plot."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.option import Cluster, DryRun, Jobs, Quick, ResultsFolder, Seed, pairs
+from hostsim.cli.option import DryRun, RunOptions, ScenarioName, Texts, option, pairs, repeated, run_options
 from hostsim.cli.status import Status
-from hostsim.cli.text import columns, duration
+from hostsim.cli.text_table import columns, duration
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from hostsim.analysis.constant import Constant
+    from hostsim.analysis.sensitivity import Sensitivity
+    from hostsim.analysis.sensitivity_result import SensitivityResult
     from hostsim.cli.forecast import Forecast
-    from hostsim.record import RunRecord
-    from hostsim.scenario.points import RecordKey
-    from hostsim.study.constant import Constant
-    from hostsim.study.influence import Findings
+    from hostsim.scenario.plan import Records
 
 __all__ = ["sensitivity"]
 
 
+@run_options(
+    *("quick", "seed", "replications", "jobs", "cluster", "results"),
+    replications={"help": "Runs at each set of values, averaged.", "default": 1},
+)
 def sensitivity(
-    scenario: Annotated[str, typer.Argument(help="Name of a shipped scenario, or path of a file.")],
-    metric: Annotated[str, typer.Option("--metric", metavar="NAME", help="Measure to explain, as `metrics` lists it.")],
+    scenario: ScenarioName,
+    metric: Annotated[str, option("--metric", "NAME", "Measure to explain, as `metrics` lists it.")],
     at: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--at",
-            metavar="AXIS=VALUE",
-            help="The point: the first value of each axis that is not named. May be given often.",
-        ),
+        Texts, repeated("--at", "AXIS=VALUE", "The point: the first value of each axis that is not named.")
     ] = None,
     overrides: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Set a value, as `run` would; it is not varied then."),
+        Texts, option("--set", "PATH=VALUE", "Set a value, as `run` would; it is not varied then.")
     ] = None,
     only: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--only",
-            metavar="PATTERN",
-            help="Vary only constants with such names: '*.costs.guest_*'. May be given often.",
-        ),
+        Texts, repeated("--only", "PATTERN", "Vary only constants with such names: '*.costs.guest_*'.")
     ] = None,
     trajectories: Annotated[
-        int, typer.Option("--trajectories", metavar="N", help="Effects that the screening takes of each constant.")
+        int, option("--trajectories", "N", "Effects that the screening takes of each constant.")
     ] = 6,
-    samples: Annotated[
-        int, typer.Option("--samples", metavar="N", help="Samples of the closer look, a power of 2.")
-    ] = 128,
-    most: Annotated[int, typer.Option("--most", metavar="N", help="Constants to look at closely, at most.")] = 6,
+    samples: Annotated[int, option("--samples", "N", "Samples of the closer look, a power of 2.")] = 128,
+    most: Annotated[int, option("--most", "N", "Constants to look at closely, at most.")] = 6,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Folder for table and figure, instead of SCENARIO/sensitivity below the results folder.",
+        option(
+            "-o --output",
+            "DIR",
+            "Folder for table and figure, instead of SCENARIO/sensitivity below the results folder.",
         ),
     ] = None,
-    quick: Quick = False,
-    seed: Seed = 1,
-    replications: Annotated[
-        int, typer.Option("--replications", metavar="N", min=1, help="Runs at each set of values, averaged.")
-    ] = 1,
-    jobs: Jobs = None,
-    cluster: Cluster = None,
-    results: ResultsFolder = Path("results"),
+    *,
     dry_run: DryRun = False,
+    **options: Unpack[RunOptions],
 ) -> None:
-    """What a measure at a point hangs on: constants and assumed inputs by their influence, with a tornado plot.
+    """Sensitivity of a measure to constants and inputs.
+
+    Constants and assumed inputs by their influence on a measure at a point, with a tornado plot.
 
     Every constant of the cost model and every assumed input behind the point is varied over its stated range, or by 20 % to either
     side where it has none. Morris' method screens them, Sobol's shares the variance out among those that matter. All runs draw the
     same random numbers and are kept in the results folder, so the same command goes on where it was stopped.
     """
     from hostsim import api
-    from hostsim.campaign.store import Store
+    from hostsim.analysis.sensitivity import SampleSize, Sensitivity
+    from hostsim.analysis.sensitivity_report import write
+    from hostsim.analysis.sensitivity_result import parse_point, variable_constants
     from hostsim.cli.forecast import forecast
     from hostsim.cli.progress import Reporter
-    from hostsim.report.destination import require_folder
-    from hostsim.study.influence import movable, point_of
-    from hostsim.study.influence_report import write
-    from hostsim.study.sensitivity import Effort, Sensitivity
-    from hostsim.study.sweep import Means, finish
+    from hostsim.files import require_folder
+    from hostsim.pipeline import execute
 
-    loaded = api.load(scenario, pairs(overrides or (), "--set"))
-    point = point_of(loaded, pairs(at or (), "--at"))
-    constants = movable(loaded, point, only or ())
-    fidelity = api.fidelity(quick=quick, seed=seed, replications=replications)
-    question = Sensitivity(loaded, metric, point, constants, fidelity, Effort(trajectories, samples, most))
-    folder = output or results / loaded.name / "sensitivity"
+    loaded = api.load(scenario, pairs(overrides, "--set"))
+    point = parse_point(loaded, pairs(at, "--at"))
+    constants = variable_constants(loaded, point, only or ())
+    size = SampleSize(trajectories, samples, most)
+    question = Sensitivity(loaded, metric, point, constants, api.fidelity(options), size)
+    folder = output or Path(options["results"], loaded.name, "sensitivity")
     require_folder(folder)
-    plan, store = question.plan(), Store(results)
-    known = forecast(plan, store, jobs)
+    plan, execution = question.plan(), api.execution_options(options)
+    announcement = _announcement(constants, len(plan.tasks), forecast(plan, execution.store, execution.jobs))
     if dry_run:
-        typer.echo(_varied(constants))
-        typer.echo(f"\n{_announcement(constants, len(plan.tasks), known)}")
+        typer.echo(f"{_varied(constants)}\n\n{announcement}")
         return
-    typer.echo(_announcement(constants, len(plan.tasks), known), err=True)
+    typer.echo(announcement, err=True)
     with Reporter() as reporter:
-        outcome = finish(plan, Means(store, jobs, cluster, reporter))
-    findings = question.findings(outcome.records)
-    if findings is None:
-        _tell_failed(outcome.records)
-        allowed = "longer runs (--set run.length=...), or another metric"
-        raise InputError(Fault("cannot be measured in every run", "--metric", metric, allowed))
-    _tell(findings)
-    for file in write(findings, loaded.name, folder):
+        outcome = execute(plan, replace(execution, progress=reporter))
+    result = _result(question, metric, outcome.records)
+    _tell(result)
+    for file in write(result, loaded.name, folder):
         typer.echo(file)
     for warning in loaded.warnings:
         typer.echo(f"warning: {warning}", err=True)
 
 
+def _result(question: Sensitivity, metric: str, records: Records) -> SensitivityResult:
+    """The influence of every constant; without failed runs, and with the metric in every run."""
+    result = question.result(records)
+    if result is None:
+        _tell_failed(records)
+        allowed = "longer runs (--set run.length=...), or another metric"
+        raise InputError(Fault("cannot be measured in every run", "--metric", metric, allowed))
+    return result
+
+
 def _varied(constants: tuple[Constant, ...]) -> str:
-    from hostsim.study.influence_report import interval_text
+    from hostsim.analysis.sensitivity_report import interval_text
 
     rows = [(c.name, f"{c.value:g} {c.unit}".rstrip(), interval_text(c), c.origin.value) for c in constants]
     return columns(("constant", "value", "varied", "known by"), rows)
 
 
 def _announcement(constants: tuple[Constant, ...], screening: int, known: Forecast) -> str:
-    """How many runs there will be, and how long they take.
+    """The number of runs and an estimate of their time, in a sentence.
 
     Args:
         constants: what is varied.
@@ -141,24 +130,24 @@ def _announcement(constants: tuple[Constant, ...], screening: int, known: Foreca
     )
 
 
-def _tell(findings: Findings) -> None:
-    """The table on stdout, and what it leaves out on stderr."""
-    from hostsim.metrics import CATALOGUE
-    from hostsim.study.influence_report import HEADINGS, rows, unmoved
+def _tell(result: SensitivityResult) -> None:
+    """Print the table of influences on stdout, and the constants without influence on stderr."""
+    from hostsim.analysis.sensitivity_report import HEADINGS, rows, without_effect
+    from hostsim.metrics.catalogue import CATALOGUE
 
-    unit = CATALOGUE[findings.metric].unit
-    at = ", ".join(f"{axis} = {value}" for axis, value in findings.at.items())
+    unit = CATALOGUE[result.metric].unit
+    at = ", ".join(f"{axis} = {value}" for axis, value in result.at.items())
     typer.echo(
-        f"{findings.metric}{' at ' + at if at else ''}: {findings.base:.6g} {unit}; effect, spread and ends in {unit}\n"
+        f"{result.metric}{' at ' + at if at else ''}: {result.base:.6g} {unit}; effect, spread and ends in {unit}\n"
     )
-    typer.echo(columns(HEADINGS, rows(findings)) + "\n")
-    still = unmoved(findings)
+    typer.echo(columns(HEADINGS, rows(result)) + "\n")
+    still = without_effect(result)
     if still:
         typer.echo(f"not moved by {len(still)} of them: {', '.join(still)}", err=True)
 
 
-def _tell_failed(records: Mapping[RecordKey, RunRecord]) -> None:
-    """Name the runs that failed, if there are any, and end there."""
+def _tell_failed(records: Records) -> None:
+    """Print the failed runs and end with their exit status, if there are any."""
     failed = [(key, str(record.error)) for key, record in records.items() if record.error is not None]
     for (point, replication), error in failed:
         typer.echo(f"point {point}, replication {replication} failed: {error.strip().splitlines()[-1]}", err=True)

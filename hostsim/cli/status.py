@@ -8,12 +8,12 @@ __all__ = ["Status"]
 
 
 class Status(IntEnum):
-    """Why a command did not end with 0."""
+    """Exit status of a command that does not succeed."""
 
     CLAIM = 1
-    """A claim is not as it should be, or a curve moved."""
+    """A claim does not have its expected verdict, or a curve moved."""
     INPUT = 2
-    """What the user wrote cannot be used, or a file cannot be read or written."""
+    """Bad input, or a file that cannot be read or written."""
     FAILED_RUNS = 3
     """A sweep finished with failed runs."""
     INTERNAL = 4

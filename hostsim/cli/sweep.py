@@ -1,104 +1,62 @@
-"""Commands about whole sweeps: ``run`` and ``reproduce`` make results, ``plot`` and ``report`` read them."""
+"""Commands about sweeps: ``run`` and ``reproduce`` make results, ``plot`` and ``report`` read them."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.failed import say_failed, say_partial
-from hostsim.cli.option import (
-    Cluster,
-    DryRun,
-    Jobs,
-    MaxMemory,
-    MaxTime,
-    Options,
-    Quick,
-    Replications,
-    ResultsFolder,
-    Seed,
-    memory,
-    pairs,
-    wall_time,
-)
+from hostsim.cli.failure import say_failed, say_partial
+from hostsim.cli.option import DryRun, RunOptions, ScenarioName, Texts, option, pairs, repeated, run_options
 from hostsim.cli.status import Status
-from hostsim.cli.text import columns, duration
+from hostsim.cli.text_table import columns, duration
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
-    from hostsim.report.results import Results
+    from hostsim.results.results import Results
 
 __all__ = ["plot", "report", "reproduce", "run"]
 
-_DEFAULT = Path("results")
 
-
+@run_options()
 def run(
-    scenario: Annotated[str, typer.Argument(help="Name of a shipped scenario, or path of a file.")],
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Set a value: vms.receiver.count=8. May be given often."),
-    ] = None,
+    scenario: ScenarioName,
+    overrides: Annotated[Texts, repeated("--set", "PATH=VALUE", "Set a value: vms.receiver.count=8.")] = None,
     axes: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--axis",
-            metavar="NAME=VALUES",
-            help="Give an axis other values: receivers=1..40:4, or a,b,c. May be given often.",
-        ),
+        Texts, repeated("--axis", "NAME=VALUES", "Give an axis other values: receivers=1..40:4, or a,b,c.")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Folder for tables and figures, instead of DIR/SCENARIO below the results folder.",
+        option(
+            "-o --output", "DIR", "Folder for tables and figures, instead of DIR/SCENARIO below the results folder."
         ),
     ] = None,
-    quick: Quick = False,
-    seed: Seed = 1,
-    replications: Replications = None,
-    jobs: Jobs = None,
-    cluster: Cluster = None,
-    results: ResultsFolder = _DEFAULT,
-    max_memory: MaxMemory = None,
-    max_time: MaxTime = None,
+    *,
     dry_run: DryRun = False,
+    **options: Unpack[RunOptions],
 ) -> None:
     """Sweep a scenario: a table and figures.
 
     Runs what the results folder does not hold yet, so the same command goes on where it was stopped. Writes the table as
     Parquet and CSV and the figures as SVG and PNG, and prints the names of the files.
     """
-    options: Options = {
-        "quick": quick,
-        "seed": seed,
-        "replications": replications,
-        "jobs": jobs,
-        "cluster": cluster,
-        "results": results,
-        "max_memory": memory(max_memory),
-        "max_time": wall_time(max_time),
-    }
     from hostsim import api
     from hostsim.cli.forecast import dry_run_table
     from hostsim.cli.progress import Reporter
-    from hostsim.report.destination import require_folder
+    from hostsim.files import require_folder
     from hostsim.report.folder import write
 
-    loaded = api.load(scenario, pairs(overrides or (), "--set"), pairs(axes or (), "--axis"))
-    folder = output or results / loaded.name
+    loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"))
+    folder = output or Path(options["results"], loaded.name)
     require_folder(folder)
     if dry_run:
         typer.echo(dry_run_table([loaded], options, sweep=True, expectations=False))
         return
-    with Reporter() as reporter:
-        found = api.run(loaded, **options, progress=reporter)
+    with Reporter() as options["progress"]:
+        found = api.run(loaded, **options)
     for file in write(found, folder):
         typer.echo(file)
     _warn(found)
@@ -106,66 +64,53 @@ def run(
         raise typer.Exit(Status.FAILED_RUNS)
 
 
-def reproduce(
-    quick: Quick = False,
-    seed: Seed = 1,
-    replications: Replications = None,
-    jobs: Jobs = None,
-    cluster: Cluster = None,
-    results: ResultsFolder = _DEFAULT,
-    max_memory: MaxMemory = None,
-    max_time: MaxTime = None,
-    dry_run: DryRun = False,
-) -> None:
+@run_options()
+def reproduce(*, dry_run: DryRun = False, **options: Unpack[RunOptions]) -> None:
     """All shipped scenarios, all claims, one HTML report."""
-    options: Options = {
-        "quick": quick,
-        "seed": seed,
-        "replications": replications,
-        "jobs": jobs,
-        "cluster": cluster,
-        "results": results,
-        "max_memory": memory(max_memory),
-        "max_time": wall_time(max_time),
-    }
     from hostsim import api
-    from hostsim.cli.claim import print_verdicts
+    from hostsim.cli.check import print_verdicts
     from hostsim.cli.forecast import dry_run_table
     from hostsim.cli.progress import Reporter
-    from hostsim.report.destination import require_file
-    from hostsim.report.scoreboard import is_accepted
+    from hostsim.files import require_file
+    from hostsim.results.scoreboard import is_accepted
     from hostsim.scenario.selection import select
 
     if dry_run:
         typer.echo(dry_run_table((scenario for scenario, _ in select()), options, sweep=True, expectations=True))
         return
-    require_file(results / "report.html")
+    page = Path(options["results"], "report.html")
+    require_file(page)
     started = time.monotonic()
-    with Reporter() as reporter:
-        found = api.reproduce(**options, progress=reporter)
+    with Reporter() as options["progress"]:
+        found = api.reproduce(**options)
     verdicts = [verdict for entry in found for verdict in entry.verdicts]
-    print_verdicts(verdicts, quick=quick)
-    rows = [
-        (
-            entry.scenario + entry.mark,
-            entry.cost.runs,
-            f"{entry.cost.simulated_s:.1f} s",
-            entry.cost.dispatches,
-            f"{entry.cost.wall_s:.1f} s",
-        )
-        for entry in found
-    ]
-    typer.echo("\n" + columns(("scenario", "runs", "simulated", "dispatches", "wall time of its runs"), rows))
-    typer.echo(f"\n{results / 'report.html'}")
+    print_verdicts(verdicts, quick=options["quick"])
+    typer.echo(f"\n{_cost_table(found)}\n\n{page}")
     typer.echo(f"took {duration(time.monotonic() - started)}", err=True)
     for entry in found:
         _warn(entry)
     if any(len(entry.failed) for entry in found):
         raise typer.Exit(Status.FAILED_RUNS)
-    if not all(is_accepted(verdict, quick=quick) for verdict in verdicts):
+    if not all(is_accepted(verdict, quick=options["quick"]) for verdict in verdicts):
         raise typer.Exit(Status.CLAIM)
 
 
+def _cost_table(found: Iterable[Results]) -> str:
+    """The table of runs, simulated time and wall-clock time of each scenario."""
+    rows = [
+        (
+            entry.scenario + entry.caveat,
+            entry.usage.runs,
+            f"{entry.usage.simulated_s:.1f} s",
+            entry.usage.dispatches,
+            f"{entry.usage.wall_s:.1f} s",
+        )
+        for entry in found
+    ]
+    return columns(("scenario", "runs", "simulated", "dispatches", "wall time of its runs"), rows)
+
+
+@run_options("results")
 def plot(
     context: typer.Context,
     subject: Annotated[
@@ -176,15 +121,16 @@ def plot(
         bool,
         typer.Option("--warm-up", help="Draw instead what was cut as warm-up, of the run that lost the most to it."),
     ] = False,
-    results: ResultsFolder = _DEFAULT,
+    **options: Unpack[RunOptions],
 ) -> None:
     """Draw the figures of an earlier run; runs nothing."""
     from hostsim import api
     from hostsim.plots.style import save
     from hostsim.plots.warm_up import draw_warm_up
-    from hostsim.report.folder import draw_figures, read
+    from hostsim.report.folder import draw_figures
+    from hostsim.results.folder import read
 
-    partial = 0
+    partial, results = 0, Path(options["results"])
     for folder in _folders(subject, results, context):
         if warm_up:
             record = api.longest_warm_up(read(folder), results)
@@ -199,6 +145,7 @@ def plot(
         raise typer.Exit(Status.FAILED_RUNS)
 
 
+@run_options("results")
 def report(
     context: typer.Context,
     subjects: Annotated[
@@ -208,8 +155,7 @@ def report(
         ),
     ],
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="The page; report.html in the first folder by default."),
+        Path | None, option("-o --output", "FILE", "The page; report.html in the first folder by default.")
     ] = None,
     contexts: Annotated[
         bool,
@@ -218,54 +164,49 @@ def report(
             help="Print instead who serves which queue and what is full, at the last point of each series or at --at.",
         ),
     ] = False,
-    at: Annotated[
-        list[str] | None,
-        typer.Option("--at", metavar="AXIS=VALUE", help="With --contexts: the points to print. May be given often."),
-    ] = None,
-    results: ResultsFolder = _DEFAULT,
+    at: Annotated[Texts, repeated("--at", "AXIS=VALUE", "With --contexts: the points to print.")] = None,
+    **options: Unpack[RunOptions],
 ) -> None:
     """Write a self-contained HTML page; runs nothing."""
-    from hostsim.plots.atomic import is_stdout
-    from hostsim.report.folder import read
+    from hostsim.files import is_stdout
     from hostsim.report.page import write_report
+    from hostsim.results.folder import read
 
     if at and not contexts:
         raise InputError(Fault("goes with --contexts", "--at", " ".join(at)))
     if contexts and output is not None:
         raise InputError(Fault("goes with the page, not with --contexts", "--output", str(output)))
 
-    folders = [folder for subject in subjects for folder in _folders(subject, results, context)]
+    folders = [folder for subject in subjects for folder in _folders(subject, Path(options["results"]), context)]
     found = [read(folder) for folder in folders]
     if contexts:
-        _print_contexts(found, pairs(at or (), "--at"))
-        if sum(map(say_partial, found)):
-            raise typer.Exit(Status.FAILED_RUNS)
-        return
-    title = found[0].scenario if len(found) == 1 else "hostsim report"
-    whole = Path(subjects[0]) if folders[0].parent == Path(subjects[0]) else folders[0]
-    page = write_report(output or whole / "report.html", found, title=title)
-    if not is_stdout(page):
-        typer.echo(page)
+        _print_contexts(found, pairs(at, "--at"))
+    else:
+        title = found[0].scenario if len(found) == 1 else "hostsim report"
+        whole = Path(subjects[0]) if folders[0].parent == Path(subjects[0]) else folders[0]
+        page = write_report(output or whole / "report.html", found, title=title)
+        if not is_stdout(page):
+            typer.echo(page)
     if sum(map(say_partial, found)):
         raise typer.Exit(Status.FAILED_RUNS)
 
 
 def _print_contexts(found: Sequence[Results], at: Mapping[str, str]) -> None:
-    from hostsim.report.loaded import CONTEXT_HEADINGS, context_rows, loaded, points_at
+    from hostsim.report.context_table import CONTEXT_HEADINGS, context_rows, last_points, points_at
 
     blocks = []
     for entry in found:
-        for point in points_at(entry, at) if at else loaded(entry):
+        for point in points_at(entry, at) if at else last_points(entry):
             rows = context_rows(entry.contexts[entry.contexts["point"] == point.id])
-            title = f"{entry.scenario}{entry.mark} at {point.words}; bottleneck: {point.bottleneck}"
+            title = f"{entry.scenario}{entry.caveat} at {point.words}; bottleneck: {point.bottleneck}"
             blocks.append(f"{title}\n{columns(CONTEXT_HEADINGS, rows)}")
     typer.echo("\n\n".join(blocks))
 
 
 def _folders(subject: str, results: Path, context: typer.Context) -> list[Path]:
-    """The folders that are meant: this one, that of a scenario below the results folder, or all that stand in this one.
+    """The results folders of a subject: the subject itself, the scenario below ``--results``, or all folders of results inside it.
 
-    Where ``--results`` was given the scenario below it goes before a folder that happens to have its name.
+    Where ``--results`` is given the scenario below it goes before a folder of the same name.
     """
     places = [Path(subject), results / subject]
     source = context.get_parameter_source("results")

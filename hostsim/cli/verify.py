@@ -1,64 +1,52 @@
-"""The command that holds the simulator's own parts against theory."""
+"""``verify``: the simulator's parts against closed forms of queueing theory."""
 
 from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
-from hostsim.cli.option import Jobs, Seed
+from hostsim.cli.option import RunOptions, Texts, repeated, run_options
 from hostsim.cli.status import Status
-from hostsim.cli.text import duration, verdict_table
+from hostsim.cli.text_table import duration, verdict_table
 
 __all__ = ["verify"]
 
 
+@run_options("quick", "seed", "jobs", quick={"help": "Short runs, and intervals five times as wide."})
 def verify(
-    quick: Annotated[bool, typer.Option("--quick", help="Short runs, and intervals five times as wide.")] = False,
-    only: Annotated[
-        list[str] | None,
-        typer.Option("--only", metavar="TEXT", help="Only cases with this in their names. May be given often."),
-    ] = None,
-    seed: Seed = 1,
-    jobs: Jobs = None,
-    docs: Annotated[
-        Path | None, typer.Option("--docs", metavar="FILE", help="Write the findings to this Markdown file, too.")
-    ] = None,
+    *,
+    only: Annotated[Texts, repeated("--only", "TEXT", "Only cases with this in their names.")] = None,
+    **options: Unpack[RunOptions],
 ) -> None:
-    """Hold the simulator's parts against closed forms of queueing theory.
+    """Compare the simulator's parts with queueing theory.
 
     Scheduler, rings, coalescing, poll budgets and arrivals simulate cases whose answers are known. A mean passes when its
     99.9 % interval contains the answer and is narrow enough to mean something; exit status 1 unless all do.
     """
     from hostsim.errors import Fault, InputError
-    from hostsim.study.catalogue import oracles
-    from hostsim.study.report import rows, write_page
-    from hostsim.study.verify import FULL, QUICK, passed
-    from hostsim.study.verify import verify as run
+    from hostsim.verification.catalogue import oracles
+    from hostsim.verification.report import HEADINGS, rows
+    from hostsim.verification.runner import FULL, QUICK, all_passed
+    from hostsim.verification.runner import verify as run
 
     known = oracles()
     chosen = [oracle for oracle in known if not only or any(text in oracle.name for text in only)]
     if not chosen:
         names = ", ".join(oracle.name for oracle in known)
         raise InputError(Fault("is in no case's name", "--only", ", ".join(map(repr, only or ())), names))
-    if docs is not None and len(chosen) < len(known):
-        raise InputError(Fault("would be a page of some cases", "--docs", str(docs), "without --only"))
     started = time.monotonic()
-    findings = run(chosen, seed=seed, fidelity=QUICK if quick else FULL, jobs=jobs, progress=_tell)
-    headings, *lines = rows(findings)
-    typer.echo(verdict_table(headings, lines))
-    took = time.monotonic() - started
-    typer.echo(f"took {duration(took)}", err=True)
-    if docs is not None:
-        write_page(docs, findings, seed=seed, quick=quick)
-    if not passed(findings):
+    effort = QUICK if options["quick"] else FULL
+    results = run(chosen, seed=options["seed"], effort=effort, jobs=options["jobs"], progress=_tell)
+    typer.echo(verdict_table(HEADINGS, rows(results)))
+    typer.echo(f"took {duration(time.monotonic() - started)}", err=True)
+    if not all_passed(results):
         raise typer.Exit(Status.CLAIM)
 
 
 def _tell(done: int, total: int) -> None:
-    """A line that is overwritten, on terminals only."""
+    """Print the number of finished runs in a line that is overwritten, on terminals only."""
     if sys.stderr.isatty():
         print(f"\r{done} of {total} runs", end="\n" if done == total else "", file=sys.stderr, flush=True)

@@ -1,129 +1,69 @@
-"""``what-if``: a scenario before and after a change."""
+"""``what-if``: paired differences of a scenario before and after a change."""
 
 from __future__ import annotations
 
-import json
-import math
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.failed import say_failed
-from hostsim.cli.option import (
-    Cluster,
-    DryRun,
-    Jobs,
-    MaxMemory,
-    MaxTime,
-    Options,
-    Quick,
-    Replications,
-    ResultsFolder,
-    Seed,
-    memory,
-    pairs,
-    wall_time,
-)
+from hostsim.cli.failure import say_failed
+from hostsim.cli.option import DryRun, RunOptions, ScenarioName, Texts, pairs, repeated, run_options
 from hostsim.cli.status import Status
+from hostsim.cli.strict_json import plain, print_json
+
+if TYPE_CHECKING:
+    from hostsim.analysis.what_if import WhatIf
 
 __all__ = ["what_if"]
 
 
+@run_options()
 def what_if(
-    scenario: Annotated[str, typer.Argument(help="Name of a shipped scenario, or path of a file.")],
+    scenario: ScenarioName,
     changes: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="PATH=VALUE",
-            help="What is different afterwards: a dotted path, or an axis of the scenario. May be given often.",
-        ),
+        Texts,
+        repeated("--set", "PATH=VALUE", "What is different afterwards: a dotted path, or an axis of the scenario."),
     ] = None,
     costs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--cost",
-            metavar="NAME=VALUE",
-            help="A cost that is different afterwards, for studies: context_switch=0. May be given often.",
-        ),
+        Texts,
+        repeated("--cost", "NAME=VALUE", "A cost that is different afterwards, for studies: context_switch=0."),
     ] = None,
-    both: Annotated[
-        list[str] | None,
-        typer.Option("--both", metavar="PATH=VALUE", help="Set a value before and afterwards. May be given often."),
-    ] = None,
-    axes: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--axis", metavar="NAME=VALUES", help="The points to compare: receivers=16,24. May be given often."
-        ),
-    ] = None,
+    both: Annotated[Texts, repeated("--both", "PATH=VALUE", "Set a value before and afterwards.")] = None,
+    axes: Annotated[Texts, repeated("--axis", "NAME=VALUES", "The points to compare: receivers=16,24.")] = None,
     metrics: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            metavar="NAME",
-            help="Only this measure, certain or not; by default all whose difference is certain. May be given often.",
-        ),
+        Texts,
+        repeated("--metric", "NAME", "Only this measure, certain or not; by default all whose difference is certain."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print strict JSON instead of a table, every measure.")
     ] = False,
-    quick: Quick = False,
-    seed: Seed = 1,
-    replications: Replications = None,
-    jobs: Jobs = None,
-    cluster: Cluster = None,
-    results: ResultsFolder = Path("results"),
-    max_memory: MaxMemory = None,
-    max_time: MaxTime = None,
+    *,
     dry_run: DryRun = False,
+    **options: Unpack[RunOptions],
 ) -> None:
     """Before and after a change: paired differences.
 
     Both sides run on common random numbers, at least three replications each; a difference is certain when its 95 % interval
     excludes 0. An axis that is changed stands before at the value that --axis gives it, or the first of its sweep.
     """
-    options: Options = {
-        "quick": quick,
-        "seed": seed,
-        "replications": replications,
-        "jobs": jobs,
-        "cluster": cluster,
-        "results": results,
-        "max_memory": memory(max_memory),
-        "max_time": wall_time(max_time),
-    }
     from hostsim import api
+    from hostsim.analysis.what_if import with_least_replications
     from hostsim.cli.forecast import dry_run_table
     from hostsim.cli.progress import Reporter
-    from hostsim.cli.text import columns
-    from hostsim.report.moves import move_rows, require_metrics
-    from hostsim.study.what_if import paired
+    from hostsim.results.differences import require_metrics
 
     require_metrics(metrics or ())
-    wanted, prices = pairs(changes or (), "--set"), pairs(costs or (), "--cost")
-    overrides, values = pairs(both or (), "--both"), pairs(axes or (), "--axis")
+    wanted, prices = pairs(changes, "--set"), pairs(costs, "--cost")
+    overrides, values = pairs(both, "--both"), pairs(axes, "--axis")
     if dry_run:
         before, after = api.sides(scenario, wanted, costs=prices, overrides=overrides, axes=values)
-        runs = api.fidelity(quick=quick, seed=seed, replications=replications)
-        options["replications"] = paired(before, runs).replications
+        options["replications"] = with_least_replications(before, api.fidelity(options)).replications
         typer.echo(dry_run_table([before, after], options, sweep=True, expectations=False))
         return
-    with Reporter() as reporter:
-        found = api.what_if(
-            scenario, wanted, costs=prices, overrides=overrides, axes=values, **options, progress=reporter
-        )
-    shown = found.differences.only(*metrics) if metrics else found.differences
-    if as_json:
-        rows = [{name: _plain(value) for name, value in row.items()} for row in shown.frame().to_dict("records")]
-        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False))
-    elif shown := shown if metrics else shown.certain:
-        typer.echo(columns(*move_rows(shown)))
-    elif not found.differences:
-        typer.echo("nothing could be compared: no two finished runs make a pair")
-    else:
-        typer.echo("no difference is certain: every 95 % interval contains 0")
+    with Reporter() as options["progress"]:
+        found = api.what_if(scenario, wanted, costs=prices, overrides=overrides, axes=values, **options)
+    _print_differences(found, metrics or (), as_json=as_json)
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)
     for side in (found.before, found.after):
@@ -132,7 +72,17 @@ def what_if(
         raise typer.Exit(Status.FAILED_RUNS)
 
 
-def _plain(value: object) -> object:
-    """A cell as strict JSON takes it."""
-    plain = value.item() if hasattr(value, "item") else value
-    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
+def _print_differences(found: WhatIf, metrics: Sequence[str], *, as_json: bool) -> None:
+    """Print the differences of some measures, certain or not, or all certain ones."""
+    from hostsim.cli.text_table import columns
+    from hostsim.results.differences import difference_rows
+
+    shown = found.differences.only(*metrics) if metrics else found.differences
+    if as_json:
+        print_json([{name: plain(value) for name, value in row.items()} for row in shown.frame().to_dict("records")])
+    elif shown := shown if metrics else shown.certain:
+        typer.echo(columns(*difference_rows(shown)))
+    elif not found.differences:
+        typer.echo("nothing could be compared: no two finished runs make a pair")
+    else:
+        typer.echo("no difference is certain: every 95 % interval contains 0")

@@ -1,1 +1,1 @@
-"""The little that SimPy lacks: clock, rings, timers, arrivals, streams, probes."""
+"""Discrete-event ENGINE: event queue, clock, timers, packet trains, rings, arrivals, random streams, probes."""

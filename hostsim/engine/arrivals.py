@@ -1,7 +1,7 @@
-"""Arrivals evaluated lazily: a source knows how many packets have come by now, without an event each.
+"""Arrival processes, evaluated lazily: constant, burst, Poisson or gamma, and recorded arrivals without an event for each packet.
 
 Constant rates are closed forms; every other process is drawn ahead in blocks from the source's own random stream, or given
-as timestamps. All three answer the same two questions, so nothing downstream knows which it is.
+as timestamps. All have the same interface, `Arrivals`.
 """
 
 from __future__ import annotations
@@ -9,36 +9,36 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hostsim.engine.train import Stream, Train
+from hostsim.engine.packet_train import Stream, Train
+from hostsim.record import FloatArray
 from hostsim.units import SECOND
 
 __all__ = ["Arrivals", "BurstArrivals", "ConstantArrivals", "DrawnArrivals", "RecordedArrivals"]
+
+S = TypeVar("S", bound=Stream)
 
 BLOCK = 4096
 """Gaps drawn at a time."""
 
 
 class Arrivals(Protocol):
-    """Instants at which packets of a flow come, in order."""
+    """An arrival process: the ordered arrival times of the packets of a flow."""
 
     def upcoming(self) -> int | None:
-        """Instant of the first arrival not yet collected; None when there will be no more."""
+        """Return the time of the first arrival not yet collected; None after the last one."""
         ...
 
-    def collect(self, now: int, flow: Stream) -> list[Train]:
-        """Arrivals up to and including ``now`` that were not collected before, as trains; ``ready`` and ``born`` are theirs."""
+    def collect(self, now: int, flow: S) -> list[Train[S]]:
+        """Return the arrivals up to and including ``now`` that were not collected before, as trains; ``ready`` and ``arrived`` are the arrival times."""
         ...
 
 
 class ConstantArrivals:
-    """One packet every ``1 / rate`` seconds, in closed form; instants are exact to the picosecond however long the run."""
-
-    __slots__ = ("_den", "_next", "_num", "_start")
+    """A deterministic arrival process: one packet every ``1 / rate`` seconds, in closed form, exact to the picosecond in runs of any length."""
 
     def __init__(self, rate: float, start: int) -> None:
         interval = SECOND / Fraction(rate).limit_denominator(10**6)
@@ -49,7 +49,7 @@ class ConstantArrivals:
     def upcoming(self) -> int | None:
         return self._start + self._next * self._num // self._den
 
-    def collect(self, now: int, flow: Stream) -> list[Train]:
+    def collect(self, now: int, flow: S) -> list[Train[S]]:
         late = now - self._start
         count = (late * self._den + self._den - 1) // self._num + 1 - self._next if late >= 0 else 0
         if count <= 0:
@@ -61,7 +61,7 @@ class ConstantArrivals:
 
 
 class BurstArrivals:
-    """Bursts of packets at a steady rate, in closed form; the packets of a burst come together.
+    """A batch arrival process: bursts at a constant rate, in closed form; the packets of a burst arrive together.
 
     Args:
         rate: bursts in a second.
@@ -69,26 +69,22 @@ class BurstArrivals:
         burst: packets in each.
     """
 
-    __slots__ = ("_burst", "_bursts")
-
     def __init__(self, rate: float, start: int, burst: int) -> None:
         self._bursts, self._burst = ConstantArrivals(rate, start), burst
 
     def upcoming(self) -> int | None:
         return self._bursts.upcoming()
 
-    def collect(self, now: int, flow: Stream) -> list[Train]:
+    def collect(self, now: int, flow: S) -> list[Train[S]]:
         trains = []
         for bursts in self._bursts.collect(now, flow):
-            births = [born for born in bursts.born_at() for _ in range(self._burst)]
-            trains.append(Train(flow, len(births), births[0], 0, births[0], 0, births))
+            timestamps = [arrived for arrived in bursts.arrival_times() for _ in range(self._burst)]
+            trains.append(Train(flow, len(timestamps), timestamps[0], 0, timestamps[0], 0, timestamps))
         return trains
 
 
 class RecordedArrivals:
-    """Packets at given instants, in ascending order."""
-
-    __slots__ = ("_instants", "_next")
+    """A trace of arrivals: packets at given times, in ascending order."""
 
     def __init__(self, instants: list[int]) -> None:
         self._instants = instants
@@ -97,27 +93,25 @@ class RecordedArrivals:
     def upcoming(self) -> int | None:
         return self._instants[self._next] if self._next < len(self._instants) else None
 
-    def collect(self, now: int, flow: Stream) -> list[Train]:
+    def collect(self, now: int, flow: S) -> list[Train[S]]:
         first = self._next
         last = bisect_right(self._instants, now, first)
         if last == first:
             return []
         self._next = last
-        births = self._instants[first:last]
-        return [Train(flow, last - first, births[0], 0, births[0], 0, births)]
+        timestamps = self._instants[first:last]
+        return [Train(flow, last - first, timestamps[0], 0, timestamps[0], 0, timestamps)]
 
 
 class DrawnArrivals:
-    """Packets whose gaps are drawn, a block at a time.
+    """A renewal process: random interarrival times, drawn a block at a time.
 
     Args:
         draw: given a number, returns as many gaps in picoseconds (float), from the source's own stream.
         start: instant from which the first gap counts.
     """
 
-    __slots__ = ("_block", "_draw", "_rest")
-
-    def __init__(self, draw: Callable[[int], NDArray[np.float64]], start: int) -> None:
+    def __init__(self, draw: Callable[[int], FloatArray], start: int) -> None:
         self._draw = draw
         self._rest = float(start)
         self._block = self._drawn()
@@ -134,7 +128,7 @@ class DrawnArrivals:
             due = self._block.upcoming()
         return due
 
-    def collect(self, now: int, flow: Stream) -> list[Train]:
+    def collect(self, now: int, flow: S) -> list[Train[S]]:
         trains = self._block.collect(now, flow)
         while self._block.upcoming() is None:
             self._block = self._drawn()

@@ -1,7 +1,7 @@
-"""The clock: a SimPy environment in integer picoseconds, with events that can be used again and timers that can be re-armed.
+"""The simulation clock: a SimPy environment in integer picoseconds, with reusable events and re-armable timers.
 
-A SimPy event serves once; a host's PCPUs and timers fire millions of times. An `Alarm` is one entry of the clock's agenda
-that is entered over and over; SimPy's own events and processes have their places in the same agenda.
+A SimPy event serves once; a host's PCPUs and timers fire millions of times. An `Alarm` is one entry of the clock's event queue
+that is entered over and over; SimPy's own events and processes share the same queue.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import simpy
 from simpy.core import EmptySchedule, Infinity
 
-from hostsim.engine.agenda import NORMAL, Agenda, Entry
+from hostsim.engine.event_queue import NORMAL, Entry, EventQueue
 
 __all__ = ["Alarm", "Clock", "Timer"]
 
@@ -20,36 +20,36 @@ __all__ = ["Alarm", "Clock", "Timer"]
 class Clock(simpy.Environment):
     """Simulated time in integer picoseconds; ties are ordered by (time, priority, sequence).
 
-    SimPy's environment with another queue: whatever is scheduled goes to the agenda.
+    SimPy's environment with another event queue.
 
     Attributes:
-        agenda: what is to happen.
+        event_queue: pending events.
     """
 
     def __init__(self) -> None:
-        self.agenda = Agenda()
+        self.event_queue = EventQueue()
         super().__init__(initial_time=0)
 
     @property
     def now(self) -> int:
-        """The present. SimPy's may be a float; here every delay is an int, so every instant is."""
-        return self.agenda.now
+        """Current time in picoseconds; an integer, unlike in SimPy, because every delay is one."""
+        return self.event_queue.now
 
     @property
     def _now(self) -> int:  # SimPy's own methods take the time from here
-        return self.agenda.now
+        return self.event_queue.now
 
     @_now.setter
     def _now(self, now: int) -> None:
-        self.agenda.now = now
+        self.event_queue.now = now
 
     def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: Any = 0) -> None:
-        """Schedule an event of SimPy's."""
-        self.agenda.enter(_Scheduled(event), self.agenda.now + delay, priority)
+        """Schedule a SimPy event."""
+        self.event_queue.enter(_Scheduled(event), self.event_queue.now + delay, priority)
 
     def peek(self) -> int | float:
-        """Instant of what happens next; infinite when there is nothing."""
-        first = self.agenda.first()
+        """Return the time of the next event; infinite when the queue is empty."""
+        first = self.event_queue.first()
         return Infinity if first is None else first.instant
 
     def step(self) -> None:
@@ -58,34 +58,32 @@ class Clock(simpy.Environment):
         Raises:
             EmptySchedule: there is none.
         """
-        if not self.agenda.step():
+        if not self.event_queue.step():
             raise EmptySchedule
 
     def scheduled(self) -> int:
         """Number of events scheduled so far."""
-        return self.agenda.entered
+        return self.event_queue.entered
 
     def at(self, alarm: Alarm, due: int) -> None:
-        """Let an alarm that is not scheduled fall due at an instant that is not past."""
-        self.agenda.enter(alarm, due)
+        """Schedule an alarm, which must not be scheduled yet, for a time that is not past."""
+        self.event_queue.enter(alarm, due)
 
     def advance(self, until: int) -> None:
-        """Process every event before ``until``, then stand there. Events at ``until`` itself stay for the next call."""
-        self.agenda.advance(until)
+        """Process every event before ``until`` and set the clock to it. Events at ``until`` itself stay for the next call."""
+        self.event_queue.advance(until)
 
     def withdraw(self, alarm: Alarm) -> None:
-        """Take a scheduled alarm out of the agenda.
+        """Cancel a scheduled alarm.
 
         Raises:
             ValueError: it is not scheduled.
         """
-        self.agenda.withdraw(alarm)
+        self.event_queue.withdraw(alarm)
 
 
 class _Scheduled(Entry):
-    """An event of SimPy's with its place in the agenda."""
-
-    __slots__ = ("_event",)
+    """A SimPy event as an entry of the event queue."""
 
     def __init__(self, event: simpy.Event) -> None:
         super().__init__()
@@ -101,9 +99,7 @@ class _Scheduled(Entry):
 
 
 class Alarm(Entry):
-    """An entry that calls ``action(alarm)`` each time it falls due and may be scheduled again from then on."""
-
-    __slots__ = ("_action",)
+    """A reusable event: calls ``action(alarm)`` each time it fires, and may be scheduled again from then on."""
 
     def __init__(self, clock: Clock, action: Callable[[Any], None]) -> None:
         super().__init__()
@@ -114,51 +110,49 @@ class Alarm(Entry):
 
 
 class Timer(Entry):
-    """A one-shot timer that holds at most one entry in the clock's agenda, whatever it is re-armed to.
+    """A one-shot timer that can be re-armed, with at most one entry in the event queue.
 
     Re-armed later, the entry stays and is moved when it falls due; re-armed earlier, it is moved at once; disarmed, it falls
     due in silence.
     """
 
-    __slots__ = ("_action", "_agenda", "_armed", "_wanted")
-
     def __init__(self, clock: Clock, action: Callable[[int], None]) -> None:
         super().__init__()
-        self._agenda = clock.agenda
+        self._event_queue = clock.event_queue
         self._action = action
         self._wanted = 0
         self._armed = False
 
     @property
     def due(self) -> int | None:
-        """Instant at which the action will be called, or None when disarmed."""
+        """Time at which the action will be called; None when disarmed."""
         return self._wanted if self._armed else None
 
     def arm(self, due: int) -> None:
-        """Call ``action(now)`` at ``due`` (not in the past), instead of whenever it was armed for before."""
+        """Set the timer: call ``action(now)`` at ``due`` (not in the past), in place of any time set before."""
         self._wanted = due
         self._armed = True
         if self.place < 0:
-            self._agenda.enter(self, due)
+            self._event_queue.enter(self, due)
         elif due < self.instant:
-            self._agenda.hasten(self, due)
+            self._event_queue.hasten(self, due)
 
     def arm_by(self, due: int) -> None:
-        """Call ``action(now)`` at ``due``, or now where that is past, unless it will be called before."""
+        """Set the timer to ``due``, or to now where that is past, unless it is set to an earlier time."""
         if self._armed and self._wanted <= due:
             return
-        now = self._agenda.now
+        now = self._event_queue.now
         self.arm(due if due > now else now)
 
     def disarm(self) -> None:
-        """Do not call the action."""
+        """Stop the timer: the action is not called."""
         self._armed = False
 
     def ring(self) -> None:
         if not self._armed:
             return
         if self._wanted > self.instant:
-            self._agenda.enter(self, self._wanted)
+            self._event_queue.enter(self, self._wanted)
             return
         self._armed = False
         self._action(self.instant)

@@ -1,4 +1,4 @@
-"""Measuring: levels over time, latency histograms, and the samples of all counters at the boundaries of time slices.
+"""Measurement: time-weighted levels, latency histograms, and samples of all counters at the boundaries of time slices.
 
 Counters are plain attributes of the parts that own them; a `Probe` reads them at the boundaries of at most 256 time slices
 and never resets anything. When the slices are full, neighbours merge and the slices double, so memory does not grow with
@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hostsim.engine.clock import Clock, Timer
-from hostsim.record import Histogram, Series
+from hostsim.record import Histogram, IntArray, Series
 
 __all__ = ["LatencyLog", "Level", "Probe"]
 
@@ -27,14 +26,12 @@ FLUSH: Final = 1024
 
 
 class Level:
-    """A whole number over time, with its integral: the mean over any window is a difference of two integrals.
+    """A time-weighted integer (queue length, state): the mean over a window is a difference of two integrals.
 
     Attributes:
         value: the level now.
         area: integral of the level up to the last change, in picoseconds times units.
     """
-
-    __slots__ = ("_since", "area", "value")
 
     def __init__(self) -> None:
         self.value = self.area = self._since = 0
@@ -46,18 +43,18 @@ class Level:
         self.value += change
 
     def integral(self, now: int) -> int:
-        """Integral of the level up to ``now``."""
+        """Return the integral of the level up to ``now``."""
         return self.area + self.value * (now - self._since)
 
 
-def _edges() -> NDArray[np.int64]:
+def _edges() -> IntArray:
     octave = np.arange(SUBDIVISIONS, dtype=np.int64)
     steps = [(LEAST_PS << o) + (LEAST_PS << o) // SUBDIVISIONS * octave for o in range(OCTAVES)]
     return np.concatenate([*steps, np.array([LEAST_PS << OCTAVES], dtype=np.int64)])
 
 
 class LatencyLog:
-    """A histogram of latencies that is told of whole trains and counts them in bulk.
+    """A latency histogram that counts whole packet trains in bulk.
 
     Adding a train costs one append; the arithmetic is done with numpy once a thousand trains are there.
 
@@ -67,18 +64,16 @@ class LatencyLog:
         least: the least of them where that is negative, else 0: a sign of a broken model.
     """
 
-    __slots__ = ("_trains", "_values", "counts", "least", "total")
-
     EDGES_PS: Final = _edges()
 
     def __init__(self) -> None:
-        self.counts: NDArray[np.int64] = np.zeros(SUBDIVISIONS * OCTAVES, dtype=np.int64)
+        self.counts: IntArray = np.zeros(SUBDIVISIONS * OCTAVES, dtype=np.int64)
         self.total = self.least = 0
         self._trains: list[int] = []  # first, step and count of one train after another
         self._values: list[int] = []
 
     def add(self, first: int, step: int, count: int) -> None:
-        """Latencies of a train: ``count`` values from ``first`` in steps of ``step`` (may be negative), in picoseconds."""
+        """Add the latencies of a train: ``count`` values from ``first`` in steps of ``step`` (may be negative), in picoseconds."""
         trains = self._trains
         trains.append(first)
         trains.append(step)
@@ -87,13 +82,13 @@ class LatencyLog:
             self.flush()
 
     def add_each(self, values: list[int]) -> None:
-        """Latencies one by one, in picoseconds."""
+        """Add single latencies, in picoseconds."""
         self._values += values
         if len(self._values) >= FLUSH:
             self.flush()
 
     def flush(self) -> None:
-        """Count everything added so far."""
+        """Sort all pending latencies into the buckets."""
         parts = [np.array(self._values, dtype=np.int64)] if self._values else []
         if self._trains:
             first, step, count = np.array(self._trains, dtype=np.int64).reshape(-1, 3).T
@@ -120,7 +115,7 @@ class _Group(NamedTuple):
 
 
 class Probe:
-    """Samples every counter of a host at the boundaries of its time slices.
+    """A sampler of all counters of a host at the boundaries of time slices.
 
     Args:
         clock: the host's clock.
@@ -133,11 +128,11 @@ class Probe:
         self._groups: list[_Group] = []
         self._logs: dict[str, list[tuple[str, LatencyLog]]] = {}
         self._instants: list[int] = []
-        self._rows: list[list[NDArray[np.int64]]] = []
-        self._counts: list[dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]] = []
+        self._rows: list[list[IntArray]] = []
+        self._counts: list[dict[str, tuple[IntArray, IntArray]]] = []
         self._timer = Timer(clock, self._tick)
         self.on_sample: list[Callable[[int], None]] = []
-        """Called before each sample: bring yourself up to date."""
+        """Callbacks before each sample, for parts that are evaluated lazily."""
 
     def watch(
         self,
@@ -146,11 +141,11 @@ class Probe:
         entities: Sequence[str],
         read: Callable[[int], Sequence[Sequence[int]]],
     ) -> None:
-        """Sample the counters ``kind.counter`` of the entities: ``read(now)`` gives, for each counter, a value for each entity."""
+        """Register the counters ``kind.counter`` of some entities: ``read(now)`` returns, for each counter, a value for each entity."""
         self._groups.append(_Group(tuple(f"{kind}.{counter}" for counter in counters), tuple(entities), read))
 
     def watch_latency(self, name: str, entity: str, log: LatencyLog) -> None:
-        """Sample a latency histogram."""
+        """Register a latency histogram."""
         self._logs.setdefault(name, []).append((entity, log))
 
     def start(self) -> None:
@@ -186,8 +181,8 @@ class Probe:
             now = self._instants[-1]
         self._timer.arm(now + self._width)
 
-    def collect(self) -> tuple[NDArray[np.int64], dict[str, Series], dict[str, Histogram]]:
-        """Boundaries of the slices in picoseconds, all counters, and all histograms trimmed to the buckets in use."""
+    def collect(self) -> tuple[IntArray, dict[str, Series], dict[str, Histogram]]:
+        """Return the boundaries of the slices in picoseconds, all counters, and all histograms trimmed to the buckets in use."""
         series = {}
         for position, group in enumerate(self._groups):
             values = np.array([row[position] for row in self._rows])

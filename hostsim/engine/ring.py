@@ -1,4 +1,4 @@
-"""Bounded rings of stamped packets.
+"""Bounded drop-tail rings of packet trains, evaluated lazily.
 
 A producer pushes a train whose instants may still lie ahead; the ring holds only what is here by now. Whether a packet
 finds room is settled when somebody looks, in closed form, so that a push costs the same for one packet and for many.
@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from typing import Generic
 
 from hostsim.compiled import mypyc_attr
-from hostsim.engine.train import Train
+from hostsim.engine.packet_train import S_co, Train
 
 __all__ = ["Ring"]
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)  # where a ring is measured
-class Ring:
+class Ring(Generic[S_co]):
     """A drop-tail ring between producers and one consumer.
 
     ``pushed = taken + dropped + held + coming`` at every instant. A slot is free again as soon as its packet is taken: the
@@ -25,25 +26,23 @@ class Ring:
 
     Attributes:
         capacity: packets that fit.
-        on_drop: called with what found no room, if anybody wants to know.
-        held: packets that are here and wait.
+        on_drop: called with dropped packets; None for no call.
+        held: packets that are ready and wait.
         pushed: packets ever pushed, those still on their way included.
         taken: packets ever taken.
         dropped: packets that found no room.
     """
 
-    __slots__ = ("_coming", "_here", "_in_order", "capacity", "dropped", "held", "on_drop", "pushed", "taken")
-
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.held = self.pushed = self.taken = self.dropped = 0
-        self.on_drop: Callable[[Train], None] | None = None
-        self._here: list[Train] = []
-        self._coming: list[Train] = []
+        self.on_drop: Callable[[Train[S_co]], None] | None = None
+        self._here: list[Train[S_co]] = []
+        self._coming: list[Train[S_co]] = []
         self._in_order = True
 
-    def push(self, train: Train) -> None:
-        """Put a train on its way into the ring; the ring owns it from now on."""
+    def push(self, train: Train[S_co]) -> None:
+        """Enqueue a train whose packets may become ready later; the ring owns it from now on."""
         self.pushed += train.count
         coming = self._coming
         if coming and train.ready < coming[-1].ready:
@@ -51,9 +50,9 @@ class Ring:
         coming.append(train)
 
     def settle(self, now: int) -> None:
-        """Let in what has come by ``now``; drop what finds no room."""
+        """Admit the packets that are ready by ``now``, and drop those that find the ring full."""
         coming = self._coming
-        late: list[Train] = []
+        late: list[Train[S_co]] = []
         while coming:
             train = coming[0]
             if train.ready > now:
@@ -62,7 +61,7 @@ class Ring:
                 late.append(coming.pop(0))
                 continue
             coming.pop(0)
-            count = train.here(now)
+            count = train.count_by(now)
             if count < train.count:
                 late.append(train)
                 train = train.split(count)
@@ -87,8 +86,8 @@ class Ring:
         elif not coming:
             self._in_order = True
 
-    def take(self, limit: int, now: int) -> list[Train]:
-        """Take at most ``limit`` packets that are here at ``now``, oldest first; an empty list when there are none."""
+    def take(self, limit: int, now: int) -> list[Train[S_co]]:
+        """Dequeue at most ``limit`` packets that are ready by ``now``, oldest first; an empty list when there are none."""
         coming, here = self._coming, self._here
         if not here:
             if not coming:
@@ -106,7 +105,7 @@ class Ring:
                 return [train]
         if coming:
             self.settle(now)
-        taken: list[Train] = []
+        taken: list[Train[S_co]] = []
         count = 0
         while here:
             train = here[0]
@@ -124,8 +123,8 @@ class Ring:
         self.taken += count
         return taken
 
-    def recall(self, trains: Iterable[Train], now: int) -> list[Train]:
-        """Take back those of ``trains``, pushed before, that are not here by ``now``, in the order of their pushes."""
+    def recall(self, trains: Iterable[Train[S_co]], now: int) -> list[Train[S_co]]:
+        """Remove and return those of ``trains``, pushed before, that are not ready by ``now``, in the order of their pushes."""
         self.settle(now)
         if not self._coming:
             return []
@@ -137,7 +136,7 @@ class Ring:
         return back
 
     def first(self) -> int | None:
-        """Instant at which the oldest packet not yet taken is here (possibly ahead, or past); None when there is none."""
+        """Return the time at which the oldest packet is ready, past or future; None when the ring is empty."""
         if self._here:
             return self._here[0].ready
         return self._next_to_come()
@@ -153,7 +152,7 @@ class Ring:
         return soonest
 
     def nth(self, count: int) -> int | None:
-        """Instant at which ``count`` packets are (or were) here if none is taken; None when fewer are known."""
+        """Return the time at which ``count`` packets are ready if none is taken; None when fewer are known."""
         missing = count - self.held
         if missing <= 0:
             return self._here[0].ready
@@ -167,7 +166,7 @@ class Ring:
         return sorted(instants)[missing - 1] if len(instants) >= missing else None
 
     def count_inside(self) -> int:
-        """Packets held or on their way in, counted one train after another: the independent half of the ring's balance."""
+        """Count the packets held or on their way in, train by train, independently of the counters."""
         count = 0
         for train in self._here:
             count += train.count
@@ -175,13 +174,13 @@ class Ring:
             count += train.count
         return count
 
-    def coming(self, now: int) -> Iterator[tuple[Train, int]]:
-        """What is on its way in and not here by ``now``: trains, and how many packets of each. They may still be recalled."""
+    def coming(self, now: int) -> Iterator[tuple[Train[S_co], int]]:
+        """Iterate over the trains with packets not ready by ``now``, with the number of these packets. They may still be recalled."""
         for train in self._coming:
-            count = train.count - train.here(now)
+            count = train.count - train.count_by(now)
             if count:
                 yield train, count
 
-    def trains(self) -> Iterator[Train]:
-        """What is held or on its way in, train by train."""
+    def trains(self) -> Iterator[Train[S_co]]:
+        """Iterate over the trains held or on their way in."""
         return chain(self._here, self._coming)

@@ -1,1 +1,1 @@
-"""MECHANISMS: the mutable parts of the simulated host."""
+"""MODEL of the host: CPU scheduler, NICs, virtual switch, guests and workloads, with all mutable state."""

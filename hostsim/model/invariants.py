@@ -1,7 +1,7 @@
-"""Laws that hold in every host at every instant; checked at the end of every run at no cost to it.
+"""Invariants of a run: conservation of packets and CPU time, checked at the end of every run at no cost to it.
 
 Each balance is closed with a count made on the spot, never with a difference of the counters it checks. `check_invariants`
-looks at the host as it stands; `check_slices` at the samples of all its counters, so that a law that was broken on the way
+looks at the present state of the host; `check_slices` at the samples of all its counters, so that a law that was broken on the way
 is found together with the slice in which that happened. The order of packets is checked where they are read
 (`hostsim.model.guest.vcpu`).
 """
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from hostsim.errors import InvariantError
 from hostsim.model.host import Host
-from hostsim.model.watch import WORLD_KINDS
-from hostsim.record import Histogram, Series
+from hostsim.model.telemetry import WORLD_KINDS
+from hostsim.record import Histogram, IntArray, Series
 
 __all__ = ["LEVELS", "check_invariants", "check_slices"]
 
@@ -57,7 +57,7 @@ _TIMED = {"flow.latency": "flow.delivered", "flow.response": "flow.answered"}
 
 
 def check_invariants(host: Host) -> None:
-    """Check what the samples do not show: charges against busy time, and packets that are older than they can be.
+    """Check the invariants that samples do not show: charged against busy time, split-receive copies, negative latencies.
 
     Raises:
         InvariantError: with what, where and when.
@@ -76,10 +76,8 @@ def check_invariants(host: Host) -> None:
             raise InvariantError(f"a packet was read {-flow.latency.least} ps before it came", flow.name, now)
 
 
-def check_slices(
-    instants: NDArray[np.int64], series: Mapping[str, Series], histograms: Mapping[str, Histogram]
-) -> None:
-    """Check the samples of a run: conservation per stage and port, time on PCPUs and of worlds, in every time slice.
+def check_slices(instants: IntArray, series: Mapping[str, Series], histograms: Mapping[str, Histogram]) -> None:
+    """Check the samples of a run in every time slice: conservation per stage and port, and time of PCPUs and worlds.
 
     A balance that holds at both ends of a window holds over the window: inside at its start and what came equal what was
     delivered, what was dropped, and what is inside at its end.
@@ -95,7 +93,7 @@ def check_slices(
     values = {name: counter.values for name, counter in series.items()}
     widths = np.diff(instants)[:, np.newaxis]
 
-    def law(broken: NDArray[np.bool_], where: tuple[str, ...], what: str, *sides: NDArray[np.int64]) -> None:
+    def law(broken: NDArray[np.bool_], where: tuple[str, ...], what: str, *sides: IntArray) -> None:
         """``broken`` and the sides have a row for each boundary, or each but the first, and a column for each entity."""
         if not broken.any():
             return

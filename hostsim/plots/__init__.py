@@ -1,1 +1,1 @@
-"""Figures, from tables."""
+"""PLOTS: figures of tables and verdicts with matplotlib."""

@@ -1,4 +1,4 @@
-"""Figures of a scenario: metrics against an axis, a line or a bar for each series, with what was published drawn on it.
+"""Figures of a scenario: metrics against an axis, a line or a bar for each series, with the published reference values.
 
 Reads tidy tables and verdicts only; runs nothing.
 """
@@ -9,23 +9,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import NOT_ESTIMABLE, AnswersSpec, FigureSpec, Verdict
-from hostsim.metrics import CATALOGUE, NO_BOUND
-from hostsim.plots.answer import draw_answers
-from hostsim.plots.mark import DOTS, draw_absent, draw_bars, draw_beyond, draw_line, draw_right, draw_stack
-from hostsim.plots.published import ROW, draw_accepted, draw_thresholds, thresholds
-from hostsim.plots.scale import axis_label, is_numeric, metric_label, name_places, placement
-from hostsim.plots.series import Curve, Series, finished, is_partial, measure, series_of
-from hostsim.plots.style import INK, LOOKS, PAPER, RC
-from hostsim.results.table import axes_of
+from hostsim.metrics.catalogue import CATALOGUE, NO_BOUND
+from hostsim.plots.answer_bars import draw_answers
+from hostsim.plots.axis import axis_label, is_numeric, label_ticks, metric_label, tick_positions
+from hostsim.plots.curve import DOTS, draw_absent, draw_bars, draw_beyond, draw_line, draw_right, draw_stack
+from hostsim.plots.data_series import Curve, DataSeries, curve_of, series_of
+from hostsim.plots.reference_overlay import ROW, draw_accepted, draw_thresholds, thresholds
+from hostsim.plots.style import INK, LOOKS, PAPER, figure_of, house_style
+from hostsim.results.curve import figure_rows, is_partial, require_figure
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw", "require"]
+__all__ = ["draw"]
 
 GROUP = 0.84
 """Width of a group of bars; groups are 1 apart."""
@@ -47,11 +46,11 @@ def draw(
     ax: Axes | None = None,
     make: Callable[[], Figure] | None = None,
 ) -> Axes:
-    """Draw one figure: the mean of the replications, their 95 % Student interval, and what was published.
+    """Draw a figure: means of the replications, their 95 % Student intervals, and the published reference values.
 
     Args:
         table: one row a point and replication, as `hostsim.results.table.to_table` makes it; of no use to a figure of answers.
-        figure: what to draw (answers: see `hostsim.plots.answer`); axes that are neither x nor series and that it does not fix stand at the table's first value.
+        figure: what to draw (answers: see `hostsim.plots.answer_bars`); axes that are neither x nor series and that it does not fix stand at the table's first value.
         published: verdicts of the scenario; those about the left-hand metric are drawn: a threshold as a vertical band with the
             published number (not over bars, whose groups stand at no number), a value at a point or along a line as a band of
             accepted values.
@@ -64,23 +63,22 @@ def draw(
     Raises:
         InputError: the figure names a metric or an axis that is not there.
     """
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
     if isinstance(figure, AnswersSpec):
         return draw_answers(figure, published, ax=ax, make=make)
-    require(table, figure)
+    require_figure(table, figure)
     bars = figure.kind == "bar"
     names = [name.replace("_", " ") for name in (figure.y, *figure.stack)]
-    values = list(dict.fromkeys(finished(table, figure)[figure.x]))
-    place = placement(values, beside=bars)
+    values = list(dict.fromkeys(figure_rows(table, figure)[figure.x]))
+    place = tick_positions(values, beside=bars)
     series = series_of(table, figure, place, GROUP if bars else 0.0)
     width = min(GROUP / max(len(series), 1), WIDEST) if bars else 0.0
-    with mpl.rc_context(RC):
+    with house_style():
         axes = (make or Figure)().add_subplot() if ax is None else ax
-        curves = [measure(one, figure.x, figure.y) for one in series]
+        curves = [curve_of(one, figure.x, figure.y) for one in series]
         if figure.stack and series:
-            draw_stack(axes, [measure(series[0], figure.x, name) for name in (figure.y, *figure.stack)], width, names)
+            draw_stack(axes, [curve_of(series[0], figure.x, name) for name in (figure.y, *figure.stack)], width, names)
         for one, curve in zip(series, curves, strict=True) if not figure.stack else ():
             label = one.label or ("" if figure.right is None else figure.y.replace("_", " "))
             if bars:
@@ -98,7 +96,7 @@ def draw(
         mark = " (partial)" if is_partial(table, figure) else ""
         axes.set_ylabel((CATALOGUE[figure.y].unit if figure.stack else metric_label(figure.y)) + mark)
         if bars or not is_numeric(values):
-            name_places(axes, place)
+            label_ticks(axes, place)
         elif all(x.is_integer() for x in place.values()):
             axes.locator_params(axis="x", integer=True)  # there is no half a VM
         _from_zero(axes, curves)
@@ -108,8 +106,7 @@ def draw(
             _draw_right(axes, series, figure.x, figure.right, rows_beyond)
         rows = _legend(axes, figure, len(above))
         if ax is None and rows > 1:
-            whole = axes.get_figure(root=True)
-            assert whole is not None  # it was made above
+            whole = figure_of(axes)
             whole.set_figheight(whole.get_figheight() + ROW_INCHES * (rows - 1))
     return axes
 
@@ -119,7 +116,7 @@ def _from_zero(axes: Axes, curves: Sequence[Curve]) -> None:
         axes.set_ylim(bottom=0)
 
 
-def _draw_right(axes: Axes, series: Sequence[Series], x: str, metric: str, rows_beyond: int) -> None:
+def _draw_right(axes: Axes, series: Sequence[DataSeries], x: str, metric: str, rows_beyond: int) -> None:
     """The second metric on an axis of its own: in the colours of the series, or in another one where there is a single series.
 
     Its arrowheads stand below the rows of the first one's.
@@ -129,7 +126,7 @@ def _draw_right(axes: Axes, series: Sequence[Series], x: str, metric: str, rows_
     right.grid(visible=False)
     # over its own bar or beside its own line it must not look the same
     looks = [one.look for one in series] if len(series) > 1 else [replace(LOOKS[1], marker="s") for _ in series]
-    curves = [measure(one, x, metric) for one in series]
+    curves = [curve_of(one, x, metric) for one in series]
     for curve, look in zip(curves, looks, strict=True):
         draw_right(right, curve, look)
     draw_beyond(right, curves, looks, rows_beyond)
@@ -187,24 +184,3 @@ def _legend(axes: Axes, figure: FigureSpec, rows: int) -> int:
         handlelength=3.2 if figure.kind == "line" and figure.right is None else 2.2,
     )
     return -(-len(labels) // columns)
-
-
-def require(table: pd.DataFrame, figure: FigureSpec) -> None:
-    """Check that a table has the axes of a figure, and the catalogue its measures.
-
-    Raises:
-        InputError: with every one that is not there.
-    """
-    axes = axes_of(table)
-    faults = [
-        Fault("unknown axis", f"figures.{figure.name}", name, ", ".join(axes), nearest_name(name, axes))
-        for name in (figure.x, *figure.series, *figure.at)
-        if name not in axes
-    ]
-    for metric in (figure.y, figure.right, *figure.stack):
-        if metric is not None and metric not in CATALOGUE:
-            near = nearest_name(metric, list(CATALOGUE))
-            allowed = "a name that `metrics` lists"
-            faults.append(Fault("unknown metric", f"figures.{figure.name}", metric, allowed, near))
-    if faults:
-        raise InputError(faults)

@@ -1,4 +1,4 @@
-"""How figures look and how they are written: for paper, for colour-blind readers, and the same bytes every time.
+"""Style of figures: for paper and for colour-blind readers, written with the same bytes every time.
 
 Series differ by colour, marker and dash together, bars by colour and hatch, so that they stay apart in grey. Text stays text in SVG.
 """
@@ -7,16 +7,31 @@ from __future__ import annotations
 
 import io
 import sys
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hostsim.plots.atomic import write_whole
+from hostsim.files import write_whole
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["GRID", "INK", "LOOKS", "PAPER", "RC", "Look", "as_svg", "look_of", "save", "shown_figure"]
+__all__ = [
+    "GRID",
+    "INK",
+    "LOOKS",
+    "PAPER",
+    "Look",
+    "as_svg",
+    "figure_of",
+    "halo",
+    "house_style",
+    "look_of",
+    "save",
+    "shown_figure",
+]
 
 INK = "#1c2128"
 """Colour of text and axes; a page may replace it by its own."""
@@ -58,9 +73,9 @@ RC: dict[Any, Any] = {
 """Settings of matplotlib that hold while a figure is drawn and written; nothing outside is changed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Look:
-    """What tells one series from another."""
+    """Look of a data series: colour, marker, dash and hatch."""
 
     colour: str
     marker: str
@@ -98,8 +113,29 @@ def look_of(number: int) -> Look:
     return replace(other, colour=LOOKS[place].colour, is_open=other.is_open != bool(turn % 2))
 
 
+def house_style() -> AbstractContextManager[None]:
+    """Context in which figures are drawn and written: no setting outside of it changes."""
+    import matplotlib as mpl
+
+    return mpl.rc_context(RC)
+
+
+def halo(width: float) -> list[Any]:
+    """Path effects of what is drawn over something else: a halo of paper."""
+    from matplotlib.patheffects import withStroke
+
+    return [withStroke(linewidth=width, foreground=PAPER)]
+
+
+def figure_of(axes: Axes) -> Figure:
+    """The figure that axes were made for."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
 def shown_figure() -> Figure:
-    """A new figure: one of pyplot's where pyplot is in use, so that a notebook shows it, else one that belongs to nobody."""
+    """Make a figure: one of pyplot's where pyplot is in use, so that a notebook shows it, else a detached one."""
     from matplotlib.figure import Figure
 
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
@@ -128,11 +164,9 @@ def save(figure: Figure, stem: Path) -> tuple[Path, Path]:
 
 
 def _bytes(figure: Figure, kind: str, *, opaque: bool = False) -> bytes:
-    import matplotlib as mpl
-
     buffer = io.BytesIO()
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     face = "white" if opaque else "none"
-    with mpl.rc_context(RC):
+    with house_style():
         figure.savefig(buffer, format=kind, dpi=200, metadata=metadata, transparent=not opaque, facecolor=face)
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""A tornado: by how much a measure moves when each of several inputs goes to its low and to its high end by itself."""
+"""Tornado plot: the range of a measure when each of several inputs goes to its low and to its high end by itself."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hostsim.plots.scale import metric_label
-from hostsim.plots.style import INK, LOOKS, PAPER, RC
+from hostsim.plots.axis import metric_label
+from hostsim.plots.style import INK, LOOKS, PAPER, house_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,9 +18,9 @@ ROW_INCHES = 0.42
 """Height of a bar with the room around it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Swing:
-    """What one input does."""
+    """Swing of a measure: one bar of a tornado plot."""
 
     name: str
     interval: str
@@ -34,7 +34,7 @@ class Swing:
 
 
 def draw_tornado(swings: Sequence[Swing], metric: str, base: float, title: str = "") -> Axes:
-    """Draw one bar for each input, the first on top, from the measure at its low end to that at its high end.
+    """Draw a tornado plot: one bar for each input, the first on top, from the measure at its low end to that at its high end.
 
     Args:
         swings: in the order of the bars; at least one.
@@ -42,10 +42,9 @@ def draw_tornado(swings: Sequence[Swing], metric: str, base: float, title: str =
         base: the measure with every input at its value.
         title: above the figure.
     """
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(RC):
+    with house_style():
         figure = Figure(figsize=(6.4, 1.15 + ROW_INCHES * len(swings)))
         axes = figure.add_subplot()
         places = range(len(swings))

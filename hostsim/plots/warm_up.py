@@ -1,4 +1,4 @@
-"""What had to settle in a run, slice by slice, and where the measured window was made to start."""
+"""Warm-up plot of a run: its settling measures slice by slice, and the start of the measured window."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hostsim.errors import Fault, InputError
-from hostsim.metrics import SETTLED
-from hostsim.plots.style import INK, LOOKS, RC
+from hostsim.plots.style import INK, LOOKS, house_style
 from hostsim.record import RunRecord
 from hostsim.units import SECOND
+from hostsim.warm_up import SETTLED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +19,7 @@ __all__ = ["draw_warm_up"]
 
 
 def draw_warm_up(record: RunRecord) -> Figure:
-    """Draw the measures that the warm-up of a run was found by, one above the other.
+    """Draw the warm-up of a run: the measures that detect it, one above the other.
 
     What was cut is shaded; the level of the rest is a dashed line. The title names the point, the cut and, where the run could not
     be made long enough, its flag.
@@ -30,7 +30,6 @@ def draw_warm_up(record: RunRecord) -> Figure:
     Raises:
         InputError: the run failed: there is nothing to draw.
     """
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
     if record.error is not None:
@@ -38,7 +37,7 @@ def draw_warm_up(record: RunRecord) -> Figure:
     seconds = record.instants_ps / SECOND
     widths = np.diff(seconds)
     cut = float(seconds[record.cut])
-    with mpl.rc_context(RC):
+    with house_style():
         figure = Figure(figsize=(5.6, 4.8))
         panels = figure.subplots(len(SETTLED), 1, sharex=True)
         for axes, (name, counters), look in zip(panels, SETTLED.items(), LOOKS, strict=False):

@@ -1,1 +1,1 @@
-"""DECISIONS: pure functions, told the time and what they need."""
+"""Scheduling, coalescing and placement POLICIES: pure functions of the time and their arguments."""

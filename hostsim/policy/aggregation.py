@@ -1,4 +1,4 @@
-"""Large receive offload in software: which frames become one packet, and whether it pays.
+"""Software large receive offload (LRO): the back-off that turns it off where it joins too few frames.
 
 ``Net.VmxnetLROMaxLength``, ``Net.VmxnetLROThreshold``, ``Net.VmxnetLROUseRatio`` and ``Net.VmxnetLROBackoffPeriod`` as listed for 6.0.
 """
@@ -14,14 +14,12 @@ USE_RATIO: Final = 2 / 3
 
 
 class Backoff:
-    """Keeps LRO on for a vNIC while it makes fewer packets, and off for a while where it does not.
+    """LRO back-off of a vNIC: on while joining frames makes fewer packets, off for a while where it does not.
 
     Args:
         threshold: frames after which it looks.
         period: such stretches of frames for which it stays off.
     """
-
-    __slots__ = ("_frames", "_off", "_packets", "_period", "_threshold")
 
     def __init__(self, threshold: int, period: int) -> None:
         self._threshold, self._period = threshold, period
@@ -30,11 +28,11 @@ class Backoff:
 
     @property
     def on(self) -> bool:
-        """True while frames are joined."""
+        """True while LRO joins frames."""
         return self._off <= 0
 
     def count(self, frames: int, packets: int) -> None:
-        """So many frames became so many packets."""
+        """Record that LRO has joined so many frames to so many packets."""
         if self._off > 0:
             self._off -= frames
             return

@@ -1,4 +1,4 @@
-"""When a vNIC, or a physical NIC, interrupts: pure functions of instants in picoseconds."""
+"""Interrupt coalescing of a vNIC and interrupt moderation of a physical NIC: times of the next interrupt, in picoseconds."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Final
 
 from hostsim.units import MS
 
-__all__ = ["RATE_WINDOW", "paced", "rated"]
+__all__ = ["RATE_WINDOW", "coalesced_interrupt", "moderated_interrupt"]
 
 RATE_WINDOW: Final = 4 * MS
 """Time over which rate-based coalescing of a vNIC takes rates: the default timeout (facts 1.2 gives its low rates in packets a timeout)."""
 
 
-def paced(first: int, last: int | None, interval: int) -> int:
-    """Instant of the next interrupt when two are at least ``interval`` apart: for a packet here at ``first``.
+def moderated_interrupt(first: int, last: int | None, interval: int) -> int:
+    """Interrupt moderation: the time of the next interrupt for a packet ready at ``first`` when two are at least ``interval`` apart.
 
     Serves the interrupt moderation of a physical NIC and rate-based coalescing of a vNIC alike; ``last`` is the instant of
     the previous interrupt, None before the first.
@@ -24,11 +24,12 @@ def paced(first: int, last: int | None, interval: int) -> int:
     return paced_to if paced_to > first else first
 
 
-def rated(first: int, owed: int, interval: int) -> int:
-    """Instant of the next interrupt when so many are allowed in `RATE_WINDOW` as intervals fit in it: for a packet here at ``first``.
+def coalesced_interrupt(first: int, theoretical: int, interval: int) -> int:
+    """Rate-based coalescing: the time of the next interrupt for a packet ready at ``first`` when `RATE_WINDOW` allows one interrupt for each interval in it.
 
     A vNIC that was quiet may interrupt several times in a row; one that always has something to announce interrupts once an
-    interval. ``owed`` is the instant up to which its interrupts have used the intervals up (generic cell rate algorithm, ITU-T I.371).
+    interval. ``theoretical`` is the theoretical arrival time of the generic cell rate algorithm (ITU-T I.371): the instant up to which
+    interrupts have used the intervals up.
     """
-    soonest = owed - (RATE_WINDOW - interval)
+    soonest = theoretical - (RATE_WINDOW - interval)
     return soonest if soonest > first else first

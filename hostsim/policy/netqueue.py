@@ -1,4 +1,4 @@
-"""Which receive queue of a NIC serves which vNIC: as few queues as carry the load (Dynamic NetQueue), or one each."""
+"""NetQueue balancing: the assignment of vNICs to receive queues of a NIC, dynamic (as few queues as carry the load) or fixed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Move", "fixed_queue", "rebalance"]
 
 
 class Move(NamedTuple):
-    """One vNIC goes to another queue."""
+    """The move of a vNIC to another receive queue."""
 
     source: int
     """Position of its queue."""
@@ -20,7 +20,7 @@ class Move(NamedTuple):
 
 
 def fixed_queue(position: int, queues: int) -> int:
-    """The queue of the vNIC at a position in the order of power-on, where queues are not balanced: one each, then shared.
+    """Return the static queue of the vNIC at a position in the order of power-on: one each, then shared.
 
     Queue 0 is the default queue, which takes what nothing else is filtered for; vNICs get it only where there is no other.
     """
@@ -30,7 +30,7 @@ def fixed_queue(position: int, queues: int) -> int:
 def rebalance(
     loads: Sequence[float], members: Sequence[Sequence[float]], pack_below: float, unpack_above: float
 ) -> list[Move]:
-    """The moves that the balancer makes at one look.
+    """Return the moves of the NetQueue balancer in one period: unpack a busy queue, or pack two idle ones.
 
     A queue whose receive context is too busy gives one of its vNICs away: to the least busy queue in use where that stays
     below the mark, else to one that is not in use. Where no queue is too busy, the least busy one is given up if the next

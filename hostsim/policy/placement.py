@@ -1,14 +1,22 @@
-"""Placement on NUMA nodes: NUMA-aware I/O, when it is in force and where it puts VMs (``Net.NetNetqNumaIOCpuPinThreshold``); reserved memory."""
+"""NUMA placement: NUMA-aware I/O (``Net.NetNetqNumaIOCpuPinThreshold``), demand estimates, and the remote share of reserved memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["away", "expected", "faded", "in_force", "pulled", "released", "room"]
+__all__ = [
+    "demand_estimate",
+    "is_below_threshold",
+    "moving_average",
+    "remote_share",
+    "spare_cores",
+    "vms_to_pull",
+    "vms_to_return",
+]
 
 
-def away(reserved: float, nodes: int) -> float:
-    """Share of a VM's memory that is on other nodes than its home.
+def remote_share(reserved: float, nodes: int) -> float:
+    """Return the share of a VM's memory that is remote: on other NUMA nodes than its home.
 
     Memory that is not reserved is given out as the VM touches it, on its home. Reserved memory is taken when the VM is powered on, from all
     nodes alike, and stays there.
@@ -20,8 +28,8 @@ def away(reserved: float, nodes: int) -> float:
     return reserved * (1 - 1 / nodes)
 
 
-def in_force(load: float, threshold: float) -> bool:
-    """True while networking contexts use less than the threshold; never with a threshold of 0.
+def is_below_threshold(load: float, threshold: float) -> bool:
+    """True when NUMA-aware I/O is in force: networking contexts use less CPU than the threshold. A threshold of 0 turns it off.
 
     Args:
         load: time that networking contexts used, in percent of a core.
@@ -30,20 +38,20 @@ def in_force(load: float, threshold: float) -> bool:
     return load < threshold
 
 
-def faded(mean: float, last: float, looks: int) -> float:
-    """A mean over about so many looks, in which older ones fade, with one more look."""
+def moving_average(mean: float, last: float, looks: int) -> float:
+    """Exponential moving average over about ``looks`` samples, updated with one more sample."""
     return mean + (last - mean) / looks
 
 
-def expected(mean: float, last: float) -> float:
-    """Load to reckon with: one quiet look does not make a VM small, and one that has become busy is so at once."""
+def demand_estimate(mean: float, last: float) -> float:
+    """Conservative demand estimate, the larger of average and last sample: a VM that becomes busy counts at once, an idle sample does not."""
     return mean if mean > last else last
 
 
-def room(load: float, cores: int, fill_below: float, relieve_above: float) -> float:
-    """Cores of a node that are left for VMs to be pulled there; negative is what it has too much, 0 is for neither.
+def spare_cores(load: float, cores: int, fill_below: float, relieve_above: float) -> float:
+    """Return the spare cores of a NUMA node for VMs to migrate there; negative where it is overloaded, 0 between the two marks.
 
-    Between the two marks nobody comes or goes, so that who has been put back does not return at once. With hyperthreads, whole cores count:
+    Between the two marks no VM migrates, so that one sent home does not return at once. With hyperthreads, whole cores count:
     what two threads of one core can do together is hardly more.
 
     Args:
@@ -55,8 +63,8 @@ def room(load: float, cores: int, fill_below: float, relieve_above: float) -> fl
     return max(0.0, fill_below / 100 * cores - load) + min(0.0, relieve_above / 100 * cores - load)
 
 
-def pulled(traffic: Sequence[float], loads: Sequence[float], room: float) -> list[int]:
-    """The VMs that are moved to the node of the NIC that they use: those with most traffic first, while there is room.
+def vms_to_pull(traffic: Sequence[float], loads: Sequence[float], room: float) -> list[int]:
+    """Choose the VMs to migrate to the NUMA node of their NIC: those with most traffic first, while they fit.
 
     Args:
         traffic: packets of each VM through a NIC of the node; 0 for one that is not to be moved.
@@ -74,8 +82,8 @@ def pulled(traffic: Sequence[float], loads: Sequence[float], room: float) -> lis
     return chosen
 
 
-def released(traffic: Sequence[float], loads: Sequence[float], excess: float) -> list[int]:
-    """The VMs that leave a node that is too full: of those that were moved there, those with least traffic first, until it no longer is.
+def vms_to_return(traffic: Sequence[float], loads: Sequence[float], excess: float) -> list[int]:
+    """Choose the VMs to send home from an overloaded NUMA node: those with least traffic first, until it is overloaded no more.
 
     Args:
         traffic: packets of each VM.

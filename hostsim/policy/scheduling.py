@@ -1,7 +1,7 @@
-"""Decisions of the CPU scheduler: who runs first, who cuts whom short, where a world goes.
+"""CPU scheduling decisions: preemption, wake-up virtual time, home nodes, co-stop and co-start, load balancing.
 
-Virtual time is a world's used time over its share; whoever has less of it goes first. What the PCPUs do with these answers
-is `hostsim.model.cpu`.
+Virtual time is a world's used time over its share; the world with least goes first. PCPUs and run queues are in
+`hostsim.model.cpu`.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ __all__ = [
     "costarts",
     "costops",
     "demand",
+    "fairness_swaps",
     "home_node",
     "home_nodes",
     "move_to_balance",
     "node_load",
     "preempts",
-    "turns_to_even_out",
     "virtual_time_on_wake",
 ]
 
 
 def preempts(waking_vtime: int, running_vtime: int, lead: int) -> bool:
-    """True when a waking vCPU cuts a running one short: it lags behind by at least ``lead`` of virtual time.
+    """Wake-up preemption: True when a waking vCPU lags at least ``lead`` of virtual time behind the running one.
 
-    (System worlds cut every vCPU short at once, and nobody cuts a system world short.)
+    (System worlds preempt every vCPU at once, and are never preempted.)
     """
     return running_vtime - waking_vtime >= lead
 
 
-def turns_to_even_out(waiting: Sequence[int], running: Sequence[int], lead: int) -> list[tuple[int, int]]:
-    """Which vCPUs that wait somewhere in a node go on in place of which that run: who is furthest behind for who is furthest ahead.
+def fairness_swaps(waiting: Sequence[int], running: Sequence[int], lead: int) -> list[tuple[int, int]]:
+    """Pair waiting vCPUs with running ones that they replace for fairness: the furthest behind with the furthest ahead.
 
     Args:
         waiting: virtual time of those that wait.
@@ -47,7 +47,7 @@ def turns_to_even_out(waiting: Sequence[int], running: Sequence[int], lead: int)
 
 
 def virtual_time_on_wake(own: int, current: int, most_lag: int) -> int:
-    """Virtual time of a world that wakes: its own, but not further behind the current one than ``most_lag``.
+    """Return the virtual time of a waking world: its own, but at most ``most_lag`` behind the current one.
 
     Without the bound a world that slept for an hour would hold a PCPU for as long.
     """
@@ -56,12 +56,12 @@ def virtual_time_on_wake(own: int, current: int, most_lag: int) -> int:
 
 
 def home_node(position: int, nodes: int) -> int:
-    """Home NUMA node of the VM at a position in the order of power-on: round robin, as ESXi's initial placement."""
+    """Initial NUMA placement: the home node of the VM at a position in the order of power-on, round robin as in ESXi."""
     return position % nodes
 
 
 def home_nodes(position: int, vcpus: int, nodes: int, cores: int) -> list[int]:
-    """Home NUMA nodes of the vCPUs of a VM, one each.
+    """Return the home NUMA node of each vCPU of a VM.
 
     A VM that fits a node has one home. A wide one, with more vCPUs than a node has cores, is split into as few blocks of
     neighbouring vCPUs as will do, equal but for one vCPU, on one node after the other; where there are more vCPUs than the
@@ -79,17 +79,17 @@ def home_nodes(position: int, vcpus: int, nodes: int, cores: int) -> list[int]:
 
 
 def costops(lead: int, threshold: int) -> bool:
-    """True when a vCPU is too far ahead of the slowest of its siblings to go on."""
+    """Co-stop: True when a vCPU is too far ahead of its slowest sibling to go on."""
     return lead > threshold
 
 
 def costarts(lead: int, threshold: int) -> bool:
-    """True when a co-stopped vCPU may go on. The slowest vCPU, whose lead is 0, always may."""
+    """Co-start: True when a co-stopped vCPU may go on. The slowest vCPU, whose lead is 0, always may."""
     return lead <= threshold
 
 
 def demand(used: int, stalled: int, period: int) -> float:
-    """PCPUs that a world would have used in a period, on average, had it not had to wait: at most one.
+    """Estimate the CPU demand of a world in a period: the PCPUs that it would have used without waiting, at most one.
 
     It is taken to be busy for the same part of the time in which it waited as of the time in which it ran or slept.
 
@@ -102,9 +102,9 @@ def demand(used: int, stalled: int, period: int) -> float:
 
 
 def node_load(wanted: float, system: float, capacity: int) -> float:
-    """How full a NUMA node is, as a share of its PCPUs; more than 1 where its VMs want more than it has.
+    """Return the load of a NUMA node as a share of its PCPUs; more than 1 where demand exceeds capacity.
 
-    System worlds count as far as they take PCPUs that VMs want: on a node with PCPUs to spare they are in nobody's way, and VMs that use
+    System worlds count as far as they take PCPUs that VMs want: on a node with spare PCPUs they delay no one, and VMs that use
     a NIC are well placed beside its receive contexts.
 
     Args:
@@ -121,7 +121,7 @@ def move_to_balance(
     threshold: float,
     allowed: Sequence[Sequence[Collection[int] | None]] | None = None,
 ) -> tuple[int, int, int] | None:
-    """The one move that a balancer makes at a check: of VMs between NUMA nodes, or of waiting system worlds between the PCPUs of one.
+    """Choose the one migration of a load balancer in a period: of a VM between NUMA nodes, or of a waiting system world between PCPUs.
 
     Args:
         loads: how full each place is, a node or a PCPU, as a share of its time.

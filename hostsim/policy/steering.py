@@ -1,4 +1,4 @@
-"""Receive-side scaling: which queue of a NIC a packet goes to, by the Toeplitz hash of its addresses and ports.
+"""Receive-side scaling (RSS): the receive queue of a packet by the Toeplitz hash of its addresses and ports.
 
 The hash and its verification suite are Microsoft's ("Verifying the RSS Hash Calculation", NDIS driver documentation); NICs
 of all makers compute the same.
@@ -19,7 +19,7 @@ SYMMETRIC_KEY = bytes.fromhex("6d5a") * 20
 
 
 def toeplitz_hash(key: bytes, data: bytes) -> int:
-    """The 32-bit Toeplitz hash of ``data``: for every bit that is set, the 32 bits of the key from that position, added mod 2.
+    """Return the 32-bit Toeplitz hash of ``data``: for every bit that is set, the 32 bits of the key from that position, added mod 2.
 
     Args:
         key: at least four bytes longer than the data; 40 bytes serve all kinds of packets.
@@ -39,7 +39,7 @@ def toeplitz_hash(key: bytes, data: bytes) -> int:
 
 @lru_cache(maxsize=16)
 def _table(key: bytes) -> tuple[tuple[int, ...], ...]:
-    """What each octet at each position adds to the hash; a flow is then hashed with one look-up a byte."""
+    """Return the look-up table of a key: the contribution of each octet at each position to the hash."""
     bits, width = int.from_bytes(key, "big"), 8 * len(key)
     rows = []
     for position in range(len(key) - 4):
@@ -55,7 +55,7 @@ def _table(key: bytes) -> tuple[tuple[int, ...], ...]:
 def rss_input(
     source: str, destination: str, source_port: int | None = None, destination_port: int | None = None
 ) -> bytes:
-    """What a NIC hashes of a packet: source address, destination address and, of TCP and UDP, source port, destination port.
+    """Return the RSS hash input of a packet: source and destination address and, of TCP and UDP, source and destination port.
 
     Args:
         source: IPv4 or IPv6 address in text.
@@ -78,7 +78,7 @@ def rss_input(
 
 
 def rss_queue(hash_value: int, indirection: Sequence[int]) -> int:
-    """The receive queue of a hash: the entry of the indirection table at its low-order bits.
+    """Return the receive queue of a hash: the entry of the indirection table at its low-order bits.
 
     Args:
         hash_value: of `toeplitz_hash`.

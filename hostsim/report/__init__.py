@@ -1,1 +1,1 @@
-"""The self-contained HTML report."""
+"""REPORT: the self-contained HTML report, and results folders with figures."""

@@ -1,21 +1,20 @@
-"""Where time goes at the points worth a look: CPU by context, a round trip by stage, latencies by percentile."""
+"""Breakdown of time at points of a sweep: CPU time by kind of context, round trips by latency stage, latency percentiles."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
 
 from hostsim.expect import NOT_ESTIMABLE
-from hostsim.metrics import CATALOGUE, NO_BOUND
+from hostsim.metrics.catalogue import CATALOGUE, NO_BOUND
 from hostsim.plots.style import LOOKS
-from hostsim.record import Scalar
-from hostsim.report.loaded import LoadedPoint, loaded, points_at
-from hostsim.report.results import Results
-from hostsim.results.cpu_time import IDLE
-
-if TYPE_CHECKING:
-    import pandas as pd
+from hostsim.record import AxisValues
+from hostsim.report.context_table import ReportedPoint, last_points, points_at
+from hostsim.results.cpu_breakdown import IDLE
+from hostsim.results.results import Results
 
 __all__ = ["LATENCIES", "STAGES", "cpu_shares", "latency_rows", "stage_times"]
 
@@ -28,10 +27,10 @@ Bars = list[tuple[str, dict[str, float]]]
 """A name for each point, and its parts by name."""
 
 
-def cpu_shares(results: Results, at: Mapping[str, Scalar] | None = None) -> Bars:
-    """Share of all PCPUs' time that each kind of context took, in percent, by point; what is idle is left out.
+def cpu_shares(results: Results, at: AxisValues | None = None) -> Bars:
+    """CPU time by kind of context, in percent of all PCPUs, by point; idle time is left out.
 
-    Owners are told apart as long as there are looks to tell them by.
+    Owners are separate parts as long as there are enough looks.
 
     Args:
         results: what was run.
@@ -58,8 +57,8 @@ def cpu_shares(results: Results, at: Mapping[str, Scalar] | None = None) -> Bars
     return found
 
 
-def stage_times(results: Results, at: Mapping[str, Scalar] | None = None) -> Bars:
-    """Mean time of each stage of a round trip in microseconds, by point; points without such traffic are left out.
+def stage_times(results: Results, at: AxisValues | None = None) -> Bars:
+    """Latency breakdown of a round trip: mean time of each stage in microseconds, by point; points without such traffic are left out.
 
     Args:
         results: what was run.
@@ -78,8 +77,8 @@ def stage_times(results: Results, at: Mapping[str, Scalar] | None = None) -> Bar
     ]
 
 
-def latency_rows(results: Results, at: Mapping[str, Scalar] | None = None) -> tuple[list[str], list[list[str]]]:
-    """Latencies and response times that were measured, as a table: headings with units, and a row a point.
+def latency_rows(results: Results, at: AxisValues | None = None) -> tuple[list[str], list[list[str]]]:
+    """Latencies and response times as a table: headings with units, and a row for each point.
 
     Args:
         results: what was run.
@@ -106,11 +105,11 @@ def _cell(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-def _points(results: Results, at: Mapping[str, Scalar] | None) -> list[LoadedPoint]:
-    return loaded(results) if at is None else points_at(results, at)
+def _points(results: Results, at: AxisValues | None) -> list[ReportedPoint]:
+    return last_points(results) if at is None else points_at(results, at)
 
 
-def _means(results: Results, points: Sequence[LoadedPoint], metrics: Sequence[str]) -> dict[str, dict[str, float]]:
+def _means(results: Results, points: Sequence[ReportedPoint], metrics: Sequence[str]) -> dict[str, dict[str, float]]:
     rows: pd.DataFrame = results.table[results.table["error"] == ""]
     found = {}
     for point in points:
@@ -119,7 +118,7 @@ def _means(results: Results, points: Sequence[LoadedPoint], metrics: Sequence[st
     return found
 
 
-def _names(results: Results, points: Sequence[LoadedPoint]) -> dict[str, str]:
+def _names(results: Results, points: Sequence[ReportedPoint]) -> dict[str, str]:
     """Points in words: the axes in which they differ, all of them where that is none."""
     rows: dict[str, dict[Any, Any]] = {
         point.id: results.table[results.table["point"] == point.id].iloc[0].to_dict() for point in points

@@ -1,4 +1,4 @@
-"""A verdict drawn in one line: the accepted band, the value and its interval, as a small inline SVG."""
+"""Gauge of a verdict: the accepted band, the value and its confidence interval, as a small inline SVG."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MARGIN = 8.0
 
 
 def gauge(verdict: Verdict, *, state: str) -> str:
-    """The verdict as SVG text; colours are CSS classes, so that page and printer choose them.
+    """Draw a gauge of a verdict as SVG text; colours are CSS classes, so that page and printer choose them.
 
     Args:
         verdict: what to draw; without a value only the band is drawn.

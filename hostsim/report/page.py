@@ -1,6 +1,6 @@
-"""The report: one HTML file that needs no network, reads well in light, in dark and on paper.
+"""HTML report: one self-contained file for light and dark screens and for paper.
 
-Draws what it is given and runs nothing.
+It shows results and runs nothing.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hostsim.expect import Verdict
-from hostsim.plots.atomic import write_whole
+from hostsim.files import write_whole
 from hostsim.plots.figure import draw
-from hostsim.plots.share import draw_shares
-from hostsim.plots.style import GRID, INK, PAPER, as_svg
+from hostsim.plots.stacked_bars import draw_stacked_bars
+from hostsim.plots.style import GRID, INK, PAPER, as_svg, figure_of
 from hostsim.report.breakdown import cpu_shares, latency_rows, stage_times
+from hostsim.report.context_table import CONTEXT_HEADINGS, context_rows, last_points
 from hostsim.report.gauge import gauge
-from hostsim.report.loaded import CONTEXT_HEADINGS, context_rows, loaded
-from hostsim.report.results import Results
-from hostsim.report.scoreboard import band_text, interval_text, is_accepted, label, number, value_text
+from hostsim.results.results import Results
+from hostsim.results.scoreboard import band_text, interval_text, is_accepted, label, number, value_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Section", "inline", "section", "write_page", "write_report"]
 
 Section = dict[str, Any]
-"""One scenario as the template takes it: words, numbers and safe markup."""
+"""Template variables of one scenario: words, numbers and safe markup."""
 
 
 def write_report(path: Path, sections: Sequence[Results], *, title: str = "hostsim report") -> Path:
@@ -49,7 +49,7 @@ def write_report(path: Path, sections: Sequence[Results], *, title: str = "hosts
 
 
 def write_page(path: Path, sections: Sequence[Section], *, title: str) -> Path:
-    """`write_report` of sections that have been drawn."""
+    """Write an HTML report of rendered sections; see `write_report`."""
     from jinja2 import Environment, StrictUndefined
     from jinja2.loaders import FileSystemLoader
 
@@ -64,7 +64,7 @@ def write_page(path: Path, sections: Sequence[Section], *, title: str) -> Path:
     claims = [claim for view in sections for claim in view["claims"]]
     results = [view["results"] for view in sections]
     page = environment.get_template("page.html.j2").render(
-        title=title + _mark(results),
+        title=title + _caveat(results),
         views=sections,
         claims=claims,
         accepted=sum(claim["accepted"] for claim in claims),
@@ -73,15 +73,15 @@ def write_page(path: Path, sections: Sequence[Section], *, title: str) -> Path:
     return write_whole(path, page.encode())
 
 
-def _mark(sections: Sequence[Results]) -> str:
-    """What stands behind the page's title: what holds of any of its sections."""
-    marks = " ".join(results.mark for results in sections)
-    words = [word for word in ("partial", "changed") if word in marks]
+def _caveat(sections: Sequence[Results]) -> str:
+    """Caveats to print after the page's title: those of any of its sections."""
+    caveats = " ".join(results.caveat for results in sections)
+    words = [word for word in ("partial", "changed") if word in caveats]
     return f" ({', '.join(words)})" if words else ""
 
 
 def inline(svg: str, prefix: str, words: str) -> str:
-    """A figure's SVG as part of a page: a name for who cannot see it, ids of its own, the page's ink and font in place of the printed ones."""
+    """Inline SVG of a figure: an accessible name, unique ids, and the page's ink and font in place of the printed ones."""
     text = svg[svg.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", text)
@@ -95,7 +95,7 @@ def inline(svg: str, prefix: str, words: str) -> str:
 
 
 def section(results: Results, place: int) -> Section:
-    """The section of a scenario, drawn.
+    """Render the report section of a scenario.
 
     Args:
         results: of the scenario.
@@ -118,7 +118,8 @@ def section(results: Results, place: int) -> Section:
         "latencies": latency_rows(results),
         "flags": {str(flag): int(count) for flag, count in flags.value_counts(sort=False).items()},
         "contexts": [
-            (point, context_rows(results.contexts[results.contexts["point"] == point.id])) for point in loaded(results)
+            (point, context_rows(results.contexts[results.contexts["point"] == point.id]))
+            for point in last_points(results)
         ],
         "context_headings": CONTEXT_HEADINGS,
         "failed": results.failed.to_dict("records"),
@@ -127,7 +128,7 @@ def section(results: Results, place: int) -> Section:
 
 
 def _times(results: Results, prefix: str) -> list[tuple[str, Any]]:
-    """Where time goes, drawn: captions and figures."""
+    """Breakdowns of time: captions and figures."""
     parts = (
         (
             "CPU time by kind of context, at the last point of each series",
@@ -137,16 +138,14 @@ def _times(results: Results, prefix: str) -> list[tuple[str, Any]]:
         ("A round trip by stage, at the same points", stage_times(results), "mean time of a round trip (us)"),
     )
     return [
-        (caption, _drawn(draw_shares(bars, label), f"{prefix}t{place}", caption))
+        (caption, _drawn(draw_stacked_bars(bars, label), f"{prefix}t{place}", caption))
         for place, (caption, bars, label) in enumerate(parts)
         if bars
     ]
 
 
 def _drawn(axes: Axes, prefix: str, words: str) -> Any:
-    figure = axes.get_figure(root=True)
-    assert figure is not None  # it was made for this
-    return _markup(inline(as_svg(figure), prefix, words))
+    return _markup(inline(as_svg(figure_of(axes)), prefix, words))
 
 
 def _claim(verdict: Verdict, *, quick: bool) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""FROM records to numbers: tables and verdicts (pandas)."""
+"""RESULTS of runs: tables, point estimates, verdicts and paired differences, as plain values."""

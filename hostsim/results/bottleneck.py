@@ -1,4 +1,4 @@
-"""What holds up the rest of a host: a wire, a context, or the PCPUs of a node."""
+"""Bottleneck of a run: the busy wire, context or node that limits the host."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ FULL = 95.0
 _KINDS = ("netpoll", "splitrx", "networld", "vcpu")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Bottleneck:
-    """The fullest context of a run, and what binds."""
+    """Bottleneck of a run, and its busiest context."""
 
     resource: Literal["wire", "context", "node", "none"]
     """``wire``: one direction of a NIC's wire is busy; ``context``: a world has a PCPU to itself and needs all of it; ``node``: all
@@ -37,7 +37,7 @@ class Bottleneck:
 
 
 def bottleneck(record: RunRecord) -> Bottleneck:
-    """What holds up the rest of the host, as far as counters can tell: what was busy for at least 95 % of the measured window.
+    """Find the bottleneck of a run by its counters: the resource busy for at least 95 % of the measured window.
 
     Of several the fullest counts, and of equally full ones a wire before a context and a context before a node. A limit that keeps
     nothing busy (a window, a rate) is none.

@@ -1,70 +1,27 @@
-"""Two tables of the same points, before and after: every difference, and which curves have moved."""
+"""Comparison of two tables of the same points: paired differences, and regressions beyond a tolerance."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from hostsim.errors import Fault, InputError
-from hostsim.estimate import Interval, paired_difference, variance_ratio
-from hostsim.expect import NOT_ESTIMABLE
-from hostsim.metrics import CATALOGUE, NO_BOUND
+from hostsim.estimate import paired_difference, variance_ratio
+from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.results.differences import PairedDifference
 from hostsim.results.table import axes_of
 
-__all__ = ["Coverage", "Move", "compare", "coverage", "differences", "require_axes"]
+__all__ = ["Coverage", "compare", "coverage", "differences", "require_axes"]
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A metric at a point, before and after."""
-
-    metric: str
-    unit: str
-    at: Mapping[str, Any]
-    """Value of each axis: the curve, and where on it."""
-    before: float
-    """Mean over the replications; NaN where there was nothing to measure it on."""
-    after: float
-    difference: Interval
-    """After minus before, paired by replication."""
-
-    ratio: float
-    """Variance of the paired difference over that of two independent runs: what common random numbers are worth. NaN for
-    fewer than three pairs, and where nothing varies."""
-
-    @property
-    def relative(self) -> float:
-        """The difference as a share of what was before; infinite when that was 0 and no longer is."""
-        if self.difference.mean == 0:
-            return 0.0
-        return self.difference.mean / abs(self.before) if self.before else math.copysign(math.inf, self.difference.mean)
-
-    @property
-    def is_certain(self) -> bool:
-        """True when the interval of the difference excludes 0."""
-        return self.difference.low > 0 or self.difference.high < 0
-
-    def __str__(self) -> str:
-        place = ", ".join(f"{axis}={value}" for axis, value in self.at.items())
-        where = f"{self.metric}{f' at {place}' if place else ''}: "
-        before, after = (_words(self.metric, value) for value in (self.before, self.after))
-        if not math.isfinite(self.difference.mean):
-            return f"{where}{before} -> {after} {self.unit}"
-        paired = "" if math.isnan(self.ratio) else f"; pairing leaves {self.ratio:.2g} of its variance"
-        return (
-            f"{where}{before} -> {after} {self.unit}"
-            f" ({self.relative:+.2%}; difference {self.difference.low:.4g} to {self.difference.high:.4g}{paired})"
-        )
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Coverage:
-    """Which points of two tables can be held against each other."""
+    """Coverage of a comparison: the points of two tables that have paired runs."""
 
     points: int
     """Those of either table."""
@@ -80,7 +37,7 @@ class Coverage:
 
 
 def require_axes(table: pd.DataFrame, axes: Sequence[str], whose: str) -> None:
-    """Check that a table has these axes, and that they tell its points apart: runs of two hosts are no replications of one.
+    """Check that a table has these axes, and that they identify its points: runs of two hosts are no replications of one.
 
     Args:
         table: one of `hostsim.results.table.to_table`.
@@ -102,11 +59,11 @@ def require_axes(table: pd.DataFrame, axes: Sequence[str], whose: str) -> None:
 
 
 def coverage(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) -> Coverage:
-    """Which points of two tables have runs in pairs, and how many.
+    """Count the points of two tables that have paired runs.
 
     Args:
         after: the table in question.
-        before: the table it is held against.
+        before: the baseline.
         axes: columns that make a point.
 
     Raises:
@@ -121,41 +78,37 @@ def coverage(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) -> 
     return Coverage(len(pairs), alone, single)
 
 
-def compare(
-    after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str], tolerance: float, level: float = 0.95
-) -> list[Move]:
-    """What has moved between two tables, of their `differences`.
+def compare(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str], tolerance: float) -> list[PairedDifference]:
+    """The significant differences between two tables: those of `differences` beyond a tolerance.
 
-    A metric has moved when the interval of its paired difference excludes 0 and the mean difference exceeds the tolerance, or
-    when only one side could measure it. One replication shows nothing.
+    A difference counts when its paired 95 % interval excludes 0 and the mean difference exceeds the tolerance, or
+    when only one side could measure the metric. One replication shows nothing.
 
     Args:
         after: the table in question.
-        before: the table it is held against.
+        before: the baseline.
         axes: columns that make a point.
         tolerance: share of the mean before; 0.02 is 2 %.
-        level: of the interval.
 
     Returns:
-        The moves, in the order of ``after`` and of the catalogue.
+        The differences, in the order of ``after`` and of the catalogue.
 
     Raises:
         InputError: as `differences`.
     """
-    return [move for move in differences(after, before, axes, level) if _has_moved(move, tolerance)]
+    return [entry for entry in differences(after, before, axes) if _exceeds(entry, tolerance)]
 
 
-def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str], level: float = 0.95) -> list[Move]:
-    """Every metric at every point of two tables of `hostsim.results.table.to_table`, those left out that neither could measure.
+def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) -> list[PairedDifference]:
+    """Paired differences of every metric at every point of two tables of `hostsim.results.table.to_table`; metrics that neither could measure are left out.
 
     Runs are paired by axes and replication, so that common random numbers cancel; points and replications that only one
     table has, and failed runs, take no part.
 
     Args:
         after: the table in question.
-        before: the table it is held against.
+        before: the baseline.
         axes: columns that make a point.
-        level: of the interval.
 
     Returns:
         In the order of ``after`` and of the catalogue.
@@ -169,22 +122,22 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str], 
     if pairs.empty:
         raise InputError(Fault("the two tables have no finished run in common"))
     metrics = [name for name in CATALOGUE if name in after.columns and name in before.columns]
-    moves = []
+    found = []
     for at, runs in _points(pairs, axes):
         for metric in metrics:
             values = runs[[f"{metric} before", f"{metric} after"]].dropna(how="all")
             if values.empty:
                 continue
             old, new = (values[column] for column in values)
-            difference = paired_difference(new.tolist(), old.tolist(), level)
+            difference = paired_difference(new.tolist(), old.tolist())
             ratio = variance_ratio(new.tolist(), old.tolist())
             unit = CATALOGUE[metric].unit
-            moves.append(Move(metric, unit, at, float(old.mean()), float(new.mean()), difference, ratio))
-    return moves
+            found.append(PairedDifference(metric, unit, at, float(old.mean()), float(new.mean()), difference, ratio))
+    return found
 
 
 def _comparable(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both tables with axes of the same types, once it is certain that the axes tell the points of each apart."""
+    """Both tables with axes of the same types, after a check that the axes identify the points of each."""
     require_axes(before, axes, "earlier")
     require_axes(after, axes, "later")
     # the same axis may hold numbers in one table and, among texts, texts in the other
@@ -205,16 +158,9 @@ def _points(pairs: pd.DataFrame, axes: Sequence[str]) -> Iterator[tuple[dict[str
         yield dict(zip(axes, values, strict=True)), runs
 
 
-def _words(metric: str, value: float) -> str:
-    if math.isfinite(value):
-        return f"{value:.6g}"
-    if value == math.inf:
-        return NO_BOUND
-    return NOT_ESTIMABLE if CATALOGUE[metric].least > 1 else "nothing"
-
-
-def _has_moved(move: Move, tolerance: float) -> bool:
-    difference = move.difference
+def _exceeds(entry: PairedDifference, tolerance: float) -> bool:
+    """True of a certain difference beyond the tolerance, and of a metric that one side alone could measure."""
+    difference = entry.difference
     if math.isnan(difference.mean):
         return True
-    return move.is_certain and (math.isinf(difference.mean) or abs(difference.mean) > tolerance * abs(move.before))
+    return entry.is_certain and (math.isinf(difference.mean) or abs(difference.mean) > tolerance * abs(entry.before))

@@ -1,6 +1,6 @@
-"""Who serves which queue: the contexts of a run, where they ran, how busy they were, how full what they serve.
+"""Contexts of a run: queues that each serves, home node, utilisation and queue occupancy.
 
-Reads one record; which of them holds up the rest is told by `hostsim.results.bottleneck`.
+Reads one record; `hostsim.results.bottleneck` finds the limiting one.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from hostsim.record import RunRecord
+from hostsim.record import FloatArray, IntArray, RunRecord
 from hostsim.units import SECOND
 
 __all__ = ["COLUMNS", "Row", "contexts", "fullest", "fullest_contexts"]
@@ -24,13 +23,15 @@ COLUMNS = ("kind", "name", "serves", "node", "used", "ready", "dispatches", "pac
 _NUMBERS = COLUMNS[4:]
 Row = dict[str, Any]
 """A context: its values by column."""
+MOST_ALONE = 3
+"""Rows of a kind that stand for themselves; idle ones never do."""
 _IDLE = 0.05
 """Percent below which a context did nothing to speak of."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Stage:
-    """What a kind of world takes packets from."""
+    """Stage of the packet path: the queues that a kind of world serves."""
 
     of: str
     """Kind of the entities that it serves."""
@@ -72,12 +73,11 @@ def contexts(record: RunRecord) -> pd.DataFrame:
     return _frame(_rows(record))
 
 
-def fullest(rows: Sequence[Row], most: int = 3) -> list[Row]:
+def fullest(rows: Sequence[Row]) -> list[Row]:
     """The fullest contexts of each kind, the others of it as one row of their means, PCPUs as one row for each node.
 
     Args:
         rows: of `contexts`, as mappings from columns; those that are not there count as NaN.
-        most: rows of a kind that stand for themselves; idle ones never do.
     """
     kinds: dict[tuple[str, Any], list[Row]] = {}
     for row in rows:
@@ -87,7 +87,7 @@ def fullest(rows: Sequence[Row], most: int = 3) -> list[Row]:
         alone = 0
         if kind != "pcpu":
             group.sort(key=lambda row: -row["used"])
-            alone = min(sum(row["used"] >= _IDLE for row in group), most)
+            alone = min(sum(row["used"] >= _IDLE for row in group), MOST_ALONE)
             if len(group) - alone == 1:  # no mean of one
                 alone += 1
             found += group[:alone]
@@ -98,7 +98,7 @@ def fullest(rows: Sequence[Row], most: int = 3) -> list[Row]:
 
 
 def fullest_contexts(records: Iterable[RunRecord]) -> pd.DataFrame:
-    """`fullest` for every point: of its first replication that finished; the id of the point stands under ``point``."""
+    """The fullest contexts of every point, from its first finished replication; the column ``point`` has the point's id."""
     points: dict[str, tuple[int, list[Row]]] = {}
     for record in records:
         known = points.get(record.point_id)
@@ -139,17 +139,17 @@ def _row(kind: str, name: str, node: int | None, **known: Any) -> Row:
     return {"kind": kind, "name": name, "serves": "", "node": node, **known}
 
 
-def _samples(record: RunRecord, counter: str) -> NDArray[np.int64]:
+def _samples(record: RunRecord, counter: str) -> IntArray:
     """A level at the boundaries of the window's slices, shape (boundaries, entities)."""
     series = record.series[counter]
     return series.values[record.cut :]  # noqa: PD011  of a record, not of a frame
 
 
-def _percent(record: RunRecord, counter: str) -> NDArray[np.float64]:
+def _percent(record: RunRecord, counter: str) -> FloatArray:
     return np.asarray(100.0 * record.window(counter) / record.window_ps, dtype=np.float64)
 
 
-def _rate(record: RunRecord, counter: str) -> NDArray[np.float64]:
+def _rate(record: RunRecord, counter: str) -> FloatArray:
     return np.asarray(record.window(counter) * (SECOND / record.window_ps), dtype=np.float64)
 
 
@@ -177,7 +177,7 @@ def _worlds(record: RunRecord, kind: str) -> list[Row]:
 
 
 def _add_queues(record: RunRecord, stage: _Stage, rows: list[Row]) -> None:
-    """What each world takes packets from."""
+    """Add the queues that each world serves."""
 
     def counter(name: str) -> str:
         return f"{stage.of}.{name}"

@@ -1,6 +1,6 @@
-"""Holds expectations against runs: a value with its interval, and what that says of the band.
+"""Judging of expectations: a point estimate from runs, and the verdict of its confidence interval and the accepted band.
 
-Each form of expectation becomes a `Finding`: one interval, the cases behind it. The verdict follows from the interval and
+Each form of expectation becomes a `PointEstimate`: one interval, the cases behind it. The verdict follows from the interval and
 the band alone, by one rule for all forms (`state_of`).
 """
 
@@ -18,20 +18,30 @@ from hostsim.expect import (
     Difference,
     Expectation,
     Find,
-    Fit,
     Form,
     Ratio,
     Refused,
+    RSquared,
     SearchAnswer,
     Switches,
     Verdict,
     VerdictState,
     Worst,
-    measured,
+    required_metrics,
 )
 from hostsim.record import RunRecord, Scalar
-from hostsim.results.condition import always, switches
-from hostsim.results.finding import Case, Finding, MissingError, Runs, case_of, cases_of, difference, notes_of, ratio
+from hostsim.results.point_estimate import (
+    Case,
+    MissingError,
+    PointEstimate,
+    Runs,
+    case_of,
+    cases_of,
+    difference,
+    notes_of,
+    ratio,
+)
+from hostsim.results.predicate import judge_always, judge_switches
 
 __all__ = ["judge", "state_of"]
 
@@ -44,24 +54,26 @@ def judge(
     known: Mapping[str, str] | None = None,
     level: float = 0.95,
 ) -> list[Verdict]:
-    """The verdict on each expectation of a scenario, in their order.
+    """Judge the expectations of a scenario, in their order.
 
     Args:
         expectations: of one scenario; a ratio may name others of them.
         scenario: name of the scenario, for the verdicts.
         records: runs, in any order; those of no expectation do not matter. Where a point has one replication, its interval is
             that of batch means within the run.
-        answers: what the searches found, by name of the expectation.
-        known: reasons of the claims that are known not to come out, by claim id.
+        answers: results of the searches, by name of the expectation.
+        known: reasons of the known reds, by claim id.
         level: of the intervals.
     """
     expectations = list(expectations)
-    runs = Runs(records, {metric for expectation in expectations for metric in measured(expectation.form)}, level)
-    bench = _Bench(runs, answers, {expectation.name: expectation for expectation in expectations}, level)
+    runs = Runs(
+        records, {metric for expectation in expectations for metric in required_metrics(expectation.form)}, level
+    )
+    estimator = _Estimator(runs, answers, {expectation.name: expectation for expectation in expectations}, level)
     reasons = known or {}
     verdicts = []
     for expectation in expectations:
-        verdict = _verdict(expectation, scenario, bench)
+        verdict = _verdict(expectation, scenario, estimator)
         if expectation.is_claim and expectation.name in reasons:
             verdict = replace(verdict, known=True, reason=verdict.reason or reasons[expectation.name])
         verdicts.append(verdict)
@@ -69,7 +81,7 @@ def judge(
 
 
 def state_of(interval: Interval, band: Band) -> VerdictState:
-    """What an interval says of a band.
+    """Verdict state of an interval and a band.
 
     It passes when it lies in the band and is at most half as wide, fails when it lies outside, and is open else. A band
     with an open end sets no width; an interval without width passes or fails.
@@ -82,12 +94,12 @@ def state_of(interval: Interval, band: Band) -> VerdictState:
     return VerdictState.PASS if interval.high - interval.low <= widest else VerdictState.OPEN
 
 
-def _verdict(expectation: Expectation, scenario: str, bench: _Bench) -> Verdict:
+def _verdict(expectation: Expectation, scenario: str, estimator: _Estimator) -> Verdict:
     try:
-        finding = bench.find(expectation)
+        estimate = estimator.estimate(expectation)
     except MissingError as missing:
         return Verdict(expectation, scenario, None, None, None, VerdictState.MISSING, reason=str(missing))
-    interval = finding.interval
+    interval = estimate.interval
     return Verdict(
         expectation,
         scenario,
@@ -95,22 +107,22 @@ def _verdict(expectation: Expectation, scenario: str, bench: _Bench) -> Verdict:
         ci_low=interval.low if math.isfinite(interval.low) else None,
         ci_high=interval.high if math.isfinite(interval.high) else None,
         state=state_of(interval, expectation.band),
-        points=finding.cases,
-        notes=finding.notes,
+        points=estimate.cases,
+        notes=estimate.notes,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Bench:
-    """The runs and answers of a scenario, and how each form of expectation is read from them."""
+@dataclass(frozen=True)
+class _Estimator:
+    """Estimator of expectations: the runs and search answers of a scenario, and the estimate of each form of expectation from them."""
 
     runs: Runs
     answers: Mapping[str, SearchAnswer]
     expectations: Mapping[str, Expectation]
     level: float
 
-    def find(self, expectation: Expectation) -> Finding:
-        """What an expectation comes to.
+    def estimate(self, expectation: Expectation) -> PointEstimate:
+        """Estimate the value of an expectation.
 
         Raises:
             MissingError: runs are missing, have failed, or could not take the measure.
@@ -125,59 +137,61 @@ class _Bench:
             case Worst():
                 return self._worst(form, expectation.band)
             case Find():
-                return self._found(expectation.name)
+                return self._searched(expectation.name)
             case Ratio():
                 return ratio(self._side(form, form.of), self._side(form, form.to), self.runs)
-            case Fit():
+            case RSquared():
                 return self._fit(form)
             case Always():
-                return always(form, self.runs)
+                return judge_always(form, self.runs)
             case Switches():
-                return switches(form, self.runs)
+                return judge_switches(form, self.runs)
             case Refused():
                 return _refused(form)
 
-    def _worst(self, form: Worst, band: Band) -> Finding:
-        behind: list[Finding] = []
-        findings: list[Finding] = []
+    def _worst(self, form: Worst, band: Band) -> PointEstimate:
+        behind: list[PointEstimate] = []
+        estimates: list[PointEstimate] = []
         for point in form.points:
             if isinstance(point, At):
                 behind.append(self.runs.at(point.metric, point.at))
-                findings.append(behind[-1])
+                estimates.append(behind[-1])
             else:
                 of, to = self._side(point, point.of), self._side(point, point.to)
                 behind += [of, to]
-                findings.append(_as_case(point, of, to, ratio(of, to, self.runs)))
+                estimates.append(_as_case(point, of, to, ratio(of, to, self.runs)))
         choose = max if form.best else min
-        chosen = choose(findings, key=lambda finding: _depth(finding.interval.mean, band))
-        return replace(chosen, cases=cases_of(findings), notes=notes_of([*behind, chosen]))
+        chosen = choose(estimates, key=lambda estimate: _depth(estimate.interval.mean, band))
+        return replace(chosen, cases=cases_of(estimates), notes=notes_of([*behind, chosen]))
 
-    def _found(self, name: str) -> Finding:
+    def _searched(self, name: str) -> PointEstimate:
         answer = self.answers.get(name)
         if answer is None:
             raise MissingError("the search has not ended")
         if not answer.values:
             raise MissingError("; ".join(answer.notes) or "the search found nothing")
-        return Finding(student(answer.values, self.level), dict(enumerate(answer.values)), answer.points, answer.notes)
+        return PointEstimate(
+            student(answer.values, self.level), dict(enumerate(answer.values)), answer.points, answer.notes
+        )
 
-    def _side(self, form: Ratio, side: Case | str) -> Finding:
+    def _side(self, form: Ratio, side: Case | str) -> PointEstimate:
         if not isinstance(side, str):
             assert form.metric is not None  # the loader lets a ratio of points do without none
             return self.runs.at(form.metric, {**form.at, **side})
-        finding = self.find(self.expectations[side])
-        return replace(finding, cases=(case_of({"expectation": side}, finding.interval),))
+        estimate = self.estimate(self.expectations[side])
+        return replace(estimate, cases=(case_of({"expectation": side}, estimate.interval),))
 
-    def _fit(self, form: Fit) -> Finding:
-        findings = self.runs.line(form.metric, form.at, form.against, form.values)
+    def _fit(self, form: RSquared) -> PointEstimate:
+        estimates = self.runs.line(form.metric, form.at, form.against, form.values)
         x = _positions(form.values)
-        common = [r for r in findings[0].values if all(r in finding.values for finding in findings)]
-        values = {r: r_squared(x, [finding.values[r] for finding in findings]) for r in common}
+        common = [r for r in estimates[0].values if all(r in estimate.values for estimate in estimates)]
+        values = {r: r_squared(x, [estimate.values[r] for estimate in estimates]) for r in common}
         if not values or any(math.isnan(value) for value in values.values()):
             raise MissingError(f"{form.metric} does not vary along {form.against}")
-        return Finding(self.runs.interval(values, most=1.0), values, cases_of(findings), notes_of(findings))
+        return PointEstimate(self.runs.interval(values, most=1.0), values, cases_of(estimates), notes_of(estimates))
 
 
-def _refused(form: Refused) -> Finding:
+def _refused(form: Refused) -> PointEstimate:
     """Whether all cases were refused, or accepted, as they should be."""
     holds = float(all(case.holds for case in form.cases))
     cases: tuple[Case, ...] = tuple(
@@ -187,11 +201,11 @@ def _refused(form: Refused) -> Finding:
     notes = tuple(
         f"{case.tried or 'as it stands'}: {'; '.join(case.said) or 'accepted'}" for case in form.cases if not case.holds
     )
-    return Finding(Interval(holds, holds, holds, len(cases)), {}, cases, notes)
+    return PointEstimate(Interval(holds, holds, holds, len(cases)), {}, cases, notes)
 
 
-def _as_case(point: Ratio, of: Finding, to: Finding, paired: Finding) -> Finding:
-    """A ratio of points as one case: the axes that both share, the metric on both sides, what came out."""
+def _as_case(point: Ratio, of: PointEstimate, to: PointEstimate, paired: PointEstimate) -> PointEstimate:
+    """A ratio of points as one case: the axes that both share, the metric on both sides, the estimate."""
     apart = {*point.of, *point.to}
     shared = {axis: value for axis, value in point.at.items() if axis not in apart}
     sides = {f"{point.metric} of": of.interval.mean, f"{point.metric} to": to.interval.mean}
@@ -199,7 +213,7 @@ def _as_case(point: Ratio, of: Finding, to: Finding, paired: Finding) -> Finding
 
 
 def _depth(value: float, band: Band) -> float:
-    """How deep inside the band a value lies; negative outside."""
+    """Distance of a value to the nearer end of the band; negative outside."""
     below = math.inf if band.low is None else value - band.low
     above = math.inf if band.high is None else band.high - value
     return min(below, above)

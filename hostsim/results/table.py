@@ -1,4 +1,4 @@
-"""Tables: one row a run, and what is inside a run, as tidy pandas frames."""
+"""Result tables: one row a run, and the counters of a run, as tidy pandas frames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hostsim.errors import Fault, InputError, StoreError
-from hostsim.metrics import CATALOGUE
+from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import RunRecord
 from hostsim.results.bottleneck import bottleneck
 from hostsim.units import SECOND
@@ -33,7 +33,7 @@ _COLUMNS = (*_KEYS, *CATALOGUE, *_FACTS, "bottleneck", "flags", "error")
 
 
 def to_table(records: Iterable[RunRecord], *, provenance: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """One row for each run, in the order given.
+    """Result table with one row for each run, in the order given.
 
     Columns: ``point``, ``replication``, ``seed``; the axes; every metric of the catalogue; ``cut_s`` and ``length_s``, start
     and end of the measured window; ``events`` and ``run_dispatches`` of the whole run; ``wall_s``; ``bottleneck``, what was full
@@ -101,7 +101,7 @@ def _versions() -> dict[str, str]:
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Writes a table of `to_table` as Parquet, whole or not at all; units and provenance go into the schema's metadata.
+    """Write a table of `to_table` as Parquet, whole or not at all; units and provenance go into the schema's metadata.
 
     Raises:
         StoreError: the file cannot be written.
@@ -123,7 +123,7 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """A table that `write_table` wrote, units and provenance included.
+    """Read a table that `write_table` wrote, units and provenance included.
 
     Raises:
         StoreError: there is none, or it cannot be read.

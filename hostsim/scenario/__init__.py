@@ -1,1 +1,1 @@
-"""FROM TEXT to a plan: load, points, search."""
+"""SCENARIO FILES: from text to a checked scenario, its design points and its plan of runs."""

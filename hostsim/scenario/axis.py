@@ -1,4 +1,4 @@
-"""Axes: what a sweep varies, from a scenario file or from ``--axis name=1..40:4``."""
+"""Axes of a parameter sweep: the values that vary, from a scenario file or from ``--axis name=1..40:4``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.record import Scalar
-from hostsim.scenario.part import Change
-from hostsim.scenario.tree import Place, keys, show_value
-from hostsim.scenario.yaml import parse_value
+from hostsim.scenario.component import Change
+from hostsim.scenario.yaml.reader import parse_value
+from hostsim.scenario.yaml.source_tree import Place, keys, show_value
 from hostsim.spec.quantity import UNITS, read_quantity
 
-__all__ = ["MOST_VALUES", "Axis", "make_axis", "meaning", "read_values"]
+__all__ = ["MOST_VALUES", "Axis", "canonical_text", "make_axis", "read_values"]
 
 MOST_VALUES = 100_000
 """Most values of an axis."""
@@ -26,9 +26,9 @@ _HALF_RANGE = re.compile(r"\d\s*\.\.|\.\.\s*\d")
 _ALLOWED_RANGE = f"start..stop:step with start not above stop, a step above 0, at most {MOST_VALUES} values"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Axis:
-    """One thing that is varied, or several that move together."""
+    """An axis of a sweep: one parameter that varies, or several that vary together."""
 
     paths: tuple[str, ...]
     """Dotted paths of what is varied."""
@@ -39,13 +39,13 @@ class Axis:
     places: tuple[Place, ...]
     """For each value where it was written."""
     index: Mapping[str, int] = field(repr=False, compare=False)
-    """Position of each value by what it means, see `meaning`."""
+    """Position of each value by what it means, see `canonical_text`."""
     labels: tuple[Scalar, ...] = ()
     """Names of all steps, swept or not, where they have names: there are no others then."""
 
     def fault(self, name: str, value: Scalar, place: Place) -> Fault | None:
-        """The fault of a value that the axis ``name`` cannot have."""
-        if not self.labels or meaning(value) in self.index:
+        """The fault of a value that the axis ``name`` cannot have; None where it can."""
+        if not self.labels or canonical_text(value) in self.index:
             return None
         known = [str(label) for label in self.labels]
         allowed = "one of " + ", ".join(known)
@@ -53,25 +53,25 @@ class Axis:
         return Fault("is not a label of the axis", name, repr(value), allowed, nearest, place.file, place.line)
 
     def known(self, value: Scalar) -> Scalar:
-        """The axis' own way to write a value; a value that it does not have comes back as it is."""
-        index = self.index.get(meaning(value))
+        """The value as the axis writes it; a value that it does not have is returned as it is."""
+        index = self.index.get(canonical_text(value))
         return value if index is None else (self.labels or self.values)[index]
 
     def changes(self, value: Scalar, place: Place) -> list[Change]:
-        """What a value of the axis, or another one that stands at ``place``, changes in a scenario."""
+        """The changes to a scenario that a value of the axis makes; one that is not among its own is written at ``place``."""
         step: tuple[Scalar, ...] = (value,) * len(self.paths)
-        index = self.index.get(meaning(value))
+        index = self.index.get(canonical_text(value))
         if index is not None:
             step, place = self.steps[index], self.places[index]
         return [(keys(path), setting, place) for path, setting in zip(self.paths, step, strict=True)]
 
     def only(self, chosen: Iterable[Scalar]) -> Axis:
-        """The axis swept over some of its labels, in the order given; all of them must be known."""
+        """The axis restricted to some of its labels, in the order given; all of them must be known."""
         return replace(self, values=tuple(dict.fromkeys(map(self.known, chosen))))
 
 
-def meaning(value: Scalar) -> str:
-    """A text that two ways to write a value share: ``1`` and ``"1"``, ``40 kpps`` and ``40000 pps``."""
+def canonical_text(value: Scalar) -> str:
+    """The canonical text of a value, which all ways to write it share: ``1`` and ``"1"``, ``40 kpps`` and ``40000 pps``."""
     for kind in UNITS if isinstance(value, str) else ():
         try:
             return f"{read_quantity(value, kind):.12g} {kind}"
@@ -108,10 +108,10 @@ def make_axis(
             message = "does not fit the paths of the axis"
         elif not isinstance(label, Scalar):
             allowed, message = "text or a number", "is not a value"
-        elif meaning(label) in index:
+        elif canonical_text(label) in index:
             allowed, message = "each value once", "stands twice"
         else:
-            index[meaning(label)] = len(values)
+            index[canonical_text(label)] = len(values)
             values.append(label)
             steps.append(step)
             places.append(place)

@@ -1,4 +1,4 @@
-"""From a scenario file and the options beside it to a `Scenario`, with every fault found at once.
+"""Loading: from a scenario file and the options beside it to a checked `Scenario`, with every fault found at once.
 
 Never looks at the machine, and runs nothing: each point that the scenario needs is made and checked here, so that a sweep
 cannot stop half way at a value that was wrong from the start.
@@ -14,28 +14,27 @@ from typing import Any
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import AnswersSpec, Expectation, FigureSpec
-from hostsim.metrics import CATALOGUE
+from hostsim.files import display_name
+from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import Scalar
-from hostsim.scenario.asked import ExpectPart, FigurePart
 from hostsim.scenario.axis import Axis, make_axis, read_values
-from hostsim.scenario.borrowed import FILE
-from hostsim.scenario.diagnosis import MOST_FAULTS, in_order, schema_of, validate, walk
-from hostsim.scenario.document import AxisPart, PointFile, RunPart, ScenarioFile
-from hostsim.scenario.expectation import Reader, needed
-from hostsim.scenario.file import display_name
-from hostsim.scenario.part import Change, range_faults
-from hostsim.scenario.published import find_scenario
-from hostsim.scenario.refusal import Trial
-from hostsim.scenario.resolve import Resolver, part_of
-from hostsim.scenario.scenario import RunSpec, Scenario, resolve_at
-from hostsim.scenario.setting import settings_in_force
-from hostsim.scenario.tree import SETTINGS, Place, Tree, dotted, keys, unwrap
-from hostsim.scenario.yaml import KeyPath, parse_value
+from hostsim.scenario.component import Change, range_faults
+from hostsim.scenario.expect.expectation import LoadTrial, Reader, required_points
+from hostsim.scenario.expect.schema import ExpectPart, FigurePart
+from hostsim.scenario.provenance import effective_settings
+from hostsim.scenario.resolve import Resolver, split_part_path
+from hostsim.scenario.scenario import PointResolver, RunSpec, Scenario
+from hostsim.scenario.schema import AxisPart, PointFile, RunPart, ScenarioFile
+from hostsim.scenario.shipped_data import find_scenario
+from hostsim.scenario.yaml.reader import KeyPath, parse_value
+from hostsim.scenario.yaml.settings_file import FILE
+from hostsim.scenario.yaml.source_tree import SETTINGS, Place, Tree, dotted, keys, unwrap
+from hostsim.scenario.yaml.validation import MOST_FAULTS, in_order, schema_of, validate, walk
 from hostsim.spec.base import Spec
+from hostsim.spec.effective_settings import vmx_table
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec
-from hostsim.spec.in_force import vmx_table
-from hostsim.spec.settings import PlatformSpec
+from hostsim.spec.platform import PlatformSpec
 
 __all__ = ["RESERVED", "load"]
 
@@ -51,7 +50,7 @@ _SWEEPABLE = tuple(PointFile.model_fields)
 def load(
     scenario: str | Path, overrides: Mapping[str, str] | None = None, axes: Mapping[str, str] | None = None
 ) -> Scenario:
-    """A scenario, ready to be planned.
+    """Load a scenario: read, validate and check it at every point that it needs.
 
     Args:
         scenario: name of a shipped scenario, or path of a file.
@@ -84,7 +83,7 @@ class _Loading:
         self._tree = self._tree_with(tree, inside)
         self._pinned = {dotted(path): (value, place) for path, value, place in inside}
         self._resolver = Resolver(
-            self._tree, [change for change in inside if part_of(change[0]) is not None], file.parent
+            self._tree, [change for change in inside if split_part_path(change[0]) is not None], file.parent
         )
         self._overrides, self._axis_texts = overrides, axes
 
@@ -97,7 +96,7 @@ class _Loading:
         document, faults = validate(ScenarioFile, self._tree)
         self._faults += faults
         axes = self._axes()
-        reader = Reader(self._tree, axes, Trial(self._resolver, axes))
+        reader = Reader(self._tree, axes, LoadTrial(self._resolver, axes))
         parts = {index: part for index, part in self._parts("expect", ExpectPart) if isinstance(index, int)}
         asked = {index: reader.expectation(index, part) for index, part in parts.items()}
         reader.names(parts)
@@ -110,15 +109,15 @@ class _Loading:
         # of an axis that is not sound by itself it would say that there is none
         broken = self._mapping("sweep").keys() - axes.keys()
         self._faults += [f for f in reader.faults if f.message != "unknown axis" or f.given.strip("'") not in broken]
-        run, run_faults = validate(RunPart, self._tree, ("run",), self._mapping("run"))
-        del run_faults  # told with the document's
-        warnings = self._check_points(axes, {index: e for index, e in asked.items() if e is not None}, run)
+        run, _ = validate(RunPart, self._tree, ("run",), self._mapping("run"))  # faults: told with the document's
+        points = PointResolver(self._resolver, axes)
+        warnings = self._check_points(points, {index: e for index, e in asked.items() if e is not None}, run)
         if document is not None:
             self._check_assumptions()
         if self._faults or document is None or run is None:
             raise InputError(in_order(self._faults, display_name(self._file)))
         lengths = RunSpec(run.length, run.replications, *self._quick(run), tuple(p for p in precision if p))
-        return self._finished(document, lengths, axes, tuple(e for e in asked.values() if e), figures, warnings)
+        return self._finished(document, lengths, points, tuple(e for e in asked.values() if e), figures, warnings)
 
     def _quick(self, run: RunPart) -> tuple[int, int]:
         """Length and replications of a quick run; those that options give to every run go before the file's."""
@@ -130,26 +129,25 @@ class _Loading:
         self,
         document: ScenarioFile,
         run: RunSpec,
-        axes: Mapping[str, Axis],
+        points: PointResolver,
         expectations: tuple[Expectation, ...],
         figures: tuple[FigureSpec | AnswersSpec, ...],
         warnings: tuple[str, ...],
     ) -> Scenario:
-        settings, part_assumptions = settings_in_force(self._resolver, self._tree, axes)
-        moved = self._pinned.keys()
-        assumptions = [a for a in self._assumptions if a.path not in moved]
+        settings, part_assumptions = effective_settings(self._resolver, self._tree, points.axes)
+        assumptions = [a for a in self._assumptions if a.path not in self._pinned]
         return Scenario(
             name=document.scenario,
             question=document.question,
             file=self._file,
-            axes=axes,
+            axes=points.axes,
             expectations=expectations,
             figures=figures,
             run=run,
             warnings=warnings,
             assumptions=(*assumptions, *part_assumptions),
             settings=settings,
-            resolver=self._resolver,
+            points=points,
             overrides=self._overrides,
             axis_texts=self._axis_texts,
         )
@@ -177,13 +175,13 @@ class _Loading:
         return changes
 
     def _tree_with(self, tree: Tree, changes: list[Change]) -> Tree:
-        here = [change for change in changes if part_of(change[0]) is None]
+        here = [change for change in changes if split_part_path(change[0]) is None]
         return tree.put(here) if here else tree
 
     def _unsettable(self, resolver: Resolver, path: KeyPath, place: Place, roots: tuple[str, ...]) -> Fault | None:
         """The fault of a path that no value can be put at."""
         fault: Fault | None
-        split = part_of(path)
+        split = split_part_path(path)
         if path[0] not in roots:
             nearest = nearest_name(str(path[0]), roots)
             known = str(path[0]) in schema_of(ScenarioFile)["properties"]
@@ -258,8 +256,8 @@ class _Loading:
             if axis is not None:
                 axes[str(name)] = axis
         for name, text in texts.items():
-            if any(name in axis.paths for axis in axes.values()):
-                owner = next(own for own, axis in axes.items() if name in axis.paths)
+            owner = next((own for own, axis in axes.items() if name in axis.paths), None)
+            if owner is not None:
                 self._faults.append(Fault("is varied already", name, allowed=f"--axis {owner}=...", file="--axis"))
                 continue
             if name not in self._mapping("sweep"):
@@ -363,13 +361,14 @@ class _Loading:
     # --- points
 
     def _check_points(
-        self, axes: Mapping[str, Axis], expectations: Mapping[int, Expectation], run: RunPart | None
+        self, points: PointResolver, expectations: Mapping[int, Expectation], run: RunPart | None
     ) -> tuple[str, ...]:
-        """Makes every point that the scenario needs, and the file as it stands; returns the warnings."""
+        """Resolves every point that the scenario needs, and the file as it stands; returns the warnings."""
         length = run.length if run is not None else 1
         base = self._resolver.resolve((), length)
         self._faults += base.faults
         warnings = list(base.warnings)
+        axes = points.axes
         if (len(self._faults) and not axes) or len(self._faults) > MOST_FAULTS:
             return tuple(warnings)
         first = {name: axis.values[0] for name, axis in axes.items()}
@@ -380,11 +379,11 @@ class _Loading:
         asked = (
             ({**first, **point}, self._tree.place(("expect", index)))
             for index, expectation in expectations.items()
-            for point in needed(expectation.form)
+            for point in required_points(expectation.form)
         )
         known = set(self._faults)
         for point, place in itertools.chain(swept, asked):
-            resolution = resolve_at(self._resolver, axes, point, length, place)
+            resolution = points.resolve(point, length, place)
             warnings += resolution.warnings
             new = [fault for fault in resolution.faults if fault not in known]
             known.update(new)

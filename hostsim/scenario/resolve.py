@@ -1,59 +1,41 @@
-"""From what a scenario file says, with some values changed, to a whole `PointSpec`: parts joined, settings in force, rules across parts."""
+"""Resolution of points: from a scenario file with some values changed to a `PointSpec`, components joined, settings effective, checks across parts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from hostsim.errors import Fault, InputError
-from hostsim.scenario.borrowed import Borrowed
-from hostsim.scenario.diagnosis import MOST_FAULTS, validate
-from hostsim.scenario.document import PointFile
-from hostsim.scenario.file import find_below
-from hostsim.scenario.fit import feature_warnings, nic_faults, traffic_faults, vm_faults
-from hostsim.scenario.instants import read_instants
-from hostsim.scenario.part import Change, Part, Parts
-from hostsim.scenario.passthrough import passthrough_faults, passthrough_warnings
-from hostsim.scenario.rules import network_faults, server_faults
-from hostsim.scenario.tree import Tree, dotted, keys, show_value
-from hostsim.scenario.yaml import KeyPath
+from hostsim.files import find_below
+from hostsim.scenario.check.capacity import feature_warnings, nic_faults, traffic_faults, vm_faults
+from hostsim.scenario.check.directpath import passthrough_faults, passthrough_warnings
+from hostsim.scenario.check.reference import network_faults, server_faults
+from hostsim.scenario.component import Change, Changes, Part, Parts
+from hostsim.scenario.schema import PointFile
+from hostsim.scenario.yaml.arrival_trace import read_instants
+from hostsim.scenario.yaml.reader import KeyPath
+from hostsim.scenario.yaml.settings_file import SettingsFiles
+from hostsim.scenario.yaml.source_tree import Tree, dotted, keys, show_value
+from hostsim.scenario.yaml.validation import MOST_FAULTS, validate
+from hostsim.spec.effective_settings import Rings, host_settings, vm_settings
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
-from hostsim.spec.in_force import Rings, host_settings, vm_settings
 from hostsim.spec.nic import NicOptions
-from hostsim.spec.settings import HostSettings, PlatformSpec
-from hostsim.spec.workload import (
-    BridgedSpec,
-    HttpSpec,
-    MulticastSpec,
-    RequestResponseSpec,
-    TcpStreamSpec,
-    TrafficSpec,
-    TransactionsSpec,
-    UdpStreamSpec,
-    WebSpec,
-    WorkSpec,
-)
+from hostsim.spec.platform import HostSettings, PlatformSpec
+from hostsim.spec.workload import TrafficSpec
 
-__all__ = ["Resolution", "Resolver", "part_of"]
+__all__ = ["Resolution", "Resolver", "split_part_path"]
 
 _KINDS: dict[str, type[TrafficSpec]] = {
-    "multicast": MulticastSpec,
-    "bridged": BridgedSpec,
-    "udp_stream": UdpStreamSpec,
-    "work": WorkSpec,
-    "tcp_stream": TcpStreamSpec,
-    "http": HttpSpec,
-    "web": WebSpec,
-    "transactions": TransactionsSpec,
-    "request_response": RequestResponseSpec,
+    get_args(spec.model_fields["kind"].annotation)[0]: spec for spec in get_args(get_args(TrafficSpec)[0])
 }
+"""Spec of each kind of traffic."""
 
 
-def part_of(path: KeyPath) -> tuple[KeyPath, KeyPath] | None:
-    """Splits a path into the key that names a part and the path inside it; None where it leads into no part."""
+def split_part_path(path: KeyPath) -> tuple[KeyPath, KeyPath] | None:
+    """Split a path into the key that names a component and the path inside it; None where it leads into no component."""
     if path[:1] in (("platform",), ("hardware",)) and len(path) > 1:
         return path[:1], path[1:]
     if path[:1] == ("vms",) and path[2:3] == ("guest",) and len(path) > 3:
@@ -61,9 +43,9 @@ def part_of(path: KeyPath) -> tuple[KeyPath, KeyPath] | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Resolution:
-    """What became of one point."""
+    """The result of resolving one point: its spec, or its faults."""
 
     spec: PointSpec | None
     """None when there are faults."""
@@ -72,7 +54,7 @@ class Resolution:
 
 
 class Resolver:
-    """One scenario file; makes a point of it for any values of its axes."""
+    """Resolves points of one scenario file: any values of its axes become a spec."""
 
     def __init__(self, tree: Tree, changes: Iterable[Change], folder: Path) -> None:
         """A scenario, its assumptions unwrapped.
@@ -87,10 +69,10 @@ class Resolver:
         self._folder = folder
         self._changes = tuple(changes)
         self._instants: dict[str, tuple[int, ...]] = {}
-        self._borrowed = Borrowed(folder)
+        self._settings_files = SettingsFiles(folder)
 
-    def with_files(self, tree: Tree, changes: tuple[Change, ...] = ()) -> tuple[Tree, list[Fault]]:
-        """A scenario with the settings of the files that it names in it, and what is wrong with these.
+    def with_files(self, tree: Tree, changes: Changes = ()) -> tuple[Tree, list[Fault]]:
+        """The scenario with the settings of the files that it names merged into it, and their faults.
 
         Args:
             tree: the scenario.
@@ -100,14 +82,14 @@ class Resolver:
             part = self.part(tree, ("platform",), changes)
         except InputError:
             part = None  # told where the platform is read
-        return (tree, []) if part is None or part.spec is None else self._borrowed.laid_under(tree, part.spec)
+        return (tree, []) if part is None or part.spec is None else self._settings_files.merged_into(tree, part.spec)
 
-    def changed(self, changes: Iterable[Change]) -> tuple[Tree, dict[KeyPath, tuple[Change, ...]]]:
-        """The scenario with changes made, and those that go into its parts, by the key that names the part."""
+    def changed(self, changes: Iterable[Change]) -> tuple[Tree, dict[KeyPath, Changes]]:
+        """The scenario with changes made, and the changes inside its components, by the key that names the component."""
         here: list[Change] = []
-        inside: dict[KeyPath, tuple[Change, ...]] = {}
+        inside: dict[KeyPath, Changes] = {}
         for path, value, place in (*self._changes, *changes):
-            split = part_of(path)
+            split = split_part_path(path)
             if split is None:
                 here.append((path, value, place))
             else:
@@ -115,8 +97,8 @@ class Resolver:
                 inside[key] = (*inside.get(key, ()), (inner, value, replace(place, whole_path=path)))
         return (self.tree.put(here) if here else self.tree), inside
 
-    def part(self, tree: Tree, key: KeyPath, changes: tuple[Change, ...] = ()) -> Part[Any] | None:
-        """The part that a key names; None where the key has no text.
+    def part(self, tree: Tree, key: KeyPath, changes: Changes = ()) -> Part[Any] | None:
+        """The component that a key names; None where the key has no text.
 
         Raises:
             InputError: no such part; placed at the key.
@@ -134,7 +116,7 @@ class Resolver:
             raise InputError(tree.located(key, error)) from None
 
     def resolve(self, changes: Iterable[Change], length_ps: int) -> Resolution:
-        """One point.
+        """Resolve one point.
 
         Args:
             changes: values of the axes at their paths.
@@ -142,7 +124,7 @@ class Resolver:
         """
         tree, inside = self.changed(changes)
         tree, faults = self.with_files(tree, inside.get(("platform",), ()))
-        return _Point(self, tree, inside, faults).resolution(length_ps)
+        return _PointBuilder(self, tree, inside, faults).resolution(length_ps)
 
     def instants(self, name: str) -> tuple[int, ...]:
         """Instants of a file of arrivals in picoseconds.
@@ -155,12 +137,10 @@ class Resolver:
         return self._instants[name]
 
 
-class _Point:
-    """One point on its way from a tree to a spec; gathers what is wrong with it."""
+class _PointBuilder:
+    """Builds one point, from a tree to a spec; gathers its faults."""
 
-    def __init__(
-        self, resolver: Resolver, tree: Tree, inside: Mapping[KeyPath, tuple[Change, ...]], faults: list[Fault]
-    ) -> None:
+    def __init__(self, resolver: Resolver, tree: Tree, inside: Mapping[KeyPath, Changes], faults: list[Fault]) -> None:
         self._resolver = resolver
         self._tree = tree
         self._inside = inside

@@ -1,30 +1,30 @@
-"""A scenario as it was understood: axes, expectations and figures, and a way to make any of its points."""
+"""A loaded scenario: its axes, expectations and figures, and a resolver that makes any of its points."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hostsim.errors import InputError
 from hostsim.expect import AnswersSpec, Expectation, FigureSpec
-from hostsim.record import Scalar
+from hostsim.record import AxisValues, Scalar
 from hostsim.scenario.axis import Axis
-from hostsim.scenario.part import Change
+from hostsim.scenario.plan import PointKey, point_key
+from hostsim.scenario.provenance import EffectiveSetting
 from hostsim.scenario.resolve import Resolution, Resolver
-from hostsim.scenario.setting import Setting
-from hostsim.scenario.tree import Assumption, Place, keys
+from hostsim.scenario.yaml.source_tree import AssumedValue, Place, keys
 from hostsim.spec.host import PointSpec
 
 HOST = ("platform", "hardware", "host", "network", "vms", "traffic")
 """Sections of a scenario file that make a host and what comes at it."""
 
-__all__ = ["Precision", "RunSpec", "Scenario", "resolve_at"]
+__all__ = ["PointResolver", "Precision", "RunSpec", "Scenario"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Precision:
-    """How well one measure is to be known at every point."""
+    """The target precision of one measure: the half-width of its confidence interval at every point."""
 
     metric: str
     target: float
@@ -33,9 +33,9 @@ class Precision:
     """True when ``target`` is a share of the mean."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunSpec:
-    """How long and how often each point is run; lengths in picoseconds, warm-up included."""
+    """Run length and number of replications of each point; lengths in picoseconds, warm-up included."""
 
     length_ps: int
     replications: int
@@ -47,7 +47,7 @@ class RunSpec:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What a scenario file and the options beside it come to. Every point that it needs has been checked."""
+    """A scenario: a scenario file with the options beside it, loaded and checked at every point that it needs."""
 
     name: str
     question: str
@@ -59,9 +59,10 @@ class Scenario:
     run: RunSpec
     warnings: tuple[str, ...]
     """What to know before trusting its numbers: settings that the model knows and does not model."""
-    assumptions: tuple[Assumption, ...]
-    settings: tuple[Setting, ...]
-    resolver: Resolver = field(repr=False, compare=False)
+    assumptions: tuple[AssumedValue, ...]
+    settings: tuple[EffectiveSetting, ...]
+    points: PointResolver = field(repr=False, compare=False)
+    """Makes its points; keeps those that are made."""
     overrides: Mapping[str, str] = field(default_factory=dict)
     """Values that options gave in place of the file's, by dotted path, as they were written."""
     axis_texts: Mapping[str, str] = field(default_factory=dict)
@@ -69,13 +70,13 @@ class Scenario:
 
     @property
     def departures(self) -> dict[str, str]:
-        """What options have put in place of what the file says, by dotted path; axes of the file are none of it."""
+        """Values that options have put in place of those of the file, by dotted path; axes of the file are not among them."""
         own = {name: text for name, text in self.axis_texts.items() if name in self.axes[name].paths}
         return {**self.overrides, **own}
 
     @property
     def changed(self) -> dict[str, str]:
-        """Departures that make another host than the file's, or bring other traffic to it."""
+        """Departures that change the host or its traffic."""
         varied = {path for name, axis in self.axes.items() if name not in axis.paths for path in axis.paths}
         return {path: value for path, value in self.departures.items() if keys(path)[0] in HOST and path not in varied}
 
@@ -83,8 +84,13 @@ class Scenario:
         """The first value of every axis."""
         return {name: axis.values[0] for name, axis in self.axes.items()}
 
-    def spec(self, axes: Mapping[str, Scalar], length_ps: int) -> tuple[PointSpec, tuple[str, ...]]:
-        """One point and its warnings.
+    @property
+    def resolver(self) -> Resolver:
+        """The file with its options: what any point is made from."""
+        return self.points.resolver
+
+    def spec(self, axes: AxisValues, length_ps: int) -> tuple[PointSpec, tuple[str, ...]]:
+        """The spec of one point, and its warnings.
 
         Args:
             axes: a value for every axis, swept or not.
@@ -93,20 +99,46 @@ class Scenario:
         Raises:
             InputError: a value may not stand where its axis puts it.
         """
-        resolution = resolve_at(self.resolver, self.axes, axes, length_ps, Place("--axis"))
+        resolution = self.points.resolve(axes, length_ps)
         if resolution.spec is None:
             raise InputError(resolution.faults)
         return resolution.spec, resolution.warnings
 
 
-def resolve_at(
-    resolver: Resolver, axes: Mapping[str, Axis], values: Mapping[str, Scalar], length_ps: int, place: Place
-) -> Resolution:
-    """One point with its faults; values that are not among an axis' own are said to stand at ``place``."""
-    changes: list[Change] = []
-    faults = [fault for name, axis in axes.items() if (fault := axis.fault(name, values[name], place)) is not None]
-    if faults:
-        return Resolution(None, tuple(faults), ())
-    for name, axis in axes.items():
-        changes += axis.changes(values[name], place)
-    return resolver.resolve(changes, length_ps)
+class PointResolver:
+    """Resolves the points of a scenario by the values of their axes, each point once.
+
+    Sound points are kept as long as the scenario is: loading checks them, every plan uses them again. A point is kept at the length
+    of run that it was first resolved for; for another length its spec is copied.
+    """
+
+    def __init__(self, resolver: Resolver, axes: Mapping[str, Axis]) -> None:
+        self.resolver = resolver
+        self.axes = axes
+        self._sound: dict[PointKey, Resolution] = {}
+
+    def resolve(self, values: AxisValues, length_ps: int, place: Place | None = None) -> Resolution:
+        """One point, with its faults where it is not sound.
+
+        Args:
+            values: a value for every axis, swept or not.
+            length_ps: simulated time of a run.
+            place: where values that are not among an axis' own were written; ``--axis`` by default.
+        """
+        key = point_key(values[name] for name in self.axes)
+        known = self._sound.get(key)
+        if known is None:
+            known = self._resolve(values, length_ps, place or Place("--axis"))
+            if known.spec is not None:
+                self._sound[key] = known
+        if known.spec is None or known.spec.length == length_ps:
+            return known
+        return replace(known, spec=known.spec.model_copy(update={"length": length_ps}))
+
+    def _resolve(self, values: AxisValues, length_ps: int, place: Place) -> Resolution:
+        axes = self.axes.items()
+        faults = [fault for name, axis in axes if (fault := axis.fault(name, values[name], place)) is not None]
+        if faults:
+            return Resolution(None, tuple(faults), ())
+        changes = [change for name, axis in axes for change in axis.changes(values[name], place)]
+        return self.resolver.resolve(changes, length_ps)

@@ -1,80 +1,220 @@
-"""JSON Schema of a scenario file, for editors that complete and check while one types."""
+"""Schema of a scenario file, key by key: the reference of its format.
+
+These models check one file by itself. What its parts say to each other is checked in `hostsim.scenario.resolve`, where they
+become a `hostsim.spec.host.PointSpec`. There is no field for what anything costs: costs belong to the platform.
+"""
 
 from __future__ import annotations
 
-import copy
-from typing import Any
+from typing import Annotated, Literal
 
-from hostsim.metrics import CATALOGUE
-from hostsim.scenario.diagnosis import schema_of
-from hostsim.scenario.document import ScenarioFile
-from hostsim.scenario.published import claims, shipped_parts
+from pydantic import Field, model_validator
 
-__all__ = ["scenario_schema"]
-
-_ASSUMED = {
-    "type": "object",
-    "description": "An input that nobody published: the value that is used, why, and how far it may lie elsewhere.",
-    "properties": {
-        "value": {},
-        "assumed": {"type": "string"},
-        "range": {"type": "array", "minItems": 2, "maxItems": 2},
-    },
-    "required": ["value", "assumed", "range"],
-    "additionalProperties": False,
-}
-_INPUTS = (
-    "VmGroupPart",
-    "NicOptions",
-    "VSwitchSpec",
-    "MulticastPart",
-    "WorkPart",
-    "UdpStreamSpec",
-    "TcpStreamSpec",
-    "HttpSpec",
-    "WebPart",
-    "TransactionsSpec",
-    "RequestResponseSpec",
-    "ServiceSpec",
-    "ArrivalsPart",
-    "RunPart",
-    "QuickPart",
+from hostsim.scenario.expect.schema import ExpectPart, FigurePart
+from hostsim.scenario.plan import MOST_REPLICATIONS
+from hostsim.spec.base import Spec
+from hostsim.spec.field import Descriptors, Name, Names, SmallCount, SwitchNames, Value
+from hostsim.spec.network import VSwitchSpec
+from hostsim.spec.nic import NicOptions
+from hostsim.spec.quantity import PositiveDuration
+from hostsim.spec.workload import (
+    BridgedSpec,
+    HttpSpec,
+    MulticastSpec,
+    RequestResponseSpec,
+    TcpStreamSpec,
+    TransactionsSpec,
+    UdpStreamSpec,
+    WebSpec,
+    WorkSpec,
 )
-"""Parts of the file whose values may be written as assumptions."""
+from hostsim.units import SECOND
+
+__all__ = [
+    "AxisPart",
+    "BridgedPart",
+    "HostPart",
+    "MulticastPart",
+    "PointFile",
+    "RunPart",
+    "ScenarioFile",
+    "VmGroupPart",
+    "WorkPart",
+]
+
+Length = PositiveDuration
+"""Simulated time of a run."""
+PartName = Annotated[
+    str, Field(json_schema_extra={"x-allowed": "the name of a shipped one in text, or a path with a slash"})
+]
+"""What a part of the host is called."""
+Target = Annotated[
+    str, Field(json_schema_extra={"x-allowed": "a percentage of the mean, 2 %, or a quantity and abs, 0.005 % abs"})
+]
+"""How well a metric is to be known."""
 
 
-def scenario_schema() -> dict[str, Any]:
-    """The schema, with the names of shipped parts, metrics and claims as examples."""
-    schema = copy.deepcopy(schema_of(ScenarioFile))
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = "hostsim scenario"
-    definitions = schema["$defs"]
-    definitions["Assumed"] = _ASSUMED
-    for part in _INPUTS:
-        properties = definitions[part]["properties"]
-        for name, value in properties.items():
-            if "$ref" not in value and value.get("type") != "object":
-                described = {key: value.pop(key) for key in ("description", "default", "title") if key in value}
-                properties[name] = {**described, "anyOf": [value, {"$ref": "#/$defs/Assumed"}]}
-    top = schema["properties"]
-    top["platform"]["examples"] = list(shipped_parts("platforms"))
-    top["hardware"]["examples"] = list(shipped_parts("hardware"))
-    definitions["VmGroupPart"]["properties"]["guest"]["examples"] = list(shipped_parts("guests"))
-    definitions["FigurePart"]["properties"]["y"]["enum"] = [*CATALOGUE, None]
-    definitions["FigurePart"]["properties"]["right"]["enum"] = [*CATALOGUE, None]
-    definitions["FigurePart"]["oneOf"] = [{"required": ["x", "y"]}, {"required": ["answers"]}]
-    definitions["RunPart"]["properties"]["precision"]["propertyNames"] = {"enum": list(CATALOGUE)}
-    definitions["ExpectPart"]["properties"]["claim"]["examples"] = list(claims())
-    _drop(schema, "x-allowed")
-    return schema
+class HostPart(Spec):
+    """The host section: advanced and kernel settings by the names that administrators type."""
+
+    advanced: dict[str, Value] = Field(default_factory=dict)
+    """Advanced settings: ``Net.MaxPortRxQueueLen: 80``. ``file: host.txt`` takes them from the output of ``esxcli system settings advanced
+    list``; what stands beside it goes before what the file says."""
+    kernel: dict[str, Value] = Field(default_factory=dict)
+    """VMkernel boot settings: ``netMaxPktsToProcess: 64``."""
+    nics: dict[str, NicOptions] = Field(default_factory=dict)
+    """Options that the drivers of physical NICs are loaded with, by NIC: ``vmnic0: {rss_rings: 4}``."""
 
 
-def _drop(node: Any, key: str) -> None:
-    """Takes out a key that only hostsim's own texts use."""
-    if isinstance(node, dict):
-        node.pop(key, None)
-        for value in node.values():
-            _drop(value, key)
-    elif isinstance(node, list):
-        for value in node:
-            _drop(value, key)
+class VmGroupPart(Spec):
+    """A number of equal VMs."""
+
+    count: Annotated[int, Field(ge=0, le=4096)]
+    """How many."""
+    guest: PartName
+    """Name of a shipped guest, or a path to a guest file."""
+    networks: SwitchNames
+    """The virtual switch of each vNIC: the first one is ``ethernet0``. One name may stand without a list; an empty list is no vNIC."""
+    vcpus: SmallCount = 1
+    """vCPUs of each VM."""
+    vmx: dict[str, Value] = Field(default_factory=dict)
+    """Keys of the VM's ``.vmx`` file: ``ethernet0.emuRxMode: "1"``. ``file: web.vmx`` reads a real one, with its ``numvcpus`` where the group
+    says no ``vcpus``; what stands beside it goes before what the file says."""
+    uses: tuple[Literal["vMotion", "Network I/O Control"], ...] = ()
+    """What else the VMs are to be able to have. Nothing of it is simulated, but with DirectPath I/O it is refused."""
+    rx_ring: Descriptors | None = None
+    """Receive descriptors of each queue of its vNICs, where the guest does not ask for its driver's default."""
+    tx_ring: Descriptors | None = None
+    """Transmit descriptors of each queue, likewise."""
+
+
+class ArrivalsPart(Spec):
+    """The instants at which an open-loop sender puts packets on the wire."""
+
+    process: Literal["constant", "poisson", "gamma", "replay"] = "constant"
+    """``constant``: fixed interval. ``poisson``: exponential gaps. ``gamma``: gaps with the given ``cv``. ``replay``: instants from ``file``."""
+    cv: Annotated[float, Field(gt=0)] | None = None
+    """Coefficient of variation of the gaps, for ``gamma`` only."""
+    file: str | None = None
+    """For ``replay`` only: path of a text file of seconds, one a line, ascending."""
+
+
+class MulticastPart(MulticastSpec):
+    """One sender's stream of datagrams to a multicast group."""
+
+    arrivals: ArrivalsPart = ArrivalsPart()  # type: ignore[assignment]  # a file of instants, not yet the instants
+    """How the datagrams are spaced; at a fixed interval where nothing is said."""
+
+
+class BridgedPart(BridgedSpec):
+    """Frames that come in by one vNIC of a VM and that its guest, a bridge, forwards to another."""
+
+    arrivals: ArrivalsPart = ArrivalsPart()  # type: ignore[assignment]  # a file of instants, not yet the instants
+    """How the frames are spaced; at a fixed interval where nothing is said."""
+
+
+class WorkPart(WorkSpec):
+    """Bursts of CPU that come at a guest: background load, and the queues of theory. No packet is involved."""
+
+    arrivals: ArrivalsPart = ArrivalsPart()  # type: ignore[assignment]  # a file of instants, not yet the instants
+    """How the arrivals are spaced; at a fixed interval where nothing is said."""
+
+
+class WebPart(WebSpec):
+    """Requests for pages, sent to a web server in each VM whether or not it has answered those before."""
+
+    arrivals: ArrivalsPart = ArrivalsPart(process="poisson")  # type: ignore[assignment]  # a file of instants, not yet the instants
+    """How the requests are spaced; Poisson where nothing is said."""
+
+
+TrafficPart = Annotated[
+    MulticastPart
+    | BridgedPart
+    | UdpStreamSpec
+    | WorkPart
+    | TcpStreamSpec
+    | HttpSpec
+    | WebPart
+    | TransactionsSpec
+    | RequestResponseSpec,
+    Field(discriminator="kind"),
+]
+"""What comes at the host."""
+
+
+class QuickPart(Spec):
+    """A shorter version, for a first look."""
+
+    length: Length = Field(default_factory=lambda: 2 * SECOND)
+    """Simulated time of a run, warm-up included; 2 s where nothing is said."""
+    replications: Annotated[int, Field(ge=1, le=MOST_REPLICATIONS)] = 2
+    """Runs of each point."""
+
+
+class RunPart(Spec):
+    """How long and how often each point is run."""
+
+    length: Length = Field(default_factory=lambda: 3 * SECOND)
+    """Simulated time of a run, warm-up included; 3 s where nothing is said."""
+    replications: Annotated[int, Field(ge=1, le=MOST_REPLICATIONS)] = 5
+    """Runs of each point, each with random numbers of its own."""
+    precision: dict[str, Target] = Field(default_factory=dict)
+    """By metric, the greatest half-width of its 95 % interval: ``2 %`` of its mean, or ``0.005 % abs`` in the metric's own unit.
+    More replications are run at each point until all are met, 30 at most; not with ``--quick`` or ``--replications``."""
+    quick: QuickPart = Field(default_factory=QuickPart)
+    """What ``--quick`` does instead; ``run.length`` and ``run.replications`` of ``--set`` go before it."""
+
+
+class AxisPart(Spec):
+    """Something that is varied."""
+
+    set: Names
+    """Dotted path of what is varied; with several, all of them move together."""
+    values: Annotated[
+        tuple[Value | tuple[Value, ...], ...], Field(min_length=1, json_schema_extra={"x-allowed": "a list of values"})
+    ]
+    """The values in the order of tables; with several paths a list for each step, or one value for all paths."""
+    labels: tuple[Value, ...] = ()
+    """With several paths: what each step is called wherever it is named or drawn; its values with commas where nothing is said."""
+
+    @model_validator(mode="after")
+    def _label_each(self) -> AxisPart:
+        if self.labels and len(self.set) == 1:
+            raise ValueError("has labels for what has one value a step already|labels with several paths")
+        if self.labels and len(self.labels) != len(self.values):
+            raise ValueError(f"has not one label for each value|{len(self.values)} labels, or none")
+        return self
+
+
+class PointFile(Spec):
+    """The part of a scenario file that makes a host; what a sweep may vary."""
+
+    platform: PartName
+    """Name of a shipped platform (``esxi-5.0``), or a path to a platform file."""
+    hardware: PartName
+    """Name of a shipped server, or a path to a hardware file."""
+    host: HostPart = Field(default_factory=HostPart)
+    """Settings of the host."""
+    network: dict[Name, VSwitchSpec]
+    """Virtual switches by name."""
+    vms: Annotated[dict[Name, VmGroupPart], Field(min_length=1)]
+    """Groups of equal VMs by name."""
+    traffic: Annotated[dict[Name, TrafficPart], Field(min_length=1)]
+    """What comes at the host, by name."""
+
+
+class ScenarioFile(PointFile):
+    """An experiment: a host, what is varied, what is looked at, what is expected."""
+
+    scenario: Name
+    """Name of the scenario; nothing depends on it."""
+    question: str
+    """What the experiment answers, in one line."""
+    run: RunPart = Field(default_factory=RunPart)
+    """Length and number of the runs of each point."""
+    sweep: dict[str, AxisPart] = Field(default_factory=dict)
+    """Axes by name; crossed, the last one fastest."""
+    figures: dict[Name, FigurePart] = Field(default_factory=dict)
+    """Figures by name."""
+    expect: tuple[ExpectPart, ...] = ()
+    """What is held against the results."""

@@ -1,23 +1,24 @@
-"""What a check is about: from names, files and patterns of claim ids to scenarios and the expectations asked for."""
+"""Selection of scenarios and expectations to check, by names, files and patterns of claim ids."""
 
 from __future__ import annotations
 
 import dataclasses
 import fnmatch
+import functools
 from collections.abc import Iterable
 from pathlib import Path
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import Expectation, Ratio
 from hostsim.scenario.load import load
-from hostsim.scenario.published import claims, shipped
 from hostsim.scenario.scenario import Scenario
+from hostsim.scenario.shipped_data import claims, shipped
 
-__all__ = ["asked_claims", "cut", "select"]
+__all__ = ["expected_claims", "restrict", "select"]
 
 
 def select(*subjects: str | Path | Scenario) -> list[tuple[Scenario, frozenset[str]]]:
-    """What `check` means by its arguments: scenarios cut down to what is asked, and the names of the expectations asked for.
+    """Select what `check` is given: scenarios restricted to the expectations asked for, and the names of these.
 
     A scenario keeps, beside these, the expectations that they are computed from.
 
@@ -26,6 +27,7 @@ def select(*subjects: str | Path | Scenario) -> list[tuple[Scenario, frozenset[s
     """
     if not subjects:
         return [(scenario, frozenset(_names(scenario))) for scenario in map(load, shipped())]
+    load_once = functools.cache(load)
     loaded: dict[str, Scenario] = {}
     asked: dict[str, set[str]] = {}
     faults: list[Fault] = []
@@ -33,7 +35,7 @@ def select(*subjects: str | Path | Scenario) -> list[tuple[Scenario, frozenset[s
         if isinstance(subject, str) and _is_pattern(subject):
             matches = [
                 (scenario, [name for name in _names(scenario) if fnmatch.fnmatchcase(name, subject)])
-                for scenario in map(load, shipped())
+                for scenario in map(load_once, shipped())
             ]
             if not any(names for _, names in matches):
                 known = [*shipped(), *(name for scenario, _ in matches for name in _names(scenario))]
@@ -46,7 +48,7 @@ def select(*subjects: str | Path | Scenario) -> list[tuple[Scenario, frozenset[s
                     )
                 )
         else:
-            scenario = load(subject) if isinstance(subject, str | Path) else subject
+            scenario = load_once(subject) if isinstance(subject, str | Path) else subject
             matches = [(scenario, _names(scenario))]
         for scenario, names in matches:
             if names:
@@ -55,17 +57,17 @@ def select(*subjects: str | Path | Scenario) -> list[tuple[Scenario, frozenset[s
                 asked.setdefault(key, set()).update(names)
     if faults:
         raise InputError(faults)
-    return [(cut(loaded[key], asked[key]), frozenset(asked[key])) for key in loaded]
+    return [(restrict(loaded[key], asked[key]), frozenset(asked[key])) for key in loaded]
 
 
-def asked_claims() -> list[str]:
-    """The published claims that a shipped scenario expects, in the order of the scoreboard."""
+def expected_claims() -> list[str]:
+    """The published claims that shipped scenarios expect, in the order of the scoreboard."""
     expected = {entry.name for scenario in map(load, shipped()) for entry in scenario.expectations if entry.is_claim}
     return [name for name in claims() if name in expected]
 
 
-def cut(scenario: Scenario, names: Iterable[str]) -> Scenario:
-    """The scenario with the named expectations and those that they are computed from, and no others."""
+def restrict(scenario: Scenario, names: Iterable[str]) -> Scenario:
+    """Restrict a scenario to the named expectations and those that they are computed from."""
     known = {expectation.name: expectation for expectation in scenario.expectations}
     needed: set[str] = set()
     waiting = list(names)

@@ -1,4 +1,4 @@
-"""The cost model: what each step takes, in cycles or in time, each with where the number comes from."""
+"""The cost model: the cost of each step, in cycles or in time, with the provenance of each number."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
-from hostsim.spec.base import Spec
+from hostsim.spec.base import UNHASHED, Spec
 from hostsim.spec.quantity import Cycles, Duration
 from hostsim.units import SECOND, cycles_to_ps
 
@@ -14,13 +14,13 @@ __all__ = ["Cost", "CostModel", "Factor", "Provenance"]
 
 
 class Provenance(Spec):
-    """Where a number comes from: exactly one of a source, the claims it was fitted to, or an assumption with its range."""
+    """Provenance of a number: exactly one of a source, the claims it was fitted to, or an assumption with its range."""
 
-    source: str | None = None
+    source: Annotated[str | None, UNHASHED] = None
     """A row of the facts, a paper or a data sheet."""
-    fitted_to: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    fitted_to: Annotated[Annotated[tuple[str, ...], Field(min_length=1)] | None, UNHASHED] = None
     """Ids of the claims whose values fixed it."""
-    assumed: str | None = None
+    assumed: Annotated[str | None, UNHASHED] = None
     """Why this value is assumed; needs ``range``."""
 
     @model_validator(mode="after")
@@ -38,13 +38,13 @@ class Provenance(Spec):
 
 
 class Cost(Provenance):
-    """Work of a processor: cycles (scaled by generation and clock) or a time that no clock changes."""
+    """A cost: processor cycles (scaled by generation and clock) or a time that no clock changes."""
 
     cycles: Cycles | None = None
     """Westmere-equivalent cycles."""
     time: Duration | None = None
     """A fixed time."""
-    range: tuple[Cycles, Cycles] | tuple[Duration, Duration] | None = None
+    range: Annotated[tuple[Cycles, Cycles] | tuple[Duration, Duration] | None, UNHASHED] = None
     """Low and high end of an assumed value, in the unit of the value."""
 
     @model_validator(mode="after")
@@ -63,10 +63,10 @@ class Cost(Provenance):
 
 
 class Factor(Provenance):
-    """A number without unit, with where it comes from."""
+    """A dimensionless factor with its provenance."""
 
     value: Annotated[float, Field(gt=0)]
-    range: tuple[float, float] | None = None
+    range: Annotated[tuple[float, float] | None, UNHASHED] = None
 
 
 def _smt_throughput(factor: Factor) -> Factor:
@@ -76,7 +76,7 @@ def _smt_throughput(factor: Factor) -> Factor:
 
 
 class CostModel(Spec):
-    """Every cost of the modelled host. One value each, for all experiments."""
+    """The cost model of the host: every cost, with one value for all experiments."""
 
     # --- PCPU and scheduler
     context_switch: Cost

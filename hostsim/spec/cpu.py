@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hostsim.spec.base import Spec
+from hostsim.spec.base import UNHASHED, Spec
+from hostsim.spec.field import SmallCount
 from hostsim.spec.quantity import Frequency
 
 __all__ = ["CpuSpec"]
@@ -15,11 +16,11 @@ __all__ = ["CpuSpec"]
 class CpuSpec(Spec):
     """The processors of a server; one NUMA node a socket."""
 
-    model: str
+    model: Annotated[str, UNHASHED]
     """Name on the data sheet; nothing depends on it."""
     family: str
     """Processor generation, a key of the platform's ``generations``: how many cycles the same work takes on it."""
-    sockets: Annotated[int, Field(ge=1, le=64)]
+    sockets: SmallCount
     """Number of sockets; each is a NUMA node."""
     cores: Annotated[int, Field(ge=1, le=256)]
     """Cores in each socket."""

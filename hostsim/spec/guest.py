@@ -6,15 +6,16 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hostsim.spec.base import Spec
+from hostsim.spec.base import UNHASHED, Spec
 from hostsim.spec.costs import Cost, Factor
+from hostsim.spec.field import Descriptors, SmallCount
 from hostsim.spec.quantity import Duration, Size
 
 __all__ = ["ApplicationCosts", "E1000Driver", "GuestSpec"]
 
 
 class ApplicationCosts(Spec):
-    """What one transaction of each application costs inside the guest, stack excluded."""
+    """Costs of one transaction of each application inside the guest, network stack excluded."""
 
     udp_sink: Cost
     """One datagram taken by a process that waits in ``recv``: its wake-up, the system call and what it does with it."""
@@ -37,13 +38,13 @@ class ApplicationCosts(Spec):
 
 
 class E1000Driver(Spec):
-    """A guest's driver of an emulated e1000."""
+    """The driver of an emulated e1000 in a guest."""
 
     rx_ring: Annotated[int, Field(ge=80, le=4096)]
     """Receive descriptors that it asks for by default."""
     tx_ring: Annotated[int, Field(ge=80, le=4096)]
     """Transmit descriptors that it asks for by default."""
-    refill: Annotated[int, Field(ge=1, le=64)]
+    refill: SmallCount
     """Receive descriptors that it gives back together; what is left, at the end of a poll."""
     interrupt_rate: Annotated[int, Field(ge=100, le=100_000)]
     """Interrupts a second that it asks the device to keep to."""
@@ -52,23 +53,23 @@ class E1000Driver(Spec):
 class GuestSpec(Spec):
     """A guest operating system."""
 
-    guest: str
+    guest: Annotated[str, UNHASHED]
     """Name of the guest; nothing depends on it."""
     napi_budget: Annotated[int, Field(ge=1, le=1024)]
     """Packets one poll of the receive ring may take before others get their turn."""
-    rx_ring: Annotated[int, Field(ge=32, le=4096)]
+    rx_ring: Descriptors
     """Receive descriptors that the vNIC driver asks for by default."""
-    tx_ring: Annotated[int, Field(ge=32, le=4096)]
+    tx_ring: Descriptors
     """Transmit descriptors that the vNIC driver asks for by default."""
     refill_part: Annotated[int, Field(ge=2, le=64)] | None = None
     """Part of the receive ring, one over this, that must be used up before the vmxnet3 driver gives descriptors back; each at once where nothing is said."""
     e1000: E1000Driver | None = None
     """Its driver for an e1000; none where nothing is said."""
-    ack_every: Annotated[int, Field(ge=1, le=64)]
+    ack_every: SmallCount
     """TCP packets that the guest sees from one acknowledgement to the next."""
-    initial_window: Annotated[int, Field(ge=1, le=64)]
+    initial_window: SmallCount
     """Segments that a new connection may have in flight."""
-    tso_divisor: Annotated[int, Field(ge=1, le=64)]
+    tso_divisor: SmallCount
     """A packet for TSO is at most the congestion window over this (Linux ``tcp_tso_win_divisor``)."""
     socket_buffer: Size
     """Receive buffer of a datagram socket (``rmem_default``)."""

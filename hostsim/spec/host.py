@@ -1,4 +1,4 @@
-"""A whole point: one host, its VMs and what comes at it, resolved and ready to be built.
+"""The spec of a point: one host, its VMs and their traffic, resolved and ready to be built.
 
 `PointSpec` is all that the simulated side ever sees: no names of scenarios, no axes, no expectations.
 """
@@ -11,26 +11,26 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from hostsim.spec.base import Spec
+from hostsim.spec.base import UNHASHED, Spec
 from hostsim.spec.costs import CostModel
 from hostsim.spec.cpu import CpuSpec
+from hostsim.spec.field import SmallCount, SwitchNames
 from hostsim.spec.guest import GuestSpec
-from hostsim.spec.name import SwitchNames
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions, NicSpec
-from hostsim.spec.quantity import Duration
-from hostsim.spec.settings import HostSettings, NetQueueSpec, NumaIoSpec, TuningSpec, VmSettings
+from hostsim.spec.platform import HostSettings, NetQueueSpec, NumaIoSpec, TuningSpec, VmSettings
+from hostsim.spec.quantity import Duration, PositiveDuration
 from hostsim.spec.workload import TrafficSpec
 
 __all__ = ["FirmwareSpec", "HardwareSpec", "PointSpec", "VmGroupSpec", "links"]
 
 
 class FirmwareSpec(Spec):
-    """What a server's firmware does beside the hypervisor."""
+    """The firmware of a server: system management interrupts that stop its processors."""
 
-    stop: Annotated[Duration, Field(gt=0)]
+    stop: PositiveDuration
     """Time for which it stops all processors at once (a system management interrupt)."""
-    period: Annotated[Duration, Field(gt=0)]
+    period: PositiveDuration
     """Mean time from one stop to the next."""
 
     @model_validator(mode="after")
@@ -41,9 +41,9 @@ class FirmwareSpec(Spec):
 
 
 class HardwareSpec(Spec):
-    """A server as its data sheet says."""
+    """The hardware of a server: processors, NICs, firmware."""
 
-    hardware: str
+    hardware: Annotated[str, UNHASHED]
     """Name of the server; nothing depends on it."""
     cpu: CpuSpec
     nics: Annotated[dict[str, NicSpec], Field(min_length=1)]
@@ -61,25 +61,25 @@ class HardwareSpec(Spec):
 
 
 class VmGroupSpec(Spec):
-    """A number of equal VMs, settings resolved."""
+    """A group of equal VMs with effective settings."""
 
     name: str
     count: Annotated[int, Field(ge=0, le=4096)]
     guest: GuestSpec
     settings: VmSettings
-    vcpus: Annotated[int, Field(ge=1, le=64)]
+    vcpus: SmallCount
     networks: SwitchNames
     """Name of the virtual switch that each vNIC is connected to."""
 
 
 def links(group: VmGroupSpec, vswitches: Mapping[str, VSwitchSpec]) -> list[VSwitchSpec]:
-    """What each NIC of the VMs of a group is on, in the order of their numbers: the switches of its vNICs; a passed-through NIC is on its own."""
+    """The virtual switch of each NIC of the VMs of a group, in the order of their numbers; a passed-through NIC has one of its own."""
     passed = [VSwitchSpec(uplinks=(nic,)) for nic in group.settings.passthrough]
     return [vswitches[name] for name in group.networks] + passed
 
 
 class PointSpec(Spec):
-    """Everything a run depends on, but its seed and replication."""
+    """The spec of a point: all that a run depends on, except its seed and replication."""
 
     hardware: HardwareSpec
     costs: CostModel
@@ -99,5 +99,5 @@ class PointSpec(Spec):
     """Simulated time of a run, warm-up included."""
 
     def digest(self) -> str:
-        """Hash of the resolved point: 32 hexadecimal digits, equal on every machine."""
+        """Hash of what a run depends on in the resolved point: 32 hexadecimal digits, equal on every machine."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:32]

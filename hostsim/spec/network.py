@@ -1,4 +1,4 @@
-"""Virtual switches and what hangs on them."""
+"""Virtual switches and sizes of packets: on the wire, in a frame, in a TCP segment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hostsim.spec.base import Spec
-from hostsim.spec.name import UplinkNames
+from hostsim.spec.field import UplinkNames
 
 __all__ = [
     "ETHERNET_OVERHEAD",

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hostsim.spec.base import Spec
+from hostsim.spec.base import UNHASHED, Spec
+from hostsim.spec.field import SmallCount
 from hostsim.spec.quantity import Bandwidth, Duration
 
 __all__ = ["NicOptions", "NicSpec", "PcieSpec"]
@@ -18,7 +19,7 @@ _PAYLOAD_SHARE = 256 / (256 + 24)
 
 
 class PcieSpec(Spec):
-    """The slot of an adapter."""
+    """The PCIe slot of an adapter."""
 
     generation: Literal[1, 2, 3, 4]
     """Generation of PCI Express."""
@@ -34,7 +35,7 @@ class PcieSpec(Spec):
 class NicSpec(Spec):
     """One port of a physical NIC."""
 
-    model: str
+    model: Annotated[str, UNHASHED]
     """Name on the data sheet; nothing depends on it."""
     line_rate: Bandwidth
     """Rate of the wire."""
@@ -46,7 +47,7 @@ class NicSpec(Spec):
     """Name of the driver, one of the platform's ``drivers``: the platform's version decides of what kind it is."""
     interrupt_interval: Duration
     """Interrupt moderation: least time between two interrupts of a queue."""
-    rx_queues: Annotated[int, Field(ge=1, le=64)] = 1
+    rx_queues: SmallCount = 1
     """Receive queues that the host may use, the default queue included."""
     tx_queue: Annotated[int, Field(ge=64, le=65536)] = 4096
     """Packets that wait for the wire, in descriptors of the NIC and in the host's queue before them."""
@@ -75,7 +76,7 @@ class NicSpec(Spec):
 
 
 class NicOptions(Spec):
-    """Options of a NIC's driver, as a module is loaded with them."""
+    """Module options of a NIC's driver."""
 
     rss_rings: Annotated[int, Field(ge=1, le=16)] = 1
     """Rings of a queue whose vNIC asks for RSS (``num_rings_per_rss_queue``); 1 is off."""

@@ -25,6 +25,7 @@ __all__ = [
     "Duration",
     "Frequency",
     "Percent",
+    "PositiveDuration",
     "Rate",
     "Size",
     "read_quantity",
@@ -98,6 +99,8 @@ def _picoseconds(seconds: float) -> int:
 
 Duration = Annotated[int, _reader("duration", _picoseconds), Field(ge=0), _schema("duration")]
 """A length of time; becomes integer picoseconds."""
+PositiveDuration = Annotated[Duration, Field(gt=0)]
+"""A length of time above 0."""
 Rate = Annotated[float, _reader("rate", float), Field(gt=0), _schema("rate")]
 """Packets or events in a second; becomes 1/s."""
 Size = Annotated[int, _reader("size", round), Field(ge=0), _schema("size")]

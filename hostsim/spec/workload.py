@@ -1,15 +1,15 @@
-"""Traffic that comes at the host."""
+"""Workloads: traffic between the host's VMs and peers outside, and work of the guests' processors."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
 from hostsim.spec.base import Spec
-from hostsim.spec.name import Names
+from hostsim.spec.field import Count, Names, SmallCount
 from hostsim.spec.network import FRAME_OVERHEAD, UDP_HEADERS
-from hostsim.spec.quantity import Duration, Rate, Size
+from hostsim.spec.quantity import Duration, PositiveDuration, Rate, Size
 from hostsim.units import SECOND
 
 __all__ = [
@@ -35,8 +35,12 @@ VnicNumber: TypeAlias = Annotated[int, Field(ge=0, le=13)]
 """Number of a NIC as a VM has them: ten vNICs and four that are passed through at most."""
 
 
+DataSize: TypeAlias = Annotated[Size, Field(ge=1)]
+"""Bytes of data, at least one."""
+
+
 class ArrivalSpec(Spec):
-    """The instants at which an open-loop sender puts packets on the wire."""
+    """The arrival process of an open-loop sender: the instants at which it puts packets on the wire."""
 
     process: Literal["constant", "poisson", "gamma", "replay"] = "constant"
     """``constant``: fixed interval. ``poisson``: exponential gaps. ``gamma``: gaps with the given ``cv``. ``replay``: timestamps from ``file``."""
@@ -54,12 +58,20 @@ class ArrivalSpec(Spec):
         return self
 
 
-def _check_pace(rate: float | None, arrivals: ArrivalSpec, allowed: str) -> None:
-    """Refuses a sender without a rate, and one that replays instants at a rate."""
-    if arrivals.process == "replay" and rate is not None:
-        raise ValueError("has a rate, and instants to replay|one of rate, arrivals: {process: replay, file: a path}")
-    if arrivals.process != "replay" and rate is None:
-        raise ValueError(f"has no rate|rate: {allowed}")
+def _paced(allowed: str) -> Any:
+    """Validator of an open-loop sender: it refuses one without a rate, and one that replays instants at a rate."""
+
+    def check(sender: Any) -> Any:
+        replays = sender.arrivals.process == "replay"
+        if replays and sender.rate is not None:
+            raise ValueError(
+                "has a rate, and instants to replay|one of rate, arrivals: {process: replay, file: a path}"
+            )
+        if not replays and sender.rate is None:
+            raise ValueError(f"has no rate|rate: {allowed}")
+        return sender
+
+    return model_validator(mode="after")(check)
 
 
 class MulticastSpec(Spec):
@@ -76,10 +88,7 @@ class MulticastSpec(Spec):
     arrivals: ArrivalSpec = ArrivalSpec()
     """How the datagrams are spaced; at a fixed interval where nothing is said."""
 
-    @model_validator(mode="after")
-    def _rate_or_replay(self) -> MulticastSpec:
-        _check_pace(self.rate, self.arrivals, "a number and pps, kpps or Mpps")
-        return self
+    _rate_or_replay = _paced("a number and pps, kpps or Mpps")
 
 
 class BridgedSpec(Spec):
@@ -100,10 +109,7 @@ class BridgedSpec(Spec):
     arrivals: ArrivalSpec = ArrivalSpec()
     """How the frames are spaced; at a fixed interval where nothing is said."""
 
-    @model_validator(mode="after")
-    def _rate_or_replay(self) -> BridgedSpec:
-        _check_pace(self.rate, self.arrivals, "a number and pps, kpps or Mpps")
-        return self
+    _rate_or_replay = _paced("a number and pps, kpps or Mpps")
 
     @property
     def packet(self) -> int:
@@ -127,11 +133,11 @@ class UdpStreamSpec(Spec):
     """Which NIC of the VM the stream goes through: its vNICs first, then what is passed through to it."""
     direction: Literal["receive", "send"]
     """What the VMs do."""
-    packet_size: Annotated[Size, Field(ge=1)]
+    packet_size: DataSize
     """Bytes of data in a datagram."""
     rate: Annotated[Rate, Field(gt=0)] | None = None
     """Datagrams in a second; or ``interval``."""
-    interval: Annotated[Duration, Field(gt=0)] | None = None
+    interval: PositiveDuration | None = None
     """Time from one burst to the next; or ``rate``."""
     burst: Annotated[int, Field(ge=1, le=1024)] = 1
     """Datagrams that are sent in one go."""
@@ -149,11 +155,11 @@ class UdpStreamSpec(Spec):
 
 
 class ServiceSpec(Spec):
-    """How long a burst of work lasts on a PCPU of its own."""
+    """Service time of a burst of CPU work, on a PCPU without competition."""
 
     distribution: Literal["constant", "exponential", "gamma"] = "exponential"
     """``gamma`` has the given ``cv``."""
-    mean: Annotated[Duration, Field(gt=0)]
+    mean: PositiveDuration
     """Mean length."""
     cv: Annotated[float, Field(gt=0)] | None = None
     """Coefficient of variation, for ``gamma`` only."""
@@ -168,7 +174,7 @@ class ServiceSpec(Spec):
 
 
 class WorkSpec(Spec):
-    """Bursts of CPU that come at a guest: background load, and the queues of theory. No packet is involved."""
+    """CPU work of a guest in bursts: background load, and queues as in queueing theory. No packet is involved."""
 
     kind: Literal["work"]
     """What kind of traffic this is."""
@@ -180,17 +186,14 @@ class WorkSpec(Spec):
     """How the arrivals are spaced; at a fixed interval where nothing is said."""
     service: ServiceSpec
     """How long a burst lasts."""
-    batch: Annotated[int, Field(ge=1, le=4096)] = 1
+    batch: Count = 1
     """Bursts that come together at each arrival."""
-    together: Annotated[int, Field(ge=1, le=4096)] = 1
+    together: Count = 1
     """Most bursts that are served as one, in the time of one."""
     waiting: Annotated[int, Field(ge=1, le=1_000_000)] = 1_000_000
     """Bursts that may wait in a VM, the one in service not counted; one that comes on top is dropped."""
 
-    @model_validator(mode="after")
-    def _rate_or_replay(self) -> WorkSpec:
-        _check_pace(self.rate, self.arrivals, "a number and /s")
-        return self
+    _rate_or_replay = _paced("a number and /s")
 
 
 class TcpSpec(Spec):
@@ -202,11 +205,11 @@ class TcpSpec(Spec):
     """Which NIC of the VM the connections go through: its vNICs first, then what is passed through to it."""
     window: Annotated[Size, Field(ge=2048)]
     """Bytes that a connection may have in flight: the smaller of what the receiver offers and the sender's buffer."""
-    burst: Annotated[int, Field(ge=1, le=64)] = 4
+    burst: SmallCount = 4
     """Frames that the peer puts on the wire in one go, before another of its connections gets a turn; four where nothing is said, as in the published experiments."""
     delay: Duration = 0
     """Time from the end of a frame on the wire to what it makes the peer put on the wire: half of the round trip outside the host, and the peer's own work."""
-    peer_acks_every: Annotated[int, Field(ge=1, le=64)] = 2
+    peer_acks_every: SmallCount = 2
     """Segments that the peer takes from one acknowledgement to the next: two (RFC 1122), or more where its NIC joins segments."""
     port: Annotated[int, Field(ge=1, le=65535)] = 33000
     """The peer's port of a VM's first connection; the next connections have the next ports."""
@@ -221,7 +224,7 @@ class TcpStreamSpec(TcpSpec):
     """What the VMs do."""
     streams: Annotated[int, Field(ge=1, le=1024)] = 1
     """Connections of each VM."""
-    message_size: Annotated[Size, Field(ge=1)] | None = None
+    message_size: DataSize | None = None
     """Bytes of each write of the sender. One that is smaller than a segment goes out by itself (``TCP_NODELAY``). Where nothing is said, writes are
     large enough to fill every segment."""
 
@@ -238,9 +241,9 @@ class HttpSpec(TcpSpec):
     """What kind of traffic this is."""
     method: Literal["get", "post"]
     """``get``: the VM sends the file. ``post``: it receives it."""
-    size: Annotated[Size, Field(ge=1)]
+    size: DataSize
     """Bytes of a file."""
-    connections: Annotated[int, Field(ge=1, le=4096)]
+    connections: Count
     """Connections of each VM, kept open."""
     request_size: Size = 0
     """Bytes of data of what asks for a file; one segment. Of ``get`` only."""
@@ -268,15 +271,12 @@ class WebSpec(TcpSpec):
     """How the requests are spaced; Poisson where nothing is said."""
     objects: Annotated[int, Field(ge=1, le=1000)]
     """Objects of a page."""
-    size: Annotated[Size, Field(ge=1)]
+    size: DataSize
     """Bytes of an object, its header included."""
-    write_size: Annotated[Size, Field(ge=1)]
+    write_size: DataSize
     """Bytes that the server hands to its socket at a time; what it takes to serve an object is spread over its writes."""
 
-    @model_validator(mode="after")
-    def _rate_or_replay(self) -> WebSpec:
-        _check_pace(self.rate, self.arrivals, "a number and /s")
-        return self
+    _rate_or_replay = _paced("a number and /s")
 
 
 class ExchangeSpec(Spec):
@@ -286,7 +286,7 @@ class ExchangeSpec(Spec):
     """Names of the VM groups; each of their VMs has connections of its own."""
     vnic: VnicNumber = 0
     """Which NIC of the VM they go through: its vNICs first, then what is passed through to it."""
-    request_size: Annotated[Size, Field(ge=1)]
+    request_size: DataSize
     """Bytes of data of a request; one segment."""
     reply_size: Annotated[Size, Field(ge=1, le=65536)]
     """Bytes of data of a reply; one packet, cut into as many segments as it needs."""
@@ -301,7 +301,7 @@ class TransactionsSpec(ExchangeSpec):
 
     kind: Literal["transactions"]
     """What kind of traffic this is."""
-    users: Annotated[int, Field(ge=1, le=4096)]
+    users: Count
     """Users of each VM."""
     think_time: Duration = 0
     """Mean time, exponentially distributed, from a reply to the user's next request."""
@@ -317,7 +317,7 @@ class RequestResponseSpec(ExchangeSpec):
 
     kind: Literal["request_response"]
     """What kind of traffic this is."""
-    connections: Annotated[int, Field(ge=1, le=4096)] = 1
+    connections: Count = 1
     """Connections of each VM."""
 
 

@@ -8,7 +8,7 @@ import sys
 from hostsim.campaign.simulate import simulate
 from hostsim.record import Scalar
 from hostsim.scenario.load import load
-from hostsim.scenario.points import point_at
+from hostsim.scenario.plan import point_at
 
 BUSY: dict[str, tuple[dict[str, Scalar], str]] = {
     "40gbe-single": ({"platform": "esxi-6.0"}, "300 ms"),

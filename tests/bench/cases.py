@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hostsim.campaign.simulate import simulate
 from hostsim.scenario.load import load
-from hostsim.scenario.points import point_at
+from hostsim.scenario.plan import point_at
 
 CASES: dict[str, tuple[int, str]] = {"splitrx_20_default": (20, "0"), "splitrx_28_split": (28, "1")}
 """Number of receivers, and whether the vNICs have receive contexts of their own; 40,000 packets a second."""

@@ -13,17 +13,18 @@ from collections import deque
 import simpy
 
 from hostsim.engine.clock import Alarm, Clock
+from hostsim.engine.packet_train import Train
 from hostsim.engine.probe import Probe
 from hostsim.engine.ring import Ring
-from hostsim.engine.train import Train
+from hostsim.model.cost_table import CostTable
+from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
-from hostsim.model.cpu.scheduler import Node, Scheduler
+from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World, ready_times
 from hostsim.model.host import SLICES_AT_FIRST
-from hostsim.model.timing import Timing
-from hostsim.model.traffic.flow import Flow
+from hostsim.model.workload.flow import Flow
 from hostsim.scenario.load import load
-from hostsim.scenario.points import point_at
+from hostsim.scenario.plan import point_at
 from hostsim.units import SECOND, US
 
 PCPUS, CHAINS, STAGES, RATE = 40, 470, 40, 25.0
@@ -134,7 +135,7 @@ class ChainWorld(World):
             if following is None:
                 self._taken.append((train, end))
             else:
-                following.ring.push(train.again(end + PACKET_PS, PACKET_PS))
+                following.ring.push(train.restamped(end + PACKET_PS, PACKET_PS))
             end += train.count * PACKET_PS
         if count > 1 and following is not None:
             self._scheduler.clock.at(self._hand_over, first)
@@ -145,7 +146,7 @@ class ChainWorld(World):
             self._scheduler.wake(self._following, now)
         for train, start in self._taken:
             self._flow.delivered += train.count
-            self._flow.latency.add(start + PACKET_PS - train.born, PACKET_PS - train.gap, train.count)
+            self._flow.latency.add(start + PACKET_PS - train.arrived, PACKET_PS - train.gap, train.count)
         self._taken.clear()
 
     def has_work(self, now: int) -> bool:
@@ -160,11 +161,11 @@ def hostsim_us(seconds: float = 2.0) -> tuple[float, float]:
     """
     spec = point_at(load("splitrx"), {}).spec
     clock = Clock()
-    timing = Timing(spec.costs, spec.hardware.cpu)
+    costs = CostTable(spec.costs, spec.hardware.cpu)
     for name in ("context_switch", "cache_refill_same", "cache_refill_migrated", "halt_exit", "preemption"):
-        setattr(timing, name, 0)
-    timing.vcpu_lead = SECOND
-    scheduler = Scheduler(clock, 1, PCPUS, timing, spec.settings)
+        setattr(costs, name, 0)
+    costs.vcpu_lead = SECOND
+    scheduler = Scheduler(clock, 1, PCPUS, costs, spec.settings)
     node = scheduler.nodes[0]
     flow = Flow("chains", 64, CHAINS)
     draw = random.Random(1)

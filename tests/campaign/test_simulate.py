@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from hostsim.campaign.simulate import _warm_up, simulate
-from hostsim.estimate import mser5
-from hostsim.metrics import SETTLED
 from hostsim.model.host import Host
 from hostsim.record import RunRecord, Series
 from hostsim.spec.host import PointSpec
 from hostsim.spec.workload import ArrivalSpec, ServiceSpec
-from hostsim.study.whole import point
 from hostsim.units import MS, US
+from hostsim.verification.host_fixture import point
+from hostsim.warm_up import SETTLED, mser5
 
 SLICE = 1_000_000
 SLICES = 128

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from hostsim.campaign.drive import Outcome, run_all
+from hostsim.campaign.driver import Outcome, run_all
 from hostsim.campaign.store import Store
 from hostsim.expect import VerdictState
 from hostsim.results.judge import judge
 from hostsim.results.table import WALL_CLOCK, to_table, write_table
 from hostsim.scenario.load import load
-from hostsim.scenario.points import Fidelity, points
+from hostsim.scenario.plan import Fidelity
+from hostsim.scenario.planner import make_plan
 from hostsim.scenario.scenario import Scenario
 
 TEXT = """
@@ -53,7 +54,7 @@ def table_bytes(outcome: Outcome, path: Path) -> bytes:
 
 def test_one_worker_and_two_give_the_same_bytes_and_verdicts(tmp_path: Path, scenario: Scenario) -> None:
     """The search included, and none of it is run again."""
-    plan = points(scenario, Fidelity())
+    plan = make_plan(scenario, Fidelity())
     one, two = (run_all(plan, Store(tmp_path / str(jobs)), jobs=jobs) for jobs in (1, 2))
     assert [record.error for record in one.records.values()] == [None] * len(one.records)
     assert table_bytes(one, tmp_path / "one.parquet") == table_bytes(two, tmp_path / "two.parquet")
@@ -73,7 +74,7 @@ def test_another_seed_is_another_run(tmp_path: Path, scenario: Scenario) -> None
     """Seeds share a store without sharing runs."""
     store = Store(tmp_path)
     tables = [
-        to_table(run_all(points(scenario, Fidelity(seed=seed), expectations=False), store, jobs=1).records.values())
+        to_table(run_all(make_plan(scenario, Fidelity(seed=seed), expectations=False), store, jobs=1).records.values())
         for seed in (1, 2)
     ]
     assert tables[0]["point"].equals(tables[1]["point"])

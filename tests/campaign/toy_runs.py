@@ -19,7 +19,7 @@ import numpy as np
 
 from hostsim.expect import SearchAnswer
 from hostsim.record import Histogram, RunRecord, Scalar, Series
-from hostsim.scenario.points import Fidelity, Plan, Point, Task
+from hostsim.scenario.plan import Fidelity, Plan, Point, Task
 from hostsim.units import MS
 
 

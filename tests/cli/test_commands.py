@@ -17,8 +17,8 @@ import pandas as pd
 import pytest
 
 import hostsim
-from hostsim.metrics import CATALOGUE
-from hostsim.scenario.published import shipped
+from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.scenario.shipped_data import shipped
 
 PACKAGE = Path(hostsim.__file__).parent
 FIELDS = ["claim", "scenario", "unit", "published", "value", "ci_low", "ci_high", "low", "high", "verdict", "known"]

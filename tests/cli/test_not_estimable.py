@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hostsim.report.folder import NOT_ESTIMABLE
+from hostsim.results.folder import NOT_ESTIMABLE
 
 
 def test_every_command_says_so(cli, tiny: Path) -> None:

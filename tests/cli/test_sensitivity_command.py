@@ -7,8 +7,8 @@ import re
 
 import pytest
 
+from hostsim.analysis.cost_model import shipped_constants
 from hostsim.errors import InvariantError
-from hostsim.study.constants import shipped_constants
 
 SMALL = ("--quick", "--jobs", "1", "--trajectories", "2", "--samples", "4", "--most", "1", "--only", "*.guest_*_tick")
 [TICK] = [constant for constant in shipped_constants() if constant.name.endswith(".guest_timer_tick")]

@@ -19,10 +19,3 @@ def test_no_case_is_an_error_of_the_user(cli):
     assert done.exit_code == 2
     assert "'M/M/0'" in done.stderr
     assert "M/D/1" in done.stderr
-
-
-def test_the_page_is_never_one_of_some_cases(cli, tmp_path):
-    """The documentation has all of them or none."""
-    done = cli("verify", "--only", "M/D/1", "--docs", str(tmp_path / "page.md"))
-    assert done.exit_code == 2
-    assert not (tmp_path / "page.md").exists()

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 from hostsim_docs.reference import PAGES, write_pages
+from sphinx.ext.napoleon import GoogleDocstring
 
 import hostsim
 from hostsim.cli.app import app
-from hostsim.metrics import CATALOGUE
+from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.results import context as contexts
-from hostsim.results import cpu_time
+from hostsim.results import cpu_breakdown
 from hostsim.results.table import to_table
-from hostsim.scenario.part import Parts
-from hostsim.scenario.published import claims, shipped, shipped_parts
-from hostsim.scenario.schema import scenario_schema
+from hostsim.run_option import OPTIONS
+from hostsim.scenario.component import Parts
+from hostsim.scenario.json_schema import scenario_schema
+from hostsim.scenario.shipped_data import claims, shipped, shipped_parts
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +95,7 @@ def test_every_column_of_every_table_is_explained(pages: dict[str, str]) -> None
     """Measures on their page, all others in the guide."""
     guide = (Path(__file__).parents[2] / "docs/guide/read-a-table.md").read_text(encoding="utf-8")
     others = set(to_table([]).columns) - set(rows(pages["measures"]))
-    assert [name for name in (*others, *contexts.COLUMNS, *cpu_time.COLUMNS) if f"`{name}`" not in guide] == []
+    assert [name for name in (*others, *contexts.COLUMNS, *cpu_breakdown.COLUMNS) if f"`{name}`" not in guide] == []
     assert all(f"{name}.parquet" in guide for name in ("table", "contexts", "cpu"))
 
 
@@ -108,9 +111,27 @@ def test_every_command_and_option_is_there(pages: dict[str, str]) -> None:
             assert shown in section, f"{name} {shown}"
 
 
+def test_a_class_that_shows_a_plain_value_has_the_members_of_that_value(pages: dict[str, str]) -> None:
+    """The table of results is a member of the plain class; a record has no other class."""
+    shown = pages["api"].split(".. autoclass:: ")
+    options = {entry.split("\n", 1)[0]: entry for entry in shown[1:]}
+    assert ":inherited-members:" in options["hostsim.Results"]
+    assert ":inherited-members:" not in options["hostsim.RunRecord"]
+
+
 def test_every_public_name_is_there(pages: dict[str, str]) -> None:
     """What `hostsim` offers."""
     assert [name for name in hostsim.__all__ if f"hostsim.{name}" not in pages["api"]] == []
+
+
+@pytest.mark.parametrize("name", ["run", "check", "what_if", "reproduce"])
+def test_the_run_options_are_documented_where_they_are_taken(name: str) -> None:
+    """As Sphinx reads the docstring: each with its help and the unit of a number, and after them the errors."""
+    read = str(GoogleDocstring(inspect.getdoc(getattr(hostsim, name)) or ""))
+    for option, declared in OPTIONS.items():
+        assert f":param {option}: {declared.help}" in read
+        assert declared.unit in read
+    assert ":raises StoreError:" in read
 
 
 def test_a_page_that_says_what_it_said_is_not_written_again(tmp_path: Path) -> None:

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostsim.engine.arrivals import BurstArrivals, ConstantArrivals, DrawnArrivals, RecordedArrivals
-from hostsim.engine.streams import Streams
+from hostsim.engine.random_stream import Streams
 from hostsim.units import SECOND
 
 FLOW = SimpleNamespace(size=64)
 
 
 def instants(trains) -> list[int]:
-    return [born for train in trains for born in train.born_at()]
+    return [arrived for train in trains for arrived in train.arrival_times()]
 
 
 @given(
@@ -40,7 +40,7 @@ def test_constant_arrivals_count_exactly(rate: float, start: int, times: list[in
 def test_bursts_come_together_however_often_one_looks(burst: int, times: list[int]):
     """A thousand bursts a second: each instant as often as a burst has packets."""
     arrivals = BurstArrivals(1000.0, 7, burst)
-    come = [born for now in [*sorted(times), 10**10] for born in instants(arrivals.collect(now, FLOW))]
+    come = [arrived for now in [*sorted(times), 10**10] for arrived in instants(arrivals.collect(now, FLOW))]
     assert come == [7 + number * 10**9 for number in range(10) for _ in range(burst)]
     assert arrivals.upcoming() == 7 + 10 * 10**9
 

@@ -9,7 +9,7 @@ from hostsim.engine.clock import Alarm, Clock, Timer
 
 
 def entries(clock: Clock) -> int:
-    return len(clock.agenda)
+    return len(clock.event_queue)
 
 
 def test_ties_are_served_in_the_order_they_were_entered():

@@ -8,14 +8,14 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
-from hostsim.engine.train import Train
 
 FLOW = SimpleNamespace(size=64)
 
 
-def train(count: int, ready: int, step: int, born: int = 0, gap: int = 0) -> Train:
-    return Train(FLOW, count, ready, step, born, gap)
+def train(count: int, ready: int, step: int, arrived: int = 0, gap: int = 0) -> Train:
+    return Train(FLOW, count, ready, step, arrived, gap)
 
 
 def test_a_ring_holds_only_what_is_here_by_now():
@@ -31,10 +31,10 @@ def test_a_ring_holds_only_what_is_here_by_now():
 def test_a_full_ring_drops_the_last():
     """What finds no descriptor is dropped; what was there stays in order."""
     ring = Ring(3)
-    ring.push(train(5, 0, 10, born=7, gap=2))
+    ring.push(train(5, 0, 10, arrived=7, gap=2))
     ring.settle(100)
     assert (ring.held, ring.dropped) == (3, 2)
-    assert [(t.count, t.born) for t in ring.take(10, 100)] == [(3, 7)]
+    assert [(t.count, t.arrived) for t in ring.take(10, 100)] == [(3, 7)]
 
 
 def test_slots_are_free_again_once_taken():
@@ -47,26 +47,26 @@ def test_slots_are_free_again_once_taken():
 
 
 def test_splitting_keeps_births_of_irregular_trains():
-    """Both halves of a train know when each of their packets was born."""
+    """Both halves of a train know when each of their packets arrived."""
     whole = Train(FLOW, 4, 0, 1, 10, 0, [10, 13, 14, 20])
     front = whole.split(3)
-    assert front.births == [10, 13, 14]
-    assert (whole.births, whole.born, whole.ready, whole.count) == ([20], 20, 3, 1)
+    assert front.timestamps == [10, 13, 14]
+    assert (whole.timestamps, whole.arrived, whole.ready, whole.count) == ([20], 20, 3, 1)
 
 
 def test_absorb_leaves_packets_of_several_frames_alone():
     """A frame, and behind it one packet of four that large receive offload made: two packets, five frames."""
-    one, four = train(1, 0, 0, born=10, gap=10), train(1, 0, 0, born=20, gap=10)
+    one, four = train(1, 0, 0, arrived=10, gap=10), train(1, 0, 0, arrived=20, gap=10)
     four.frames = 4
-    assert not one.absorb(four)
+    assert not one.merge(four)
     assert (one.count, four.count) == (1, 1)
 
 
 def test_absorb_joins_only_what_follows_without_a_gap():
     """A lost packet in between keeps two trains apart."""
-    one = train(3, 0, 0, born=0, gap=10)
-    assert not one.absorb(train(2, 0, 0, born=40, gap=10))
-    assert one.absorb(train(2, 0, 0, born=30, gap=10))
+    one = train(3, 0, 0, arrived=0, gap=10)
+    assert not one.merge(train(2, 0, 0, arrived=40, gap=10))
+    assert one.merge(train(2, 0, 0, arrived=30, gap=10))
     assert one.count == 5
 
 
@@ -88,9 +88,9 @@ class NaiveRing:
 
     def take(self, limit: int, now: int) -> list[int]:
         while self.coming and self.coming[0][0] <= now:
-            _, born = self.coming.popleft()
+            _, arrived = self.coming.popleft()
             if len(self.here) < self.capacity:
-                self.here.append(born)
+                self.here.append(arrived)
             else:
                 self.dropped += 1
         return [self.here.popleft() for _ in range(min(limit, len(self.here)))]
@@ -106,15 +106,15 @@ class NaiveRing:
 def test_a_ring_equals_one_that_looks_at_every_packet(capacity: int, actions: list[tuple[int, int, int, int, int]]):
     """Taken packets, their order and the number dropped are those of packet-by-packet bookkeeping."""
     ring, naive = Ring(capacity), NaiveRing(capacity)
-    now = last = born = 0
+    now = last = arrived = 0
     for count, ahead, step, wait, limit in actions:
         ready = max(now, last) + ahead
         last = ready + (count - 1) * step
-        ring.push(train(count, ready, step, born=born, gap=1))
-        naive.coming.extend((ready + i * step, born + i) for i in range(count))
-        born += count
+        ring.push(train(count, ready, step, arrived=arrived, gap=1))
+        naive.coming.extend((ready + i * step, arrived + i) for i in range(count))
+        arrived += count
         now += wait
-        taken = [t.born + i for t in ring.take(limit, now) for i in range(t.count)]
+        taken = [t.arrived + i for t in ring.take(limit, now) for i in range(t.count)]
         assert taken == naive.take(limit, now)
         assert ring.dropped == naive.dropped
         assert ring.pushed == ring.taken + ring.dropped + ring.count_inside()

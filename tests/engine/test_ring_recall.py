@@ -7,37 +7,37 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
-from hostsim.engine.train import Train
 
 FLOW = SimpleNamespace(size=64)
 
 
-def train(count: int, ready: int, step: int, born: int = 0) -> Train:
-    return Train(FLOW, count, ready, step, born, 1)
+def train(count: int, ready: int, step: int, arrived: int = 0) -> Train:
+    return Train(FLOW, count, ready, step, arrived, 1)
 
 
-def births(trains: list[Train]) -> list[int]:
-    return [born for each in trains for born in each.born_at()]
+def timestamps(trains: list[Train]) -> list[int]:
+    return [arrived for each in trains for arrived in each.arrival_times()]
 
 
 def test_recall_gives_back_what_is_not_here_yet():
     """Two of four packets are here: they stay, the others were never pushed."""
-    ring, mine = Ring(10), train(4, 100, 10, born=1)
+    ring, mine = Ring(10), train(4, 100, 10, arrived=1)
     ring.push(mine)
     back = ring.recall([mine], 115)
-    assert [(t.count, t.ready, t.born) for t in back] == [(2, 120, 3)]
+    assert [(t.count, t.ready, t.arrived) for t in back] == [(2, 120, 3)]
     assert (ring.pushed, ring.held, ring.count_inside()) == (2, 2, 2)
 
 
 def test_recall_leaves_what_others_pushed():
     """Only the trains that were named come back, in the order of their pushes."""
     ring = Ring(10)
-    mine, other, later = train(1, 100, 0, born=1), train(1, 110, 0, born=2), train(1, 120, 0, born=3)
+    mine, other, later = train(1, 100, 0, arrived=1), train(1, 110, 0, arrived=2), train(1, 120, 0, arrived=3)
     for each in (mine, other, later):
         ring.push(each)
-    assert births(ring.recall([later, mine], 0)) == [1, 3]
-    assert births(ring.take(10, 200)) == [2]
+    assert timestamps(ring.recall([later, mine], 0)) == [1, 3]
+    assert timestamps(ring.take(10, 200)) == [2]
     assert ring.count_inside() == 0
 
 
@@ -53,45 +53,45 @@ def test_drops_are_told_packet_by_packet():
     """The first train loses its end, the second all it has; what is told is what is counted."""
     ring, told = Ring(3), []
     ring.on_drop = told.append
-    ring.push(train(5, 0, 1, born=10))
-    ring.push(train(2, 6, 1, born=20))
+    ring.push(train(5, 0, 1, arrived=10))
+    ring.push(train(2, 6, 1, arrived=20))
     ring.settle(100)
-    assert births(told) == [13, 14, 20, 21]
+    assert timestamps(told) == [13, 14, 20, 21]
     assert ring.dropped == 4
-    assert births(ring.take(9, 100)) == [10, 11, 12]
+    assert timestamps(ring.take(9, 100)) == [10, 11, 12]
 
 
 def test_a_train_that_overtakes_is_let_in_first():
     """What was pushed later for an earlier instant is here at its instant, and told as the first to come."""
     ring = Ring(10)
-    ring.push(train(1, 500, 0, born=1))
-    ring.push(train(1, 100, 0, born=2))
+    ring.push(train(1, 500, 0, arrived=1))
+    ring.push(train(1, 100, 0, arrived=2))
     assert ring.first() == 100
-    assert births(ring.take(10, 100)) == [2]
+    assert timestamps(ring.take(10, 100)) == [2]
     assert ring.first() == 500
-    ring.push(train(1, 300, 0, born=3))
-    assert births(ring.take(10, 499)) == [3]
-    assert births(ring.take(10, 500)) == [1]
+    ring.push(train(1, 300, 0, arrived=3))
+    assert timestamps(ring.take(10, 499)) == [3]
+    assert timestamps(ring.take(10, 500)) == [1]
 
 
 def test_a_train_cut_by_now_keeps_its_place():
     """Half of a train is still to come; one behind it that is all here does not wait for it."""
     ring = Ring(10)
-    ring.push(train(2, 100, 100, born=1))
-    ring.push(train(1, 150, 0, born=3))
-    assert births(ring.take(10, 150)) == [1, 3]
-    assert births(ring.take(10, 200)) == [2]
+    ring.push(train(2, 100, 100, arrived=1))
+    ring.push(train(1, 150, 0, arrived=3))
+    assert timestamps(ring.take(10, 150)) == [1, 3]
+    assert timestamps(ring.take(10, 200)) == [2]
 
 
 def test_the_rests_of_two_trains_may_change_places():
     """Both have begun; the second's next packet is here before the first's."""
     ring = Ring(10)
-    ring.push(train(2, 0, 200, born=1))
-    ring.push(train(2, 0, 100, born=11))
-    assert births(ring.take(10, 0)) == [1, 11]
+    ring.push(train(2, 0, 200, arrived=1))
+    ring.push(train(2, 0, 100, arrived=11))
+    assert timestamps(ring.take(10, 0)) == [1, 11]
     assert ring.first() == 100
-    assert births(ring.take(10, 100)) == [12]
-    assert births(ring.take(10, 200)) == [2]
+    assert timestamps(ring.take(10, 100)) == [12]
+    assert timestamps(ring.take(10, 200)) == [2]
 
 
 class NaiveRing:
@@ -116,7 +116,7 @@ class NaiveRing:
 
     def recall(self, numbers: set[int], now: int) -> list[int]:
         self.settle(now)
-        back = [born for _, born, number in self.coming if number in numbers]
+        back = [arrived for _, arrived, number in self.coming if number in numbers]
         self.coming = [packet for packet in self.coming if packet[2] not in numbers]
         return back
 
@@ -139,24 +139,24 @@ def test_several_producers_that_overtake_and_recall_equal_packets_one_by_one(cap
     ring, naive, told = Ring(capacity), NaiveRing(capacity), []
     ring.on_drop = told.append
     pushed: list[Train] = []
-    now = born = 0
+    now = arrived = 0
     for action, count, ahead, step, wait in actions:
         now += wait
         if action == "push":
             ready = now + ahead
-            naive.coming += [(ready + i * step, born + i, len(pushed)) for i in range(count)]
-            pushed.append(train(count, ready, step, born=born))
+            naive.coming += [(ready + i * step, arrived + i, len(pushed)) for i in range(count)]
+            pushed.append(train(count, ready, step, arrived=arrived))
             ring.push(pushed[-1])
-            born += count
+            arrived += count
         elif action == "take":
-            assert births(ring.take(count, now)) == naive.take(count, now)
+            assert timestamps(ring.take(count, now)) == naive.take(count, now)
         elif action == "settle":
             ring.settle(now)
             naive.settle(now)
         elif action == "recall":
             wanted = {number for number in range(len(pushed)) if number % 5 < count}
-            assert births(ring.recall([pushed[number] for number in wanted], now)) == naive.recall(wanted, now)
+            assert timestamps(ring.recall([pushed[number] for number in wanted], now)) == naive.recall(wanted, now)
         elif not naive.here:
             assert ring.first() == min((ready for ready, _, _ in naive.coming), default=None)
-        assert births(told) == naive.dropped
+        assert timestamps(told) == naive.dropped
         assert ring.pushed == ring.taken + ring.dropped + ring.count_inside()

@@ -6,12 +6,12 @@ from collections import deque
 from fractions import Fraction
 
 from hostsim.engine.clock import Alarm, Clock
+from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World
-from hostsim.model.timing import Timing
-from hostsim.spec.settings import HostSettings
-from hostsim.study.whole import point
+from hostsim.spec.platform import HostSettings
 from hostsim.units import MS, SECOND, US
+from hostsim.verification.host_fixture import point
 
 SWITCH, SAME, MIGRATED, HALT_EXIT, PREEMPTION = 2 * US, 3 * US, 7 * US, 1 * US, 500_000
 
@@ -50,10 +50,10 @@ def settings(**changes: int) -> HostSettings:
     return HostSettings(**(values | changes))
 
 
-def timing(*, free: bool = False) -> Timing:
+def cost_table(*, free: bool = False) -> CostTable:
     """Costs in round numbers, or none at all; only what the scheduler charges."""
     spec = point("queue.yaml")  # nothing costs anything
-    costs = Timing(spec.costs, spec.hardware.cpu)
+    costs = CostTable(spec.costs, spec.hardware.cpu)
     costs.context_switch, costs.cache_refill_same, costs.cache_refill_migrated = (
         (0, 0, 0) if free else (SWITCH, SAME, MIGRATED)
     )
@@ -99,7 +99,7 @@ class Labourer(World):
 
 def bare_host(sockets: int = 1, cores: int = 1, *, threads: int = 1, free: bool = False, **changes: int) -> Scheduler:
     """PCPUs and a scheduler, nothing else."""
-    return Scheduler(Clock(), sockets, cores, timing(free=free), settings(**changes), threads)
+    return Scheduler(Clock(), sockets, cores, cost_table(free=free), settings(**changes), threads)
 
 
 def check_charges(scheduler: Scheduler, worlds: list[Labourer]) -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hostsim.engine.streams import Streams
-from hostsim.model.host import Host, build_host
+from hostsim.engine.random_stream import Streams
+from hostsim.model.build import build_host
+from hostsim.model.cost_table import CostTable
+from hostsim.model.host import Host
 from hostsim.model.invariants import check_invariants, check_slices
-from hostsim.model.timing import Timing
 from hostsim.spec.costs import CostModel
 from hostsim.spec.cpu import CpuSpec
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions, NicSpec
-from hostsim.spec.settings import (
+from hostsim.spec.platform import (
     Coalescing,
     HostSettings,
     NetQueueSpec,
@@ -70,9 +71,9 @@ def cpu(sockets: int = 1, cores: int = 4) -> CpuSpec:
     return CpuSpec(model="round", family="round", sockets=sockets, cores=cores, clock="1 GHz", ddio=True)
 
 
-def timing(values: Mapping[str, float] = ROUND) -> Timing:
+def cost_table(values: Mapping[str, float] = ROUND) -> CostTable:
     """What a small host charges."""
-    return Timing(costs(values), cpu())
+    return CostTable(costs(values), cpu())
 
 
 def nic(**changes: Any) -> NicSpec:

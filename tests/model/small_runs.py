@@ -7,7 +7,7 @@ from pathlib import Path
 from hostsim.campaign.simulate import simulate
 from hostsim.record import RunRecord
 from hostsim.scenario.load import load
-from hostsim.scenario.points import point_at
+from hostsim.scenario.plan import point_at
 
 __all__ = ["OPEN", "STREAMS", "run"]
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.engine.streams import Streams
-from hostsim.engine.train import Train
+from hostsim.engine.packet_train import Train
+from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
+from hostsim.model.build import build_host
 from hostsim.model.cpu.world import WorldState
-from hostsim.model.host import Host, build_host
-from hostsim.model.traffic.udp import _Datagram
+from hostsim.model.host import Host
+from hostsim.model.workload.udp import Datagram
 from hostsim.spec.host import PointSpec
 from hostsim.spec.network import UDP_HEADERS, packet_on_wire
 from hostsim.spec.nic import NicOptions
-from hostsim.spec.settings import VnicSettings
+from hostsim.spec.platform import VnicSettings
 from hostsim.units import MS, US, transmission_ps
 from tests.model.small_point import CALM, datagrams, group, nic, point, run, stream
 
@@ -101,9 +102,9 @@ def test_what_was_not_written_is_taken_back() -> None:
     vcpu, port = host.vcpus[0], host.nics["vmnic1"]
     vcpu.state = WorldState.RUNNING
     (transmit,) = vcpu.direct
-    burst = Train(_Datagram(host.flows[0]), 5, 0, 10 * US, 0, 0)
-    transmit.hand(burst)
-    (late,) = transmit.take_back([burst], 25 * US)
+    burst = Train(Datagram(host.flows[0], host.flows[0].size), 5, 0, 10 * US, 0, 0)
+    transmit.post(burst)
+    (late,) = transmit.cancel([burst], 25 * US)
     transmit.send(25 * US)
     assert (late.count, late.ready) == (2, 30 * US)
     port.depart(20 * US + FRAME - 1)
@@ -111,7 +112,7 @@ def test_what_was_not_written_is_taken_back() -> None:
     port.depart(20 * US + FRAME)
     assert port.tx_packets == 3
     vcpu.state = WorldState.SLEEPING
-    transmit.hand(late)
+    transmit.post(late)
     port.depart(1 * MS)
     assert port.tx_packets == 3
 

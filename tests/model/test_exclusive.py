@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.engine.streams import Streams
+from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
-from hostsim.model.host import Host, build_host
+from hostsim.model.build import build_host
+from hostsim.model.host import Host
 from hostsim.spec.host import FirmwareSpec
 from hostsim.units import MS
 from tests.model.small_point import ROUND, echoes, group, point, run, vnic, work
@@ -67,7 +68,7 @@ def test_pcpus_are_taken_at_home_first() -> None:
 def test_its_vcpus_are_neither_moved_nor_held_together() -> None:
     """The balancer counts them and leaves them; siblings never wait, so that nothing is co-stopped."""
     host = build_host(point(group(vcpus=3, **KEPT), traffic={}, cores=4), Streams(1, 0))
-    assert [unit.pinned for unit in host.scheduler.units] == [True]
+    assert [unit.pinned for unit in host.scheduler.numa_clients] == [True]
     assert {vcpu.skew for vcpu in host.vcpus} == {None}
     assert host.vms[0].is_bound
 

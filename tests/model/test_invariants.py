@@ -13,14 +13,15 @@ from hostsim.campaign import simulate
 from hostsim.engine.probe import LatencyLog
 from hostsim.engine.ring import Ring
 from hostsim.errors import InvariantError
+from hostsim.model.build import build_host
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.guest.vcpu import Vcpu
-from hostsim.model.host import Host, build_host
+from hostsim.model.host import Host
 from hostsim.model.net.networld import TxQueue
 from hostsim.model.net.pnic import RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import VSwitch
-from hostsim.model.traffic.work import Work
+from hostsim.model.workload.cpu_work import CpuWork
 from hostsim.units import MS
 from tests.model.small_runs import OPEN, STREAMS, run
 
@@ -83,7 +84,7 @@ def test_bursts_that_are_cut_short_keep_all_laws(
             back[owner] += len(found)
             return found
 
-        monkeypatch.setattr(owner, "take_back", always(owner.take_back, noted))
+        monkeypatch.setattr(owner, "cancel", always(owner.cancel, noted))
     record = run(STREAMS, tmp_path, replication)
     assert int(record.series["pcpu.preemptions"].values[-1].sum()) > 100
     assert min(back.values()) > 0
@@ -207,7 +208,7 @@ def test_a_burst_of_work_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             lost.append(self._in_service.pop())
         method(self, now)
 
-    monkeypatch.setattr(Work, "finish", always(Work.finish, forget))
+    monkeypatch.setattr(CpuWork, "finish", always(CpuWork.finish, forget))
     assert "(flow.delivered + work.in_service), but" in broken(tmp_path).what
 
 
@@ -273,7 +274,7 @@ def test_more_busy_than_there_is_time(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Pcpu, "busy", once(Pcpu.busy, 16 * 8 + 3, more))
     error = broken(tmp_path)
-    assert error.where == "pcpu2"
+    assert error.where == "pcpu1"
     assert "of a slice of" in error.what
 
 

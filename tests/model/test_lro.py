@@ -10,20 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostsim.engine.clock import Clock
-from hostsim.engine.train import Train
+from hostsim.engine.packet_train import Train
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.net.link import Link
+from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import VSwitch
-from hostsim.model.traffic.flow import Flow, Sender
+from hostsim.model.workload.flow import Flow, Sender
 from hostsim.policy.aggregation import Backoff
-from hostsim.spec.settings import Coalescing
+from hostsim.spec.platform import Coalescing
 from hostsim.units import MS, NS
 
-from .small_point import CALM, ROUND, group, nic, point, run, settings, stream, timing
+from .small_point import CALM, ROUND, cost_table, group, nic, point, run, settings, stream
 
-COST = timing()
+COST = cost_table()
 DRIVER = 100 * NS
 COPY = (1000 * ROUND["copy_per_byte"] + ROUND["shared_lines"]) * NS
 FRAME = DRIVER + COPY + ROUND["sw_lro"] * NS
@@ -50,15 +50,15 @@ class Rig:
         return self.switch.receive(list(batch), 0, DRIVER, self.far if far else self.near, self.near)
 
 
-def frames(sender: Sender, count: int, born: int = 0, gap: int = 0) -> Train:
-    return Train(sender, count, 0, 0, born, gap)
+def frames(sender: Sender, count: int, arrived: int = 0, gap: int = 0) -> Train:
+    return Train(sender, count, 0, 0, arrived, gap)
 
 
 def got(sender: Sender) -> list[tuple[int, int, int, int]]:
     """Packets on the ring: frames, instant, birth of the first frame, gap of the frames."""
     assert sender.vnic is not None
     return [
-        (train.frames, train.ready + place * train.step, train.born, train.gap)
+        (train.frames, train.ready + place * train.step, train.arrived, train.gap)
         for train in sender.vnic.ring.trains()
         for place in range(train.count)
     ]
@@ -68,7 +68,7 @@ def test_frames_are_joined_up_to_the_longest_packet():
     """Seven frames make three, three and one; each packet is there when the last of its frames is done."""
     rig = Rig()
     sender = rig.sender()
-    end = rig.receive(frames(sender, 7, born=50, gap=10))
+    end = rig.receive(frames(sender, 7, arrived=50, gap=10))
     assert got(sender) == [
         (3, 3 * FRAME + DELIVER, 50, 10),
         (3, 6 * FRAME + 2 * DELIVER, 80, 10),
@@ -81,7 +81,7 @@ def test_a_packet_spans_trains_of_one_connection_but_not_another_in_between():
     """What stands side by side in the poll is joined, however it came off the ring."""
     rig = Rig()
     one, other = rig.sender(), rig.sender()
-    rig.receive(frames(one, 1), frames(one, 1, born=7), frames(other, 1), frames(one, 1))
+    rig.receive(frames(one, 1), frames(one, 1, arrived=7), frames(other, 1), frames(one, 1))
     assert [packet[0] for packet in got(one)] == [2, 1]
     assert [packet[0] for packet in got(other)] == [1]
 
@@ -133,10 +133,10 @@ def test_no_frame_is_lost_and_none_overtakes(batch: list[tuple[int, int]], lro_o
     """Every connection gets as many frames as came, in packets within the limit, at rising instants."""
     rig = Rig(lro_octets=lro_octets)
     senders = [rig.sender() for _ in range(3)]
-    trains, born = [], 0
+    trains, arrived = [], 0
     for who, count in batch:
-        trains.append(frames(senders[who], count, born, 5))
-        born += 5 * count
+        trains.append(frames(senders[who], count, arrived, 5))
+        arrived += 5 * count
     end = rig.receive(*trains)
     last = 0
     for who, sender in enumerate(senders):
@@ -154,10 +154,10 @@ def test_the_nic_joins_before_the_host_sees_anything(most: int, expected: list[i
     """A packet takes one descriptor and is there when its last frame is; a single frame stays what it is."""
     clock = Clock()
     node = Scheduler(clock, 1, 1, COST, settings()).nodes[0]
-    sender, link = Sender(Flow("any", 1000, 1), 1000, 10, 64, joins=True), Link(np.random.default_rng(1))
-    port = Pnic("vmnic0", node, link, 64, joins=most)
+    sender, wire = Sender(Flow("any", 1000, 1), 1000, 10, 64, joins=True), ClosedLoopWire(np.random.default_rng(1))
+    port = Pnic("vmnic0", node, wire, 64, joins=most)
     sender.queue = RxQueue(clock, "rx0", 64, 0, port, node)
-    link.release(sender, 0, 0, 1, 7)
+    wire.release(sender, 0, 0, 1, 7)
     taken = sender.queue.take(64, 1000)
     assert [train.frames for train in taken for _ in range(train.count)] == expected
     last = taken[-1]

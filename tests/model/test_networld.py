@@ -7,17 +7,17 @@ from types import SimpleNamespace
 import pytest
 
 from hostsim.engine.clock import Clock
-from hostsim.engine.train import Train
+from hostsim.engine.packet_train import Train
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.net.networld import CAUSES, NetWorld, TxCoalescing, TxQueue, Uplink
+from hostsim.model.net.open_loop_wire import OpenLoopWire
 from hostsim.model.net.pnic import Pnic
-from hostsim.model.net.wire import Wire
 from hostsim.spec.network import TCP_HEADERS
 from hostsim.units import MS, NS, US, transmission_ps
 
-from .small_point import ROUND, settings, timing
+from .small_point import ROUND, cost_table, settings
 
-COST = timing()
+COST = cost_table()
 WAKE = (ROUND["halt_exit"] + ROUND["context_switch"] + ROUND["cache_refill_same"] + ROUND["poll_entry"]) * NS
 """An idle PCPU, the context's own, turns to it, and it polls."""
 PACKET = (ROUND["networld_tx"] + ROUND["switch_forward"] + ROUND["driver_tx"]) * NS
@@ -54,8 +54,8 @@ class Rig:
         self.clock = Clock()
         self.scheduler = Scheduler(self.clock, 1, 1, COST, settings())
         node = self.scheduler.nodes[0]
-        self.nic = Pnic("vmnic0", node, Wire(), tx_limit)
-        self.guest = SimpleNamespace(owed=0)
+        self.nic = Pnic("vmnic0", node, OpenLoopWire(), tx_limit)
+        self.guest = SimpleNamespace(pending_ps=0)
         self.world = NetWorld("NetWorld", node, node.pcpus[0], self.scheduler, COST, bound)
         uplink = Uplink(self.nic, RATE, COST, driver, vxlan=vxlan, tso=tso)
         coalescing = TxCoalescing(4 * MS, depth_cap, 4000)
@@ -67,7 +67,7 @@ class Rig:
 
     def post(self, count: int = 1, ready: int | None = None, step: int = 0, *, frames: int = 1, queue: int = 0) -> None:
         ready = self.clock.now if ready is None else ready
-        self.queues[queue].hand(Train(self.flow, count, ready, step, ready, step, None, frames))
+        self.queues[queue].post(Train(self.flow, count, ready, step, ready, step, None, frames))
 
     def learn(self, packets_per_second: int) -> None:
         """Let the guest send what makes this rate over 5 ms, and all of it be gone, 2 ms later."""
@@ -76,7 +76,7 @@ class Rig:
         self.clock.advance(7 * MS)
         assert self.queues[0].ring.count_inside() == 0
         self.queues[0].wakes = [0, 0, 0, 0]
-        self.guest.owed = 0
+        self.guest.pending_ps = 0
         self.flow = Told()
 
     def woken(self, queue: int = 0) -> dict[str, int]:
@@ -90,7 +90,7 @@ def test_one_packet_goes_through_every_stage_once():
     rig.clock.advance(100 * US)
     assert rig.flow.through == [3 * US + WAKE + PACKET + WIRE_PS]
     assert rig.woken() == {"forced": 1}
-    assert rig.guest.owed == ROUND["vmk_call"] * NS
+    assert rig.guest.pending_ps == ROUND["vmk_call"] * NS
     assert rig.world.used == WAKE + PACKET
 
 
@@ -119,7 +119,7 @@ def test_a_guest_that_sends_fast_calls_for_every_so_many():
     assert rig.woken() == {}
     rig.clock.advance(at + 100 * US)
     assert (rig.woken(), len(rig.flow.through)) == ({"forced": 1}, 20)
-    assert rig.guest.owed == ROUND["vmk_call"] * NS
+    assert rig.guest.pending_ps == ROUND["vmk_call"] * NS
 
 
 def test_the_depth_has_a_cap():
@@ -145,7 +145,7 @@ def test_what_nobody_calls_for_goes_by_the_timer():
     rig.clock.advance(start + 5 * MS)
     assert rig.woken() == {"timed": 1}
     assert rig.flow.through[0] == start + 4 * MS + WAKE + PACKET + WIRE_PS
-    assert rig.guest.owed == 0
+    assert rig.guest.pending_ps == 0
 
 
 def test_a_guest_that_halts_lets_its_packets_go():
@@ -156,7 +156,7 @@ def test_a_guest_that_halts_lets_its_packets_go():
     rig.clock.advance(rig.clock.now + 1 * US)
     rig.queues[0].guest_halts(rig.clock.now)
     rig.clock.advance(rig.clock.now + 100 * US)
-    assert (rig.woken(), len(rig.flow.through), rig.guest.owed) == ({"halted": 1}, 5, 0)
+    assert (rig.woken(), len(rig.flow.through), rig.guest.pending_ps) == ({"halted": 1}, 5, 0)
 
 
 def test_the_receive_context_wakes_it_in_passing():
@@ -172,7 +172,7 @@ def test_the_receive_context_wakes_it_in_passing():
     rig.clock.advance(rig.clock.now + 5 * US)
     rig.queues[0].look(rig.clock.now)
     rig.clock.advance(rig.clock.now + 100 * US)
-    assert (rig.woken(), len(rig.flow.through), rig.guest.owed) == ({"opportunistic": 1}, 5, 0)
+    assert (rig.woken(), len(rig.flow.through), rig.guest.pending_ps) == ({"opportunistic": 1}, 5, 0)
 
 
 def test_nobody_wakes_a_context_that_runs():
@@ -262,9 +262,9 @@ def test_packets_taken_back_were_never_posted():
     """A guest that is cut short has not written the rest; the context sends what was written."""
     rig = Rig()
     train = Train(rig.flow, 10, 10 * US, 10 * US, 0, 0)
-    rig.queues[0].hand(train)
+    rig.queues[0].post(train)
     rig.clock.advance(35 * US)
-    back = rig.queues[0].take_back([train], rig.clock.now)
+    back = rig.queues[0].cancel([train], rig.clock.now)
     rig.clock.advance(1 * MS)
     assert sum(each.count for each in back) == 7
     assert (len(rig.flow.through), rig.queues[0].ring.pushed) == (3, 3)

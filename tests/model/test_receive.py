@@ -7,14 +7,15 @@ from itertools import pairwise
 
 import pytest
 
-from hostsim.engine.streams import Streams
-from hostsim.model.host import Host, build_host
+from hostsim.engine.random_stream import Streams
+from hostsim.model.build import build_host
+from hostsim.model.cost_table import CostTable
+from hostsim.model.host import Host
 from hostsim.model.invariants import check_invariants
-from hostsim.model.timing import Timing
 from hostsim.scenario.load import load
-from hostsim.scenario.points import point_at
+from hostsim.scenario.plan import point_at
 from hostsim.spec.host import PointSpec, VmGroupSpec
-from hostsim.spec.settings import VnicSettings
+from hostsim.spec.platform import VnicSettings
 from hostsim.spec.workload import ArrivalSpec
 from hostsim.units import MS, SECOND, US, transmission_ps
 
@@ -79,7 +80,7 @@ def test_one_packet_pays_every_stage_once(far: bool):
     """
     point = replay(quiet(spec(vms__receiver__vmx__numa__nodeAffinity="1") if far else spec()), 10 * US)
     host = run(point)
-    cost = Timing(point.costs, point.hardware.cpu)
+    cost = CostTable(point.costs, point.hardware.cpu)
     turn = cost.halt_exit + cost.context_switch + cost.cache_refill_same
     netpoll = turn + cost.poll_wake + cost.rx_packet["vmklinux"] + cost.port_copy(800, far=far)
     hertz = point.costs.cycle_rate("westmere-ex", 2.67e9)
@@ -109,7 +110,7 @@ def test_copies_reach_receivers_one_after_another():
     point = replay(quiet(spec(3)), 10 * US)
     host = build_host(point, Streams(1, 0))
     host.clock.advance(12 * US)  # the poll has begun, nothing is copied yet
-    cost = Timing(point.costs, point.hardware.cpu)
+    cost = CostTable(point.costs, point.hardware.cpu)
     first = [port.vnic.ring.first() for port in host.ports]
     assert [b - a for a, b in pairwise(first)] == [cost.port_copy(800, far=True), cost.port_copy(800, far=False)]
     assert [port.vnic.ring.take(9, host.clock.now) for port in host.ports] == [[], [], []]
@@ -184,7 +185,7 @@ def test_a_small_socket_buffer_overflows_after_the_stack_has_done_its_work():
 def test_split_receive_contexts_take_the_copies_off_the_netpoll():
     """The same copies, in other worlds: the NetPoll's time falls by what the contexts now use."""
     default, split = run(quiet(spec(8))), run(quiet(spec(8, split=True)))
-    cost = Timing(spec().costs, spec().hardware.cpu)
+    cost = CostTable(spec().costs, spec().hardware.cpu)
     copies = 4 * 40_000 * (cost.port_copy(800, far=False) + cost.port_copy(800, far=True))
     contexts = sum(port.split.used for port in split.ports if port.split)
     assert contexts > 0.99 * copies
@@ -195,7 +196,7 @@ def test_a_guest_ticks_whether_or_not_packets_come():
     """A hundred ticks a second, each at its cost, none merged with another."""
     point = spec(rate=1.0)
     host = run(point)
-    cost = Timing(point.costs, point.hardware.cpu)
+    cost = CostTable(point.costs, point.hardware.cpu)
     turn = cost.halt_exit + cost.context_switch + cost.cache_refill_same + cost.vcpu_wake
     assert host.vcpus[0].used == pytest.approx(100 * (cost.guest_timer_tick + turn), rel=0.005)
 

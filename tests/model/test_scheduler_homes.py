@@ -174,7 +174,7 @@ def crowded(cores: int, vms: tuple[int, int], systems: tuple[int, int] = (0, 0),
                 host.adopt([world])
     host.clock.advance(10 * SECOND + 1)
     check_charges(host, worlds)
-    homes = [unit.worlds[0].node.index for unit in host.units]
+    homes = [unit.worlds[0].node.index for unit in host.numa_clients]
     return (homes.count(0), homes.count(1)), host.moves
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.engine.streams import Streams
-from hostsim.model.host import build_host
+from hostsim.engine.random_stream import Streams
+from hostsim.model.build import build_host
 from hostsim.units import MS, SECOND, US
 from tests.model.small_host import HALT_EXIT, MIGRATED, PREEMPTION, SAME, SWITCH, Labourer, bare_host, check_charges
 from tests.model.small_point import group, guest, nic, pages, point, vnic

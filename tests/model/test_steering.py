@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.engine.streams import Streams
-from hostsim.model.dial import FIRST_TUNNEL_PORT, TUNNEL_PORTS
-from hostsim.model.host import Host, VirtualNic, build_host
+from hostsim.engine.random_stream import Streams
+from hostsim.model.build import build_host
+from hostsim.model.host import Host, VirtualNic
+from hostsim.model.workload.tcp_setup import FIRST_TUNNEL_PORT, TUNNEL_PORTS
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions

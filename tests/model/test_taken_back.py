@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from hostsim.engine.clock import Clock
-from hostsim.engine.train import Train
+from hostsim.engine.packet_train import Train
 from hostsim.model.cpu.world import WorldState
 from hostsim.model.net.networld import TxCoalescing, TxQueue
 from hostsim.units import MS, US
@@ -31,7 +31,9 @@ class NotingContext:
 
 def a_queue() -> tuple[Clock, TxQueue, NotingContext]:
     clock, context = Clock(), NotingContext()
-    queue = TxQueue(clock, "eth0", 1512, TxCoalescing(TIMEOUT, 40, 4000), SimpleNamespace(), SimpleNamespace(owed=0))
+    queue = TxQueue(
+        clock, "eth0", 1512, TxCoalescing(TIMEOUT, 40, 4000), SimpleNamespace(), SimpleNamespace(pending_ps=0)
+    )
     queue.serve(context)
     queue._depth = DEPTH
     return clock, queue, context
@@ -45,13 +47,13 @@ def test_packets_that_were_taken_back_do_not_count_towards_a_call() -> None:
     """13 packets, taken back and written a millisecond later, are 13 and not 26: their guest makes no call, the timer wakes."""
     clock, queue, context = a_queue()
     train = packets(13, 1 * MS)
-    queue.hand(train)
+    queue.post(train)
     clock.advance(500 * US)
     assert queue.coming(500 * US) == 13
-    (back,) = queue.take_back([train], 500 * US)
+    (back,) = queue.cancel([train], 500 * US)
     assert queue.coming(500 * US) == 0
     back.ready += 1 * MS
-    queue.hand(back)
+    queue.post(back)
     clock.advance(20 * MS)
     assert context.woken == [2 * MS + TIMEOUT]
     assert queue.wakes == [0, 0, 0, 1]
@@ -61,12 +63,12 @@ def test_a_call_that_the_cut_puts_off_is_made_when_enough_packets_wait() -> None
     """The twentieth packet would have been written at 1.19 ms; five are written before the cut, and the rest a millisecond later."""
     clock, queue, context = a_queue()
     train = packets(24, 1 * MS)
-    queue.hand(train)
+    queue.post(train)
     clock.advance(1045 * US)
-    (back,) = queue.take_back([train], 1045 * US)
+    (back,) = queue.cancel([train], 1045 * US)
     assert back.count == 19
     back.ready += 1 * MS
-    queue.hand(back)
+    queue.post(back)
     clock.advance(20 * MS)
     assert context.woken == [2 * MS + 190 * US]
     assert queue.wakes == [1, 0, 0, 0]
@@ -76,6 +78,6 @@ def test_a_call_that_the_cut_puts_off_is_made_when_enough_packets_wait() -> None
 def test_what_lies_ahead_is_counted_without_a_trace(now: int, ahead: int) -> None:
     """Looking lets nothing in."""
     _, queue, _ = a_queue()
-    queue.hand(packets(4, 1 * MS))
+    queue.post(packets(4, 1 * MS))
     assert queue.coming(now) == ahead
     assert (queue.ring.held, queue.ring.pushed) == (0, 4)

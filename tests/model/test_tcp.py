@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.engine.streams import Streams
-from hostsim.model.host import Host, build_host
+from hostsim.engine.random_stream import Streams
+from hostsim.model.build import build_host
+from hostsim.model.host import Host
 from hostsim.units import MS, NS, US, transmission_ps
 
 from .small_point import CALM, ROUND, arrived, files, group, guest, nic, point, run, stream

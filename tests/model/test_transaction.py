@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hostsim.model.host import Host
-from hostsim.policy.placement import away
+from hostsim.policy.placement import remote_share
 from hostsim.units import MS, SECOND
 from tests.model.small_point import CALM, arrived, echoes, files, group, point, run, users, vnic
 
@@ -39,7 +39,7 @@ def test_a_transaction_is_a_request_a_burst_and_a_reply() -> None:
 )
 def test_reserved_memory_is_on_all_nodes(reserved: float, sockets: int, dearer: float) -> None:
     """Half of the work waits for memory, which takes twice as long elsewhere."""
-    assert away(reserved, sockets) == pytest.approx(2 * dearer)
+    assert remote_share(reserved, sockets) == pytest.approx(2 * dearer)
     host = served(reserved=reserved, sockets=sockets)
     assert guest_ns(host) == pytest.approx(REQUEST + 100_000 * (1 + dearer) + REPLY, rel=0.01)
 

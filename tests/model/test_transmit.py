@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostsim.engine.train import Train
+from hostsim.engine.packet_train import Train
+from hostsim.model.net.open_loop_wire import OpenLoopWire
 from hostsim.model.net.pnic import Pnic
-from hostsim.model.net.wire import Wire
 from hostsim.units import NS, US
 
 FRAME = 120 * NS
@@ -24,7 +24,7 @@ trains = st.lists(
 
 
 def port(limit: int = 10**6) -> Pnic:
-    return Pnic("vmnic0", SimpleNamespace(), Wire(), limit)
+    return Pnic("vmnic0", SimpleNamespace(), OpenLoopWire(), limit)
 
 
 def send(nic: Pnic, ready: int, count: int, step: int, frames: int = 1) -> list[int]:

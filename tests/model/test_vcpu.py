@@ -8,20 +8,20 @@ from itertools import pairwise
 import pytest
 
 from hostsim.engine.clock import Alarm, Clock
+from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
-from hostsim.engine.train import Train
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.net.vnic import Vnic
-from hostsim.model.traffic.flow import Flow, Sender
+from hostsim.model.workload.flow import Flow, Sender
 from hostsim.policy.aggregation import Backoff
-from hostsim.spec.settings import Coalescing
+from hostsim.spec.platform import Coalescing
 from hostsim.units import MS, NS, US
 
 from .small_host import Labourer
-from .small_point import ROUND, guest, settings, timing
+from .small_point import ROUND, cost_table, guest, settings
 
-COST = timing()
+COST = cost_table()
 STACK = ROUND["guest_rx_packet"] * NS
 FIRST = (ROUND["halt_exit"] + ROUND["context_switch"] + ROUND["cache_refill_same"]) * NS
 """An idle PCPU turns to a world whose own it is: halt exit, switch and refill."""
@@ -51,10 +51,10 @@ class Shelf:
     def __init__(self) -> None:
         self.ring = Ring(1000)
 
-    def hand(self, train: Train) -> None:
+    def post(self, train: Train) -> None:
         self.ring.push(train)
 
-    def take_back(self, trains: Iterable[Train], now: int) -> list[Train]:
+    def cancel(self, trains: Iterable[Train], now: int) -> list[Train]:
         return self.ring.recall(trains, now)
 
     def instants(self) -> list[int]:
@@ -109,7 +109,7 @@ def test_a_process_on_another_vcpu_is_woken_for_the_first_packet():
     assert rig.processes[1].had[0] == (begun, there)
     assert sum(count for _, count in rig.processes[1].had) == 3
     first, other = rig.vcpus
-    assert (first.owed, first.came, other.came, other.read) == (ROUND["guest_ipi"] * NS, 0, 3, 3)
+    assert (first.pending_ps, first.came, other.came, other.read) == (ROUND["guest_ipi"] * NS, 0, 3, 3)
     assert (first.interrupts, other.interrupts) == (1, 0)
 
 
@@ -122,18 +122,18 @@ def test_what_is_owed_is_paid_with_the_next_burst():
     rig.packets(1, 1 * MS, process=0)
     rig.clock.advance(2 * MS)
     assert rig.vcpus[0].used - before == FIRST + ROUND["guest_ipi"] * NS + WAKE + STACK + US
-    assert rig.vcpus[0].owed == 0
+    assert rig.vcpus[0].pending_ps == 0
 
 
 def test_a_vcpu_that_runs_needs_no_interrupt_between_processors():
     """It finds the packets when its burst ends; nobody pays."""
     rig = Rig(2)
     work = Train(rig.processes[1], 50, 0, 0, 0, 0)
-    rig.vcpus[1].hand(work)
+    rig.vcpus[1].post(work)
     rig.packets(1, 10 * US, process=1)
     rig.clock.advance(1 * MS)
     assert rig.processes[1].had == [(FIRST + WAKE, 50), (FIRST + WAKE + 50 * US, 1)]
-    assert (rig.vcpus[0].owed, rig.vcpus[1].dispatches) == (0, 1)
+    assert (rig.vcpus[0].pending_ps, rig.vcpus[1].dispatches) == (0, 1)
 
 
 def test_a_ring_longer_than_the_budget_takes_several_polls():
@@ -173,7 +173,7 @@ def test_what_a_burst_that_is_cut_had_still_to_post_is_posted_as_much_later(cut:
     rig, shelf = Rig(), Shelf()
     process = rig.processes[0]
     start = FIRST + WAKE + STACK
-    process.then = lambda at: rig.vcpus[0].post(shelf, Train(process, 10, at + 3 * US, 3 * US, 0, 0))
+    process.then = lambda at: rig.vcpus[0].post_to(shelf, Train(process, 10, at + 3 * US, 3 * US, 0, 0))
     process.handle = lambda train, at: Process.handle(process, train, at) - US + 30 * US
     rig.packets(1, 0)
     when = cut * US
@@ -193,7 +193,7 @@ def test_a_burst_may_be_cut_more_than_once():
     """Each time the rest moves on; nothing is lost, doubled or out of order."""
     rig, shelf = Rig(), Shelf()
     process = rig.processes[0]
-    process.then = lambda at: rig.vcpus[0].post(shelf, Train(process, 10, at + 3 * US, 3 * US, 0, 0))
+    process.then = lambda at: rig.vcpus[0].post_to(shelf, Train(process, 10, at + 3 * US, 3 * US, 0, 0))
     process.handle = lambda train, at: Process.handle(process, train, at) - US + 30 * US
     rig.packets(1, 0)
     for when in (5, 12, 13, 30):

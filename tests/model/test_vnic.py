@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 from hostsim.engine.clock import Clock
-from hostsim.engine.train import Train
-from hostsim.model.cpu.scheduler import Node
+from hostsim.engine.packet_train import Train
+from hostsim.model.cpu.node import Node
 from hostsim.model.net.vnic import Vnic
 from hostsim.policy.aggregation import Backoff
-from hostsim.spec.settings import Coalescing, Refill
+from hostsim.spec.platform import Coalescing, Refill
 from hostsim.units import MS, SECOND, US
 
 
@@ -21,7 +21,7 @@ class NotingGuest:
     def __init__(self) -> None:
         self.halted = False
         self.node = Node(0)
-        self.owed = 0
+        self.pending_ps = 0
         self.interrupts: list[int] = []
 
     def interrupt(self, now: int, vnic: Vnic) -> None:
@@ -171,14 +171,14 @@ def test_descriptors_come_back_in_lots() -> None:
     vnic.handled(0, drained=False)
     vnic.receive(packets(40, 0))
     vnic.ring.settle(0)
-    assert (vnic.ring.dropped, vnic.size, guest.owed) == (40, 256, 0)
+    assert (vnic.ring.dropped, vnic.size, guest.pending_ps) == (40, 256, 0)
     assert vnic.batch(64) == 13
     vnic.take(13, 0)
     vnic.receive(packets(40, 0))
     vnic.handled(0, drained=True)
     vnic.receive(packets(40, 0))
     vnic.ring.settle(0)
-    assert (vnic.ring.dropped, vnic.ring.held, guest.owed) == (40 + 40 + 7, 256, 7)
+    assert (vnic.ring.dropped, vnic.ring.held, guest.pending_ps) == (40 + 40 + 7, 256, 7)
 
 
 @pytest.mark.parametrize(("rest", "room"), [(True, 256), (False, 249)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.model.traffic.web import OPEN_AGAIN_AFTER, Page
+from hostsim.model.workload.web import OPEN_AGAIN_AFTER, Page
 from hostsim.units import MS, NS, SECOND, US, transmission_ps
 
 from .small_point import CALM, group, guest, nic, pages, point, run
@@ -27,8 +27,8 @@ def test_a_page_by_hand():
     opened = into + 130 * NS + out + SMALL + 10 * US
     # half of the server's work of 40 us lies behind its only write
     served = into + (20_000 + 350) * NS + out + SEGMENT + 10 * US
-    owed = 600 * NS
-    assert flow.response.total == opened + served + owed
+    waiting = 600 * NS
+    assert flow.response.total == opened + served + waiting
 
 
 def test_objects_come_one_after_the_other():

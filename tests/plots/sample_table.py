@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from hostsim.expect import Band, Expectation, Form, Verdict, VerdictState
-from hostsim.metrics import CATALOGUE
+from hostsim.metrics.catalogue import CATALOGUE
 
 
 def table(rates: tuple[str, ...] = ("40 kpps",), replications: int = 3) -> pd.DataFrame:

@@ -14,9 +14,8 @@ from sample_table import table, verdict
 
 from hostsim.errors import InputError
 from hostsim.expect import At, FigureSpec, Find, Form, Ratio, Worst
+from hostsim.plots.axis import axis_label, metric_label
 from hostsim.plots.figure import draw
-from hostsim.plots.scale import axis_label, metric_label
-from hostsim.plots.series import curve_frame
 from hostsim.plots.style import LOOKS, as_svg, look_of, save
 from hostsim.results.table import axes_of
 
@@ -237,17 +236,6 @@ def test_what_has_no_bound_at_the_same_place_stands_side_by_side(right: str | No
     for head, own, look in zip(found[0:14:2], found[1:14:2], LOOKS, strict=False):
         assert (head[0], head[2:], own[2:]) == (own[0], (look.colour, "^"), (look.colour, look.marker))
         assert own[1] < head[1]
-
-
-def test_the_numbers_of_a_curve_say_where_it_has_no_bound():
-    """An infinite mean is no missing one; its interval has no ends to show."""
-    rows = table()
-    rows["response_p95"] = rows["loss"].where(rows["receivers"] < 4, np.inf)
-    frame = curve_frame(rows, FigureSpec("response", "receivers", "response_p95", ("split",)))
-    last = frame[frame["receivers"] == 4]
-    assert list(last["mean"]) == [np.inf, np.inf]
-    assert last[["low", "high"]].isna().all(axis=None)
-    assert np.isfinite(frame.loc[frame["receivers"] < 4, ["mean", "low", "high"]]).all(axis=None)
 
 
 def test_looks():

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.metrics import SETTLED
 from hostsim.plots.style import as_svg
 from hostsim.plots.warm_up import draw_warm_up
 from hostsim.record import RunRecord, Series
+from hostsim.warm_up import SETTLED
 
 SECOND = 10**12
 

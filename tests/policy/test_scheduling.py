@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.policy.coalescing import paced
+from hostsim.policy.coalescing import moderated_interrupt
 from hostsim.policy.scheduling import (
     costarts,
     costops,
     demand,
+    fairness_swaps,
     home_node,
     home_nodes,
     move_to_balance,
     node_load,
     preempts,
-    turns_to_even_out,
     virtual_time_on_wake,
 )
 
@@ -130,14 +130,14 @@ def test_the_balancer_respects_allowed_nodes(allowed: list[list[tuple[int, ...] 
 
 def test_who_is_furthest_behind_goes_on_for_who_is_furthest_ahead():
     """In pairs, from the widest gap on, as long as the gap is a lead; each but once."""
-    assert turns_to_even_out([70, 10, 40], [50, 100], 20) == [(1, 1)]
-    assert turns_to_even_out([70, 10, 20], [50, 100], 20) == [(1, 1), (2, 0)]
-    assert turns_to_even_out([70, 10, 20], [50, 100], 100) == []
-    assert turns_to_even_out([], [50], 0) == []
+    assert fairness_swaps([70, 10, 40], [50, 100], 20) == [(1, 1)]
+    assert fairness_swaps([70, 10, 20], [50, 100], 20) == [(1, 1), (2, 0)]
+    assert fairness_swaps([70, 10, 20], [50, 100], 100) == []
+    assert fairness_swaps([], [50], 0) == []
 
 
 def test_interrupts_are_paced():
     """The first comes at once, the next an interval after the last."""
-    assert paced(100, None, 250) == 100
-    assert paced(100, 90, 250) == 340
-    assert paced(900, 90, 250) == 900
+    assert moderated_interrupt(100, None, 250) == 100
+    assert moderated_interrupt(100, 90, 250) == 340
+    assert moderated_interrupt(900, 90, 250) == 900

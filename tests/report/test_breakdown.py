@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from sample_results import results, table
 
 from hostsim.errors import InputError
 from hostsim.report.breakdown import STAGES, cpu_shares, latency_rows, stage_times
 from hostsim.results.context import COLUMNS as CONTEXT_COLUMNS
-from hostsim.results.cpu_time import COLUMNS
+from hostsim.results.cpu_breakdown import COLUMNS
+from tests.sample_results import results, table
 
 CPU = pd.DataFrame(
     [

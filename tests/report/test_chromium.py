@@ -10,10 +10,10 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from sample_results import results
 
 from hostsim.report.page import write_report
-from hostsim.report.results import Setting
+from hostsim.results.results import EffectiveSetting
+from tests.sample_results import results
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
@@ -38,7 +38,7 @@ document.body.insertAdjacentHTML("beforeend", "<pre id='measured'></pre>");
 document.getElementById("measured").textContent = JSON.stringify(measured);
 </script>
 """
-MANY = tuple(Setting(f"Net.Setting{number}", str(number), "a platform's default") for number in range(300))
+MANY = tuple(EffectiveSetting(f"Net.Setting{number}", str(number), "a platform's default") for number in range(300))
 
 
 def measured(page: Path, width: int, text: str) -> dict:

@@ -6,9 +6,9 @@ import math
 from xml.etree import ElementTree as ET
 
 import pytest
-from sample_results import verdict
 
 from hostsim.report.gauge import WIDTH, gauge
+from tests.sample_results import verdict
 
 
 def shapes(*args, **kwargs) -> dict[str, list[dict[str, str]]]:

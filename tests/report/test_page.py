@@ -6,12 +6,12 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from sample_results import VERDICTS, results, table
 
 from hostsim.expect import AnswersSpec, FigureSpec
 from hostsim.plots.figure import draw
 from hostsim.plots.style import INK, as_svg
 from hostsim.report.page import inline, write_report
+from tests.sample_results import VERDICTS, results, table
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 

@@ -16,12 +16,12 @@ from hostsim.expect import (
     Difference,
     Expectation,
     Find,
-    Fit,
     Form,
     Monotone,
     Ratio,
     Refusal,
     Refused,
+    RSquared,
     SearchAnswer,
     Verdict,
     VerdictState,
@@ -228,7 +228,7 @@ def test_ratio_to_nothing_is_missing() -> None:
 def test_fit_is_r_squared_of_each_replication() -> None:
     """Quantities of one unit are positions; R squared is at most 1, and so is its interval."""
     levels = [("10 kpps", [10, 11]), ("20 kpps", [20, 22]), ("30 kpps", [30, 33])]
-    form = Fit("guest_cpu", "rate", ("10 kpps", "20 kpps", "30 kpps"), {"n": 1})
+    form = RSquared("guest_cpu", "rate", ("10 kpps", "20 kpps", "30 kpps"), {"n": 1})
     verdict = verdict_on(expect(form, 0.98, 1), line("guest_cpu", "rate", levels, n=1))
     assert verdict.state is PASS
     assert verdict.value == pytest.approx(1)
@@ -248,14 +248,14 @@ def test_fit_is_r_squared_of_each_replication() -> None:
 def test_fit_needs_positions(values: tuple[str, ...], reason: str) -> None:
     """Names and mixed units have no line through them."""
     records = line("guest_cpu", "rate", [(value, [10, 10]) for value in values])
-    verdict = verdict_on(expect(Fit("guest_cpu", "rate", values, {}), 0.98, 1), records)
+    verdict = verdict_on(expect(RSquared("guest_cpu", "rate", values, {}), 0.98, 1), records)
     assert (verdict.state, verdict.reason) == (MISSING, reason)
 
 
 def test_fit_of_a_constant_is_missing() -> None:
     """A metric that does not move fits any line and none."""
     records = line("guest_cpu", "n", [(1, [10, 10]), (2, [10, 10])])
-    assert verdict_on(expect(Fit("guest_cpu", "n", (1, 2), {}), 0.98, 1), records).state is MISSING
+    assert verdict_on(expect(RSquared("guest_cpu", "n", (1, 2), {}), 0.98, 1), records).state is MISSING
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from sample_runs import failed, run
 
 from hostsim.errors import InputError, StoreError
-from hostsim.metrics import CATALOGUE
+from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import RunRecord, Series
 from hostsim.results.table import WALL_CLOCK, entities, read_table, series_frame, to_table, write_table
 

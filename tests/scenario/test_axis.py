@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.expect import Fit
+from hostsim.expect import RSquared
 from hostsim.units import SECOND
 from tests.scenario.small_scenario import load_text
 
@@ -52,7 +52,7 @@ def test_numbers_as_labels_make_a_line_to_fit(tmp_path: Path) -> None:
         ),
     )
     (expectation,) = scenario.expectations
-    assert expectation.form == Fit("loss", "receivers", (1, 2, 4), {"split": "0"})
+    assert expectation.form == RSquared("loss", "receivers", (1, 2, 4), {"split": "0"})
 
 
 def test_an_option_chooses_among_labels(tmp_path: Path) -> None:

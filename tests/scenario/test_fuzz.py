@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, seed, settings
 
 from hostsim.errors import Fault, InputError
 from hostsim.scenario.load import load
-from hostsim.scenario.yaml import parse
+from hostsim.scenario.yaml.reader import parse
 from tests.corpus import GROUPS, cases, write
 
 SECONDS = float(os.environ.get("HOSTSIM_FUZZ_S", "60"))
@@ -94,7 +94,7 @@ def faults_of(read: Callable[[], object]) -> tuple[Fault, ...]:
 
 def fuzz(group: str, number: int, examples: int) -> None:
     """So many texts of a group from a seed."""
-    quietly = settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    quietly = settings(max_examples=examples, database=None, suppress_health_check=list(HealthCheck))
     seed(number)(quietly(given(texts(group))(lambda text: check(group, text))))()
 
 
@@ -104,7 +104,7 @@ def test_edited_files_end_in_a_scenario_or_in_faults(group: str) -> None:
     fuzz(group, 1, 25)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(st.text(alphabet=st.one_of(st.sampled_from("ab:-?[]{},&*!|>'\"%@`# \n\t1.e"), st.characters()), max_size=60))
 def test_any_text_is_yaml_or_a_fault(text: str) -> None:
     """The reader alone."""

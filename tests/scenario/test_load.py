@@ -9,10 +9,11 @@ import pytest
 
 from hostsim.errors import InputError
 from hostsim.expect import Always, AnswersSpec, At, Band, Find, Monotone, Ratio, Worst
-from hostsim.metrics import CATALOGUE
+from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
-from hostsim.scenario.points import Fidelity, points
-from hostsim.scenario.published import data_root, shipped
+from hostsim.scenario.plan import Fidelity
+from hostsim.scenario.planner import make_plan
+from hostsim.scenario.shipped_data import data_root, shipped
 from hostsim.units import MS, SECOND
 from tests.scenario.small_scenario import changed, load_text
 
@@ -676,7 +677,7 @@ def test_settings_that_are_known_but_not_modelled_warn(tmp_path: Path) -> None:
     """The scenario and its points carry the warning."""
     scenario = load_text(tmp_path, ('emuRxMode: "0"', 'emuRxMode: "0", ethernet0.udpRSS: 1'))
     assert scenario.warnings == ("setting not modelled: ethernet0.udpRSS = 1",)
-    assert {task.point.warnings for task in points(scenario, Fidelity()).tasks} == {scenario.warnings}
+    assert {task.point.warnings for task in make_plan(scenario, Fidelity()).tasks} == {scenario.warnings}
 
 
 def test_assumptions_are_listed_with_their_range(tmp_path: Path) -> None:

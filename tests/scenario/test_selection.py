@@ -6,8 +6,8 @@ import pytest
 
 from hostsim.errors import InputError
 from hostsim.scenario.load import load
-from hostsim.scenario.published import shipped
-from hostsim.scenario.selection import cut, select
+from hostsim.scenario.selection import restrict, select
+from hostsim.scenario.shipped_data import shipped
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_a_ratio_brings_what_it_is_computed_from():
     """What is not asked for is run where it is needed, and not shown."""
     for scenario, _ in select():
         for expectation in scenario.expectations:
-            kept = cut(scenario, [expectation.name])
+            kept = restrict(scenario, [expectation.name])
             sides = [getattr(expectation.form, side, None) for side in ("of", "to")]
             parts = {side for side in sides if isinstance(side, str)}
             assert names(kept) >= {expectation.name, *parts}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from hostsim.scenario.part import Parts
-from hostsim.scenario.published import data_root
+from hostsim.scenario.component import Parts
+from hostsim.scenario.shipped_data import data_root
 from hostsim.spec.costs import CostModel
 from hostsim.spec.cpu import CpuSpec
 
@@ -23,7 +23,6 @@ def test_two_hyperthreads_do_between_one_core_and_two(value: float) -> None:
     """A throughput outside is refused, with what is allowed."""
     platform = Parts(data_root()).platform("esxi", ("platform",)).spec
     assert platform is not None
-    costs = platform.costs.model_dump()
-    costs["smt_throughput"]["value"] = value
+    factor = platform.costs.smt_throughput.model_copy(update={"value": value})
     with pytest.raises(ValidationError, match=r"no less than one and no more than two cores\|1\.\.2"):
-        CostModel.model_validate(costs)
+        CostModel.model_validate({**dict(platform.costs), "smt_throughput": factor})

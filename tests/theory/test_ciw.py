@@ -12,10 +12,10 @@ import ciw
 import pytest
 
 from hostsim.estimate import student
-from hostsim.study import theory
-from hostsim.study.catalogue import oracles
-from hostsim.study.oracle import LEVEL
-from hostsim.study.verify import Fidelity, verify
+from hostsim.verification import closed_form
+from hostsim.verification.catalogue import oracles
+from hostsim.verification.oracle import LEVEL
+from hostsim.verification.runner import Effort, verify
 
 REPLICATIONS = 24
 MOST_HALF = 0.08
@@ -53,14 +53,14 @@ def agrees(values: Sequence[float], answer: float) -> None:
     ("name", "servers", "load", "room", "arrivals", "answer"),
     [
         ("M/M/1, load 0.5", 1, 0.5, float("inf"), 60_000, 2.0),
-        ("M/M/4, load 0.8", 4, 0.8, float("inf"), 120_000, 1 + theory.mmc_wait(4, 0.8)),
-        ("M/M/1/4, load 1.0", 1, 1.0, 3, 60_000, theory.mm1k_loss(1.0, 4)),
+        ("M/M/4, load 0.8", 4, 0.8, float("inf"), 120_000, 1 + closed_form.mmc_wait(4, 0.8)),
+        ("M/M/1/4, load 1.0", 1, 1.0, 3, 60_000, closed_form.mm1k_loss(1.0, 4)),
     ],
 )
 def test_hostsim_ciw_and_theory_agree(name, servers, load, room, arrivals, answer):
     """Two simulators that share no line of code, and a formula."""
     [oracle] = [oracle for oracle in oracles() if oracle.name == name]
-    finding = verify([oracle], fidelity=Fidelity(REPLICATIONS, share=1 / 20, widening=MOST_HALF / 0.01), jobs=1)[0]
+    finding = verify([oracle], effort=Effort(REPLICATIONS, share=1 / 20, widening=MOST_HALF / 0.01), jobs=1)[0]
     assert finding.quantity.theory == pytest.approx(answer)
     ours = finding.interval
     assert ours.half <= MOST_HALF * answer

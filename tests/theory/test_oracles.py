@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.study.catalogue import oracles
-from hostsim.study.report import rows
-from hostsim.study.verify import QUICK, passed, verify
+from hostsim.verification.catalogue import oracles
+from hostsim.verification.report import rows
+from hostsim.verification.runner import QUICK, all_passed, verify
 
 
 @pytest.mark.parametrize("oracle", oracles(), ids=lambda oracle: oracle.name)
 def test_theory_and_simulation_agree(oracle):
     """Within an interval that is narrow enough to disagree."""
-    findings = verify([oracle], fidelity=QUICK, jobs=1)
-    assert passed(findings), rows(findings)
+    results = verify([oracle], effort=QUICK, jobs=1)
+    assert all_passed(results), rows(results)

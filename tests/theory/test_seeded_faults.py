@@ -10,18 +10,18 @@ from collections.abc import Callable
 
 import pytest
 
+from hostsim.engine.random_stream import Streams
 from hostsim.engine.ring import Ring
-from hostsim.engine.streams import Streams
 from hostsim.errors import InvariantError
+from hostsim.model.build import build_host
+from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
-from hostsim.model.cpu.scheduler import Node
-from hostsim.model.host import build_host
 from hostsim.model.net.vnic import Vnic
-from hostsim.model.traffic.work import Work
-from hostsim.study.catalogue import oracles
-from hostsim.study.verify import QUICK, verify
-from hostsim.study.whole import measure, point
+from hostsim.model.workload.cpu_work import CpuWork
 from hostsim.units import MS, US
+from hostsim.verification.catalogue import oracles
+from hostsim.verification.host_fixture import measure, point
+from hostsim.verification.runner import QUICK, verify
 from tests.model.small_host import Labourer, bare_host
 
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -67,14 +67,14 @@ def charge_twice(patch: pytest.MonkeyPatch) -> None:
 
 def cost_twice(patch: pytest.MonkeyPatch) -> None:
     """Every tenth burst takes twice its time: PCPU and world agree on it, and no balance is broken."""
-    original, starts = Work.start, [0]
+    original, starts = CpuWork.start, [0]
 
     def start(self, now):
         starts[0] += 1
         length = original(self, now)
         return length if length is None or starts[0] % 10 else 2 * length
 
-    patch.setattr(Work, "start", start)
+    patch.setattr(CpuWork, "start", start)
 
 
 def last_come_first_served(patch: pytest.MonkeyPatch) -> None:
@@ -122,7 +122,7 @@ def forget_the_last_interrupt(patch: pytest.MonkeyPatch) -> None:
 
     def announce(self, now):
         original(self, now)
-        self._owed = 0
+        self._theoretical = 0
 
     patch.setattr(Vnic, "_raise", announce)
 
@@ -144,15 +144,15 @@ def streams_in_order_of_asking(patch: pytest.MonkeyPatch) -> None:
 
 def laws() -> None:
     """A whole host with work, and one with packets, keep every balance."""
-    measure(point("queue.yaml"), (1, 0), 20 * MS)
-    measure(point("stream.yaml"), (1, 0), 50 * MS)
+    measure(point("queue.yaml"), Streams(1, 0), 20 * MS)
+    measure(point("stream.yaml"), Streams(1, 0), 50 * MS)
 
 
 def is_excluded_by_theory(name: str) -> bool:
     """True when an oracle's interval, at quick fidelity, does not contain what theory says."""
     [oracle] = [oracle for oracle in oracles() if oracle.name == name]
-    findings = verify([oracle], fidelity=QUICK, jobs=1)
-    return any(not f.interval.low <= f.quantity.theory <= f.interval.high for f in findings)
+    results = verify([oracle], effort=QUICK, jobs=1)
+    return any(not f.interval.low <= f.quantity.theory <= f.interval.high for f in results)
 
 
 def order_of_equals(system: bool) -> list[str]:

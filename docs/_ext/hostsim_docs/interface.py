@@ -61,13 +61,17 @@ count in is the {doc}`catalogue of measures <measures>`.
     for title, kind, members in (("Functions", "function", functions), ("Classes", "class", classes)):
         blocks.append(f"\n## {title}\n\n```{{eval-rst}}\n")
         for name in members:
-            options = (
-                "\n   :members:\n   :undoc-members:\n   :exclude-members: __init__, __new__" if kind == "class" else ""
-            )
+            options = _options(names[name]) if kind == "class" else ""
             blocks.append(f".. auto{kind}:: hostsim.{name}{options}\n\n")
         blocks.append("```\n")
     listed = "\n".join(f"- `hostsim.{name}`: {_about(name, names[name])}" for name in others)
     return "".join(blocks) + (f"\n## Values\n\n{listed}\n" if others else "")
+
+
+def _options(shown: type) -> str:
+    """Options of autoclass; a class that shows a plain value has the members of that value too."""
+    options = "\n   :members:\n   :undoc-members:\n   :exclude-members: __init__, __new__"
+    return options + ("\n   :inherited-members: tuple" if shown.__module__.startswith("hostsim.notebook.") else "")
 
 
 def _about(name: str, value: object) -> str:

@@ -11,13 +11,13 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from hostsim.scenario.diagnosis import allowed_at
-from hostsim.scenario.document import ScenarioFile
-from hostsim.scenario.schema import scenario_schema
+from hostsim.scenario.json_schema import scenario_schema
+from hostsim.scenario.schema import ScenarioFile
+from hostsim.scenario.yaml.validation import allowed_at
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec
+from hostsim.spec.platform import PlatformSpec
 from hostsim.spec.quantity import UNITS
-from hostsim.spec.settings import PlatformSpec
 from hostsim_docs.markdown import anchor, code, prose, table
 
 __all__ = ["parts_page", "scenario_page"]

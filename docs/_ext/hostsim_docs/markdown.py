@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-__all__ = ["anchor", "code", "prose", "table"]
+__all__ = ["anchor", "code", "prose", "row", "table"]
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; bars and line ends inside cells do no harm."""
     lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join("| " + " | ".join(_cell(cell) for cell in row) + " |" for row in lines) + "\n"
+    return "\n".join(map(row, lines)) + "\n"
+
+
+def row(cells: Sequence[str]) -> str:
+    """A row of a table, without its line end."""
+    return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
 
 
 def _cell(text: str) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hostsim.metrics import CATALOGUE
+from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.scenario.component import Parts
 from hostsim.scenario.load import load
-from hostsim.scenario.part import Parts
-from hostsim.scenario.published import claims, data_root, known_red, shipped, shipped_parts
-from hostsim.scenario.selection import asked_claims
+from hostsim.scenario.selection import expected_claims
+from hostsim.scenario.shipped_data import claims, data_root, known_red, shipped, shipped_parts
 from hostsim_docs.markdown import code, prose, table
 
 __all__ = ["claims_page", "measures_page", "shipped_page"]
@@ -56,7 +56,7 @@ def shipped_page() -> str:
 
 def claims_page() -> str:
     """The scoreboard's rows: what was published, and what is accepted."""
-    red, asked = known_red(), set(asked_claims())
+    red, asked = known_red(), set(expected_claims())
     rows = [
         [
             code(c.id),

@@ -1,1 +1,1 @@
-"""PCPUs, worlds and the CPU scheduler at work."""
+"""The CPU scheduler: PCPUs, run queues, worlds, NUMA nodes, balancing, co-scheduling, hyperthreads."""

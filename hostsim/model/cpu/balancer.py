@@ -1,4 +1,4 @@
-"""Balancing between the PCPUs of a node that are all busy: those that go idle take waiting worlds by themselves."""
+"""Load balancing between the busy PCPUs of a NUMA node; idle ones steal waiting worlds by themselves."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from math import fsum
 from operator import attrgetter
 
 from hostsim.engine.clock import Timer
+from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
-from hostsim.model.cpu.scheduler import Node, Scheduler
+from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World, WorldState, ready_times
-from hostsim.policy.scheduling import move_to_balance, turns_to_even_out
+from hostsim.policy.scheduling import fairness_swaps, move_to_balance
 
 __all__ = ["Balancer"]
 
@@ -18,7 +19,7 @@ _by_vtime = attrgetter("vtime")
 
 
 class Balancer:
-    """Once a period, sees to it that no world of a node waits for long at one PCPU while others fare better at another.
+    """The periodic load balancer between the run queues of a NUMA node.
 
     System worlds go before vCPUs and share no time: one that waits moves from the PCPU with the most load of system worlds to that
     with the least, the one whose move leaves the two closest. A system world's load is the time for which it ran or waited in the last period.
@@ -30,14 +31,12 @@ class Balancer:
         moves: worlds that it has moved to another PCPU.
     """
 
-    __slots__ = ("_lead", "_period", "_scheduler", "_systems", "_timer", "_wanted", "moves")
-
     def __init__(self, scheduler: Scheduler, worlds: Sequence[World], period: int, lead: int) -> None:
-        """Begin to balance.
+        """Start the balancer.
 
         Args:
-            scheduler: whose nodes.
-            worlds: all that PCPUs of these nodes run.
+            scheduler: scheduler of the nodes.
+            worlds: all worlds that run on these nodes.
             period: picoseconds between two checks; 0 for none at all.
             lead: picoseconds of virtual time from which one vCPU takes the place of another.
         """
@@ -74,7 +73,7 @@ class Balancer:
         self._timer.arm(now + self._period)
 
     def _spread(self, node: Node, loads: Sequence[float], waiting: dict[World, float], now: int) -> None:
-        """Move the waiting system world that brings the fullest and the emptiest PCPU closest, if one does."""
+        """Migrate the waiting system world that best evens out the most and the least loaded PCPU, if one does."""
         members = [[waiting.get(world, 0.0) for world in pcpu.systems] for pcpu in node.pcpus]
         move = move_to_balance([loads[pcpu.index] for pcpu in node.pcpus], members, 0.0)
         if move is not None:
@@ -82,7 +81,7 @@ class Balancer:
             self._move(node.pcpus[source].systems[position], node.pcpus[source], node.pcpus[target], now)
 
     def _even_out(self, node: Node, now: int) -> None:
-        """Let the vCPUs that are furthest behind go on in place of those that are furthest ahead.
+        """Replace the vCPUs furthest ahead in virtual time by those furthest behind.
 
         Receive contexts that work at a steady rate may run at every check, so that who lives in their gaps would never be seen to run.
         """
@@ -99,7 +98,7 @@ class Balancer:
                 if first.last is pcpu and now - first.yielded_at < self._period:
                     holding.append(pcpu)
                     ahead.append(first.vtime)
-        for behind, place in turns_to_even_out([world.vtime for world, _ in waiting], ahead, self._lead):
+        for behind, place in fairness_swaps([world.vtime for world, _ in waiting], ahead, self._lead):
             self._move(*waiting[behind], holding[place], now)
 
     def _move(self, world: World, source: Pcpu, target: Pcpu, now: int) -> None:

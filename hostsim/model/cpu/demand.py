@@ -1,4 +1,4 @@
-"""What worlds would use if they did not have to wait: what they used and what they waited for, period by period."""
+"""CPU demand of worlds: the PCPUs that they would use if they did not have to wait, period by period."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ __all__ = ["Demand"]
 
 
 class Demand:
-    """The demand of worlds that are looked at together, from one look to the next.
+    """The CPU demand of a group of worlds in the last period.
 
     Attributes:
         used: PCPUs that they used in the last period, on average.
         wanted: PCPUs that they would have used, had they not had to wait.
     """
-
-    __slots__ = ("_stalled", "_used", "_worlds", "used", "wanted")
 
     def __init__(self, worlds: Sequence[World]) -> None:
         self._worlds = worlds
@@ -27,7 +25,7 @@ class Demand:
         self.used = self.wanted = 0.0
 
     def look(self, now: int, period: int) -> None:
-        """Bring both up to date, ``period`` picoseconds after the last look; PCPUs have charged their worlds."""
+        """Update both, ``period`` picoseconds after the last update; PCPUs have charged their worlds."""
         self.used = self.wanted = 0.0
         ready, stopped = ready_times(self._worlds, now), costop_times(self._worlds, now)
         for position, world in enumerate(self._worlds):

@@ -1,6 +1,6 @@
-"""A PCPU: runs one world at a time and charges what it costs to turn to it.
+"""A PCPU (physical CPU): its run queue, dispatching with context switch costs, quanta and preemption.
 
-A dispatch is started by whoever wakes the world and costs one event: the end of its batch. A world that finds more to do
+A dispatch is part of the wake-up and costs one event: the end of its batch. A world that finds more to do
 stays on, with one further event a batch. A batch that is cut short leaves an event behind that no longer acts, because the
 PCPU has turned to another alarm.
 """
@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from hostsim.engine.agenda import Entry
 from hostsim.engine.clock import Clock
+from hostsim.engine.event_queue import Entry
+from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.world import World, WorldState
-from hostsim.model.timing import Timing
 
 if TYPE_CHECKING:
-    from hostsim.model.cpu.scheduler import Node
+    from hostsim.model.cpu.node import Node
 
-__all__ = ["End", "Idle", "Pcpu"]
+__all__ = ["End", "IdlePcpus", "Pcpu"]
 
 _RUNNING: Final = WorldState.RUNNING
 _READY: Final = WorldState.READY
@@ -27,9 +27,7 @@ _COSTOPPED: Final = WorldState.COSTOPPED
 
 
 class End(Entry):
-    """The end of a batch on a PCPU."""
-
-    __slots__ = ("_pcpu",)
+    """The event at the end of a batch on a PCPU."""
 
     def __init__(self, pcpu: Pcpu) -> None:
         super().__init__()
@@ -40,16 +38,16 @@ class End(Entry):
 
 
 class Pcpu:
-    """A physical processor with its run queue.
+    """A physical CPU with its run queue.
 
     Attributes:
         index: number on the host.
         node: NUMA node it belongs to.
-        pool: whose idle PCPUs it is among, and whose waiting worlds it takes when it goes idle: its node, or itself alone.
+        pool: node that lists it as idle and that it steals worlds from; for an exclusive PCPU a node of its own.
         running: world that has it, None when idle.
-        turning: True while a batch has just ended and the next has not begun: nobody may preempt now.
+        turning: True between the end of a batch and the beginning of the next, when preemption is not possible.
         systems: VMkernel worlds that wait here, in order.
-        seized: whoever has it, or is the first of them, keeps it for a whole batch, and goes before a running system world too.
+        seized: the firmware has it or waits for it: its batch is not bounded by the quantum, and running system worlds yield to it.
         queued: number of worlds that wait here.
         vcpus: vCPUs that wait here; the one with the least virtual time goes first.
         dispatches: times a world was given this PCPU.
@@ -57,17 +55,11 @@ class Pcpu:
         preemptions: running worlds cut short.
     """
 
-    __slots__ = (
-        "_agenda", "_alarm", "_charged", "_ends", "_halt_exit", "_halted", "_idle_since", "_idle_total", "_last", "_preemption", "_quantum", "_since",
-        "_spare", "_switch_migrated", "_switch_same",
-        "dispatches", "index", "node", "pool", "preemptions", "queued", "running", "seized", "switches", "systems", "turning", "vcpus",
-    )  # fmt: skip
-
-    def __init__(self, clock: Clock, index: int, node: Node, timing: Timing, quantum: int) -> None:
-        self._agenda, self._quantum = clock.agenda, quantum
-        self._halt_exit, self._preemption = timing.halt_exit, timing.preemption
-        self._switch_same = timing.context_switch + timing.cache_refill_same
-        self._switch_migrated = timing.context_switch + timing.cache_refill_migrated
+    def __init__(self, clock: Clock, index: int, node: Node, costs: CostTable, quantum: int) -> None:
+        self._event_queue, self._quantum = clock.event_queue, quantum
+        self._halt_exit, self._preemption = costs.halt_exit, costs.preemption
+        self._switch_same = costs.context_switch + costs.cache_refill_same
+        self._switch_migrated = costs.context_switch + costs.cache_refill_migrated
         self.index, self.node = index, node
         self.pool = node
         self.running: World | None = None
@@ -84,14 +76,14 @@ class Pcpu:
         self._idle_total = self._idle_since = 0
 
     def dedicate(self, world: World, pool: Node) -> None:
-        """Leave this PCPU, which has run nothing, to a world that has not run.
+        """Pin a world to this PCPU exclusively, before either has run.
 
-        The world keeps it while it has nothing to do, and waits in the monitor. So it pays no way out of the VMkernel's idle loop,
-        and nothing for what ran in between.
+        The world keeps the PCPU while it is idle, and spins in the monitor: no exit from the VMkernel's idle loop (halt exit), no context
+        switch and no cache refill is charged when it wakes.
 
         Args:
             world: a vCPU of the same node.
-            pool: that nobody else is in.
+            pool: a node of which it is the only PCPU.
         """
         self.pool, self._last, self._halt_exit = pool, world, 0
         world.last = self
@@ -100,15 +92,15 @@ class Pcpu:
     # --- what others see
 
     def busy(self, now: int) -> int:
-        """Time not idle so far, in picoseconds."""
+        """Return the busy time so far, in picoseconds."""
         return now - self._idle_total - (now - self._idle_since if self._halted else 0)
 
     def used(self, now: int) -> int:
-        """Time for which this PCPU has used its core so far, in picoseconds: with the core to itself, all of its busy time."""
+        """Return the core time used so far, in picoseconds: without hyperthreads, the busy time."""
         return self.busy(now)
 
     def charge(self, now: int) -> None:
-        """Charge the running world for its time so far; changes no decision."""
+        """Charge the running world for its CPU time so far; affects no decision."""
         world = self.running
         if world is not None:
             spent = now - self._charged
@@ -117,7 +109,7 @@ class Pcpu:
             self._charged = now
 
     def vtime(self, now: int) -> int:
-        """Virtual time of the running world, its time since the last charge included."""
+        """Return the virtual time of the running world, including the time since the last charge."""
         world = self.running
         assert world is not None
         return world.vtime + (now - self._charged) * 1000 // world.shares
@@ -125,7 +117,7 @@ class Pcpu:
     # --- running worlds
 
     def start(self, world: World, now: int, surcharge: int = 0) -> None:
-        """Give this PCPU, which runs nothing, to a world that has left every queue."""
+        """Dispatch a world, which is on no run queue, on this PCPU, which runs nothing."""
         cost = surcharge
         if self._halted:
             cost += self._halt_exit
@@ -165,17 +157,17 @@ class Pcpu:
         return self._quantum
 
     def _set_end(self, alarm: End, end: int) -> None:
-        """Let the batch that has begun end at an instant."""
-        self._agenda.enter(alarm, end)
+        """Schedule the end of the batch that has begun."""
+        self._event_queue.enter(alarm, end)
 
     def preempt(self, world: World, now: int) -> None:
-        """Cut the running vCPU short and run ``world`` instead; the vCPU waits here for the rest of its batch."""
+        """Preempt the running vCPU and run ``world`` instead; the vCPU waits here for the rest of its batch."""
         self.preemptions += 1
         self._retire(self._take_off(now), now)
         self.start(world, now, self._preemption)
 
     def costop(self, now: int) -> None:
-        """Cut the running vCPU short and stop it until its siblings catch up; the PCPU turns to whoever is next."""
+        """Co-stop the running vCPU until its siblings catch up, and run the next world."""
         victim = self._take_off(now)
         if victim.node is not self.node:
             victim.node.adjust(victim, self.node)
@@ -191,18 +183,18 @@ class Pcpu:
         self._go_on(following, now)
 
     def _go_on(self, following: World | None, now: int) -> None:
-        """Turn to the world that goes next, or halt."""
+        """Run the next world, or go idle."""
         if following is not None:
             self.start(following, now)
         else:
             self._halted = True
-            if self.pool is self.node:  # else whoever has it waits in the monitor
+            if self.pool is self.node:  # an exclusive PCPU spins in the monitor instead
                 self._last = None  # the idle loop, a context of its own
             self._idle_since = now
             self.pool.idle.put(self)
 
     def _take_off(self, now: int) -> World:
-        """The running vCPU leaves the PCPU in the midst of a batch; at its very end, the batch counts as done."""
+        """Take the running vCPU off the PCPU in the midst of a batch; at its very end, the batch counts as done."""
         victim = self.running
         assert victim is not None
         self.charge(now)
@@ -215,7 +207,7 @@ class Pcpu:
         return victim
 
     def _retire(self, world: World, now: int) -> None:
-        """A world gives the PCPU up: it waits for its turn if there is more to do, at home, else it sleeps."""
+        """Put a world that gives up the PCPU on a run queue of its home node if it has more work, else to sleep."""
         if world.node is not self.node:
             world.node.adjust(world, self.node)
         if world.left:
@@ -272,7 +264,7 @@ class Pcpu:
         self._go_on(following, now)
 
     def _must_yield(self, world: World, now: int) -> bool:
-        """True when a world that waits here goes before the running one, whose batch has just ended."""
+        """True when the running world, whose batch has just ended, must yield to a waiting one."""
         if self.systems and (self.seized or not world.system):
             return True
         if now - self._since < self._quantum:
@@ -283,7 +275,7 @@ class Pcpu:
         return True
 
     def take_first(self, now: int) -> World | None:
-        """Take the world that goes first out of this PCPU's queue."""
+        """Dequeue the next world of this PCPU's run queue; None when it is empty."""
         if self.systems:
             world = self.systems.popleft()
         elif self.vcpus:
@@ -300,7 +292,7 @@ class Pcpu:
         return world
 
     def withdraw(self, world: World, now: int) -> bool:
-        """Take a world out of this PCPU's queue, wherever it stands; False when it does not wait here."""
+        """Remove a world from this PCPU's run queue; False when it does not wait here."""
         queue = self.systems if world.system else self.vcpus
         if world not in queue:
             return False
@@ -310,20 +302,18 @@ class Pcpu:
         return True
 
 
-class Idle:
-    """PCPUs of a node that run nothing."""
-
-    __slots__ = ("_all",)
+class IdlePcpus:
+    """The idle PCPUs of a node."""
 
     def __init__(self) -> None:
         self._all: dict[Pcpu, None] = {}  # the one idle for the shortest time last
 
     def put(self, pcpu: Pcpu) -> None:
-        """A PCPU becomes idle."""
+        """Add a PCPU that becomes idle."""
         self._all[pcpu] = None
 
     def take(self, preferred: Pcpu | None) -> Pcpu | None:
-        """Take the preferred PCPU if it is idle, else the one that became idle last; None when none is idle."""
+        """Remove and return the preferred PCPU if it is idle, else the one that became idle last; None when none is idle."""
         idle = self._all
         if preferred in idle:
             del idle[preferred]

@@ -1,4 +1,4 @@
-"""Worlds: what a PCPU runs. A vCPU, a NetPoll, a split-receive context: each is a world with its own kind of work."""
+"""Worlds: the schedulable contexts (threads) of the hypervisor: vCPUs, NetPolls, NetWorlds, split-receive contexts."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from hostsim.compiled import mypyc_attr
 
 if TYPE_CHECKING:
-    from hostsim.model.cpu.cosched import Skew
+    from hostsim.model.cpu.coscheduling import Skew
+    from hostsim.model.cpu.node import Node
     from hostsim.model.cpu.pcpu import Pcpu
-    from hostsim.model.cpu.scheduler import Node
 
 __all__ = ["World", "WorldState", "costop_times", "ready_times"]
 
 
 class WorldState(Enum):
-    """Where a world is in its life."""
+    """Scheduling state of a world."""
 
     SLEEPING = "sleeping"
     """Has nothing to do; only a wake-up brings it back."""
@@ -26,15 +26,15 @@ class WorldState(Enum):
     RUNNING = "running"
     """Has a PCPU."""
     COSTOPPED = "costopped"
-    """Has something to do, but is held back because its VM's other vCPUs are too far behind (`hostsim.model.cpu.cosched`)."""
+    """Has something to do, but is held back because its VM's other vCPUs are too far behind (`hostsim.model.cpu.coscheduling`)."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)  # worlds with work of another kind
 class World:
-    """A schedulable context.
+    """A world: a schedulable context, the base class of everything that runs on a PCPU.
 
-    A subclass says what the world does: `begin` takes the next batch and says how long it lasts, `end` hands on what
-    must wait for the end of the batch. Between the two the PCPU is busy; the scheduler may cut a vCPU short in between.
+    A subclass defines the work: `begin` takes the next batch and returns its length, `end` does what must wait for the end of the
+    batch. Between the two the PCPU is busy; the scheduler may cut a vCPU short in between.
 
     Attributes:
         kind: ``vcpu``, ``netpoll``, ...: entities of a kind share their counters.
@@ -52,25 +52,6 @@ class World:
         left: rest of a batch that was cut short, in picoseconds of a core that it has to itself.
     """
 
-    __slots__ = (
-        "costopped",
-        "dispatches",
-        "kind",
-        "last",
-        "left",
-        "name",
-        "node",
-        "shares",
-        "skew",
-        "stalled_since",
-        "state",
-        "system",
-        "used",
-        "vtime",
-        "waited",
-        "yielded_at",
-    )
-
     def __init__(self, kind: str, name: str, *, system: bool, node: Node, last: Pcpu, shares: int = 1000) -> None:
         self.kind, self.name, self.system, self.shares = kind, name, system, shares
         self.node, self.last = node, last
@@ -80,36 +61,36 @@ class World:
         self.skew: Skew | None = None
 
     def begin(self, start: int) -> int | None:
-        """Take the next batch, to be worked on from ``start``; its length in picoseconds, None when there is nothing to do.
+        """Begin the next batch of work at ``start``; returns its length in picoseconds, None when there is no work.
 
         Called by the PCPU only, when the world has no batch in hand.
         """
         raise NotImplementedError
 
     def end(self, now: int) -> None:
-        """The batch is done (or there was none, right after a wake-up in vain). May wake other worlds."""
+        """Finish the batch (or none, right after a spurious wake-up). May wake other worlds."""
 
     def cut(self, now: int, left: int) -> None:
-        """The batch is cut short with ``left`` picoseconds of it to do; they will be done later, then `end` is called."""
+        """Handle preemption with ``left`` picoseconds of the batch to go; they are done later, then `end` is called."""
 
     def resume(self, start: int) -> None:
-        """The rest of a batch that was cut short is worked on from ``start``, the end of what turning to the world costs."""
+        """Resume a preempted batch at ``start``, after the context switch."""
 
     def has_work(self, now: int) -> bool:
         """True when `begin` would find something to do now."""
         raise NotImplementedError
 
     def rest(self, now: int) -> None:
-        """The world has just gone to sleep: arrange for its next wake-up."""
+        """Arrange for the next wake-up; the world has just gone to sleep."""
 
 
 def ready_times(worlds: Sequence[World], now: int) -> list[int]:
-    """Time that each world has spent READY so far, in picoseconds."""
+    """Return the ready time (%RDY) of each world so far, in picoseconds."""
     ready = WorldState.READY
     return [world.waited + (now - world.stalled_since if world.state is ready else 0) for world in worlds]
 
 
 def costop_times(worlds: Sequence[World], now: int) -> list[int]:
-    """Time that each world has spent COSTOPPED so far, in picoseconds."""
+    """Return the co-stop time (%CSTP) of each world so far, in picoseconds."""
     stopped = WorldState.COSTOPPED
     return [world.costopped + (now - world.stalled_since if world.state is stopped else 0) for world in worlds]

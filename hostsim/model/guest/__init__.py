@@ -1,1 +1,1 @@
-"""What runs inside a VM: stack, sockets, applications."""
+"""Guests: vCPUs with interrupts, network stack, sockets and processes."""

@@ -1,1 +1,1 @@
-"""Physical NICs, virtual switches and virtual NICs."""
+"""Network I/O: wires, physical NICs, NetQueues, NetPolls, virtual switches, vNICs, NetWorlds and DirectPath I/O."""

@@ -1,33 +1,29 @@
-"""The NetPoll world: the VMkernel's receive context of one queue, which runs the driver, LRO and the virtual switch."""
+"""NetPoll worlds: receive contexts of the VMkernel, which poll the driver and run LRO and the virtual switch (as NAPI does)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from hostsim.engine.train import Train
+from hostsim.engine.packet_train import Train
+from hostsim.model.cost_table import CostTable
+from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
-from hostsim.model.cpu.scheduler import Node, Scheduler
+from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World
 from hostsim.model.net.pnic import RxQueue
-from hostsim.model.timing import Timing
-
-if TYPE_CHECKING:
-    from hostsim.model.net.vswitch import VSwitch
+from hostsim.model.net.vswitch import VSwitch
+from hostsim.model.workload.flow import Sender
 
 __all__ = ["NetPoll"]
 
 
 class NetPoll(World):
-    """The VMkernel's receive context of one queue: takes frames in batches and runs the virtual switch on them.
+    """The receive context of one queue of a physical NIC: polls frames in batches and runs the virtual switch on them.
 
-    It polls on as long as its budget is used up. A poll that finds the ring empty is the last: it hands on what it has, and sleeps until
+    It polls on as long as its budget is used up. A poll that finds the ring empty is the last: it forwards its batch, and sleeps until
     the next interrupt.
 
     Attributes:
         queue: the queue that it serves.
     """
-
-    __slots__ = ("_armed", "_budget", "_interrupted", "_packet_ps", "_scheduler", "_switch", "_wake_ps", "queue")
 
     def __init__(
         self,
@@ -37,20 +33,20 @@ class NetPoll(World):
         scheduler: Scheduler,
         queue: RxQueue,
         switch: VSwitch,
-        timing: Timing,
+        costs: CostTable,
         driver: str,
         budget: int,
     ) -> None:
         super().__init__("netpoll", name, system=True, node=node, last=last)
         self._scheduler, self._switch, self._budget = scheduler, switch, budget
         self.queue = queue
-        self._wake_ps = timing.poll_wake
-        self._packet_ps = timing.rx_packet[driver]
+        self._wake_ps = costs.poll_wake
+        self._packet_ps = costs.rx_packet[driver]
         self._interrupted = self._armed = False
         queue.poll = self
 
     def interrupt(self, now: int) -> None:
-        """The queue has something."""
+        """Take the interrupt of the receive queue."""
         self._interrupted = True
         self._scheduler.wake(self, now)
 
@@ -65,12 +61,12 @@ class NetPoll(World):
         elif self._armed:
             return None
         at = end
-        batch: list[Train] = []
+        batch: list[Train[Sender]] = []
         while taken := queue.take(budget, end):
             for train in taken:
                 budget -= train.count
                 end += switch.work_ps(train, packet_ps, where, memory)
-                if not (batch and batch[-1].absorb(train)):
+                if not (batch and batch[-1].merge(train)):
                     batch.append(train)
             # Frames that come while it works belong to the same poll, as long as there is budget: it needs no event for them.
             if not budget or not switch.runs_on:

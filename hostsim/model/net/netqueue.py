@@ -1,4 +1,4 @@
-"""NetQueue and RSS: which receive queue of a NIC the frames for a vNIC come by, and the balancer that packs and unpacks them."""
+"""NetQueue and RSS: receive filters that steer frames for vNICs to receive queues of a NIC, and the queue balancer."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from hostsim.engine.clock import Clock, Timer
+from hostsim.model.cpu.world import World
 from hostsim.model.net.pnic import RxQueue
 from hostsim.model.net.vnic import Vnic
-from hostsim.model.traffic.flow import Sender
+from hostsim.model.workload.flow import Sender
 from hostsim.policy.netqueue import fixed_queue, rebalance
 from hostsim.policy.steering import rss_queue
-from hostsim.spec.settings import NetQueueSpec
+from hostsim.spec.platform import NetQueueSpec
 
 __all__ = ["INDIRECTION", "NetQueue", "VnicFilter"]
 
@@ -22,18 +23,18 @@ INDIRECTION = 128
 
 @cache
 def _table(rings: int) -> tuple[int, ...]:
-    """Entries dealt over the rings of a queue, as drivers set them up."""
+    """Return the indirection table of a queue: entries spread evenly over its rings, as drivers do."""
     return tuple(entry % rings for entry in range(INDIRECTION))
 
 
 @dataclass(eq=False)
 class VnicFilter:
-    """The filter for a vNIC's address, with the traffic that it catches.
+    """The receive filter for a vNIC's MAC address, with the traffic that matches it.
 
     Attributes:
         vnics: receive queues of the vNIC.
-        senders: what is sent to it, each with its hash.
-        seen: frames counted at the balancer's last look.
+        senders: senders of its frames, each with its RSS hash.
+        seen: frames counted at the balancer's last check.
     """
 
     vnics: list[Vnic]
@@ -41,12 +42,12 @@ class VnicFilter:
     seen: int = 0
 
     def frames(self) -> int:
-        """Frames that came through the filter."""
+        """Return the number of frames that have matched the filter."""
         return sum(vnic.frames for vnic in self.vnics)
 
 
 class NetQueue:
-    """The receive queues of a port. Each is one ring, or several that frames are spread over by their hash (RSS).
+    """The receive queues of a port. Each is one ring, or several that frames are spread over by their RSS hash.
 
     Args:
         clock: the host's.
@@ -55,8 +56,6 @@ class NetQueue:
         dynamic: it packs and unpacks.
         resteer: called when senders go by other queues.
     """
-
-    __slots__ = ("_busy", "_filters", "_own", "_queues", "_resteer", "_spec", "_timer")
 
     def __init__(
         self,
@@ -76,38 +75,35 @@ class NetQueue:
             self._timer.arm(clock.now + spec.period)
 
     def give(self, target: VnicFilter, rings: list[RxQueue]) -> None:
-        """A vNIC has a queue of its own, with RSS."""
+        """Give a vNIC an RSS queue of its own."""
         self._own.append((target, rings))
 
     def deal(self, target: VnicFilter, position: int) -> None:
-        """A vNIC gets a queue of its own while there are some; where the balancer is at work it starts on the default queue."""
+        """Assign a vNIC to a queue: one of its own while there are some; with dynamic balancing it starts on the default queue."""
         queue = 0 if self._timer.due is not None else fixed_queue(position, len(self._queues))
         self._filters[queue].append(target)
 
     def rings_of(self, target: VnicFilter) -> list[RxQueue]:
-        """Rings that the frames for a vNIC come by."""
+        """Return the rings of the queue that serves a vNIC."""
         for other, rings in self._own:
             if other is target:
                 return rings
         return next(rings for rings, here in zip(self._queues, self._filters, strict=True) if target in here)
 
     def add(self, target: VnicFilter, sender: Sender, value: int) -> None:
-        """A further sender to a vNIC; ``value`` is the hash of its frames."""
+        """Steer a further sender to a vNIC; ``value`` is the RSS hash of its frames."""
         target.senders.append((sender, value))
         _steer(sender, value, target, self.rings_of(target))
 
     def flood(self, sender: Sender, value: int) -> None:
-        """A sender that no filter catches (multicast): its frames come by the default queue, spread by their hash where that has several rings (DRSS)."""
+        """Steer a sender that matches no filter (multicast) to the default queue, by its RSS hash where that has several rings (DRSS)."""
         rings = self._queues[0]
         sender.queue = rings[rss_queue(value, _table(len(rings)))]
 
     def _balance(self, now: int) -> None:
-        """Look at what the receive contexts used since the last look; move vNICs."""
+        """Balance: move vNICs between queues by the CPU time that receive contexts used in the last period."""
         spec = self._spec
-        busy = [
-            sum(ring.poll.used for ring in rings)  # type: ignore[attr-defined]  # what the balancer looks at has NetPolls
-            for rings in self._queues
-        ]
+        busy = [sum(ring.poll.used for ring in rings if isinstance(ring.poll, World)) for rings in self._queues]
         loads = [(used - before) / spec.period for used, before in zip(busy, self._busy, strict=True)]
         counts = [[target.frames() for target in filters] for filters in self._filters]
         members = [

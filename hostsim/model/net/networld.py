@@ -1,4 +1,4 @@
-"""A NetWorld: the transmit context that takes packets off vNICs' rings and sends them through the switch to the wire.
+"""NetWorlds: transmit contexts of the VMkernel, which send packets from vNICs' rings to the uplink, with transmit coalescing.
 
 Posting a packet on a vmxnet3 costs a guest nothing more than writing a descriptor. A transmit context that sleeps is woken in one of four ways, counted apart:
 by a call from the guest once so many packets wait (forced), by the receive context when it serves the same vNIC (opportunistic), when
@@ -7,7 +7,7 @@ most so many times a second, as receive coalescing bounds interrupts. A patient 
 or by a longer timer.
 
 A guest never calls for an e1000: it writes to a register for each packet, which the monitor takes note of, and the VMkernel finds the packets when it polls, in
-the other three ways. What it takes off an e1000 it copies.
+the other three ways. The VMkernel copies packets of an e1000.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
-from hostsim.engine.train import Stream, Train
+from hostsim.model.contract import GuestStream
+from hostsim.model.cost_table import CostTable
+from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
-from hostsim.model.cpu.scheduler import Node, Scheduler
+from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World, WorldState
 from hostsim.model.net.pnic import Pnic
-from hostsim.model.timing import Timing
 from hostsim.policy.coalescing import RATE_WINDOW
 from hostsim.spec.network import packet_on_wire
 from hostsim.units import SECOND, transmission_ps
 
 if TYPE_CHECKING:
     from hostsim.model.guest.vcpu import Vcpu
-    from hostsim.model.traffic.flow import Flow
 
 __all__ = ["CAUSES", "NetWorld", "TxCoalescing", "TxQueue", "Uplink"]
 
@@ -41,120 +42,80 @@ _HALTED: Final = 2
 _TIMED: Final = 3
 _SLEEPING: Final = WorldState.SLEEPING
 NEVER: Final = 1 << 30
-"""Packets that never wait on a ring together."""
-
-
-class Outgoing(Stream):
-    """What a packet that a guest sends belongs to."""
-
-    __slots__ = ("totals",)
-    totals: Flow
-    """Counts its bytes."""
-    headers: int
-    """Bytes of the headers in front of the data, from that of IP on."""
-
-    def sent(self, train: Train, first: int, step: int, frame_ps: int) -> None:
-        """The packets of a train are through the wire: the first at ``first``, each further one ``step`` later."""
-        raise NotImplementedError
-
-    def dropped(self, frames: int) -> None:
-        """Frames found no room."""
-        raise NotImplementedError
+"""A depth that no ring reaches."""
 
 
 class TxCoalescing:
-    """How a platform coalesces transmits; of an e1000 it has no calls to bound."""
-
-    __slots__ = ("call_rate", "calls", "depth_cap", "timeout")
+    """Transmit coalescing settings of a platform; an e1000 has no calls to bound."""
 
     def __init__(self, timeout: int, depth_cap: int, call_rate: int, *, calls: bool = True) -> None:
         self.timeout, self.depth_cap, self.call_rate, self.calls = timeout, depth_cap, call_rate, calls
 
 
 class Uplink:
-    """The way from a virtual port to the wire.
+    """The uplink of a virtual port: costs and framing on the way to the wire.
 
     Attributes:
         nic: port of a physical NIC.
     """
 
-    __slots__ = ("_cut_ps", "_frames", "_own_ps", "_packet_ps", "_rate", "_segments", "_vxlan", "nic")
-
-    def __init__(self, nic: Pnic, rate: float, timing: Timing, driver: str, *, vxlan: bool, tso: bool) -> None:
-        """A way out.
+    def __init__(self, nic: Pnic, rate: float, costs: CostTable, driver: str, *, vxlan: bool, tso: bool) -> None:
+        """Make an uplink.
 
         Args:
             nic: port of a physical NIC.
             rate: its bits a second.
-            timing: costs.
+            costs: cost table of the host.
             driver: kind of its driver.
             vxlan: packets go out in VXLAN.
             tso: the NIC cuts these packets into frames; else the VMkernel does.
         """
         self.nic = nic
         self._rate, self._vxlan, self._segments = rate, vxlan, not tso
-        self._packet_ps = timing.tx_packet
-        self._own_ps = timing.tx_frame[driver] + (timing.vxlan_encap if vxlan else 0)
-        self._cut_ps = timing.segment_software + self._own_ps
+        self._packet_ps = costs.tx_packet
+        self._own_ps = costs.tx_frame[driver] + (costs.vxlan_encap if vxlan else 0)
+        self._cut_ps = costs.segment_software + self._own_ps
         self._frames: dict[int, int] = {}
 
     def work_ps(self, frames: int) -> int:
-        """Time of a transmit context for a packet of ``frames`` frames: where the VMkernel cuts it, each is a packet to what follows."""
+        """Return the time of a transmit context for a packet of ``frames`` frames, software segmentation included."""
         return self._packet_ps + (frames * self._cut_ps if self._segments and frames > 1 else self._own_ps)
 
-    def send(self, train: Train) -> None:
-        """Put packets on the wire at their instants."""
-        flow: Outgoing = train.flow  # type: ignore[assignment]  # what guests send
-        octets = flow.size + flow.headers
+    def send(self, train: Train[GuestStream]) -> None:
+        """Transmit packets at their instants."""
+        stream = train.flow
+        octets = stream.size + stream.headers
         frame = self._frames.get(octets)
         if frame is None:
             on_wire = packet_on_wire(octets, vxlan=self._vxlan)
             frame = self._frames[octets] = transmission_ps(on_wire, self._rate)
         through = self.nic.transmit(train, frame, cut=self._segments)
         if through is None:
-            flow.dropped(train.count * train.frames)
+            stream.dropped(train.count * train.frames)
         else:
             first, step = through
-            flow.sent(train, first, step, frame)
+            stream.sent(train, first, step, frame)
 
 
 class TxQueue:
-    """A transmit queue of a vNIC.
+    """A transmit queue of a vNIC, with the wake-ups of its context.
 
     Attributes:
         name: for tables.
         ring: descriptors, and what waits in the guest's queue discipline before them.
-        uplink: where its packets go.
+        uplink: uplink of its packets.
         poster: the vCPU that posts here; of several, the last one.
         copied: bytes of a packet up to which its context copies it; 0 where it maps the guest's memory.
-        doorbell_ps: what it costs the guest to announce a packet.
+        doorbell_ps: cost for the guest of announcing a packet.
         wakes: by cause, how often its context was woken for it.
     """
-
-    __slots__ = (
-        "_coalescing",
-        "_count",
-        "_depth",
-        "_patience",
-        "_since",
-        "_timer",
-        "_waiting",
-        "_world",
-        "copied",
-        "doorbell_ps",
-        "name",
-        "poster",
-        "ring",
-        "uplink",
-        "wakes",
-    )
 
     def __init__(
         self, clock: Clock, name: str, capacity: int, coalescing: TxCoalescing, uplink: Uplink, vcpu: Vcpu
     ) -> None:
         self.name, self.uplink, self.poster = name, uplink, vcpu
-        self.ring = Ring(capacity)
-        self.ring.on_drop = _tell
+        self.ring: Ring[GuestStream] = Ring(capacity)
+        self.ring.on_drop = _report_drop
         self.wakes = [0, 0, 0, 0]
         self.copied = self.doorbell_ps = 0
         self._coalescing = coalescing
@@ -164,11 +125,11 @@ class TxQueue:
         self._world: NetWorld
 
     def serve(self, world: NetWorld) -> None:
-        """From now on ``world`` takes packets from here."""
+        """Let a transmit context serve this queue."""
         self._world = world
 
     def be_patient(self, timeout: int | None) -> None:
-        """From now on, wake the context only when the guest halts or after ``timeout``; None: as usual again."""
+        """Wake the context only when the guest halts or after ``timeout`` (dense mode); None: as usual again."""
         self._patience = timeout
         self._depth = 1 if timeout is None and self._coalescing.calls else NEVER
         if self._world.state is _SLEEPING:
@@ -178,10 +139,10 @@ class TxQueue:
     def _timeout(self) -> int:
         return self._coalescing.timeout if self._patience is None else self._patience
 
-    def hand(self, train: Train) -> None:
-        """Packets that the guest will have written at their instants."""
+    def post(self, train: Train[GuestStream]) -> None:
+        """Post packets that the guest writes at instants that may lie ahead."""
         self.ring.push(train)
-        self.poster.owed += train.count * self.doorbell_ps
+        self.poster.pending_ps += train.count * self.doorbell_ps
         if self._patience is None and self._coalescing.calls:
             self._rate(train)
         if self._world.state is not _SLEEPING:
@@ -196,21 +157,21 @@ class TxQueue:
             return
         self._timer.arm_by(due)
 
-    def take_back(self, trains: Iterable[Train], now: int) -> list[Train]:
-        """Those of the packets that are not written by ``now``: the guest was cut short."""
+    def cancel(self, trains: Iterable[Train[GuestStream]], now: int) -> list[Train[GuestStream]]:
+        """Take back those of the packets that a preempted guest has not written by ``now``."""
         back = self.ring.recall(trains, now)
         count = sum(train.count for train in back)
         self._waiting -= count
         self._count -= count
-        self.poster.owed -= count * self.doorbell_ps
+        self.poster.pending_ps -= count * self.doorbell_ps
         return back
 
     def coming(self, now: int) -> int:
-        """Packets that the guest will have written at instants that lie ahead, if it is not cut short."""
+        """Return the number of packets whose instants lie ahead; a preempted guest takes them back."""
         return sum(count for _, count in self.ring.coming(now))
 
-    def _rate(self, train: Train) -> None:
-        """Packets that wait before the guest calls: as many as it sends in the least time between two calls."""
+    def _rate(self, train: Train[GuestStream]) -> None:
+        """Adapt the number of packets that wait before the guest calls: those that it sends in the least time between two calls."""
         self._count += train.count
         passed = train.ready - self._since
         if passed >= RATE_WINDOW:
@@ -219,7 +180,7 @@ class TxQueue:
             self._since, self._count = train.ready, 0
 
     def await_wake(self) -> None:
-        """The context sleeps: arrange for its wake-up, if there is anything or something known to come."""
+        """Arrange for the wake-up of the sleeping context, if packets wait or are known to come."""
         ring = self.ring
         self._waiting = ring.pushed - ring.taken - ring.dropped
         first = ring.first()
@@ -237,20 +198,20 @@ class TxQueue:
         self.ring.settle(now)
         ring, held = self.ring, self.ring.held
         if held >= self._depth:
-            self.poster.owed += self._world.call_ps
+            self.poster.pending_ps += self._world.call_ps
             self._wake(_FORCED, now)
         elif held and (oldest := ring.first()) is not None and oldest + self._timeout() <= now:
             self._wake(_TIMED, now)
-        else:  # what it was armed for has been taken back
+        else:  # the packets it was armed for have been cancelled
             self.await_wake()
 
     def look(self, now: int) -> None:
-        """Another context serves this vNIC: it wakes the transmit context if anything waits."""
+        """Wake the transmit context opportunistically: a receive context has served this vNIC."""
         if self._patience is None and self._world.state is _SLEEPING and self._waits(now):
             self._wake(_OPPORTUNISTIC, now)
 
     def guest_halts(self, now: int) -> None:
-        """The guest halts: whatever it posted goes now."""
+        """Wake the transmit context if packets wait: the guest halts."""
         if self._world.state is _SLEEPING and self._waits(now):
             self._wake(_HALTED, now)
 
@@ -267,30 +228,29 @@ class TxQueue:
         self._world.wake(now)
 
 
-def _tell(train: Train) -> None:
-    train.flow.dropped(train.count * train.frames)  # type: ignore[attr-defined]  # what guests send
+def _report_drop(train: Train[GuestStream]) -> None:
+    stream = train.flow
+    stream.dropped(train.count * train.frames)
 
 
 class NetWorld(World):
-    """The transmit context of a VM, of a vNIC, or of a queue.
+    """A NetWorld: the transmit context of a VM, of a vNIC, or of a queue.
 
     Attributes:
         call_ps: what a guest's call that wakes it costs the guest.
         queues: transmit queues that it serves, in turns.
     """
 
-    __slots__ = ("_bound", "_entry", "_next", "_scheduler", "_timing", "_woken", "call_ps", "queues")
-
-    def __init__(self, name: str, node: Node, last: Pcpu, scheduler: Scheduler, timing: Timing, bound: int) -> None:
+    def __init__(self, name: str, node: Node, last: Pcpu, scheduler: Scheduler, costs: CostTable, bound: int) -> None:
         super().__init__("networld", name, system=True, node=node, last=last)
-        self._scheduler, self._timing, self._bound = scheduler, timing, bound
-        self._entry, self.call_ps = timing.poll_entry, timing.vmk_call
+        self._scheduler, self._costs, self._bound = scheduler, costs, bound
+        self._entry, self.call_ps = costs.poll_entry, costs.vmk_call
         self.queues: list[TxQueue] = []
         self._next = 0
         self._woken = False
 
     def wake(self, now: int) -> None:
-        """There is something to send."""
+        """Wake the context: there are packets to send."""
         self._woken = True
         self._scheduler.wake(self, now)
 
@@ -307,19 +267,19 @@ class NetWorld(World):
                 for train in taken:
                     bound -= train.count
                     work = queue.uplink.work_ps(train.frames) + self._copy_ps(queue, train)
-                    queue.uplink.send(train.again(end + work, work))
+                    queue.uplink.send(train.restamped(end + work, work))
                     end += train.count * work
             if bound < self._bound:
                 self._next = (self._next + turn + 1) % len(queues)
                 break
         return end - start if end > start else None
 
-    def _copy_ps(self, queue: TxQueue, train: Train) -> int:
-        """Time to copy a packet out of the guest's memory; small ones of a vmxnet3 are part of ``networld_tx``."""
+    def _copy_ps(self, queue: TxQueue, train: Train[GuestStream]) -> int:
+        """Return the time to copy a packet out of the guest's memory; for small ones of a vmxnet3 ``networld_tx`` includes it."""
         if not queue.copied:
             return 0
         octets = train.flow.size * train.frames
-        return self._timing.copied(octets) if octets <= queue.copied else 0
+        return self._costs.copied(octets) if octets <= queue.copied else 0
 
     def has_work(self, now: int) -> bool:
         for queue in self.queues:

@@ -1,4 +1,4 @@
-"""A port of a physical NIC: receive queues in front of the wire, steering between them, and the way out.
+"""Physical NICs: a port with its receive queues, interrupt moderation, hardware LRO and its transmit side.
 
 Frames arrive lazily: the port asks the wire what has come whenever somebody looks. An interrupt is scheduled only while the
 NetPoll of a queue sleeps; while it runs, the queue's interrupt is masked, as with NAPI.
@@ -6,54 +6,19 @@ NetPoll of a queue sleeps; while it runs, the queue's interrupt is masked, as wi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
-
 from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
-from hostsim.engine.train import Train
-from hostsim.model.cpu.scheduler import Node
-from hostsim.policy.coalescing import paced
+from hostsim.model.contract import GuestStream, RxPoller, Wire
+from hostsim.model.cpu.node import Node
+from hostsim.model.workload.flow import Sender
+from hostsim.policy.coalescing import moderated_interrupt
 
-if TYPE_CHECKING:
-    from hostsim.engine.arrivals import Arrivals
-    from hostsim.model.net.networld import Outgoing
-    from hostsim.model.traffic.flow import Sender
-
-__all__ = ["Incoming", "Pnic", "RxQueue"]
-
-
-class Incoming:
-    """A wire that frames come from."""
-
-    __slots__ = ()
-
-    def collect(self, now: int) -> list[Train]:
-        """Frames that set out by ``now`` and were not collected before, in order; they may end a little later."""
-        raise NotImplementedError
-
-    def upcoming(self, queue: RxQueue) -> int | None:
-        """An instant before which no further frame for a queue ends; None when none is known to come."""
-        raise NotImplementedError
-
-    def carry(self, sender: Sender, arrivals: Arrivals) -> None:
-        """Let an open-loop flow come over it."""
-        raise NotImplementedError
-
-    def resteer(self) -> None:
-        """Senders go by other queues from now on."""
-        raise NotImplementedError
-
-
-class Server(Protocol):
-    """What takes frames off a queue: a NetPoll, or the driver of a guest that has the NIC to itself."""
-
-    def interrupt(self, now: int) -> None:
-        """The queue has something."""
-        ...
+__all__ = ["Pnic", "RxQueue"]
 
 
 class RxQueue:
-    """A receive queue: descriptors in front of the wire.
+    """A receive queue of a physical NIC: a ring of descriptors with a moderated interrupt.
 
     Attributes:
         name: for tables: ``vmnic0-rx0``.
@@ -61,32 +26,17 @@ class RxQueue:
         interrupts: physical interrupts so far.
         interrupted: instant of the last; None before the first.
         memory: NUMA node whose memory the frames are written to.
-        poll: what serves it.
-        releases: a heap of the instants of what was released for it and is not on the wire.
+        poll: its poller.
+        releases: a heap of the release times of frames for it that are not on the wire yet.
     """
 
-    __slots__ = (
-        "_interval",
-        "_losses",
-        "_masked",
-        "_nic",
-        "_timer",
-        "interrupted",
-        "interrupts",
-        "memory",
-        "name",
-        "poll",
-        "releases",
-        "ring",
-    )
-
-    poll: Server
+    poll: RxPoller
 
     def __init__(self, clock: Clock, name: str, capacity: int, interval: int, nic: Pnic, memory: Node) -> None:
         self.name = name
-        self.ring = Ring(capacity)
+        self.ring: Ring[Sender] = Ring(capacity)
         self.ring.on_drop = self._lose
-        self._losses: list[Train] = []
+        self._losses: list[Train[Sender]] = []
         self.memory = memory
         self.releases: list[int] = []
         self.interrupts = 0
@@ -97,18 +47,18 @@ class RxQueue:
         self._timer = Timer(clock, self._interrupt)
 
     def settle(self, now: int) -> None:
-        """Let in what came off the wire by ``now``; drop what found no descriptor."""
+        """Admit the frames that arrived by ``now``, and drop those that found no descriptor."""
         self._nic.settle(now)
         self.ring.settle(now)
 
     def copies_inside(self) -> int:
-        """Copies that the frames waiting here will be replicated to."""
-        return sum(train.count * train.frames * train.flow.receivers for train in self.ring.trains())  # type: ignore[attr-defined]  # frames belong to flows
+        """Return the number of copies that the waiting frames will be replicated to."""
+        return sum(train.count * train.frames * train.flow.receivers for train in self.ring.trains())
 
-    def take(self, limit: int, now: int) -> list[Train]:
-        """Take at most ``limit`` frames that are here at ``now``; senders learn of what was dropped before.
+    def take(self, limit: int, now: int) -> list[Train[Sender]]:
+        """Dequeue at most ``limit`` frames that arrived by ``now``, and report earlier drops to senders.
 
-        Not sooner: whoever looks at the queue in between must change nothing, and duplicate acknowledgements come of frames
+        Not sooner: a look at the queue in between must not affect the run, and duplicate acknowledgements are caused by frames
         that are taken.
         """
         self._nic.settle(now)
@@ -116,24 +66,24 @@ class RxQueue:
         if self._losses:
             losses, self._losses = self._losses, []
             for train in losses:
-                train.flow.dropped(train.count * train.frames)  # type: ignore[attr-defined]  # frames belong to senders
+                train.flow.dropped(train.count * train.frames)
         return taken
 
     def unmask(self, now: int) -> None:
-        """The NetPoll goes to sleep: interrupt for the next frame, no sooner than moderation allows."""
+        """Unmask the interrupt, because the poller goes to sleep: interrupt for the next frame, no sooner than moderation allows."""
         self._nic.settle(now)
         self._masked = False
         first = self.ring.first()
         if first is None:
             first = self._nic.upcoming(self)
         if first is not None:
-            self._timer.arm(max(now, paced(first, self.interrupted, self._interval)))
+            self._timer.arm(max(now, moderated_interrupt(first, self.interrupted, self._interval)))
 
     def expect(self, at: int) -> None:
-        """A frame may come at ``at``, which nobody knew of before."""
+        """Expect a frame at ``at``, earlier than `Wire.upcoming` has said."""
         if self._masked:
             return
-        self._timer.arm_by(paced(at, self.interrupted, self._interval))
+        self._timer.arm_by(moderated_interrupt(at, self.interrupted, self._interval))
 
     def _interrupt(self, now: int) -> None:
         self._masked = True  # before looking: what is on the wire behind this frame is found by polling
@@ -145,18 +95,17 @@ class RxQueue:
         self.interrupts += 1
         self.poll.interrupt(now)
 
-    def _lose(self, train: Train) -> None:
-        """A train found no descriptor."""
-        train.flow.totals.lost_nic += train.count * train.frames  # type: ignore[attr-defined]  # frames belong to senders
+    def _lose(self, train: Train[Sender]) -> None:
+        """Count a train that found no descriptor; senders are told later."""
+        sender = train.flow
+        sender.totals.lost_nic += train.count * train.frames
         self._losses.append(train)
 
 
 class _Departure:
-    """Packets on their way through the wire: when the last bit of the first is through, picoseconds to each further one, time of each on the wire."""
+    """A train being transmitted: end of its first packet, picoseconds to each further one, time of each on the wire."""
 
-    __slots__ = ("cut", "first", "packet_ps", "step", "train")
-
-    def __init__(self, train: Train, first: int, step: int, packet_ps: int, *, cut: bool) -> None:
+    def __init__(self, train: Train[GuestStream], first: int, step: int, packet_ps: int, *, cut: bool) -> None:
         self.train, self.first, self.step, self.packet_ps, self.cut = train, first, step, packet_ps, cut
 
 
@@ -166,42 +115,23 @@ class Pnic:
     Attributes:
         name: as administrators see it: ``vmnic0``.
         node: NUMA node that it sits behind.
-        wire: what comes in.
+        wire: its receive direction.
         queues: its receive queues.
         tx_packets, tx_data, tx_frames, tx_octets: packets handed to it that are through the wire; of these, with data; frames it cut
             them to; their bytes of data.
         tx_dropped: packets that found its transmit queue full.
         rx_octets: bytes of the frames that came off the wire, check sequences left out.
         rx_wire_ps, tx_wire_ps: time that its wire (or its slot, where that is slower) took for what came and for what was sent.
-        sent_until: instant at which all that was handed over would be through if no train had gaps.
+        sent_until: time at which the wire would be free if no train had gaps.
     """
 
-    __slots__ = (
-        "_join",
-        "_leaving",
-        "_tx_limit",
-        "name",
-        "node",
-        "queues",
-        "rx_octets",
-        "rx_wire_ps",
-        "sent_until",
-        "tx_data",
-        "tx_dropped",
-        "tx_frames",
-        "tx_octets",
-        "tx_packets",
-        "tx_wire_ps",
-        "wire",
-    )
-
-    def __init__(self, name: str, node: Node, wire: Incoming, tx_limit: int, *, joins: int = 0) -> None:
-        """A port with no queue yet.
+    def __init__(self, name: str, node: Node, wire: Wire, tx_limit: int, *, joins: int = 0) -> None:
+        """Make a port without queues.
 
         Args:
             name: for tables.
             node: NUMA node that it sits behind.
-            wire: what comes in.
+            wire: its receive direction.
             tx_limit: packets that may wait for the wire.
             joins: bytes of data that hardware LRO joins at most; 0 where there is none.
         """
@@ -213,9 +143,9 @@ class Pnic:
         self.rx_wire_ps = self.tx_wire_ps = self.rx_octets = 0
 
     def settle(self, now: int) -> None:
-        """Put what came off the wire by ``now`` on its way into the queues."""
+        """Steer the frames that arrived by ``now`` to the receive queues."""
         for train in self.wire.collect(now):
-            sender: Sender = train.flow  # type: ignore[assignment]  # frames belong to senders
+            sender = train.flow
             sender.totals.sent += train.count
             self.rx_octets += train.count * sender.octets
             self.rx_wire_ps += train.count * sender.frame_ps
@@ -224,21 +154,21 @@ class Pnic:
             else:
                 sender.queue.ring.push(train)
 
-    def _push_joined(self, train: Train) -> None:
-        """Hardware LRO: frames that follow each other on the wire are one packet when the last of them is here."""
-        flow = train.flow
-        most = max(1, self._join // flow.size)
+    def _push_joined(self, train: Train[Sender]) -> None:
+        """Hardware LRO: join consecutive frames to packets, each ready with its last frame."""
+        sender = train.flow
+        most = max(1, self._join // sender.size)
         while train.count > most:
             self._push_joined(train.split(most))
         last = train.ready + (train.count - 1) * train.step
-        flow.queue.ring.push(Train(flow, 1, last, 0, train.born, train.gap, None, train.count))  # type: ignore[attr-defined]
+        sender.queue.ring.push(Train(sender, 1, last, 0, train.arrived, train.gap, None, train.count))
 
     def upcoming(self, queue: RxQueue) -> int | None:
-        """An instant before which nothing further comes to a queue; None when nothing is known to come."""
+        """Return a lower bound of the arrival of the next frame for a queue; None when none is known to come."""
         return self.wire.upcoming(queue)
 
-    def transmit(self, train: Train, frame_ps: int, *, cut: bool = False) -> tuple[int, int] | None:
-        """Packets for the wire at their instants, the wire being busy with those before.
+    def transmit(self, train: Train[GuestStream], frame_ps: int, *, cut: bool = False) -> tuple[int, int] | None:
+        """Transmit packets at their instants, behind those handed over before.
 
         Trains of contexts that send at the same time share the wire: what one leaves free between its packets is there for
         the next, whose first packet waits for the work that was handed over before it.
@@ -270,7 +200,7 @@ class Pnic:
         return first, step
 
     def depart(self, now: int) -> None:
-        """Count what is through the wire by ``now``."""
+        """Count the packets that have left the wire by ``now``."""
         staying = []
         for departure in self._leaving:
             if departure.first > now:
@@ -287,10 +217,10 @@ class Pnic:
             self.tx_packets += packets
             self.tx_frames += frames
             self.tx_wire_ps += count * departure.packet_ps
-            outgoing: Outgoing = train.flow  # type: ignore[assignment]  # what guests send
-            size = outgoing.size
+            stream = train.flow
+            size = stream.size
             if size:
                 self.tx_data += packets
                 self.tx_octets += frames * size
-                outgoing.totals.octets += frames * size
+                stream.totals.octets += frames * size
         self._leaving = staying

@@ -1,4 +1,4 @@
-"""A virtual NIC, receive side: its ring, how its guest gives descriptors back, and when it interrupts its guest.
+"""Virtual NICs, receive side: the ring, the refill of descriptors, and interrupt coalescing.
 
 A vmxnet3 and an e1000 differ in their guests' drivers, and in what its registers cost the guest of an e1000: each access is an exit.
 """
@@ -6,41 +6,27 @@ A vmxnet3 and an e1000 differ in their guests' drivers, and in what its register
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final
 
 from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
-from hostsim.engine.train import Train
-from hostsim.model.cpu.scheduler import Node
+from hostsim.model.contract import InterruptTarget
+from hostsim.model.net.networld import TxQueue
+from hostsim.model.workload.flow import Sender
 from hostsim.policy.aggregation import Backoff
-from hostsim.policy.coalescing import rated
-from hostsim.spec.settings import Coalescing, Refill
+from hostsim.policy.coalescing import coalesced_interrupt
+from hostsim.spec.platform import Coalescing, Refill
 from hostsim.units import SECOND
-
-if TYPE_CHECKING:
-    from hostsim.model.net.networld import TxQueue
 
 __all__ = ["Vnic"]
 
 
-class Interruptible(Protocol):
-    """The vCPU that takes the vNIC's interrupts."""
-
-    halted: bool
-    node: Node
-    owed: int
-    """Time that it has still to be charged, in picoseconds."""
-
-    def interrupt(self, now: int, vnic: Vnic) -> None:
-        """Take an interrupt, at once or when you run."""
-        ...
-
-
 class _Line(Enum):
-    """The vNIC's interrupt."""
+    """State of a vNIC's interrupt line."""
 
     QUIET = "quiet"
-    """Nothing to announce."""
+    """No packet waits."""
     HELD = "held"
     """Held back by coalescing; the timer is armed."""
     RAISED = "raised"
@@ -56,7 +42,7 @@ _MASKED: Final = _Line.MASKED
 
 
 class Vnic:
-    """A receive queue of a vNIC: its ring with its coalescing.
+    """A receive queue of a vNIC: a ring with interrupt coalescing.
 
     Attributes:
         name: for tables.
@@ -70,33 +56,8 @@ class Vnic:
         is_far: what was put there last was put there from another NUMA node.
         raised: instant of its last interrupt.
         interrupt_ps: what an interrupt costs the guest in accesses to registers.
-        doorbell_ps: what it costs the guest to announce descriptors that it gives back.
+        doorbell_ps: cost for the guest of announcing refilled descriptors.
     """
-
-    __slots__ = (
-        "_depth",
-        "_depth_timer",
-        "_interval",
-        "_line",
-        "_owed",
-        "_refill",
-        "_static",
-        "_timeout",
-        "_timer",
-        "_used_up",
-        "doorbell_ps",
-        "frames",
-        "interrupt_ps",
-        "is_far",
-        "lost",
-        "lro",
-        "name",
-        "raised",
-        "ring",
-        "size",
-        "transmits",
-        "vcpu",
-    )
 
     def __init__(
         self,
@@ -104,12 +65,12 @@ class Vnic:
         name: str,
         capacity: int,
         coalescing: Coalescing,
-        vcpu: Interruptible,
+        vcpu: InterruptTarget,
         lro: Backoff,
         refill: Refill | None = None,
     ) -> None:
         self.name, self.size = name, capacity
-        self.ring = Ring(capacity)
+        self.ring: Ring[Sender] = Ring(capacity)
         self.ring.on_drop = self._dropped
         self.vcpu, self.lro = vcpu, lro
         self.transmits: list[TxQueue] = []
@@ -118,7 +79,7 @@ class Vnic:
         self.interrupt_ps = self.doorbell_ps = 0
         self._refill, self._used_up = refill, 0
         self._line = _QUIET
-        self._owed = 0
+        self._theoretical = 0
         self._timer = Timer(clock, self._raise)
         self._depth_timer = Timer(clock, self._raise)
         self._follow(coalescing)
@@ -129,7 +90,7 @@ class Vnic:
         self._timeout, self._depth = coalescing.timeout, coalescing.depth
 
     def coalesce(self, coalescing: Coalescing, now: int) -> None:
-        """Interrupt by another scheme from now on; what is held back goes by the new one."""
+        """Switch to another coalescing scheme; an interrupt held back follows the new one."""
         self._follow(coalescing)
         if self._line is _HELD:
             self._depth_timer.disarm()
@@ -138,8 +99,8 @@ class Vnic:
             self._timer.arm(max(now, self._due(first)))
             self._watch_depth(now)
 
-    def receive(self, train: Train) -> None:
-        """Packets on their way into the ring, at instants that lie ahead or are now."""
+    def receive(self, train: Train[Sender]) -> None:
+        """Deliver packets to the ring, at instants that may lie ahead."""
         self.ring.push(train)
         self.frames += train.count * train.frames
         if self._line is _QUIET:
@@ -149,20 +110,21 @@ class Vnic:
             self._watch_depth(train.ready)
 
     def _watch_depth(self, soonest: int) -> None:
-        """Static coalescing: interrupt when so many wait, but not before ``soonest``."""
+        """Static coalescing: interrupt when the depth is reached, but not before ``soonest``."""
         full = self.ring.nth(self._depth) if self._static else None
         if full is not None:
             self._depth_timer.arm(max(full, soonest))
 
-    def _dropped(self, train: Train) -> None:
+    def _dropped(self, train: Train[Sender]) -> None:
         frames = train.count * train.frames
         self.lost += frames
-        train.flow.dropped(frames)  # type: ignore[attr-defined]  # packets belong to senders
+        sender = train.flow
+        sender.dropped(frames)
 
     def _due(self, first: int) -> int:
         if self._static and not self.vcpu.halted:
             return first + self._timeout
-        return rated(first, self._owed, self._interval) if self._interval else first
+        return coalesced_interrupt(first, self._theoretical, self._interval) if self._interval else first
 
     def _raise(self, now: int) -> None:
         if self._line is not _HELD:
@@ -171,12 +133,12 @@ class Vnic:
         self._depth_timer.disarm()
         self._line = _RAISED
         self.raised = now
-        self._owed = max(self._owed, now) + self._interval
-        self.vcpu.owed += self.interrupt_ps
+        self._theoretical = max(self._theoretical, now) + self._interval
+        self.vcpu.pending_ps += self.interrupt_ps
         self.vcpu.interrupt(now, self)
 
-    def take(self, limit: int, now: int) -> list[Train]:
-        """The guest polls the ring, its interrupt masked."""
+    def take(self, limit: int, now: int) -> list[Train[Sender]]:
+        """Poll the ring with its interrupt masked."""
         self._line = _MASKED
         taken = self.ring.take(limit, now)
         if self._refill is not None:
@@ -186,20 +148,20 @@ class Vnic:
         return taken
 
     def batch(self, budget: int) -> int:
-        """Packets of a budget that the guest's driver handles before it gives descriptors back."""
+        """Return the part of a poll budget that the guest's driver handles before it refills descriptors."""
         return budget if self._refill is None else min(budget, self._refill.lot - self._used_up)
 
     def handled(self, now: int, *, drained: bool) -> None:
-        """The guest has handled what it took, and polled the ring empty or not: it gives descriptors back if it is time to."""
+        """Refill descriptors if it is time to: the guest has handled the packets it took, and polled the ring empty or not."""
         refill = self._refill
         if refill is not None and (self._used_up >= refill.lot or (drained and refill.rest and self._used_up)):
             self.ring.settle(now)  # what came by now has found the ring as it was
             self.ring.capacity += self._used_up
             self._used_up = 0
-            self.vcpu.owed += self.doorbell_ps
+            self.vcpu.pending_ps += self.doorbell_ps
 
     def unmask(self, now: int) -> None:
-        """The guest has polled the ring empty and wants an interrupt for the next packet."""
+        """Unmask the interrupt: the guest has polled the ring empty."""
         if self._line is not _MASKED:
             return
         first = self.ring.first()
@@ -214,7 +176,7 @@ class Vnic:
             self._timer.arm(due)
 
     def announce(self, now: int) -> None:
-        """The guest is about to halt: static coalescing interrupts it instead, if packets wait."""
+        """Raise a coalesced interrupt if packets wait: the guest is about to halt (static coalescing)."""
         if self._static and self._line is _HELD:
             first = self.ring.first()
             assert first is not None
@@ -222,7 +184,7 @@ class Vnic:
                 self._raise(now)
 
     def guest_halts(self, now: int) -> None:
-        """The guest has nothing left to do: static coalescing does not make it wait."""
+        """Stop holding packets back: the guest halts (static coalescing)."""
         if self._static and self._line is _HELD:
             first = self.ring.first()
             assert first is not None

@@ -1,30 +1,29 @@
-"""A virtual switch: unicast to the vNIC that it is for, multicast replication in the receive context or split to one of each vNIC's own."""
+"""Virtual switches: unicast delivery with software LRO, and multicast replication in the receive context or in split-receive contexts."""
 
 from __future__ import annotations
 
+from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
-from hostsim.engine.train import Train
+from hostsim.model.cost_table import CostTable
+from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
-from hostsim.model.cpu.scheduler import Node, Scheduler
+from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World
 from hostsim.model.net.vnic import Vnic
-from hostsim.model.timing import Timing
-from hostsim.model.traffic.flow import Sender
+from hostsim.model.workload.flow import Sender
 
 __all__ = ["Port", "SplitRx", "VSwitch"]
 
 
 class SplitRx(World):
-    """A vNIC's own receive context (splitRxMode): copies into the guest what the NetPoll only queued."""
-
-    __slots__ = ("_budget", "_timing", "_vnic", "ring")
+    """The split-receive context of a vNIC (splitRxMode): copies packets into the guest that the NetPoll only queued."""
 
     def __init__(
-        self, name: str, node: Node, last: Pcpu, vnic: Vnic, timing: Timing, capacity: int, budget: int
+        self, name: str, node: Node, last: Pcpu, vnic: Vnic, costs: CostTable, capacity: int, budget: int
     ) -> None:
         super().__init__("splitrx", name, system=True, node=node, last=last)
-        self._vnic, self._timing, self._budget = vnic, timing, budget
-        self.ring = Ring(capacity)
+        self._vnic, self._costs, self._budget = vnic, costs, budget
+        self.ring: Ring[Sender] = Ring(capacity)
 
     def begin(self, start: int) -> int | None:
         ring = self.ring
@@ -36,8 +35,9 @@ class SplitRx(World):
         end = start
         self._vnic.is_far = False
         for train in taken:
-            copy = self._timing.port_copy(train.flow.size, far=train.flow.queue.memory is not self.node)  # type: ignore[attr-defined]  # frames belong to senders
-            self._vnic.receive(train.again(end + copy, copy))
+            sender = train.flow
+            copy = self._costs.port_copy(sender.size, far=sender.queue.memory is not self.node)
+            self._vnic.receive(train.restamped(end + copy, copy))
             end += train.count * copy
         return end - start
 
@@ -47,16 +47,14 @@ class SplitRx(World):
 
 
 class Port:
-    """A receive queue of a vNIC at its virtual port and, in splitRxMode, the context in between."""
-
-    __slots__ = ("split", "vnic")
+    """A virtual port: a receive queue of a vNIC and, in splitRxMode, the context in front of it."""
 
     def __init__(self, vnic: Vnic, split: SplitRx | None) -> None:
         self.vnic, self.split = vnic, split
 
 
 class VSwitch:
-    """A virtual switch.
+    """A virtual switch, which runs in the receive context that calls it.
 
     Multicast packets are replicated one by one, port after port; each copy is handed on at the instant its own work is done.
     Split contexts that sleep are woken together when the poll is over, as a kernel sends such wake-ups off at the end of its
@@ -70,27 +68,15 @@ class VSwitch:
 
     Args:
         scheduler: wakes split contexts.
-        timing: costs.
+        costs: cost table of the host.
         lro_octets: bytes of a packet that software LRO makes at most; 0 where it is off.
         vxlan: frames come and go in VXLAN.
     """
 
-    __slots__ = (
-        "_filled",
-        "_known",
-        "_lro_octets",
-        "_outer_ps",
-        "_ports",
-        "_scheduler",
-        "_served",
-        "_timing",
-        "runs_on",
-    )
-
-    def __init__(self, scheduler: Scheduler, timing: Timing, *, lro_octets: int = 0, vxlan: bool = False) -> None:
-        self._scheduler, self._timing = scheduler, timing
+    def __init__(self, scheduler: Scheduler, costs: CostTable, *, lro_octets: int = 0, vxlan: bool = False) -> None:
+        self._scheduler, self._costs = scheduler, costs
         self._lro_octets = lro_octets
-        self._outer_ps = timing.vxlan_decap if vxlan else 0
+        self._outer_ps = costs.vxlan_decap if vxlan else 0
         self._ports: dict[Sender, list[Port]] = {}
         self._known: dict[Sender, tuple[int, Node, list[int], int]] = {}
         self._filled: list[SplitRx] = []
@@ -98,23 +84,22 @@ class VSwitch:
         self.runs_on = True
 
     def join(self, sender: Sender, port: Port) -> None:
-        """The guest behind a port joins the group that a flow is sent to."""
+        """Join the multicast group of a flow with the guest behind a port."""
         self._ports.setdefault(sender, []).append(port)
         if port.split is not None:
             self.runs_on = False
 
-    def work_ps(self, train: Train, packet_ps: int, where: Node, memory: Node) -> int:
-        """Time that `receive` would take for a train by itself; of frames that may be joined, the least."""
+    def work_ps(self, train: Train[Sender], packet_ps: int, where: Node, memory: Node) -> int:
+        """Return the time that `receive` takes for a single train; for frames that LRO may join, the least."""
         sender = train.flow
-        assert isinstance(sender, Sender)
         vnic = sender.vnic
         if vnic is not None:
             far = where is not memory or where is not vnic.vcpu.node
-            return train.count * (packet_ps + self._outer_ps + self._timing.frame(sender.size * train.frames, far=far))
+            return train.count * (packet_ps + self._outer_ps + self._costs.frame(sender.size * train.frames, far=far))
         return train.count * (packet_ps + self._outer_ps + self._steps(sender, where, memory)[1])
 
     def _steps(self, sender: Sender, where: Node, memory: Node) -> tuple[list[int], int]:
-        """Time of each port's copy and their sum; worked out anew when a VM has moved to another node."""
+        """Return the time of each port's copy and their sum, cached until a VM moves to another node."""
         known = self._known.get(sender)
         moves = self._scheduler.homes_changed
         if known is None or known[0] != moves or known[1] is not where:
@@ -124,11 +109,11 @@ class VSwitch:
 
     def _port_ps(self, port: Port, octets: int, where: Node, memory: Node) -> int:
         if port.split is not None:
-            return self._timing.split_enqueue
-        return self._timing.port_copy(octets, far=where is not memory or where is not port.vnic.vcpu.node)
+            return self._costs.split_enqueue
+        return self._costs.port_copy(octets, far=where is not memory or where is not port.vnic.vcpu.node)
 
-    def receive(self, batch: list[Train], start: int, packet_ps: int, where: Node, memory: Node) -> int:
-        """Work through a batch from ``start``, ``packet_ps`` a frame before it is handed on; returns the end.
+    def receive(self, batch: list[Train[Sender]], start: int, packet_ps: int, where: Node, memory: Node) -> int:
+        """Forward a batch from ``start`` on, with ``packet_ps`` for each frame besides the delivery; returns the end.
 
         The receive context runs on the node ``where``; the frames lie in the memory of the node ``memory``.
         """
@@ -139,7 +124,6 @@ class VSwitch:
             train = batch[place]
             place += 1
             sender = train.flow
-            assert isinstance(sender, Sender)
             vnic = sender.vnic
             if vnic is None:
                 at = self._replicate(train, at, packet_ps, where, memory)
@@ -148,10 +132,10 @@ class VSwitch:
             self._served[vnic] = None
             far = is_far or where is not memory
             if not (sender.joins and self._lro_octets and train.frames == 1):
-                if sender.trip is not None:
-                    sender.trip.off_nic(train.born, sender.queue.interrupted, start)
-                step = packet_ps + self._timing.deliver(sender.size * train.frames, far=far)
-                vnic.receive(train.again(at + step, step))
+                if sender.round_trip is not None:
+                    sender.round_trip.off_nic(train.arrived, sender.queue.interrupted, start)
+                step = packet_ps + self._costs.deliver(sender.size * train.frames, far=far)
+                vnic.receive(train.restamped(at + step, step))
                 at += train.count * step
                 continue
             count, last = train.count, train
@@ -162,28 +146,29 @@ class VSwitch:
             at = self._join(train, last, count, at, packet_ps, far)
         return at
 
-    def _join(self, first: Train, last: Train, count: int, at: int, packet_ps: int, far: bool) -> int:
-        """Hand on a run of frames of one connection, joined to packets."""
-        sender, timing = first.flow, self._timing
-        vnic: Vnic = sender.vnic  # type: ignore[attr-defined]  # joined frames are unicast
+    def _join(self, first: Train[Sender], last: Train[Sender], count: int, at: int, packet_ps: int, far: bool) -> int:
+        """Software LRO: deliver consecutive frames of a connection, joined to packets; returns the end."""
+        sender, costs = first.flow, self._costs
+        vnic = sender.vnic
+        assert vnic is not None  # joined frames are unicast
         most = max(1, self._lro_octets // sender.size) if vnic.lro.on else 1
-        frame = packet_ps + timing.frame(sender.size, far=far) + (timing.sw_lro if vnic.lro.on else 0)
-        born = first.born
-        gap = (last.born + (last.count - 1) * last.gap - born) // (count - 1) if count > 1 else 0
+        frame = packet_ps + costs.frame(sender.size, far=far) + (costs.sw_lro if vnic.lro.on else 0)
+        arrived = first.arrived
+        gap = (last.arrived + (last.count - 1) * last.gap - arrived) // (count - 1) if count > 1 else 0
         vnic.lro.count(count, -(-count // most))
-        deliver = timing.vnic_deliver
+        deliver = costs.vnic_deliver
         while count:
             frames = most if count > most else count
             at += frames * frame + deliver
-            vnic.receive(Train(sender, 1, at, 0, born, gap, None, frames))
-            born += frames * gap
+            vnic.receive(Train(sender, 1, at, 0, arrived, gap, None, frames))
+            arrived += frames * gap
             count -= frames
         return at
 
-    def _replicate(self, train: Train, start: int, packet_ps: int, where: Node, memory: Node) -> int:
+    def _replicate(self, train: Train[Sender], start: int, packet_ps: int, where: Node, memory: Node) -> int:
         sender = train.flow
-        ports = self._ports.get(sender, ())  # type: ignore[call-overload]
-        steps, total = self._steps(sender, where, memory)  # type: ignore[arg-type]  # frames belong to senders
+        ports = self._ports.get(sender, ())
+        steps, total = self._steps(sender, where, memory)
         step = packet_ps + total
         ready = start + packet_ps
         for port, own in zip(ports, steps, strict=True):
@@ -191,14 +176,14 @@ class VSwitch:
             split = port.split
             if split is None:
                 port.vnic.is_far = where is not port.vnic.vcpu.node
-                port.vnic.receive(train.again(ready, step))
+                port.vnic.receive(train.restamped(ready, step))
             else:
-                split.ring.push(train.again(ready, step))
+                split.ring.push(train.restamped(ready, step))
                 self._filled.append(split)
         return start + train.count * step
 
     def poll_done(self, now: int) -> None:
-        """The poll is over: wake split contexts, and transmit contexts of the vNICs that got something."""
+        """End a poll: wake split contexts, and transmit contexts of the vNICs that received packets."""
         filled = self._filled
         if filled:
             self._filled = []

@@ -1,0 +1,1 @@
+"""ANALYSIS of what results depend on: what-if comparison and sensitivity."""

@@ -1,0 +1,206 @@
+"""Constant of the cost model, or assumed input: value, unit, range and origin, read from files."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from hostsim.files import display_name
+from hostsim.record import Scalar
+from hostsim.scenario.component import Change, Part
+from hostsim.scenario.shipped_data import shipped_parts
+from hostsim.scenario.yaml.reader import KeyPath
+from hostsim.scenario.yaml.source_tree import AssumedValue, dotted, keys
+from hostsim.spec.quantity import UNITS, read_quantity
+from hostsim.units import SECOND
+
+__all__ = ["PARTS", "SPREAD", "Constant", "Origin", "constants_of", "input_of"]
+
+SPREAD = 0.2
+"""Share of its value to either side in which a constant without a range is taken to lie."""
+PARTS = ("platforms", "hardware", "guests")
+"""Kinds of files, beside scenarios, that hold constants."""
+_NUMBERS = ("cycles", "time", "value")
+"""Keys that hold the number of a constant."""
+
+
+class Origin(StrEnum):
+    """Origin of a constant: a source, a fit or an assumption."""
+
+    SOURCE = "source"
+    """A row of the facts, a paper, a data sheet."""
+    FITTED = "fitted"
+    """The claims in ``fitted_to``."""
+    ASSUMED = "assumed"
+    """Somebody's judgement, with a range."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Constant of the cost model, or assumed input of a scenario."""
+
+    name: str
+    """The file and the path in it: ``esxi.costs.driver_rx``; of an input of a scenario the path alone."""
+    file: str
+    """Name of a shipped part, or a file as the user knows it; empty for the scenario itself."""
+    paths: tuple[str, ...]
+    """Where it stands in the file; several paths where equal ports share one assumption."""
+    value: float
+    unit: str
+    """As it is written: ``cycles``, ``us``, ``B``; empty for a number without one."""
+    origin: Origin
+    text: str
+    """The source, or the reason of an assumption; empty for a fitted one."""
+    fitted_to: tuple[str, ...] = ()
+    """Ids of claims."""
+    range: tuple[float, float] | None = None
+    """Both ends of an assumption, in ``unit``."""
+    is_whole: bool = False
+    """Counts something: it has no values between whole numbers."""
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Ends of its interval: the range, or else a fifth of the value to either side."""
+        return self.range or (self.value * (1 - SPREAD), self.value * (1 + SPREAD))
+
+    @property
+    def is_fitted(self) -> bool:
+        """True of a fitted constant: by its origin, or by the first word of its assumption's reason."""
+        return self.origin is Origin.FITTED or self.text.startswith("Fitted")
+
+    def written(self, value: float) -> Scalar:
+        """A value of this constant as text or number for a file."""
+        number: Scalar = round(value) if self.is_whole else float(f"{value:.12g}")
+        return f"{number} {self.unit}" if _kind(self.unit) else number
+
+    def in_spec(self, value: float) -> float:
+        """A value of this constant in the unit of the spec."""
+        written = self.written(value)
+        kind = _kind(self.unit)
+        if kind:
+            return read_quantity(written, kind) * (SECOND if kind == "duration" else 1)
+        return float(written)
+
+
+def constants_of(part: Part[Any], key: KeyPath, changes: Iterable[Change]) -> Iterator[Constant]:
+    """Read the constants of a component, each under the file that defines it.
+
+    Args:
+        part: a sound one.
+        key: where it stands in the scenario.
+        changes: what has been put into it; a constant that was there is none.
+    """
+    names = _shipped_names(Path.cwd())
+    put = {path for path, _, _ in changes}
+    for path, body in _bodies(part.tree.data, ()):
+        number = next(number for number in _NUMBERS if number in body)
+        if path not in put and (*path, number) not in put:
+            file = part.tree.place(path).file
+            yield _costed((*path, number), body, names.get(file, file))
+    shared: dict[Any, list[AssumedValue]] = {}
+    for assumption in part.assumptions:
+        path = keys(assumption.path)[len(key) :]
+        # an assumption about equal ports is one, however often it is written
+        place = ("nics", *path[2:]) if path[0] == "nics" else path
+        shared.setdefault((place, assumption.value, assumption.range, assumption.reason), []).append(assumption)
+    for group in shared.values():
+        file = group[0].place.file
+        constant = input_of(group, names.get(file, file), key)
+        if constant is not None:
+            yield constant
+
+
+@functools.lru_cache(maxsize=4)
+def _shipped_names(folder: Path) -> Mapping[str, str]:
+    """Names of shipped parts by the display names of their files."""
+    return {display_name(file): name for kind in PARTS for name, file in shipped_parts(kind).items()}
+
+
+def _bodies(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Mapping[str, Any]]]:
+    """Mappings that hold a number with its origin."""
+    if not isinstance(value, dict):
+        return
+    if any(number in value for number in _NUMBERS) and not {"source", "fitted_to", "assumed"}.isdisjoint(value):
+        yield path, value
+        return
+    for key, entry in value.items():
+        yield from _bodies(entry, (*path, key))
+
+
+def _costed(path: KeyPath, body: Mapping[str, Any], file: str) -> Constant:
+    value, unit = _read(body[str(path[-1])])
+    claims = body.get("fitted_to")
+    origin = Origin.FITTED if claims else Origin.ASSUMED if "assumed" in body else Origin.SOURCE
+    return Constant(
+        name=f"{file}.{dotted(path[:-1])}",
+        file=file,
+        paths=(dotted(path),),
+        value=value,
+        unit=unit or ("cycles" if path[-1] == "cycles" else ""),
+        origin=origin,
+        text=str(body.get("source") or body.get("assumed") or ""),
+        fitted_to=tuple(claims or ()),
+        range=(_as(unit, body["range"][0]), _as(unit, body["range"][1])) if "range" in body else None,
+    )
+
+
+def input_of(group: Sequence[AssumedValue], file: str, key: KeyPath) -> Constant | None:
+    """The constant of an assumption, written once or for several equal ports; None unless it is a number."""
+    first = group[0]
+    if isinstance(first.value, bool):
+        return None
+    try:
+        value, unit = _read(first.value)
+        ends = _as(unit, first.range[0]), _as(unit, first.range[1])
+    except ValueError:
+        return None
+    inner = [keys(assumption.path)[len(key) :] for assumption in group]
+    name = dotted(inner[0])
+    if len(group) > 1:
+        name = dotted((inner[0][0], f"{inner[0][1]}..{inner[-1][1]}", *inner[0][2:]))
+    return Constant(
+        name=f"{file}.{name}" if file else name,
+        file=file,
+        paths=tuple(map(dotted, inner)),
+        value=value,
+        unit=unit,
+        origin=Origin.ASSUMED,
+        text=first.reason,
+        range=ends,
+        is_whole=all(isinstance(number, int) for number in (first.value, *first.range)) or _kind(unit) == "size",
+    )
+
+
+def _kind(unit: str) -> str:
+    """The kind of quantity that a unit measures; empty where it measures none."""
+    return next((kind for kind, units in UNITS.items() if unit in units), "")
+
+
+def _read(written: Scalar) -> tuple[float, str]:
+    """A number and the unit behind it.
+
+    Raises:
+        ValueError: it is neither a number nor a quantity.
+    """
+    if not isinstance(written, str):
+        return float(written), ""
+    unit = written.strip().lstrip("+-.0123456789eE").strip()
+    if not _kind(unit):
+        raise ValueError("is not a number")
+    return _as(unit, written), unit
+
+
+def _as(unit: str, written: Scalar) -> float:
+    """Convert a written value to a unit.
+
+    Raises:
+        ValueError: it cannot be.
+    """
+    kind = _kind(unit)
+    if not kind:
+        return float(written)
+    return float(f"{read_quantity(written, kind) / read_quantity(f'1 {unit}', kind):.12g}")

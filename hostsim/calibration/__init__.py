@@ -1,0 +1,1 @@
+"""CALIBRATION of the cost model to published claims."""

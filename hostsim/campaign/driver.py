@@ -1,0 +1,376 @@
+"""The driver of a campaign, from plans to records: reuses stored runs, runs what is missing, stores each run as soon as it has ended.
+
+What is run depends on the plans alone, not on the number of workers or who finishes first. What searches ask for goes before what
+is known from the start: a search asks for one run after another, and whoever has nothing to do meanwhile takes what is left.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hostsim.campaign.executor.base import Executor
+from hostsim.campaign.executor.options import open_executor
+from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
+from hostsim.campaign.store import RunKey, Store
+from hostsim.campaign.task import Simulate
+from hostsim.errors import StoreError
+from hostsim.expect import SearchAnswer
+from hostsim.metrics.functions import late_borders
+from hostsim.record import RunRecord
+from hostsim.scenario.plan import Plan, RecordKey, Records, Search, Task
+
+__all__ = ["Outcome", "Progress", "RecordKey", "preview", "run_all", "run_together"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Progress of a plan. A search adds to the total as it goes."""
+
+    done: int
+    """Runs that need no more work, reused and failed ones included."""
+    total: int
+    """Runs known of so far."""
+    running: int
+    reused: int
+    failed: int
+    seconds_left: float | None
+    """Wall-clock seconds that the runs known of so far still take, those of other plans that are run at the same time included; None while nothing is known to estimate it by."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of a plan: its records and the answers of its searches."""
+
+    records: Records
+    """Fixed points in the order of the plan, then what the searches asked for, in the order they asked. Each record is
+    read from the store when it is looked up and kept by nobody else: a sweep may be larger than memory."""
+    answers: Mapping[str, SearchAnswer]
+    """Of the searches that came to an end, by name."""
+    interrupted: bool
+    """True when Ctrl-C ended it early; all that had finished is here and in the store."""
+    ran: int
+    reused: int
+
+
+def run_all(
+    plan: Plan,
+    store: Store,
+    *,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    limits: ResourceLimits = NO_LIMITS,
+    progress: Callable[[Progress], None] | None = None,
+    simulate: Simulate | None = None,
+) -> Outcome:
+    """Run what the store does not hold of a plan; runs that failed before are tried again.
+
+    Args:
+        plan: fixed points and searches.
+        store: where runs are kept, each as soon as it has ended.
+        jobs: worker processes; None for one each processor, 1 for none but this process.
+        cluster: address of a Dask scheduler to run on instead.
+        limits: what a run may need; one that needs more fails.
+        progress: told where things stand, once at the start and after each run.
+        simulate: what a run is, `hostsim.campaign.simulate.simulate` by default.
+
+    Raises:
+        InputError: ``jobs`` or ``cluster`` cannot be met.
+        StoreError: the store cannot be written.
+    """
+    tell = None if progress is None else lambda _plan, standing: progress(standing)
+    [outcome] = run_together([plan], store, jobs=jobs, cluster=cluster, limits=limits, progress=tell, simulate=simulate)
+    return outcome
+
+
+def run_together(
+    plans: Sequence[Plan],
+    store: Store,
+    *,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    limits: ResourceLimits = NO_LIMITS,
+    progress: Callable[[Plan, Progress], None] | None = None,
+    simulate: Simulate | None = None,
+) -> list[Outcome]:
+    """Run what the store does not hold of several plans, all at the same time, so that no worker waits for the end of one.
+
+    The arguments and errors are those of `run_all`; ``progress`` is told whose standing it is as well.
+    """
+    tell = progress or _say_nothing
+    front = _Front(plans, store)
+    for sweep in front.sweeps:
+        tell(sweep.plan, front.progress(sweep, workers=1))
+    interrupted = False
+    if any(sweep.waiting for sweep in front.sweeps):
+        with open_executor(simulate or _simulate(), jobs, cluster, limits) as executor:
+            try:
+                _work_off(front, executor, tell)
+            except KeyboardInterrupt:
+                interrupted = True
+    return [Outcome(sweep.records(), sweep.answers(), interrupted, sweep.ran, sweep.reused) for sweep in front.sweeps]
+
+
+def preview(plan: Plan, store: Store) -> Progress:
+    """Progress of a plan before anything is run: what the store holds and what is missing, seconds on one worker."""
+    front = _Front([plan], store)
+    return front.progress(front.sweeps[0], workers=1)
+
+
+def _work_off(front: _Front, executor: Executor, tell: Callable[[Plan, Progress], None]) -> None:
+    while True:
+        while len(front.running) < executor.capacity and (task := front.start()) is not None:
+            executor.submit(task)
+        if not front.running:
+            return
+        for task, record in executor.wait():
+            for sweep in front.finish(task, record):
+                tell(sweep.plan, front.progress(sweep, executor.workers))
+
+
+def _simulate() -> Simulate:
+    # imported here: a sweep whose runs are all in the store needs no simulator
+    from hostsim.campaign.simulate import simulate
+
+    return simulate
+
+
+def _say_nothing(plan: Plan, progress: Progress) -> None:
+    pass
+
+
+class _Records(Mapping[RecordKey, RunRecord]):
+    """Records of tasks, read from the store when they are looked up."""
+
+    def __init__(self, store: Store, tasks: Mapping[RecordKey, Task], flags: Mapping[str, str]) -> None:
+        self._store = store
+        self._tasks = tasks
+        self._flags = flags
+
+    def __getitem__(self, key: RecordKey) -> RunRecord:
+        task = self._tasks[key]
+        flag = self._flags.get(key[0])
+        record = self._store.get(_run_of(task))
+        if record is None:
+            raise StoreError(f"{self._store.folder}: replication {key[1]} of point {key[0]} is gone")
+        dressed = _dressed(record, task)
+        return dressed if flag is None else replace(dressed, flags=(*dressed.flags, flag))
+
+    def __iter__(self) -> Iterator[RecordKey]:
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+
+def _dressed(record: RunRecord, task: Task) -> RunRecord:
+    """A record with the axes and warnings of this plan: another one may have run the same point under other names."""
+    return replace(record, axes=dict(task.point.axes), flags=(*task.point.warnings, *record.flags))
+
+
+def _condensed(record: RunRecord) -> RunRecord:
+    """A record without most of its slices: with all that measures need, in a tenth of the space."""
+    kept = sorted({0, record.cut, *late_borders(record), len(record.instants_ps) - 1})
+    return record.thinned(kept, kept.index(record.cut))
+
+
+class _Front:
+    """Plans that are worked off together: whose turn it is, and who waits for the same run.
+
+    Attributes:
+        sweeps: the plans.
+        running: runs that are handed out, each with the sweeps that wait for it.
+    """
+
+    def __init__(self, plans: Sequence[Plan], store: Store) -> None:
+        self.running: dict[RunKey, list[_Sweep]] = {}
+        self._store = store
+        self._costs = _Costs()
+        self.sweeps = [_Sweep(plan, store, self._costs) for plan in plans]
+        self._turn = 0
+
+    def start(self) -> Task | None:
+        """The next task to hand out; None when there is nothing to do but to wait."""
+        while (sweep := self._next()) is not None:
+            task = sweep.start()
+            waiting = self.running.get(_run_of(task))
+            if waiting is not None:
+                waiting.append(sweep)
+            elif len(self.sweeps) == 1 or not sweep.reuses(task):  # another one may have run it since
+                self.running[_run_of(task)] = [sweep]
+                return task
+        return None
+
+    def _next(self) -> _Sweep | None:
+        """In turns one that a search asks, else the first that has anything left."""
+        for place in range(self._turn, self._turn + len(self.sweeps)):
+            sweep = self.sweeps[place % len(self.sweeps)]
+            if sweep.asked:
+                self._turn = place + 1
+                return sweep
+        return next((sweep for sweep in self.sweeps if sweep.waiting), None)
+
+    def finish(self, task: Task, record: RunRecord) -> list[_Sweep]:
+        """Keeps a run that has ended; returns the sweeps that it was for."""
+        self._store.put(record)
+        sweeps = self.running.pop(_run_of(task))
+        for sweep in sweeps:
+            sweep.finish(task.key, record)
+        return sweeps
+
+    def progress(self, sweep: _Sweep, workers: int) -> Progress:
+        """Where a sweep stands, with that many workers to share what is left of all."""
+        left = self._costs.total(task for each in self.sweeps for task in each.left())
+        return Progress(
+            done=sweep.done,
+            total=sweep.total,
+            running=len(sweep.running),
+            reused=sweep.reused,
+            failed=sweep.failed,
+            seconds_left=None if left is None else left / workers,
+        )
+
+
+def _run_of(task: Task) -> RunKey:
+    return task.point.id, task.replication, task.seed
+
+
+class _Sweep:
+    """A plan while it is worked off: its tasks as they become known, and what became of them.
+
+    Attributes:
+        plan: the plan.
+        fixed: tasks known from the start that nobody has begun.
+        asked: tasks that searches ask for, likewise.
+        running: those that are being run.
+    """
+
+    def __init__(self, plan: Plan, store: Store, costs: _Costs) -> None:
+        self.plan = plan
+        self.fixed: deque[Task] = deque()
+        self.asked: deque[Task] = deque()
+        self.running: dict[RecordKey, Task] = {}
+        self.reused = self.ran = self.failed = 0
+        self._store = store
+        self._known: dict[RecordKey, Task] = {}
+        self._done: dict[RecordKey, RunRecord] = {}  # condensed: it is the searches that need them all at hand
+        self._open = set(range(len(plan.searches)))  # searches that have not ended, by their place in the plan
+        self._awaited: dict[RecordKey, set[int]] = {}  # and which of them wait for a run
+        self._costs = costs
+        self._admit(plan.tasks, self.fixed)
+        self._ask(self._open)
+
+    @property
+    def waiting(self) -> int:
+        """Number of tasks that nobody has begun."""
+        return len(self.asked) + len(self.fixed)
+
+    def start(self) -> Task:
+        """The next task to hand out."""
+        task = (self.asked or self.fixed).popleft()
+        self.running[task.key] = task
+        return task
+
+    def reuses(self, task: Task) -> bool:
+        """True where the store holds the run of a task that was to be started: it is taken from there."""
+        record = self._store.get(_run_of(task))
+        if record is None or record.error is not None:
+            return False
+        self.reused += 1
+        self._end(task.key, record)
+        return True
+
+    def finish(self, key: RecordKey, record: RunRecord) -> None:
+        """Takes a run that has ended, and asks the searches what they want to know next."""
+        self.ran += 1
+        self.failed += record.error is not None
+        self._end(key, record)
+
+    def _end(self, key: RecordKey, record: RunRecord) -> None:
+        self._accept(self.running.pop(key), record)
+        self._ask(self._awaited.pop(key, ()))
+
+    def _ask(self, places: Iterable[int]) -> None:
+        """Lets searches ask until they have to wait for runs."""
+        for place in sorted(places):
+            search: Search = self.plan.searches[place]
+            while wanted := search.wants(self._done):
+                self._admit(wanted, self.asked)
+                if not any(task.key in self._done for task in wanted):
+                    break
+            for task in wanted:
+                self._awaited.setdefault(task.key, set()).add(place)
+            if not wanted:
+                self._open.discard(place)
+
+    def _admit(self, tasks: Iterable[Task], waiting: deque[Task]) -> None:
+        """Takes tasks in, the stored ones as done, the others to where they wait."""
+        for task in tasks:
+            if task.key in self._known:
+                continue
+            self._known[task.key] = task
+            record = self._store.get(_run_of(task))
+            if record is None or record.error is not None:
+                waiting.append(task)
+            else:
+                self.reused += 1
+                self._accept(task, record)
+
+    def _accept(self, task: Task, record: RunRecord) -> None:
+        self._costs.add(record)
+        self._done[task.key] = _condensed(_dressed(record, task))
+
+    @property
+    def done(self) -> int:
+        """Number of runs that have ended, or were there."""
+        return len(self._done)
+
+    @property
+    def total(self) -> int:
+        """Number of runs known of so far."""
+        return len(self._known)
+
+    def left(self) -> list[Task]:
+        """Runs that have not ended, as far as they are known."""
+        return [*self.asked, *self.fixed, *self.running.values()]
+
+    def answers(self) -> dict[str, SearchAnswer]:
+        """What the searches that came to an end found, in the order of the plan."""
+        ended = (search for place, search in enumerate(self.plan.searches) if place not in self._open)
+        return {search.name: search.answer(self._done) for search in ended}
+
+    def records(self) -> Records:
+        """All finished runs in an order that no worker had a say in: the searches are asked anew, one after another."""
+        order = [task.key for task in self.plan.tasks]
+        for search in self.plan.searches:
+            told: dict[RecordKey, RunRecord] = {}
+            while wanted := [task.key for task in search.wants(told)]:
+                order += wanted
+                told |= {key: self._done[key] for key in wanted if key in self._done}
+                if not told.keys() >= set(wanted):
+                    break
+        rest = sorted(self._done.keys() - set(order))
+        tasks = {key: self._known[key] for key in dict.fromkeys([*order, *rest]) if key in self._done}
+        flags = {point: flag for answer in self.answers().values() for point, flag in answer.flags.items()}
+        return _Records(self._store, tasks, flags)
+
+
+class _Costs:
+    """Wall-clock seconds of runs, as far as they are known."""
+
+    def __init__(self) -> None:
+        self._of_point: dict[str, list[float]] = {}
+
+    def add(self, record: RunRecord) -> None:
+        """Learns from a run that says how long it took."""
+        if "wall_s" in record.facts:
+            self._of_point.setdefault(record.point_id, []).append(float(record.facts["wall_s"]))
+
+    def total(self, tasks: Iterable[Task]) -> float | None:
+        """Seconds that tasks take: as long as their points took before, else as long as points took on average."""
+        if not self._of_point:
+            return None
+        means = {point: sum(values) / len(values) for point, values in self._of_point.items()}
+        usual = sum(means.values()) / len(means)
+        return sum(means.get(task.point.id, usual) for task in tasks)

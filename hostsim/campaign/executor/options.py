@@ -1,0 +1,55 @@
+"""Choice of an executor by the options ``--jobs``, ``--cluster``, ``--max-memory`` and ``--max-time``."""
+
+from __future__ import annotations
+
+from hostsim.campaign.executor.base import Executor, worker_count
+from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
+from hostsim.campaign.task import Simulate
+from hostsim.errors import Fault, InputError
+
+__all__ = ["check_options", "open_executor"]
+
+
+def open_executor(
+    simulate: Simulate, jobs: int | None, cluster: str | None, limits: ResourceLimits = NO_LIMITS
+) -> Executor:
+    """Opens the executor that the options choose.
+
+    Args:
+        simulate: the function of a run; importable by name where other processes call it.
+        jobs: worker processes, None for one per processor that this process may use; 1 runs in this process.
+        cluster: address of a Dask scheduler.
+        limits: memory and time of a run; with any of them runs happen in worker processes, also with one job.
+
+    Raises:
+        InputError: the options contradict each other or cannot be met.
+    """
+    check_options(jobs, cluster, limits)
+    if cluster is not None:
+        from hostsim.campaign.executor.dask_cluster import DaskExecutor
+
+        return DaskExecutor(simulate, cluster)
+    workers = worker_count(jobs)
+    if workers == 1 and not limits:
+        from hostsim.campaign.executor.in_process import InProcessExecutor
+
+        return InProcessExecutor(simulate)
+    from hostsim.campaign.executor.process_pool import ProcessPoolExecutor
+
+    return ProcessPoolExecutor(simulate, workers, limits)
+
+
+def check_options(jobs: int | None, cluster: str | None, limits: ResourceLimits) -> None:
+    """Checks the options of an executor without opening one.
+
+    Raises:
+        InputError: the options contradict each other or cannot be met.
+    """
+    if cluster is None:
+        worker_count(jobs)
+        return
+    if jobs is not None:
+        raise InputError(Fault("does not go with --cluster", "--jobs", str(jobs), "one of --jobs, --cluster"))
+    if limits:
+        allowed = "limits of Dask's own workers: dask worker --memory-limit"
+        raise InputError(Fault("goes with worker processes of this machine", "--max-memory, --max-time", "", allowed))

@@ -1,0 +1,223 @@
+"""Pool of worker processes on this machine, made of pebble's pools.
+
+The pool of the standard library gives up every run when one worker dies, and cannot end a late run. Pebble's can, but its
+workers share one pipe and its locks: a worker that is killed while it holds them takes the others with it. So the executor
+gives each worker a pebble pool of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+import time
+import types
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.context import SpawnContext, SpawnProcess
+from typing import TYPE_CHECKING, Any, Self
+
+from pebble import ProcessExpired, ProcessPool
+
+from hostsim.campaign.executor.base import worker_count
+from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
+from hostsim.campaign.task import OUT_OF_MEMORY, Simulate, failed_record, run_task
+from hostsim.errors import WorkerError
+from hostsim.record import RunRecord
+
+if TYPE_CHECKING:
+    from hostsim.scenario.plan import Task
+
+__all__ = ["ProcessPoolExecutor", "worker_pool"]
+
+_START = threading.Lock()
+"""Serialises starts of workers: each replaces the main module of this process for a moment."""
+_CHECK_S = 1.0
+"""Interval at which pools are checked for being broken while no run ends."""
+_STATUS_0 = 256
+"""Stands for exit status 0."""
+
+
+class ProcessPoolExecutor:
+    """Executor that runs tasks in worker processes, each of which may die or be killed without harm to the others.
+
+    Workers are started when there is a task for them and no idle one, and end with this process, however it ends.
+
+    Attributes:
+        workers: largest number of processes.
+        capacity: the same; each worker holds the one task that it runs.
+    """
+
+    def __init__(self, simulate: Simulate, workers: int, limits: ResourceLimits = NO_LIMITS) -> None:
+        self.workers = self.capacity = workers
+        self._simulate = simulate
+        self._limits = limits
+        self._idle: list[_Pool] = []
+        self._running: dict[Future[tuple[RunRecord, float]], tuple[Task, _Pool]] = {}
+
+    def submit(self, task: Task) -> None:
+        """Hands a task to an idle worker, or to a new one.
+
+        Raises:
+            WorkerError: no worker can be started.
+        """
+        pool = self._idle.pop() if self._idle else _Pool(1, self._limits, self._simulate)
+        try:
+            future = pool.schedule(_run_timed, (self._simulate, task), timeout=self._limits.time_s)
+        except BrokenProcessPool as error:
+            raise WorkerError(f"a worker process cannot be started: {error.__cause__}") from error
+        except RuntimeError:  # the idle worker was killed
+            _stop(pool)
+            self.submit(task)
+        else:
+            self._running[future] = task, pool
+
+    def wait(self) -> list[tuple[Task, RunRecord]]:
+        """Blocks until a run ends, its worker dies, or its time is over."""
+        ended: list[Future[tuple[RunRecord, float]]] = []
+        while not ended:
+            wait(self._running, _CHECK_S, FIRST_COMPLETED)
+            ended = [future for future, (_, pool) in self._running.items() if future.done() or not pool.active]
+        return [self._receive(future) for future in ended]
+
+    def _receive(self, future: Future[tuple[RunRecord, float]]) -> tuple[Task, RunRecord]:
+        task, pool = self._running.pop(future)
+        error = future.exception() if future.done() else BrokenProcessPool()
+        if error is None:
+            record, took_s = future.result()
+            if self._limits.time_s is not None and took_s > self._limits.time_s:  # pebble looks now and then only
+                record = failed_record(task, self._describe(TimeoutError(), pool))
+        else:
+            record = failed_record(task, self._describe(error, pool))
+        if error is None and record.error != OUT_OF_MEMORY:
+            self._idle.append(pool)
+        else:  # the pipe or the locks may be left in any state, or the worker's memory is full
+            _stop(pool)
+        return task, record
+
+    def _describe(self, error: BaseException, pool: _Pool) -> str:
+        """The error of a run that has no record, in words."""
+        if isinstance(error, TimeoutError):
+            return f"TimeoutError: the run takes longer than it may, {self._limits.time_s or 0:g} s"
+        if not isinstance(error, ProcessExpired | BrokenProcessPool):
+            return f"{type(error).__name__}: {error}"
+        # a pool is broken, and starts no other worker, where its worker died between two runs
+        code = error.exitcode if isinstance(error, ProcessExpired) else pool.context.worker.exitcode or 0
+        cause = signal.Signals(-code).name if code < 0 else f"exit status {code % _STATUS_0}"
+        hint = "; that often means that the machine ran out of memory" if cause == "SIGKILL" else ""
+        return f"the worker process ended before the run did ({cause}{hint})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _stop(*self._idle, *(pool for _, pool in self._running.values()))
+        self._idle.clear()
+        self._running.clear()
+
+
+def _run_timed(simulate: Simulate, task: Task) -> tuple[RunRecord, float]:
+    """Run a task; returns its record and its seconds on the wall clock."""
+    started = time.monotonic()
+    return run_task(simulate, task), time.monotonic() - started
+
+
+Submit = Callable[..., Future[Any]]
+"""Submits a function and its arguments, and returns the future of its result."""
+
+
+@contextlib.contextmanager
+def worker_pool(jobs: int | None = None) -> Iterator[Submit]:
+    """Pool of worker processes for functions that are importable by name; work that is unfinished when it is left is dropped.
+
+    Args:
+        jobs: worker processes, None for one per processor; with 1 the work is done in this process when it is submitted.
+
+    Raises:
+        InputError: that is no number of workers.
+        WorkerError: a worker process was killed.
+    """
+    workers = worker_count(jobs)
+    if workers == 1:
+        yield _call
+        return
+    pool = _Pool(workers)
+    try:
+        yield lambda function, *args: pool.schedule(function, args)
+    except (ProcessExpired, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and pool.active:  # the caller's own
+            raise
+        cause = "that often means that the machine ran out of memory"
+        raise WorkerError(f"a worker process was killed; {cause}") from error
+    finally:
+        _stop(pool)
+
+
+def _call(function: Callable[..., Any], *args: Any) -> Future[Any]:
+    """Calls a function in this process; an exception is the caller's at once."""
+    done: Future[Any] = Future()
+    done.set_result(function(*args))
+    return done
+
+
+class _Pool(ProcessPool):
+    """Pebble pool of worker processes; they import the function of a run before their memory is limited."""
+
+    def __init__(self, workers: int, limits: ResourceLimits = NO_LIMITS, simulate: Simulate | None = None) -> None:
+        self.context = _Context()
+        super().__init__(workers, initializer=_prepare, initargs=(limits, simulate), context=self.context)
+
+
+def _stop(*pools: ProcessPool) -> None:
+    """Kills the workers of pools."""
+    for pool in pools:
+        pool.stop()
+    for pool in pools:
+        pool.join()
+
+
+def _prepare(limits: ResourceLimits, simulate: Simulate | None) -> None:
+    """Prepares a worker; pebble has it ignore SIGINT already."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # pebble's handler would wait for compiled code to return
+    limits.apply()
+
+
+class _WorkerProcess(SpawnProcess):
+    """A worker process of a pebble pool, ended with this process."""
+
+    def start(self) -> None:
+        """Starts the process without the caller's script, which would start its sweep anew in there, and deaf to Ctrl-C."""
+        self.daemon = True
+        with _START:
+            main, sys.modules["__main__"] = sys.modules["__main__"], types.ModuleType("__main__")
+            blocked = None
+            if sys.platform != "win32":  # inherited, until the worker ignores the signal
+                blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                super().start()
+            finally:
+                sys.modules["__main__"] = main
+                if blocked is not None:
+                    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+    @property
+    def exitcode(self) -> int | None:
+        """The exit status, never 0: pebble takes that for an end that it asked for, and would wait for the task for ever."""
+        return _STATUS_0 if super().exitcode == 0 else super().exitcode
+
+
+class _Context(SpawnContext):
+    """Start method of the worker processes of a pool.
+
+    Attributes:
+        worker: the process started last.
+    """
+
+    worker: _WorkerProcess
+
+    def Process(self, **arguments: Any) -> _WorkerProcess:  # type: ignore[override]  # noqa: N802
+        """Makes a worker process."""
+        self.worker = _WorkerProcess(**arguments)
+        return self.worker

@@ -1,0 +1,188 @@
+"""The code that a run depends on, as a digest: the import closure of `simulate`, hashed by meaning and not by bytes.
+
+Followed are all imports of the package, in functions too, but not those for type checkers. A module is hashed as its syntax tree
+without comments, layout, docstrings and texts of errors: a change of these changes no number. What a scenario file says is not in
+here: a run is kept under the hash of its resolved point as well.
+
+This is not the digest of compiled modules (`hostsim.compiled`), nor does it tell compiled code from its sources: both give the same bytes.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.metadata
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["PACKAGE", "Code", "import_closure", "read_code"]
+
+PACKAGE = Path(__file__).parents[1]
+_ROOT = "campaign/simulate"
+
+_NO_INFLUENCE = {
+    "__init__": "the door: it imports names when they are first used, and no module of a run uses it",
+    "compiled": "compiled modules give the same bytes as their sources",
+    "errors": "what is raised ends a run, no module of a run catches it, and a failed run is never taken for a finished one",
+    "pydantic": "it checks values when a scenario is loaded, and the values are in the point's hash",
+    "simpy": "the clock's agenda is our own: no run schedules an event of SimPy's",
+}
+"""What the closure reaches and leaves out, with the reason. Python is not in it either: runs are arithmetic of integers and floats,
+whose random numbers come from numpy."""
+
+
+_ERRORS = {(ast.Raise, "exc"), (ast.Assert, "msg")}
+"""Fields of nodes that hold what is raised."""
+_IDLE = {"kind", "type_comment"}
+"""Fields that change nothing: the prefix of a text, a comment."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """The code that a run depends on."""
+
+    parts: Mapping[str, str]
+    """Hash of each module by its path in the package (``model/net/pnic``), version of each library."""
+
+    @property
+    def digest(self) -> str:
+        """Hash of all parts: 16 hexadecimal digits."""
+        named = "".join(f"{name}\0{what}\0" for name, what in sorted(self.parts.items()))
+        return hashlib.sha256(named.encode()).hexdigest()[:16]
+
+
+def read_code(package: Path = PACKAGE) -> Code:
+    """The code of a run, read from its sources."""
+    modules = import_closure(package)
+    libraries = {name for module in modules.values() for name in module.libraries} - _NO_INFLUENCE.keys()
+    parts = {name: module.meaning for name, module in modules.items()}
+    return Code(parts | {name: importlib.metadata.version(name) for name in libraries})
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A module of the closure."""
+
+    meaning: str
+    imports: tuple[str, ...]
+    """Dotted names of all that it may import, of modules and of what they hold."""
+
+    @property
+    def libraries(self) -> set[str]:
+        """Packages that it imports and that do not come with Python."""
+        tops = {name.split(".")[0] for name in self.imports}
+        return tops - sys.stdlib_module_names - {PACKAGE.name}
+
+
+def import_closure(package: Path = PACKAGE) -> Mapping[str, _Module]:
+    """Modules that a run can reach, by their paths in the package, without ending.
+
+    Raises:
+        FileNotFoundError: the package is without its sources.
+    """
+    found: dict[str, _Module] = {}
+    waiting = [_ROOT]
+    while waiting:
+        name = waiting.pop()
+        source = package / f"{name}.py"
+        if name in found or name in _NO_INFLUENCE or not (name == _ROOT or source.is_file()):
+            continue
+        tree = _Tree()
+        tree.read(ast.parse(source.read_bytes(), source))
+        meaning = hashlib.sha256("".join(tree.text).encode(errors="surrogatepass")).hexdigest()[:12]
+        found[name] = _Module(meaning, tuple(tree.imports))
+        waiting += _paths(tree.imports)
+    return found
+
+
+def _paths(imports: list[str]) -> Iterator[str]:
+    """Where modules of the package may be that are imported: each, and the packages it is in."""
+    for dotted in imports:
+        first, *inside = dotted.split(".")
+        if first == PACKAGE.name:
+            for depth in range(len(inside) + 1):
+                place = "/".join(inside[:depth])
+                yield place
+                yield f"{place}/__init__".lstrip("/")
+
+
+class _Tree:
+    """What a syntax tree means, as a text: fields of nodes in order, those that are empty left out, so that all versions of Python agree.
+
+    Attributes:
+        text: pieces of the text.
+        imports: dotted names that are imported.
+    """
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.imports: list[str] = []
+
+    def read(self, node: ast.AST, is_error: bool = False) -> None:
+        """Append a node and all below it.
+
+        The texts of an error that is raised, of a failed assertion and of a `Fault` are left out. Nobody reads them but people: no
+        module of a run catches an error by name, and a run that failed is run again whenever it is wanted, so that no text of
+        other code is ever shown.
+
+        Args:
+            node: the node.
+            is_error: whether it is below an error that is raised.
+        """
+        text = self.text
+        kind = type(node)
+        if is_error and _is_text(node):
+            text.append("text")
+            return
+        if kind is ast.Import or kind is ast.ImportFrom:
+            self._note(node)
+        elif kind is ast.Call:
+            is_error = is_error or _name(node.func) == "Fault"  # type: ignore[attr-defined]
+        text.append(kind.__name__)
+        text.append("(")
+        for field in kind._fields:
+            value = getattr(node, field)
+            if isinstance(value, ast.AST):
+                if field != "ctx":
+                    text.append(field)
+                    self.read(value, is_error or (kind, field) in _ERRORS)
+            elif isinstance(value, list):
+                if value:
+                    text.append(field)
+                    for item in _statements(value):
+                        if isinstance(item, ast.AST):
+                            self.read(item, is_error)
+                        else:
+                            text.append(repr(item))
+            elif field not in _IDLE and (value is not None or kind is ast.Constant):
+                text.append(f"{field}={value!r},")
+        text.append(")")
+
+    def _note(self, node: ast.AST) -> None:
+        """Note what is imported; imports are absolute, and a name may be a module or something in one."""
+        if isinstance(node, ast.Import):
+            self.imports += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            self.imports += [f"{node.module}.{alias.name}" for alias in node.names]
+
+
+def _statements(items: list[object]) -> Iterator[object]:
+    """Items of a field; of statements those that do something in a run."""
+    for item in items:
+        if isinstance(item, ast.If) and _name(item.test) == "TYPE_CHECKING":
+            yield from _statements(list(item.orelse))
+        elif not (
+            isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
+        ):  # docstrings, prose under fields
+            yield item
+
+
+def _name(node: ast.AST) -> str:
+    """The name that an expression ends in."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))

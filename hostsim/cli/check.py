@@ -1,0 +1,220 @@
+"""``check``: verdicts on the expectations of scenarios, or a comparison with the results of an earlier run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Unpack
+
+import typer
+
+from hostsim.cli.failure import say_failed
+from hostsim.cli.option import DryRun, RunOptions, Texts, option, percent, run_options
+from hostsim.cli.status import Status
+from hostsim.cli.strict_json import plain, print_json
+from hostsim.cli.text_table import verdict_table
+from hostsim.errors import Fault, InputError
+
+if TYPE_CHECKING:
+    from hostsim.expect import Verdict
+    from hostsim.results.compare import Coverage
+    from hostsim.results.differences import PairedDifference
+    from hostsim.results.results import Results
+    from hostsim.scenario.scenario import Scenario
+
+__all__ = ["check", "print_verdicts"]
+
+MOST_PLACES = 5
+"""Points that cannot be compared and are named; of the others only the number is printed."""
+
+
+@run_options()
+def check(
+    subjects: Annotated[
+        Texts,
+        typer.Argument(
+            metavar="[SCENARIO|FILE|CLAIM-GLOB]...",
+            help="What to check; all shipped scenarios by default. A pattern such as '*.40k' picks claims by id.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print strict JSON instead of a table.")] = False,
+    junit: Annotated[Path | None, option("--junit", "FILE", "Write the verdicts as JUnit XML as well.")] = None,
+    against: Annotated[
+        Path | None,
+        option("--against", "DIR", "Instead of claims: compare every point of the sweep with the results in DIR."),
+    ] = None,
+    tolerance: Annotated[
+        str, option("--tolerance", "PERCENT", "With --against: relative difference that is let pass.")
+    ] = "2 %",
+    *,
+    dry_run: DryRun = False,
+    **options: Unpack[RunOptions],
+) -> None:
+    """Expectations: value, interval, band, verdict.
+
+    Runs only what they need and the results folder does not hold yet.
+    """
+    share = percent(tolerance, "--tolerance")
+    if against is None:
+        _check_claims(subjects or (), options, junit, as_json=as_json, dry_run=dry_run)
+    elif junit is None:
+        _check_against(against, _swept(subjects or ()), share, options, as_json=as_json, dry_run=dry_run)
+    else:
+        raise InputError(Fault("goes with claims, not with --against", "--junit", str(junit)))
+
+
+def _check_claims(
+    subjects: Sequence[str], options: RunOptions, junit: Path | None, *, as_json: bool, dry_run: bool
+) -> None:
+    """Judge the expectations of scenarios, and print and write the verdicts."""
+    from hostsim import api
+    from hostsim.cli.forecast import dry_run_table
+    from hostsim.cli.progress import Reporter
+    from hostsim.files import require_file, write_whole
+    from hostsim.results import scoreboard
+
+    scenarios = [scenario for scenario, _ in api.select(*subjects)]
+    if junit is not None:
+        require_file(junit)
+    if dry_run:
+        typer.echo(dry_run_table(scenarios, options, sweep=False, expectations=True))
+        return
+    with Reporter() as options["progress"]:
+        verdicts = api.check(*subjects, **options)
+    quick = options["quick"]
+    if as_json:
+        print_json(scoreboard.as_json(verdicts, quick=quick))
+    else:
+        print_verdicts(verdicts, quick=quick)
+    if junit is not None:
+        write_whole(junit, scoreboard.as_junit(verdicts, quick=quick).encode())
+    if not all(scoreboard.is_accepted(verdict, quick=quick) for verdict in verdicts):
+        raise typer.Exit(Status.CLAIM)
+
+
+def print_verdicts(verdicts: Sequence[Verdict], *, quick: bool) -> None:
+    """Print the table of verdicts on stdout, and on stderr the reasons and notes to know before trusting it."""
+    from hostsim.results.scoreboard import HEADINGS, as_rows
+
+    typer.echo(verdict_table(HEADINGS, as_rows(verdicts, quick=quick)))
+    for verdict in verdicts:
+        for text in [*([verdict.reason] if verdict.reason else []), *verdict.notes]:
+            typer.echo(f"{verdict.expectation.name}: {text}", err=True)
+
+
+def _swept(subjects: Sequence[str]) -> list[Scenario]:
+    """The scenarios to compare, also those without expectations: their curves can move as well."""
+    from hostsim.scenario.load import load
+    from hostsim.scenario.selection import select
+    from hostsim.scenario.shipped_data import shipped
+
+    asked = [scenario for scenario, _ in select(*subjects)]
+    named = [load(subject) for subject in subjects if subject in shipped() or Path(subject).is_file()]
+    known = {scenario.file for scenario in asked}
+    return [*asked, *(scenario for scenario in named if scenario.file not in known)]
+
+
+def _earlier(folder: Path, scenario: Scenario, options: RunOptions) -> Results:
+    """The earlier results of a scenario, checked: its points can be found in them."""
+    from hostsim.results.baseline import read_baseline
+    from hostsim.results.compare import require_axes
+
+    found = read_baseline(folder, scenario.name, quick=options["quick"], seed=options["seed"])
+    try:
+        require_axes(found.table, list(scenario.axes), "earlier")
+    except InputError as error:
+        raise error.at(str(folder)) from None
+    return found
+
+
+@dataclass
+class Comparison:
+    """Curves that moved between earlier results and those of now, and the coverage of the comparison."""
+
+    moves: list[tuple[str, PairedDifference]] = field(default_factory=list)
+    """With the scenario of each."""
+    points: int = 0
+    compared: int = 0
+    failed: int = 0
+    """Runs."""
+
+
+def _check_against(
+    folder: Path, scenarios: Sequence[Scenario], tolerance: float, options: RunOptions, *, as_json: bool, dry_run: bool
+) -> None:
+    """Sweep each scenario and print the curves that have moved since an earlier run."""
+    from hostsim.cli.forecast import dry_run_table
+
+    before = [_earlier(folder, scenario, options) for scenario in scenarios]
+    if dry_run:
+        typer.echo(dry_run_table(scenarios, options, sweep=True, expectations=False))
+        return
+    done = _compared(zip(scenarios, before, strict=True), tolerance, options)
+    if as_json:
+        print_json([_move_row(name, move) for name, move in done.moves])
+    else:
+        _print_moves(done, tolerance)
+    if as_json or done.moves:
+        typer.echo(f"{done.compared} of {done.points} points compared", err=True)
+    if done.failed:
+        raise typer.Exit(Status.FAILED_RUNS)
+    if done.moves or done.compared < done.points:
+        raise typer.Exit(Status.CLAIM)
+
+
+def _compared(pairs: Iterable[tuple[Scenario, Results]], tolerance: float, options: RunOptions) -> Comparison:
+    """Sweep scenarios and compare each with its earlier results."""
+    from hostsim import api
+    from hostsim.cli.progress import Reporter
+    from hostsim.results.compare import coverage
+
+    done = Comparison()
+    for scenario, then in pairs:
+        with Reporter() as options["progress"]:
+            found = api.run(scenario, **options)
+        say_failed(found)
+        done.failed += len(found.failed)
+        held = coverage(found.table, then.table, found.axes)
+        done.points += held.points
+        done.compared += held.compared
+        _tell_uncompared(scenario.name, held)
+        if len(held.alone) < held.points or not len(found.failed):
+            done.moves += [(scenario.name, move) for move in api.compare(found, then, tolerance)]
+    return done
+
+
+def _move_row(scenario: str, move: PairedDifference) -> dict[str, object]:
+    """A moved curve as an object of JSON."""
+    return {
+        "scenario": scenario,
+        "metric": move.metric,
+        "unit": move.unit,
+        "at": {axis: plain(value) for axis, value in dict(move.at).items()},
+        "before": plain(move.before),
+        "after": plain(move.after),
+        "low": plain(move.difference.low),
+        "high": plain(move.difference.high),
+    }
+
+
+def _print_moves(done: Comparison, tolerance: float) -> None:
+    for name, move in done.moves:
+        typer.echo(f"{name}: {move}")
+    if not done.compared and not done.moves:
+        typer.echo(f"no curve could be compared: 0 of {done.points} points have an interval on both sides")
+    elif not done.moves:
+        at = f"at the {done.compared} of {done.points} points compared"
+        typer.echo(f"no curve moved by more than {100 * tolerance:g} % {at}")
+
+
+def _tell_uncompared(scenario: str, held: Coverage) -> None:
+    """Print the points that could not be compared on stderr."""
+    for places, why in (
+        (held.alone, "has no finished run in common with the earlier results"),
+        (held.single, "has one replication in common, and one has no interval; run both with --replications 3"),
+    ):
+        for place in places[:MOST_PLACES]:
+            typer.echo(f"{scenario}{f' at {place}' if place else ''}: {why}", err=True)
+        if len(places) > MOST_PLACES:
+            typer.echo(f"{scenario}: so have {len(places) - MOST_PLACES} more points", err=True)

@@ -1,0 +1,144 @@
+"""Commands that inspect scenarios and the catalogue, and run nothing: ``list``, ``show``, ``metrics``, ``schema``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Unpack
+
+import typer
+
+from hostsim.cli.option import RunOptions, ScenarioName, SetAsRun, Texts, option, pairs, run_options
+from hostsim.cli.strict_json import print_json
+from hostsim.cli.text_table import columns
+from hostsim.errors import Fault, InputError
+
+if TYPE_CHECKING:
+    from hostsim.record import Scalar
+    from hostsim.scenario.plan import Plan
+    from hostsim.scenario.scenario import Scenario
+
+__all__ = ["list_", "metrics", "schema", "show"]
+
+AsJson = Annotated[bool, typer.Option("--json", help="As strict JSON.")]
+
+
+def list_() -> None:
+    """The shipped scenarios and the question each answers."""
+    from hostsim.scenario.load import load
+    from hostsim.scenario.plan import Fidelity
+    from hostsim.scenario.planner import make_plan
+    from hostsim.scenario.shipped_data import shipped
+
+    rows = []
+    for scenario in map(load, shipped()):
+        swept = _axes_values(make_plan(scenario, Fidelity(), expectations=False))
+        rows.append((scenario.name, len(swept), len(scenario.expectations), scenario.question))
+    typer.echo(columns(("scenario", "points", "expectations", "question"), rows))
+
+
+@run_options("quick", "replications")
+def show(
+    scenario: ScenarioName,
+    overrides: SetAsRun = None,
+    axes: Annotated[Texts, option("--axis", "NAME=VALUES", "Give an axis other values, as `run` would.")] = None,
+    *,
+    copy: Annotated[bool, typer.Option("--copy", help="Copy its file to this folder, to edit it.")] = False,
+    **options: Unpack[RunOptions],
+) -> None:
+    """A scenario resolved: points, settings, their origin.
+
+    Axes, expectations, every setting in force with who says so, what is assumed, and all points of the sweep.
+    """
+    from hostsim import api
+
+    loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"))
+    if copy:
+        _copy(loaded)
+        return
+    typer.echo(f"{loaded.name}: {loaded.question}\n{loaded.file}")
+    _show_contents(loaded)
+    _show_points(loaded, api.plan(loaded, api.fidelity(options)))
+    for warning in loaded.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+
+
+def _show_contents(scenario: Scenario) -> None:
+    """Print axes, expectations, figures, settings and assumed inputs of a scenario."""
+    from hostsim.results.scoreboard import band_text
+
+    axes = [(name, ", ".join(axis.paths), ", ".join(map(_value, axis.values))) for name, axis in scenario.axes.items()]
+    _section("axes", ("axis", "sets", "values"), axes)
+    expectations = [
+        (entry.name, entry.published, band_text(entry.band, entry.unit), type(entry.form).__name__.lower())
+        for entry in scenario.expectations
+    ]
+    figures = [(figure.name, figure.words) for figure in scenario.figures]
+    settings = [(setting.name, setting.value, setting.origin) for setting in scenario.settings]
+    assumed = [(str(a.path), str(a.value), " to ".join(map(str, a.range)), a.reason) for a in scenario.assumptions]
+    if expectations:
+        _section("expectations", ("name", "published", "band", "form"), expectations)
+    if figures:
+        _section("figures", ("name", "shows"), figures)
+    _section("settings", ("name", "value", "origin"), settings)
+    if assumed:
+        _section("assumed", ("input", "value", "range", "reason"), assumed)
+
+
+def _show_points(scenario: Scenario, plan: Plan) -> None:
+    """Print the points of a sweep with the number and length of their runs."""
+    points = _axes_values(plan)
+    length = plan.tasks[0].point.spec.length / 1e12 if plan.tasks else 0.0
+    runs = str(len(plan.tasks))
+    if plan.searches:
+        runs = f"{runs} to {sum(search.most() for search in plan.searches)}"
+    rows = [(key, *(_value(point[name]) for name in scenario.axes)) for key, point in points]
+    _section(f"points: {len(points)}, {runs} runs of {length:g} s", ("point", *scenario.axes), rows)
+
+
+def metrics(as_json: AsJson = False) -> None:
+    """The catalogue of measures, with unit and meaning."""
+    from hostsim.metrics.catalogue import CATALOGUE
+
+    if as_json:
+        print_json(
+            [{"metric": m.name, "unit": m.unit, "kind": m.kind, "meaning": m.meaning} for m in CATALOGUE.values()]
+        )
+        return
+    typer.echo(columns(("metric", "unit", "meaning"), [(m.name, m.unit, m.meaning) for m in CATALOGUE.values()]))
+
+
+def schema() -> None:
+    """JSON Schema of scenario files, for editors."""
+    from hostsim.scenario.json_schema import scenario_schema
+
+    print_json(scenario_schema())
+
+
+def _axes_values(plan: Plan) -> list[tuple[str, dict[str, Scalar]]]:
+    """Id and axis values of every point of a plan, in order."""
+    return list({task.point.id: (task.point.id, dict(task.point.axes)) for task in plan.tasks}.values())
+
+
+def _value(value: object) -> str:
+    return json.dumps(value) if isinstance(value, str) and value.strip() != value else str(value)
+
+
+def _section(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print an indented table below its title."""
+    typer.echo(f"\n{title}\n" + "\n".join(f"  {line}" for line in columns(headings, rows).splitlines()))
+
+
+def _copy(scenario: Scenario) -> None:
+    target = Path(scenario.file.name)
+    try:
+        with target.open("xb") as file:
+            file.write(scenario.file.read_bytes())
+    except FileExistsError:
+        raise InputError(
+            Fault("exists already and is not overwritten", "--copy", str(target), "a folder without this file")
+        ) from None
+    except OSError as error:
+        raise InputError(Fault(f"cannot be written: {error.strerror}", "--copy", str(target))) from None
+    typer.echo(target)

@@ -1,0 +1,26 @@
+"""Named random streams: one a component, so that adding a device never shifts another's draws.
+
+A stream is found by its scope, a path of fixed words and positions such as ``("vm", 0, 17)``; never by a name that a user
+gave, because no result may depend on a name.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+
+__all__ = ["Streams"]
+
+
+class Streams:
+    """The independent random number streams of one replication: each follows from seed, replication and scope."""
+
+    def __init__(self, seed: int, replication: int) -> None:
+        self.seed, self.replication = seed, replication
+
+    def stream(self, *scope: str | int) -> np.random.Generator:
+        """Return a new generator for a scope, at the start of its stream: call once and keep it."""
+        key = [zlib.crc32(part.encode()) if isinstance(part, str) else part for part in scope]
+        sequence = np.random.SeedSequence(self.seed, spawn_key=(self.replication, *key))
+        return np.random.Generator(np.random.PCG64(sequence))

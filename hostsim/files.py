@@ -1,0 +1,219 @@
+"""Files that a user names: their paths, reading of text with limits, atomic writes, checks of destinations."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import secrets
+import stat
+import tempfile
+from pathlib import Path
+
+from hostsim.errors import Fault, InputError, StoreError, nearest_name
+
+__all__ = [
+    "MAX_BYTES",
+    "display_name",
+    "find_below",
+    "is_stdout",
+    "is_there",
+    "read_text",
+    "require_file",
+    "require_folder",
+    "why_not",
+    "write_whole",
+]
+
+MAX_BYTES = 4 * 1024 * 1024
+"""Longest file that is read."""
+_MOST_LOOKED_AT = 1000
+"""Files of a folder among which the nearest name is looked for."""
+_LONGEST_NAME = 255
+"""Characters that the name of a file may have."""
+_STDOUT, _STDERR = 1, 2
+
+
+def display_name(file: Path) -> str:
+    """A path as faults and tables show it: from the working folder when it lies below that."""
+    try:
+        return str(file.resolve().relative_to(Path.cwd()))
+    except (ValueError, OSError, RuntimeError):  # elsewhere; a name too long, or links in a circle
+        return str(file)
+
+
+def is_there(file: Path) -> bool:
+    """True when a path leads to a regular file: not to a folder, a device or a pipe."""
+    try:
+        return file.is_file()
+    except (OSError, ValueError, RuntimeError):  # a name too long, or one that no system can have
+        return False
+
+
+def why_not(file: Path) -> str:
+    """Why a path does not lead to a regular file, in words."""
+    try:
+        if file.is_dir():
+            return "is a folder"
+        if file.exists():
+            return "is a device or a pipe"
+        return "is a link that leads to no file" if file.is_symlink() else "file not found"
+    except PermissionError:
+        return "is in a folder that may not be searched"
+    except (OSError, ValueError, RuntimeError):
+        return "file not found"
+
+
+def find_below(name: str, beside: Path, root: Path) -> Path:
+    """Find the file that another file names.
+
+    Args:
+        name: path, relative to ``beside``.
+        beside: folder of the file that names it.
+        root: folder that it must not lead out of, through links neither.
+
+    Raises:
+        InputError: not there, or elsewhere; without place.
+    """
+    file = beside / name
+    given, allowed = repr(name), f"a file below {display_name(root)}"
+    try:
+        is_below = file.resolve().is_relative_to(root.resolve())
+    except (OSError, ValueError, RuntimeError):
+        is_below = True  # is_there says no
+    if not is_below:
+        raise InputError(Fault("leads out of the scenario's folder", given=given, allowed=allowed))
+    if not is_there(file):
+        raise InputError(Fault("file not found", given=given, allowed=allowed, nearest=_nearest_file(file, name)))
+    return file
+
+
+def _nearest_file(file: Path, name: str) -> str:
+    """The name of a file in the same folder that may be meant, written as the other was."""
+    try:
+        beside = [other for other in itertools.islice(file.parent.iterdir(), _MOST_LOOKED_AT) if is_there(other)]
+    except (OSError, ValueError):  # no such folder, or one that no system can have
+        return ""
+    # by what stands before the dot: most of a short name is its ending; one with the same ending is preferred
+    known = {other.stem: other.name for other in sorted(beside, key=lambda other: other.suffix == file.suffix)}
+    nearest = nearest_name(file.stem[:_LONGEST_NAME], list(known))
+    return name.removesuffix(file.name) + known[nearest] if nearest else ""
+
+
+def read_text(file: Path, name: str) -> str:
+    """Read the text of a file, without a byte order mark.
+
+    Args:
+        file: the file.
+        name: what faults call it.
+
+    Raises:
+        InputError: not there, not readable, too long, or not UTF-8.
+    """
+    if file.exists() and not file.is_file() and not file.is_dir():
+        raise InputError(Fault("is a device or a pipe", file=name, allowed="a file"))
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise InputError(Fault("file not found", file=name)) from None
+    except OSError as error:
+        raise InputError(Fault(f"cannot be read: {error.strerror}", file=name)) from None
+    if len(data) > MAX_BYTES:
+        size, most = f"{file.stat().st_size} bytes", f"at most {MAX_BYTES} bytes, {MAX_BYTES // 2**20} MiB"
+        raise InputError(Fault("is too long", file=name, given=size, allowed=most))
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        given, allowed = f"byte 0x{data[error.start]:02x}", "a text in UTF-8"
+        raise InputError(Fault("is not UTF-8", file=name, line=line, given=given, allowed=allowed)) from None
+
+
+def write_whole(path: Path, content: bytes) -> Path:
+    """Write a file atomically: beside its place, then renamed; folders are made.
+
+    A link stays, and the file that it leads to is written. Into a pipe or a device, and into what is open as stdout or stderr, is
+    written as it stands. A new file has the permissions that the umask leaves, one that was there keeps its own.
+
+    Returns:
+        The path.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    try:
+        there = _status(path)
+        descriptor = None if there is None else _descriptor(there)
+        if there is None or (descriptor is None and stat.S_ISREG(there.st_mode)):
+            _replace(Path(os.path.realpath(path)), content, there)
+        else:
+            with path.open("wb") if descriptor is None else os.fdopen(os.dup(descriptor), "wb") as file:
+                file.write(content)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from error
+    return path
+
+
+def is_stdout(path: Path) -> bool:
+    """True where a path is the file that stdout is open on."""
+    with contextlib.suppress(OSError):
+        return _descriptor(path.stat()) == _STDOUT
+    return False
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """What a path leads to; None where nothing is there yet."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _descriptor(there: os.stat_result) -> int | None:
+    """The descriptor of stdout or stderr that is open on a file."""
+    for descriptor in (_STDOUT, _STDERR):
+        with contextlib.suppress(OSError):  # it is closed
+            if os.path.samestat(there, os.fstat(descriptor)):
+                return descriptor
+    return None
+
+
+def _replace(target: Path, content: bytes, there: os.stat_result | None) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        with unfinished.open("xb") as file:
+            file.write(content)
+        if there is not None:
+            unfinished.chmod(stat.S_IMODE(there.st_mode))
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def require_folder(folder: Path) -> None:
+    """Check that files can be written into a folder, which need not exist yet; nothing is left behind.
+
+    Raises:
+        StoreError: it is no folder, or nothing can be written there.
+    """
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists() or place.is_symlink())
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be written: {error.strerror or error}") from error
+
+
+def require_file(file: Path) -> None:
+    """Check that a file can be written, its folder too where there is none; nothing is left behind. A pipe or a device is left alone.
+
+    Raises:
+        StoreError: it is a folder, or nothing can be written there.
+    """
+    if file.is_dir():
+        raise StoreError(f"{file}: cannot be written: is a folder")
+    if file.exists() and not file.is_file():
+        return
+    require_folder(file.absolute().parent)

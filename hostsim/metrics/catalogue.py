@@ -1,0 +1,359 @@
+"""The catalogue of metrics: name, unit, exact meaning, and the function that computes each from a record's counters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hostsim.estimate import least_count
+from hostsim.metrics.functions import (
+    busiest,
+    cpu_per_gbit,
+    drop_share,
+    gbits,
+    histogram_mean,
+    loss,
+    mean_share,
+    over,
+    per_10kpps,
+    per_nic,
+    quantile,
+    queues_used,
+    rate,
+    scaled,
+    settled,
+    sum_share,
+    tso_size,
+    users_per_cpu,
+)
+from hostsim.record import RunRecord
+
+__all__ = ["CATALOGUE", "NO_BOUND", "Metric"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric: its name, unit, meaning and function."""
+
+    name: str
+    unit: str
+    meaning: str
+    kind: str
+    """``instant`` ratio or level over the window, ``rate`` per second, or ``percentile``."""
+    evaluate: Callable[[RunRecord], float]
+    """Value over the measured window; NaN where the run has nothing to measure it on, or too little."""
+    least: int = 1
+    """Fewest observations that it can be told from; a percentile of fewer is not estimable."""
+
+
+NO_BOUND = "no bound"
+"""Stands in the place of an infinite response time."""
+UNSETTLED = "infinite where requests pile up to the end of the run"
+
+
+def _percentile(prefix: str, name: str, share: float, histogram: str, what: str) -> Metric:
+    least = least_count(share)
+    rank = "Median" if share == 0.5 else f"{100 * share:g}th percentile"
+    is_latency = prefix == "latency"
+    return Metric(
+        f"{prefix}_{name.replace('.', '')}",
+        "us" if is_latency else "ms",
+        f"{rank} of {what}; not estimable from fewer than {least}{'' if is_latency else ', ' + UNSETTLED}.",
+        "percentile",
+        quantile(histogram, share) if is_latency else scaled(settled(histogram, share), 1e-3),
+        least,
+    )
+
+
+_ENTRIES = (
+    Metric("host_cpu", "%", "Mean %UTIL of all PCPUs: share of time not idle.", "instant", mean_share("pcpu.busy_ps")),
+    Metric(
+        "host_used",
+        "%",
+        "Mean %USED of all PCPUs: as host_cpu, but a PCPU whose sibling hyperthread is busy too is charged half of the time.",
+        "instant",
+        mean_share("pcpu.used_ps"),
+    ),
+    Metric(
+        "cpu_total",
+        "% of a PCPU",
+        "Time that all PCPUs together were not idle: 200 is two of them busy all the time.",
+        "instant",
+        sum_share("pcpu.busy_ps"),
+    ),
+    Metric(
+        "guest_cpu",
+        "% of a vCPU",
+        "Mean time charged to a vCPU: guest code, exits, interrupts, and the switches and refills paid to start it.",
+        "instant",
+        mean_share("vcpu.used_ps"),
+    ),
+    Metric(
+        "guest_cpu_per_10kpps",
+        "% of a vCPU",
+        "guest_cpu for each 10,000 packets a second that a guest takes off its ring; its idle cost is included.",
+        "instant",
+        per_10kpps,
+    ),
+    Metric(
+        "throughput", "Gbit/s", "Data that reached the application at its end, all traffic together.", "rate", gbits
+    ),
+    Metric(
+        "throughput_per_nic",
+        "Gbit/s",
+        "throughput over the ports of physical NICs that packets went through.",
+        "rate",
+        per_nic(gbits),
+    ),
+    Metric(
+        "cpu_per_gbit",
+        "% of a PCPU per Gbit/s",
+        "Time that all PCPUs were busy, in percent of one PCPU, over throughput.",
+        "instant",
+        cpu_per_gbit,
+    ),
+    Metric(
+        "guest_ready",
+        "% of a vCPU",
+        "Mean %RDY of the vCPUs: time runnable and without a PCPU.",
+        "instant",
+        mean_share("vcpu.ready_ps"),
+    ),
+    Metric(
+        "guest_costop",
+        "% of a vCPU",
+        "Mean %CSTP of the vCPUs: time held back so that their siblings catch up.",
+        "instant",
+        mean_share("vcpu.costop_ps"),
+    ),
+    Metric(
+        "numa_io",
+        "% of the window",
+        "Share of the time in which NUMA-aware I/O placement was in force.",
+        "instant",
+        mean_share("numa_io.in_force_ps"),
+    ),
+    Metric(
+        "dense_mode",
+        "% of the window",
+        "Share of the time in which dense mode (dynamic tuning of the host) was in force.",
+        "instant",
+        mean_share("tuning.dense_ps"),
+    ),
+    Metric(
+        "netpoll_cpu",
+        "% of a PCPU",
+        "Sum over the NetPoll worlds of their charged time.",
+        "instant",
+        sum_share("netpoll.used_ps"),
+    ),
+    Metric(
+        "busiest_netpoll",
+        "% of a PCPU",
+        "Charged time of the NetPoll world that has most: near 100 its queue is the bottleneck.",
+        "instant",
+        busiest("netpoll.used_ps"),
+    ),
+    Metric(
+        "networld_cpu",
+        "% of a PCPU",
+        "Sum over the NetWorlds (transmit contexts) of their charged time.",
+        "instant",
+        sum_share("networld.used_ps"),
+    ),
+    Metric(
+        "network_threads_cpu",
+        "% of a PCPU",
+        "Sum over all networking contexts of their charged time: NetPolls, split-receive contexts, NetWorlds.",
+        "instant",
+        lambda record: sum(sum_share(f"{kind}.used_ps")(record) for kind in ("netpoll", "splitrx", "networld")),
+    ),
+    Metric(
+        "splitrx_cpu",
+        "% of a PCPU",
+        "Sum over the split-receive worlds of their charged time.",
+        "instant",
+        sum_share("splitrx.used_ps"),
+    ),
+    Metric(
+        "loss",
+        "%",
+        "Packets dropped at any place, of the packets meant for the receivers; a frame dropped at the physical NIC counts once for each receiver.",
+        "instant",
+        loss,
+    ),
+    Metric(
+        "loss_nic",
+        "%",
+        "Of the packets meant for the receivers: dropped at the physical NIC's ring.",
+        "instant",
+        drop_share("flow.dropped_nic"),
+    ),
+    Metric(
+        "loss_split",
+        "%",
+        "Of the packets meant for the receivers: dropped at the queue of a split-receive context.",
+        "instant",
+        drop_share("port.split_dropped"),
+    ),
+    Metric(
+        "loss_ring",
+        "%",
+        "Of the packets meant for the receivers: dropped at a vNIC's receive ring.",
+        "instant",
+        drop_share("port.ring_lost"),
+    ),
+    Metric(
+        "loss_socket",
+        "%",
+        "Of the packets meant for the receivers: dropped at a full socket buffer.",
+        "instant",
+        drop_share("guest.socket_dropped"),
+    ),
+    Metric(
+        "loss_out",
+        "%",
+        "Of the packets meant for the receivers: forwarded by a guest and dropped on their way out, at its transmit queue or the physical NIC's.",
+        "instant",
+        drop_share("flow.dropped_out"),
+    ),
+    Metric("delivered", "pps", "Packets taken by applications, all VMs together.", "rate", rate("guest.read")),
+    Metric(
+        "latency_mean",
+        "us",
+        "Mean time from the end of the frame on the wire to the application's read.",
+        "instant",
+        histogram_mean("flow.latency"),
+    ),
+    *(
+        _percentile(
+            "latency",
+            name,
+            share,
+            "flow.latency",
+            "the time from the end of the frame on the wire to the application's read",
+        )
+        for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999))
+    ),
+    Metric(
+        "response_mean",
+        "ms",
+        f"Mean time from a client's request to the end of its answer at the client; {UNSETTLED}.",
+        "instant",
+        scaled(settled("flow.response"), 1e-3),
+    ),
+    *(
+        _percentile(
+            "response",
+            name,
+            share,
+            "flow.response",
+            "the time from a client's request to the end of its answer at the client",
+        )
+        for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99))
+    ),
+    *(
+        Metric(
+            f"stage_{stage}",
+            "us",
+            f"Mean time of a round trip {what}; the stages add up to the round trip (request_response).",
+            "instant",
+            scaled(over(f"trip.{stage}_ps", "trip.count"), 1e-6),
+        )
+        for stage, what in (
+            ("wire", "on the wire, both ways, waits for it included, and at the client"),
+            ("moderation", "from the end of the request on the wire to the interrupt of the physical NIC"),
+            ("netpoll_wait", "from there until its NetPoll, woken and entered, begins to work"),
+            ("vswitch", "in the NetPoll: driver, virtual switch, copy, until it is on the guest's ring"),
+            ("coalescing", "from there to the virtual interrupt"),
+            ("wake", "from there until the guest, woken, polls its ring"),
+            ("guest", "in the guest, until the reply is written"),
+            ("transmit", "from there until the transmit context has handed it to the physical NIC"),
+        )
+    ),
+    Metric(
+        "rx_rate",
+        "kpps",
+        "Packets received through physical NICs, as the host sees them, all NICs together.",
+        "rate",
+        scaled(rate("nic.rx_frames"), 1e-3),
+    ),
+    Metric(
+        "tx_rate",
+        "kpps",
+        "Packets handed to physical NICs, all of them together; one for TSO counts once.",
+        "rate",
+        scaled(rate("nic.tx_packets"), 1e-3),
+    ),
+    Metric(
+        "rx_per_nic",
+        "kpps",
+        "Packets received, as the host sees them, over the ports of physical NICs that packets went through.",
+        "rate",
+        per_nic(scaled(rate("nic.rx_frames"), 1e-3)),
+    ),
+    Metric(
+        "tx_per_nic",
+        "kpps",
+        "Packets handed to physical NICs, over their ports that packets went through; one for TSO counts once.",
+        "rate",
+        per_nic(scaled(rate("nic.tx_packets"), 1e-3)),
+    ),
+    Metric(
+        "rx_size",
+        "B",
+        "Mean size of the packets received, as the host sees them: Ethernet frames without check sequence.",
+        "instant",
+        over("nic.rx_octets", "nic.rx_frames"),
+    ),
+    Metric(
+        "transactions",
+        "/s",
+        "Requests answered: the last frame of the answer is through the wire.",
+        "rate",
+        rate("flow.answered"),
+    ),
+    Metric(
+        "users_per_cpu",
+        "users per % of a PCPU",
+        "Users that wait for answers, over the time that all PCPUs together were not idle.",
+        "instant",
+        users_per_cpu,
+    ),
+    Metric("tso_size", "kB", "Mean data of the packets with data handed to physical NICs.", "instant", tso_size),
+    Metric(
+        "guest_rx_per_nic",
+        "kpps",
+        "Packets that guests take off their vNICs' rings, over the ports of physical NICs that packets went through.",
+        "rate",
+        per_nic(scaled(rate("port.received"), 1e-3)),
+    ),
+    Metric(
+        "host_packets",
+        "Mpps",
+        "Packets received and sent through physical NICs, all of them together.",
+        "rate",
+        scaled(rate("nic.rx_frames", "nic.tx_packets"), 1e-6),
+    ),
+    Metric(
+        "rx_queues_used",
+        "queues",
+        "Receive queues of physical NICs that at least a hundredth of the frames came by.",
+        "instant",
+        queues_used,
+    ),
+    Metric(
+        "tx_calls",
+        "/s",
+        "Calls of guests into the VMkernel that woke a transmit context.",
+        "rate",
+        rate("tx.forced"),
+    ),
+    Metric("nic_interrupts", "/s", "Interrupts of the physical NICs.", "rate", rate("queue.interrupts")),
+    Metric("guest_interrupts", "/s", "Virtual interrupts taken, all VMs together.", "rate", rate("guest.interrupts")),
+    Metric("dispatches", "/s", "Hand-overs of a PCPU to a world, all PCPUs together.", "rate", rate("pcpu.dispatches")),
+    Metric("preemptions", "/s", "Running worlds cut short, all PCPUs together.", "rate", rate("pcpu.preemptions")),
+)
+
+CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in _ENTRIES}
+"""Every measure by name, in the order of tables."""

@@ -1,0 +1,150 @@
+"""Contracts between the parts of a packet's path: wires, receive queues, pollers, interrupted vCPUs, packet sinks, guest processes.
+
+Frames are pulled and packets are pushed. A `Wire` is polled: a port asks it for the frames that have come, whenever a receive queue is looked at.
+A queue interrupts its `RxPoller`, which polls the queue until it is empty and unmasks the interrupt. A vNIC interrupts an `InterruptTarget`,
+which polls the vNIC's ring likewise. What a guest sends is pushed into a `PacketSink` before its instants have come; so the sink must be able
+to give back the packets that a preempted burst has not written.
+
+Parts that are told of each packet are compiled base classes; protocols serve calls that are rare or come once a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from hostsim.engine.packet_train import Stream, Train
+from hostsim.engine.probe import Level
+
+if TYPE_CHECKING:
+    from hostsim.engine.arrivals import Arrivals
+    from hostsim.model.cpu.node import Node
+    from hostsim.model.net.pnic import RxQueue
+    from hostsim.model.net.vnic import Vnic
+    from hostsim.model.workload.flow import Flow, Sender
+
+__all__ = [
+    "ControlLoop",
+    "GuestProcess",
+    "GuestStream",
+    "InboundStream",
+    "InterruptTarget",
+    "PacketSink",
+    "RxPoller",
+    "Wire",
+]
+
+S = TypeVar("S", bound=Stream)
+
+
+class InboundStream(Stream):
+    """Packets that a process of a guest handles: frames of a peer, or the process's own turn to send.
+
+    Attributes:
+        totals: flow that counts them.
+    """
+
+    totals: Flow
+
+    def handle(self, train: Train[InboundStream], start: int) -> int:
+        """Let the process handle packets from ``start`` on; returns the instant at which it is done."""
+        raise NotImplementedError
+
+
+class GuestStream(Stream):
+    """Packets that a guest sends: data, acknowledgements or datagrams.
+
+    Exactly one of `sent` and `dropped` is called for each packet.
+
+    Attributes:
+        totals: flow that counts its bytes.
+        headers: bytes of the headers in front of the data, from that of IP on.
+    """
+
+    totals: Flow
+    headers: int
+
+    def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
+        """The packets of a train have left the wire: the first at ``first``, each further one ``step`` later; a frame takes ``frame_ps``."""
+        raise NotImplementedError
+
+    def dropped(self, frames: int) -> None:
+        """Frames were dropped at a full queue."""
+        raise NotImplementedError
+
+
+class Wire:
+    """The receive direction of a link, polled by the port behind it.
+
+    A wire is evaluated lazily: neither the times nor the number of polls affect the frames.
+    """
+
+    def collect(self, now: int) -> list[Train[Sender]]:
+        """Frames that began by ``now`` and were not collected before, in order; their last bits may come a little later."""
+        raise NotImplementedError
+
+    def upcoming(self, queue: RxQueue) -> int | None:
+        """Lower bound of the instant at which the next frame for a queue ends; None when none is known to come."""
+        raise NotImplementedError
+
+    def carry(self, sender: Sender, arrivals: Arrivals) -> None:
+        """Add an open-loop flow to the wire."""
+        raise NotImplementedError
+
+    def resteer(self) -> None:
+        """Follow senders to other receive queues, as set in `Sender.queue`."""
+        raise NotImplementedError
+
+
+class RxPoller(Protocol):
+    """The consumer of a receive queue: a NetPoll world, or a guest's driver with DirectPath I/O."""
+
+    def interrupt(self, now: int) -> None:
+        """Take the queue's interrupt, which stays masked until the poller has emptied the queue and calls `RxQueue.unmask`."""
+        ...
+
+
+class InterruptTarget(Protocol):
+    """The vCPU that takes the interrupts of a vNIC, or of a NIC with DirectPath I/O."""
+
+    halted: bool
+    """The guest executes HLT."""
+    node: Node
+    """NUMA node of its memory."""
+    pending_ps: int
+    """Time to be charged with the next burst, in picoseconds."""
+
+    def interrupt(self, now: int, vnic: Vnic) -> None:
+        """Take an interrupt, at once or when the vCPU runs; it polls the ring and calls `Vnic.unmask` when that is empty."""
+        ...
+
+
+class PacketSink(Protocol[S]):
+    """A queue that a burst of a vCPU posts packets to ahead of time: a transmit queue, or the inbox of another vCPU."""
+
+    def post(self, train: Train[S]) -> None:
+        """Accept packets at instants that may lie ahead."""
+        ...
+
+    def cancel(self, trains: Iterable[Train[S]], now: int) -> list[Train[S]]:
+        """Give back those of the packets whose instants lie after ``now``, because the burst that posts them was preempted."""
+        ...
+
+
+class GuestProcess(Protocol):
+    """A process of a guest that runs in a burst of its own, after the network stack."""
+
+    def run(self, start: int) -> int:
+        """Work from ``start`` on; returns the instant at which it is done."""
+        ...
+
+
+class ControlLoop:
+    """A periodic control loop of the host that switches a feature on and off.
+
+    Attributes:
+        state: 1 while the feature is in force, else 0.
+    """
+
+    def __init__(self) -> None:
+        self.state = Level()

@@ -1,0 +1,135 @@
+"""The cost table of a host: the constants of the cost model on its processors, in picoseconds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hostsim.spec.costs import Cost, CostModel
+from hostsim.spec.cpu import CpuSpec
+
+__all__ = ["CostTable"]
+
+
+class CostTable:
+    """Costs of `CostModel` on a given processor, in integer picoseconds; each is documented there.
+
+    Per-byte costs stay fractions of a picosecond: they are multiplied before they are rounded.
+    """
+
+    __slots__ = (
+        "_copy",
+        "_frames",
+        "_frames_far",
+        "_guest_copy",
+        "_guest_copy_far",
+        "_lines",
+        "_remote",
+        "cache_refill_migrated",
+        "cache_refill_same",
+        "context_switch",
+        "e1000_doorbell",
+        "e1000_interrupt",
+        "guest_ack",
+        "guest_ipi",
+        "guest_process_wake",
+        "guest_rx_packet",
+        "guest_timer_tick",
+        "guest_tx_packet",
+        "halt_exit",
+        "interrupt",
+        "poll_entry",
+        "poll_wake",
+        "preemption",
+        "replicate_clone",
+        "rx_packet",
+        "segment_software",
+        "smt_throughput",
+        "split_enqueue",
+        "sw_lro",
+        "tx_frame",
+        "tx_packet",
+        "vcpu_lead",
+        "vcpu_wake",
+        "virtual_interrupt",
+        "vmk_call",
+        "vnic_deliver",
+        "vxlan_decap",
+        "vxlan_encap",
+    )
+
+    cache_refill_migrated: int
+    cache_refill_same: int
+    context_switch: int
+    e1000_doorbell: int
+    e1000_interrupt: int
+    guest_ack: int
+    guest_ipi: int
+    guest_process_wake: int
+    guest_rx_packet: int
+    guest_timer_tick: int
+    guest_tx_packet: int
+    halt_exit: int
+    interrupt: int
+    poll_entry: int
+    preemption: int
+    replicate_clone: int
+    segment_software: int
+    split_enqueue: int
+    sw_lro: int
+    vcpu_wake: int
+    virtual_interrupt: int
+    vmk_call: int
+    vnic_deliver: int
+    vxlan_decap: int
+    vxlan_encap: int
+
+    def __init__(self, costs: CostModel, cpu: CpuSpec) -> None:
+        hertz = costs.cycle_rate(cpu.family, cpu.clock)
+        for name in CostModel.model_fields:
+            if isinstance(cost := getattr(costs, name), Cost) and hasattr(CostTable, name):
+                setattr(self, name, cost.ps(hertz))
+        self.vcpu_lead = costs.vcpu_preemption_lead.ps(hertz)
+        self.smt_throughput = Fraction(costs.smt_throughput.value).limit_denominator(1000)
+        self.poll_wake = costs.interrupt.ps(hertz) + costs.poll_entry.ps(hertz)
+        conversion = {"native": 0, "vmklinux": costs.vmklinux_conversion.ps(hertz)}
+        forward = costs.switch_forward.ps(hertz)
+        self.rx_packet = {driver: costs.driver_rx.ps(hertz) + forward + own for driver, own in conversion.items()}
+        """Receive cost of a frame before it is handed to ports, by the kind of the NIC's driver."""
+        self.tx_packet = costs.networld_tx.ps(hertz) + forward
+        """Cost of a packet in a transmit context before it is handed to the NIC's driver."""
+        self.tx_frame = {driver: costs.driver_tx.ps(hertz) + own for driver, own in conversion.items()}
+        """Cost of what is handed to the NIC's driver, by its kind."""
+        uncached = 1.0 if cpu.ddio else costs.copy_uncached.value
+        self._copy = costs.copy_per_byte.per_byte(hertz) * uncached
+        self._lines = costs.shared_lines.ps(hertz)
+        self._remote = costs.remote_memory.value
+        share = costs.guest_copy_memory.value
+        self._guest_copy = costs.guest_copy_per_byte.per_byte(hertz)
+        self._guest_copy_far = self._guest_copy * (1 - share + share * self._remote)
+        self._frames: dict[int, int] = {}
+        self._frames_far: dict[int, int] = {}
+
+    def copied(self, octets: int) -> int:
+        """Return the cost of a copy within the memory of a NUMA node."""
+        return round(octets * self._copy)
+
+    def frame(self, octets: int, *, far: bool) -> int:
+        """Return the cost of copying a frame into guest memory with its shared cache lines; ``far`` when one end is on another node."""
+        frames = self._frames_far if far else self._frames
+        known = frames.get(octets)
+        if known is None:
+            factor = self._remote if far else 1.0
+            known = frames[octets] = round((octets * self._copy + self._lines) * factor)
+        return known
+
+    def deliver(self, octets: int, *, far: bool) -> int:
+        """Return the cost of delivering a packet: copy into guest memory, and a descriptor on the vNIC's ring."""
+        return self.frame(octets, far=far) + self.vnic_deliver
+
+    def port_copy(self, octets: int, *, far: bool) -> int:
+        """Return the cost of replicating a multicast packet to a port: clone, copy into guest memory, and a descriptor."""
+        return self.replicate_clone + self.deliver(octets, far=far)
+
+    def guest_copy(self, octets: int, *, far: bool = False) -> int:
+        """Return the cost of a copy between the guest's stack and its application; ``far`` when another node wrote the data."""
+        return round(octets * (self._guest_copy_far if far else self._guest_copy))

@@ -1,0 +1,78 @@
+"""A NUMA node: PCPUs that share memory, their idle list, and their run queues.
+
+Where a world waits in the node, and which waiting world an idle PCPU steals (`docs/scheduler.md`).
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Final
+
+from hostsim.engine.probe import Level
+from hostsim.model.cpu.pcpu import IdlePcpus, Pcpu
+from hostsim.model.cpu.world import World, WorldState
+
+__all__ = ["Node"]
+
+_READY: Final = WorldState.READY
+_by_queued = attrgetter("queued")
+
+
+class Node:
+    """A NUMA node: PCPUs that share memory, and take waiting worlds from each other.
+
+    Attributes:
+        pcpus: its PCPUs, by index, but those that a world has to itself.
+        idle: those that run nothing.
+        waiting: number of worlds in its run queues, over time.
+        vclock: virtual time of the vCPU furthest ahead among those that ran here, but on a PCPU of their own.
+    """
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.pcpus: list[Pcpu] = []
+        self.idle = IdlePcpus()
+        self.waiting = Level()
+        self.vclock = 0
+
+    def adjust(self, world: World, old: Node) -> None:
+        """Translate the virtual time of a world that migrates from another node, whose virtual clock runs apart; the lag is kept."""
+        world.vtime += self.vclock - old.vclock
+
+    def enqueue(self, pcpu: Pcpu, world: World, now: int) -> None:
+        """Put a world on the run queue of a PCPU of this node."""
+        if world.state is not _READY:
+            world.state = _READY
+            world.stalled_since = now
+        if world.system:
+            pcpu.systems.append(world)
+        else:
+            pcpu.vcpus.append(world)
+            if world.skew is not None:
+                world.skew.gang.watch(now)
+        pcpu.queued += 1
+        self.waiting.add(1, now)
+
+    def admit(self, world: World, now: int, preferred: Pcpu | None = None) -> None:
+        """Place a runnable world: on the preferred PCPU if that is idle, on any idle one, or on the shortest run queue."""
+        pcpu = self.idle.take(preferred)
+        if pcpu is not None:
+            pcpu.start(world, now)
+        else:
+            self.enqueue(min(self.pcpus, key=_by_queued), world, now)
+
+    def withdraw(self, world: World, now: int) -> None:
+        """Remove a waiting world from its run queue."""
+        for pcpu in self.pcpus:
+            if pcpu.withdraw(world, now):
+                return
+
+    def steal(self, now: int) -> World | None:
+        """Work stealing: dequeue the first world of the longest run queue; None when all are empty."""
+        if not self.waiting.value:
+            return None
+        fullest = self.pcpus[0]
+        for pcpu in self.pcpus:
+            if pcpu.queued > fullest.queued:
+                fullest = pcpu
+        return fullest.take_first(now)

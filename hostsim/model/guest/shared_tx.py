@@ -1,0 +1,35 @@
+"""Shared transmit queues: several vCPUs of a VM post to one queue when the NIC has fewer queues than the VM has vCPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hostsim.engine.packet_train import Train
+from hostsim.model.contract import GuestStream
+from hostsim.model.guest.vcpu import Vcpu
+from hostsim.model.net.directpath import DirectTx
+from hostsim.model.net.networld import TxQueue
+
+__all__ = ["SharedTxQueue"]
+
+
+class SharedTxQueue:
+    """A shared transmit queue as seen by one vCPU: the last poster is charged for a call, and a halt of any sends the waiting packets."""
+
+    def __init__(self, queue: TxQueue | DirectTx, vcpu: Vcpu) -> None:
+        self._queue, self._vcpu = queue, vcpu
+        if isinstance(queue, TxQueue):
+            if queue not in vcpu.transmits:
+                vcpu.transmits.append(queue)
+        elif queue not in vcpu.direct:
+            vcpu.direct.append(queue)
+
+    def post(self, train: Train[GuestStream]) -> None:
+        """Post packets that the vCPU writes at instants that may lie ahead."""
+        self._queue.poster = self._vcpu
+        self._queue.post(train)
+
+    def cancel(self, trains: Iterable[Train[GuestStream]], now: int) -> list[Train[GuestStream]]:
+        """Take back those of the packets that it has not written by ``now``."""
+        self._queue.poster = self._vcpu
+        return self._queue.cancel(trains, now)

@@ -1,0 +1,156 @@
+"""A closed-loop wire: the link from a peer whose frames depend on what the host sends (TCP, transactions).
+
+What the peer may send is released to it, in flights, at instants that lie ahead. Whenever the wire is free the peer puts a burst
+of one of its connections on it, any of those that have something to send: a fixed order would fall into step with the host's
+interrupts, and stay there. Bursts are worked out when somebody looks, those that begin before now, so that a release that is made
+later, for now or for an instant before others, still finds its place: the times of polls do not affect the frames.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Final
+
+import numpy as np
+
+from hostsim.engine.arrivals import Arrivals
+from hostsim.engine.event_queue import Entry, Heap
+from hostsim.engine.packet_train import Train
+from hostsim.model.contract import Wire
+from hostsim.model.net.pnic import RxQueue
+from hostsim.model.workload.flow import Sender
+
+__all__ = ["ClosedLoopWire"]
+
+BLOCK: Final = 4096
+"""Random numbers drawn at a time."""
+
+
+class _Release(Entry):
+    """A release: frames that a sender may put on the wire from an instant on, in equal turns."""
+
+    def __init__(self, sender: Sender, step: int, turns: int, frames: int) -> None:
+        super().__init__()
+        self.sender, self.step, self.turns, self.frames = sender, step, turns, frames
+        self.queue = sender.queue
+
+
+class ClosedLoopWire(Wire):
+    """The link from a closed-loop peer, which waits for the host's answers.
+
+    Attributes:
+        free: instant from which the wire has nothing to carry, as far as it was worked out.
+    """
+
+    def __init__(self, random: np.random.Generator) -> None:
+        self._random = random
+        self._draws: list[float] = []
+        self._released: Heap[_Release] = Heap()
+        self._number = 0
+        self._active: list[Sender] = []
+        self._turn: Sender | None = None
+        """Who has the wire until `free` and wants it again."""
+        self._bursts: list[Train[Sender]] = []
+        self._open: list[tuple[Sender, Arrivals]] = []
+        self.free = 0
+
+    def carry(self, sender: Sender, arrivals: Arrivals) -> None:
+        """Add an open-loop flow that shares the wire."""
+        self._open.append((sender, arrivals))
+
+    def release(self, sender: Sender, at: int, step: int, turns: int, frames: int) -> None:
+        """Release ``frames`` of a sender, in ``turns`` equal parts from ``at`` on, ``step`` picoseconds apart."""
+        if frames:
+            release = _Release(sender, step, min(turns, frames), frames)
+            self._number += (
+                1  # releases for the same instant go in the order in which they were made, all turns of each
+            )
+            release.rank = self._number
+            self._put(release, at)
+
+    def _put(self, release: _Release, at: int) -> None:
+        sender = release.sender
+        release.instant = at
+        release.queue = queue = sender.queue
+        self._released.put(release)
+        heappush(queue.releases, at)
+        queue.expect(at + sender.frame_ps)
+
+    def collect(self, now: int) -> list[Train[Sender]]:
+        """Return the bursts whose first bit was on the wire before ``now`` and that were not collected before, in order."""
+        for sender, arrivals in self._open:
+            for train in arrivals.collect(now, sender):
+                for arrived in train.arrival_times():
+                    self.release(sender, arrived, 0, 1, 1)
+        released, active, turn, free = self._released, self._active, self._turn, self.free
+        while free < now:
+            while (first := released.first()) is not None and first.instant <= free:
+                self._admit()
+            if turn is not None:
+                active.append(turn)
+                turn = None
+            if not active:
+                if first is None or first.instant >= now:
+                    break
+                free = first.instant
+                continue
+            sender = self._choose() if len(active) > 1 else active.pop()
+            backlog = sender.backlog
+            count = sender.burst if backlog > sender.burst else backlog
+            frame = sender.frame_ps
+            arrived = free + frame
+            self._bursts.append(Train(sender, count, arrived, frame, arrived, frame))
+            free += count * frame
+            sender.backlog = backlog - count
+            if backlog > count:
+                turn = sender
+        self.free, self._turn = free, turn
+        bursts, self._bursts = self._bursts, []
+        return bursts
+
+    def _choose(self) -> Sender:
+        """Remove and return a random one of the active senders."""
+        if not self._draws:
+            self._draws = self._random.random(BLOCK).tolist()
+        active = self._active
+        place = int(self._draws.pop() * len(active))
+        sender = active[place]
+        active[place] = active[-1]
+        active.pop()
+        return sender
+
+    def _admit(self) -> None:
+        release = self._released.take_first()
+        sender, turns = release.sender, release.turns
+        heappop(release.queue.releases)  # the same one: those of a queue are admitted in the order of their instants
+        part = release.frames // turns
+        if not sender.backlog:
+            self._active.append(sender)
+        sender.backlog += part
+        if turns > 1:
+            release.turns, release.frames = turns - 1, release.frames - part
+            self._put(release, release.instant + release.step)
+
+    def upcoming(self, queue: RxQueue) -> int | None:
+        """Return a lower bound of the arrival of the next released frame for a queue; None when none is released."""
+        if self._turn is not None and self._turn.queue is queue:
+            return self.free + 1
+        for sender in self._active:
+            if sender.queue is queue:
+                return self.free + 1
+        soonest = queue.releases[0] if queue.releases else None
+        for sender, arrivals in self._open:
+            sent = arrivals.upcoming()
+            if sent is not None and sender.queue is queue and (soonest is None or sent < soonest):
+                soonest = sent
+        return None if soonest is None else max(soonest, self.free) + 1
+
+    def resteer(self) -> None:
+        """Follow senders to other receive queues."""
+        released: list[_Release] = []
+        while len(self._released):
+            released.append(self._released.take_first())
+        for release in released:
+            release.queue.releases.clear()
+        for release in released:
+            self._put(release, release.instant)

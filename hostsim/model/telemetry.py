@@ -1,0 +1,198 @@
+"""Telemetry of a host: the counters that its probe samples, by kind and entity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import TypeVar
+
+from hostsim.model.cpu.world import World, costop_times, ready_times
+from hostsim.model.host import Host
+from hostsim.model.net.networld import NetWorld
+from hostsim.model.workload.latency_stage import STAGES
+from hostsim.spec.workload import ExchangeSpec, HttpSpec, WebSpec
+
+__all__ = ["WORLD_KINDS", "register_probes"]
+
+T = TypeVar("T")
+
+WORLD_KINDS = ("vcpu", "netpoll", "splitrx", "networld", "firmware")
+"""Kinds of worlds."""
+
+
+def register_probes(host: Host) -> None:
+    """Register all counters of a host with its probe."""
+    probe, scheduler = host.probe, host.scheduler
+    vcpus, queues, flows, nics = host.vcpus, host.queues, host.flows, list(host.nics.values())
+    workers = [(vcpu, vcpu.work) for vcpu in vcpus if vcpu.work is not None]
+    of_kind = {kind: [world for world in host.worlds() if world.kind == kind] for kind in WORLD_KINDS}
+    number: dict[object, int] = {world: place for worlds in of_kind.values() for place, world in enumerate(worlds)}
+    sends = {queue: world for world in of_kind["networld"] if isinstance(world, NetWorld) for queue in world.queues}
+
+    def bring_up_to_date(now: int) -> None:
+        for pcpu in scheduler.pcpus:
+            pcpu.charge(now)
+        for queue in queues:
+            queue.settle(now)
+        for nic in nics:
+            nic.depart(now)
+        for _, work in workers:
+            work.settle(now)
+
+    probe.on_sample.append(bring_up_to_date)
+
+    def add(
+        kind: str,
+        counters: str,
+        entities: Sequence[T],
+        read: Callable[[T, int], tuple[int, ...]],
+        name: Callable[[T], str] = attrgetter("name"),
+    ) -> None:
+        names = counters.split()
+
+        def sample(now: int) -> list[list[int]]:
+            rows = [read(entity, now) for entity in entities]
+            return [[row[place] for row in rows] for place in range(len(names))]
+
+        probe.watch(kind, names, tuple(map(name, entities)), sample)
+
+    add(
+        "pcpu",
+        "busy_ps used_ps dispatches switches preemptions node",
+        scheduler.pcpus,
+        lambda p, now: (p.busy(now), p.used(now), p.dispatches, p.switches, p.preemptions, p.node.index),
+        lambda p: f"pcpu{p.index}",
+    )
+    add("node", "waiting_ps", scheduler.nodes, lambda n, now: (n.waiting.integral(now),), lambda n: f"node{n.index}")
+    add("numa_io", "in_force_ps", [host.numa_io], lambda loop, now: (loop.state.integral(now),), lambda _: "host")
+    add("tuning", "dense_ps", [host.dense_mode], lambda loop, now: (loop.state.integral(now),), lambda _: "host")
+    for kind, worlds in of_kind.items():
+        counters = ("used_ps", "ready_ps", "costop_ps", "dispatches", "node")
+        probe.watch(kind, counters, tuple(world.name for world in worlds), partial(_world_counters, worlds))
+    add(
+        "guest",
+        "interrupts came socket_dropped read unread",
+        vcpus,
+        lambda v, now: (
+            v.interrupts,
+            v.came - v.coming(now),
+            v.socket_dropped,
+            v.read,
+            v.in_socket() - v.coming(now),
+        ),
+    )
+    add(
+        "queue",
+        "arrived dropped taken interrupts inside inside_copies capacity context",
+        queues,
+        lambda q, _: (
+            q.ring.pushed,
+            q.ring.dropped,
+            q.ring.taken,
+            q.interrupts,
+            q.ring.count_inside(),
+            q.copies_inside(),
+            q.ring.capacity,
+            number.get(q.poll, -1),  # with DirectPath I/O no world polls
+        ),
+    )
+    add(
+        "port",
+        "copies frames split_dropped split_taken ring_dropped ring_lost received split_inside ring_inside"
+        " split_capacity ring_capacity context vcpu",
+        host.ports,
+        lambda p, _: (
+            (p.split or p.vnic).ring.pushed,
+            p.split.ring.pushed if p.split else p.vnic.frames,
+            p.split.ring.dropped if p.split else 0,
+            p.split.ring.taken if p.split else 0,
+            p.vnic.ring.dropped,
+            p.vnic.lost,
+            p.vnic.ring.taken,
+            p.split.ring.count_inside() if p.split else 0,
+            p.vnic.ring.count_inside(),
+            p.split.ring.capacity if p.split else 0,
+            p.vnic.size,
+            number[p.split] if p.split else -1,
+            number[p.vnic.vcpu],
+        ),
+        lambda p: p.vnic.name,
+    )
+    add(
+        "tx",
+        "posted dropped taken inside forced opportunistic halted timed capacity context",
+        host.transmits,
+        lambda q, now: (
+            q.ring.pushed - q.coming(now),
+            q.ring.dropped,
+            q.ring.taken,
+            q.ring.count_inside() - q.coming(now),
+            *q.wakes,
+            q.ring.capacity,
+            number[sends[q]],
+        ),
+    )
+    add(
+        "nic",
+        "rx_frames rx_octets tx_packets tx_data tx_frames tx_octets tx_dropped rx_wire_ps tx_wire_ps",
+        nics,
+        lambda nic, _: (
+            sum(queue.ring.pushed for queue in nic.queues),
+            nic.rx_octets,
+            nic.tx_packets,
+            nic.tx_data,
+            nic.tx_frames,
+            nic.tx_octets,
+            nic.tx_dropped,
+            nic.rx_wire_ps,
+            nic.tx_wire_ps,
+        ),
+    )
+    add(
+        "work",
+        "come dropped started inside in_service",
+        workers,
+        lambda worker, _: (
+            worker[1].ring.pushed,
+            worker[1].ring.dropped,
+            worker[1].ring.taken,
+            worker[1].ring.count_inside(),
+            worker[1].unfinished(),
+        ),
+        lambda worker: worker[0].name,
+    )
+    add(
+        "flow",
+        "sent intended dropped_nic dropped_out delivered octets users asked answered",
+        flows,
+        lambda f, _: (
+            f.sent,
+            f.sent * f.receivers,
+            f.lost_nic * f.receivers,
+            f.lost_out,
+            f.delivered,
+            f.octets,
+            f.users,
+            f.asked,
+            f.answered,
+        ),
+    )
+    if trips := [flow for flow in flows if flow.stages]:
+        stages = " ".join(f"{stage}_ps" for stage in STAGES)
+        add("trip", f"count {stages}", trips, lambda f, _: (f.answered, *f.stages))
+    for flow in flows:
+        probe.watch_latency("flow.latency", flow.name, flow.latency)
+    if any(isinstance(traffic, HttpSpec | WebSpec | ExchangeSpec) for traffic in host.spec.traffic.values()):
+        for flow in flows:
+            probe.watch_latency("flow.response", flow.name, flow.response)
+
+
+def _world_counters(worlds: Sequence[World], now: int) -> Sequence[Sequence[int]]:
+    return (
+        [world.used for world in worlds],
+        ready_times(worlds, now),
+        costop_times(worlds, now),
+        [world.dispatches for world in worlds],
+        [world.node.index for world in worlds],
+    )

@@ -1,1 +1,0 @@
-"""What comes at the host from outside."""

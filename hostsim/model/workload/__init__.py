@@ -1,0 +1,1 @@
+"""Workloads: traffic sources, TCP and UDP endpoints, web, transactions, CPU work."""

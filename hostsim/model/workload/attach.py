@@ -1,0 +1,131 @@
+"""Attaches workloads to a host: senders to wires, connections to guests, CPU work to vCPUs."""
+
+from __future__ import annotations
+
+from hostsim.engine.random_stream import Streams
+from hostsim.errors import WiringError
+from hostsim.model.host import Host, VirtualMachine
+from hostsim.model.workload.arrival_source import make_arrivals, make_bursts, make_lengths
+from hostsim.model.workload.bridge import Bridged
+from hostsim.model.workload.cpu_work import CpuWork
+from hostsim.model.workload.flow import Flow, Sender
+from hostsim.model.workload.tcp_setup import PEER, address_of, attach_web_clients, cycle_rate, open_connections
+from hostsim.model.workload.udp import UdpSource
+from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
+from hostsim.spec.host import links
+from hostsim.spec.network import UDP_HEADERS, datagram_on_wire, packet_on_wire
+from hostsim.spec.workload import BridgedSpec, MulticastSpec, UdpStreamSpec, WebSpec, WorkSpec
+from hostsim.units import SECOND, transmission_ps
+
+__all__ = ["attach_workloads"]
+
+
+def attach_workloads(host: Host, streams: Streams) -> None:
+    """Attach all traffic of a host's spec to it.
+
+    Raises:
+        WiringError: the traffic has no destination.
+    """
+    for name, traffic in host.spec.traffic.items():
+        members = [vm for group in traffic.to for vm in host.vms if vm.group.name == group]
+        match traffic:
+            case MulticastSpec():
+                _attach_multicast(host, name, traffic, members, streams)
+            case BridgedSpec():
+                _attach_bridged(host, name, traffic, members, streams)
+            case UdpStreamSpec():
+                _attach_udp(host, name, traffic, members, streams)
+            case WorkSpec():
+                _attach_work(host, name, traffic, members, streams)
+            case WebSpec():
+                attach_web_clients(host, name, traffic, members, streams)
+            case _:
+                open_connections(host, name, traffic, members, streams)
+
+
+def _attach_multicast(
+    host: Host, name: str, traffic: MulticastSpec, members: list[VirtualMachine], streams: Streams
+) -> None:
+    """Attach a multicast stream: from the wire of the first uplink of its receivers' switch to their virtual ports."""
+    networks = sorted({group.networks[0] for group in host.spec.vms if group.name in traffic.to})
+    if len(networks) != 1:
+        raise WiringError(f"the receivers of {name!r} are on {len(networks)} virtual switches; a stream enters by one")
+    flow = Flow(name, traffic.packet_size, len(members))
+    position = len(host.flows)
+    host.flows.append(flow)
+    uplink = host.spec.vswitches[networks[0]].uplinks[0]
+    nic = host.nics[uplink]
+    rate = host.spec.hardware.nics[uplink].rate
+    sender = Sender(flow, traffic.packet_size, transmission_ps(datagram_on_wire(traffic.packet_size), rate), 1)
+    group = f"239.0.{position // 250}.{position % 250 + 1}"
+    host.netqueues[uplink].flood(sender, toeplitz_hash(DEFAULT_KEY, rss_input(PEER, group)))
+    nic.wire.carry(sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position)))
+    for vm in members:
+        host.switches[networks[0]].join(sender, vm.vnics[0].ports[0])
+
+
+def _attach_bridged(
+    host: Host, name: str, traffic: BridgedSpec, members: list[VirtualMachine], streams: Streams
+) -> None:
+    """Attach frames for each VM's bridge. No filter knows the addresses behind it, so they use the default queue of its uplink."""
+    position = len(host.flows)
+    flow = Flow(name, traffic.data, 1)
+    host.flows.append(flow)
+    for number, vm in enumerate(members):
+        enters, leaves = vm.vnics[traffic.enters], vm.vnics[traffic.leaves]
+        nic = enters.nic
+        vxlan = host.spec.vswitches[enters.switch].vxlan
+        frame_ps = transmission_ps(packet_on_wire(traffic.packet, vxlan=vxlan), host.spec.hardware.nics[nic.name].rate)
+        step = vm.group.guest.applications.bridge.ps(cycle_rate(host)) + host.costs.guest_tx_packet
+        sender = Bridged(flow, traffic.data, frame_ps, vm.vcpus[0], leaves.transmits[0], step)
+        behind = f"10.3.{number // 250}.{number % 250 + 1}"
+        host.netqueues[nic.name].flood(sender, toeplitz_hash(DEFAULT_KEY, rss_input(PEER, behind)))
+        sender.vnic = enters.ports[0].vnic
+        nic.wire.carry(
+            sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position, number))
+        )
+
+
+def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[VirtualMachine], streams: Streams) -> None:
+    """Attach a UDP stream to or from every VM of some groups."""
+    position = len(host.flows)
+    flow = Flow(name, traffic.packet_size, 1)
+    host.flows.append(flow)
+    for number, vm in enumerate(members):
+        device = vm.devices[traffic.vnic]
+        random = streams.stream("traffic", position, number)
+        if traffic.direction == "receive":
+            switch = links(vm.group, host.spec.vswitches)[traffic.vnic]
+            octets = packet_on_wire(traffic.packet_size + UDP_HEADERS, vxlan=switch.vxlan)
+            rate = host.spec.hardware.nics[device.nic.name].rate
+            sender = Sender(flow, traffic.packet_size, transmission_ps(octets, rate), traffic.burst)
+            value = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, address_of(host, vm)))
+            host.netqueues[device.nic.name].add(device.filter, sender, value)
+            device.nic.wire.carry(sender, make_bursts(traffic.bursts, traffic.burst, random))
+        else:
+            interval = round(SECOND / traffic.bursts)
+            write_ps = vm.group.guest.applications.udp_source.ps(cycle_rate(host))
+            queue = device.transmits[0]
+            source = UdpSource(host.clock, flow, vm.vcpus[0], queue, interval, traffic.burst, write_ps)
+            source.begin(int(random.integers(0, interval)))
+
+
+def _attach_work(host: Host, name: str, traffic: WorkSpec, members: list[VirtualMachine], streams: Streams) -> None:
+    """Attach CPU work to the first vCPU of every VM of some groups, each with random streams of its own."""
+    position = len(host.flows)
+    flow = Flow(name, 0, 1)
+    host.flows.append(flow)
+    for number, vm in enumerate(members):
+        vcpu = vm.vcpus[0]
+        if vcpu.work is not None:
+            raise WiringError(
+                f"{vcpu.name} has work from {vcpu.work.flow.name!r} already; {name!r} would be a second source"
+            )
+        vcpu.work = CpuWork(
+            flow,
+            make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position, number, "arrivals")),
+            make_lengths(traffic.service, streams.stream("traffic", position, number, "lengths")),
+            batch=traffic.batch,
+            together=traffic.together,
+            waiting=traffic.waiting,
+        )

@@ -1,0 +1,208 @@
+"""TCP connections between a process of a guest and a peer outside the host: endpoints, segments, loss recovery.
+
+What the peer does takes no event: when the host has sent something, the peer's answer is worked out at once and released on
+its link for the instant at which it comes. Losses are repaired as with selective acknowledgements: what was dropped is sent
+again, later data is kept. Everything is counted in full segments; the last one of a file counts as full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.packet_train import Train
+from hostsim.model.contract import GuestStream, InboundStream, PacketSink
+from hostsim.model.guest.vcpu import Vcpu
+from hostsim.model.net.closed_loop_wire import ClosedLoopWire
+from hostsim.model.workload.congestion import Congestion
+from hostsim.model.workload.flow import Flow, Sender
+from hostsim.spec.network import TCP_HEADERS
+from hostsim.units import MS
+
+__all__ = [
+    "ENDLESS",
+    "RETRANSMIT_AFTER",
+    "Application",
+    "Connection",
+    "Endpoints",
+    "GuestPackets",
+    "PeerFrames",
+    "Think",
+    "no_think_time",
+]
+
+Think = Callable[[], int]
+"""Draws the time that a user takes for the next request, in picoseconds."""
+ENDLESS: Final = 1 << 60
+"""Segments of a stream that never ends."""
+RETRANSMIT_AFTER: Final = 200 * MS
+"""Least time after which a sender that hears nothing sends again (Linux ``TCP_RTO_MIN``)."""
+
+
+def no_think_time() -> int:
+    """Make the next request at once."""
+    return 0
+
+
+@dataclass(frozen=True)
+class Application:
+    """The application at the guest's end: its costs in picoseconds, and parameters of the guest's TCP."""
+
+    per_packet: int
+    """Data of one packet taken from a socket."""
+    per_write: int
+    """One write to a socket."""
+    per_request: int
+    """One request served."""
+    write_copies: bool
+    """Data sent is copied from the process; not so where files are sent."""
+    ack_every: int
+    """Packets seen from one acknowledgement to the next."""
+    tso_divisor: int
+    """A packet for TSO is at most the window over this."""
+
+
+class Endpoints:
+    """The endpoints of a connection: the wire from the peer, the transmit queue to it, and the vCPU of the guest's process.
+
+    Attributes:
+        clock: the host's.
+        totals: counts its frames.
+        link: from the peer.
+        queue: to the peer.
+        vcpu: where the guest's process runs.
+        application: what runs there.
+        delay: picoseconds from the end of a frame on the wire to the peer's answer.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        totals: Flow,
+        wire: ClosedLoopWire,
+        queue: PacketSink[GuestStream],
+        vcpu: Vcpu,
+        application: Application,
+        delay: int,
+    ) -> None:
+        self.clock, self.totals, self.wire, self.queue = clock, totals, wire, queue
+        self.vcpu, self.application, self.delay = vcpu, application, delay
+
+
+class PeerFrames(Sender):
+    """Frames of a peer, handled by a process of the guest.
+
+    Args:
+        endpoints: of the connection.
+        size: bytes of data in each.
+        frame_ps: time of each on the wire.
+        handle: lets the process handle packets from an instant on; the flag says whether another NUMA node wrote them; returns the end.
+        dropped: told of frames that were dropped on the host.
+        burst: frames that the peer puts on the wire in one go.
+        joins: large receive offload may join them.
+    """
+
+    headers = TCP_HEADERS
+
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        size: int,
+        frame_ps: int,
+        handle: Callable[[Train[InboundStream], int, bool], int],
+        dropped: Callable[[int], None],
+        *,
+        burst: int = 1,
+        joins: bool = False,
+    ) -> None:
+        super().__init__(endpoints.totals, size, frame_ps, burst, joins=joins)
+        self.vcpu, self._handle, self._dropped = endpoints.vcpu, handle, dropped
+
+    def handle(self, train: Train[InboundStream], start: int) -> int:
+        """Handle packets from ``start`` on; returns the end."""
+        assert self.vnic is not None
+        return self._handle(train, start, self.vnic.is_far)
+
+    def dropped(self, frames: int) -> None:
+        """Report frames dropped on the host."""
+        self._dropped(frames)
+
+
+class GuestPackets(GuestStream):
+    """Packets of one kind that the guest sends: acknowledgements, answers or data.
+
+    Args:
+        totals: counts the data that is through the wire.
+        size: bytes of data in each frame.
+        sent: told of packets that are through the wire: the train, when the first was, picoseconds to each further one, and time of a frame.
+        dropped: told of frames that found no room.
+    """
+
+    headers = TCP_HEADERS
+    """Bytes of its headers from IP on."""
+
+    def __init__(
+        self,
+        totals: Flow,
+        size: int,
+        sent: Callable[[Train[GuestStream], int, int, int], None],
+        dropped: Callable[[int], None],
+    ) -> None:
+        self.totals, self.size, self._sent, self._dropped = totals, size, sent, dropped
+
+    def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
+        """Report packets that have left the wire."""
+        self._sent(train, first, step, frame_ps)
+
+    def dropped(self, frames: int) -> None:
+        """Report frames dropped at a full queue."""
+        self._dropped(frames)
+
+
+class Connection:
+    """The base class of both directions: congestion window and loss detection.
+
+    Args:
+        endpoints: its two ends.
+        congestion: window of the side that sends data.
+        file: segments of each transfer, or `ENDLESS`.
+    """
+
+    def __init__(self, endpoints: Endpoints, congestion: Congestion, file: int) -> None:
+        self._endpoints, self._congestion, self._file = endpoints, congestion, file
+        self._remaining = self._lost = 0
+        self._timer: Timer | None = None
+
+    def _lose(self, frames: int) -> None:
+        """Handle dropped data; its sender detects the loss by duplicate acknowledgements, or by its retransmission timer."""
+        self._lost += frames
+        self._await_time_out()
+
+    def _await_time_out(self) -> None:
+        clock = self._endpoints.clock
+        if self._timer is None:
+            self._timer = Timer(clock, self._time_out)
+        self._timer.arm(clock.now + RETRANSMIT_AFTER)
+
+    def _repair(self) -> None:
+        """Recover from a loss told by duplicate acknowledgements."""
+        lost, self._lost = self._lost, 0
+        self._remaining += lost
+        self._congestion.lost(lost)
+        assert self._timer is not None
+        self._timer.disarm()
+
+    def _time_out(self, now: int) -> None:
+        lost, self._lost = self._lost, 0
+        self._remaining += lost
+        self._congestion.timed_out(lost + self._forget_unacknowledged())
+        self._send_again(now)
+
+    def _forget_unacknowledged(self) -> int:
+        """Return the number of received segments that no acknowledgement on its way covers; retransmission brings one about."""
+        raise NotImplementedError
+
+    def _send_again(self, now: int) -> None:
+        raise NotImplementedError

@@ -1,0 +1,254 @@
+"""TCP connection set-up: addresses, ports, RSS hashes, queues and processes of the connections of a host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Final
+
+import numpy as np
+
+from hostsim.engine.random_stream import Streams
+from hostsim.model.guest.shared_tx import SharedTxQueue
+from hostsim.model.host import Host, VirtualMachine
+from hostsim.model.net.closed_loop_wire import ClosedLoopWire
+from hostsim.model.workload.arrival_source import make_arrivals
+from hostsim.model.workload.congestion import Congestion
+from hostsim.model.workload.flow import Flow, Sender
+from hostsim.model.workload.latency_stage import STAGES, RoundTrip
+from hostsim.model.workload.tcp import ENDLESS, Application, Endpoints, Think, no_think_time
+from hostsim.model.workload.tcp_receiver import TcpReceiver
+from hostsim.model.workload.tcp_sender import TcpSender
+from hostsim.model.workload.transaction import User
+from hostsim.model.workload.web import Page, PageFetch, WebClients
+from hostsim.policy.placement import remote_share
+from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
+from hostsim.spec.host import links
+from hostsim.spec.network import TCP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
+from hostsim.spec.workload import Connected, HttpSpec, RequestResponseSpec, TcpStreamSpec, TransactionsSpec, WebSpec
+from hostsim.units import MS, transmission_ps
+
+__all__ = ["PEER", "address_of", "attach_web_clients", "cycle_rate", "open_connections"]
+
+Closed = TcpStreamSpec | HttpSpec | TransactionsSpec | RequestResponseSpec
+PEER: Final = "10.1.0.1"
+"""Address of the peer."""
+TUNNEL_ENDS: Final = ("10.2.0.1", "10.2.0.2")
+"""Addresses of the two ends of a VXLAN tunnel."""
+VXLAN_PORT, FIRST_TUNNEL_PORT, TUNNEL_PORTS = 8472, 49152, 16384
+"""Port of VXLAN's receivers at the time, and the range of the sender's, chosen by the hash of the inner flow (RFC 7348)."""
+SERVER_PORT: Final = {"tcp_stream": 5001, "http": 80, "web": 80, "transactions": 50000, "request_response": 12865}
+START_WITHIN: Final = 1 * MS
+"""Connections of a VM begin within this, at random."""
+
+
+def open_connections(
+    host: Host,
+    name: str,
+    traffic: Closed,
+    members: list[VirtualMachine],
+    streams: Streams,
+) -> None:
+    """Open the TCP connections between every VM of some groups and the peer."""
+    position = len(host.flows)
+    flow = Flow(name, 0, 1)
+    if not isinstance(traffic, TcpStreamSpec):
+        flow.users = traffic.connections * len(members)
+    if isinstance(traffic, RequestResponseSpec):
+        flow.stages = [0] * len(STAGES)
+    host.flows.append(flow)
+    for number, vm in enumerate(members):
+        starts = streams.stream("traffic", position, number).integers(0, START_WITHIN, traffic.connections)
+        for place in range(traffic.connections):
+            think: Think = no_think_time
+            if isinstance(traffic, HttpSpec | TransactionsSpec) and traffic.think_time:
+                # a random stream for each user, so that think times do not depend on the order of service
+                think = _thinking(traffic.think_time, streams.stream("traffic", position, number, place))
+            connection, senders = _open_connection(host, flow, vm, traffic, place, think)
+            _filter_frames(host, vm, traffic, place, senders)
+            connection.begin(int(starts[place]) + think())
+
+
+def _open_connection(
+    host: Host,
+    flow: Flow,
+    vm: VirtualMachine,
+    traffic: Closed,
+    place: int,
+    think: Think,
+) -> tuple[TcpReceiver | TcpSender | User, list[Sender]]:
+    """Open a VM's connection number ``place``; returns it with the senders of its peer."""
+    guest = vm.group.guest
+    costs, hertz = guest.applications, cycle_rate(host)
+    application = Application(
+        per_packet=costs.tcp_sink.ps(hertz),
+        per_write=costs.tcp_source.ps(hertz),
+        per_request=_per_request(host, vm, traffic),
+        write_copies=isinstance(traffic, TcpStreamSpec),
+        ack_every=guest.ack_every,
+        tso_divisor=guest.tso_divisor,
+    )
+    endpoints = _endpoints(host, flow, vm, traffic, application, place)
+    most = segment_size(_switch(host, vm, traffic).mtu)
+    request_size = 0 if isinstance(traffic, TcpStreamSpec) else traffic.request_size
+    request_ps = _wire_ps(host, vm, traffic, request_size)
+    if isinstance(traffic, TransactionsSpec | RequestResponseSpec):
+        frames = -(-traffic.reply_size // most)
+        user = User(
+            endpoints,
+            request_size=request_size,
+            request_ps=request_ps,
+            reply_frames=frames,
+            reply_size=-(-traffic.reply_size // frames),
+            think=think,
+        )
+        if isinstance(traffic, RequestResponseSpec):
+            user.requests.round_trip = RoundTrip(flow)
+        return user, [user.requests]
+    message = traffic.message_size if isinstance(traffic, TcpStreamSpec) else None
+    size, full = (most, True) if message is None else (min(message, most), message >= most)
+    # a small packet is charged to the socket's buffer with its overhead
+    segments = max(1, traffic.window // (size if full else size + guest.socket_overhead))
+    congestion = Congestion(segments, guest.initial_window)
+    file = ENDLESS if isinstance(traffic, TcpStreamSpec) else -(-traffic.size // size)
+    if traffic.direction == "receive" if isinstance(traffic, TcpStreamSpec) else traffic.method == "post":
+        frame_ps = _wire_ps(host, vm, traffic, size)
+        receiving = TcpReceiver(
+            endpoints, congestion, file, size=size, frame_ps=frame_ps, burst=traffic.burst, full=full, think=think
+        )
+        return receiving, [receiving.data]
+    device = vm.devices[traffic.vnic]
+    sending = TcpSender(
+        endpoints,
+        congestion,
+        file,
+        size=size,
+        small_ps=_wire_ps(host, vm, traffic, 0),
+        full=full and (traffic.vnic < len(vm.vnics) or host.spec.hardware.nics[device.nic.name].tso),
+        acks_every=traffic.peer_acks_every,
+        request=(request_size, request_ps),
+        think=think,
+    )
+    return sending, [sending.acks, sending.requests]
+
+
+def attach_web_clients(
+    host: Host, name: str, traffic: WebSpec, members: list[VirtualMachine], streams: Streams
+) -> None:
+    """Attach web clients to the server in every VM of some groups."""
+    position = len(host.flows)
+    flow = Flow(name, 0, 1)
+    host.flows.append(flow)
+    for number, vm in enumerate(members):
+        random = streams.stream("traffic", position, number, "arrivals")
+        arrivals = make_arrivals(traffic.arrivals, traffic.rate, random)
+        WebClients(host.clock, flow, arrivals, _visits(host, flow, vm, traffic))
+
+
+def _visits(
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: WebSpec
+) -> Callable[[Callable[[PageFetch], None]], PageFetch]:
+    """Return a function that opens a further connection to the web server of a VM."""
+    guest = vm.group.guest
+    size = segment_size(_switch(host, vm, traffic).mtu)
+    small_ps = _wire_ps(host, vm, traffic, 0)
+    object_ps = guest.applications.web_server.ps(cycle_rate(host))
+    page = Page.of(traffic.objects, traffic.size, traffic.write_size, size, object_ps)
+    application = Application(
+        per_packet=0,
+        per_write=0,
+        per_request=0,
+        write_copies=False,
+        ack_every=guest.ack_every,
+        tso_divisor=guest.tso_divisor,
+    )
+    places = count()
+
+    def connect(rest: Callable[[PageFetch], None]) -> PageFetch:
+        place = next(places)
+        endpoints = _endpoints(host, flow, vm, traffic, application, place)
+        congestion = Congestion(max(1, traffic.window // size), guest.initial_window)
+        visit = PageFetch(
+            endpoints, congestion, page, rest, size=size, small_ps=small_ps, acks_every=traffic.peer_acks_every
+        )
+        _filter_frames(host, vm, traffic, place, [visit.acks, visit.requests])
+        return visit
+
+    return connect
+
+
+def cycle_rate(host: Host) -> float:
+    """Return the clock rate of a host's processors in Westmere-equivalent cycles a second."""
+    return host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.clock)
+
+
+def address_of(host: Host, vm: VirtualMachine) -> str:
+    """Return the IPv4 address of a VM."""
+    number = host.vms.index(vm)
+    return f"10.0.{number // 250}.{number % 250 + 1}"
+
+
+def _switch(host: Host, vm: VirtualMachine, traffic: Connected) -> VSwitchSpec:
+    """Return the virtual switch of the NIC that traffic uses."""
+    return links(vm.group, host.spec.vswitches)[traffic.vnic]
+
+
+def _wire_ps(host: Host, vm: VirtualMachine, traffic: Connected, data: int) -> int:
+    """Return the transmission time of a frame with so many bytes of data."""
+    rate = host.spec.hardware.nics[vm.devices[traffic.vnic].nic.name].rate
+    return transmission_ps(packet_on_wire(data + TCP_HEADERS, vxlan=_switch(host, vm, traffic).vxlan), rate)
+
+
+def _thinking(mean: int, random: np.random.Generator) -> Think:
+    return lambda: int(random.exponential(mean))
+
+
+def _per_request(host: Host, vm: VirtualMachine, traffic: Closed) -> int:
+    """Return the service demand of a request in picoseconds; that of a transaction grows with the remote share of the VM's memory."""
+    costs, hertz = vm.group.guest.applications, cycle_rate(host)
+    if isinstance(traffic, HttpSpec):
+        return costs.http_server.ps(hertz)
+    if not isinstance(traffic, TransactionsSpec):
+        return 0
+    far = remote_share(vm.group.settings.reserved, len(host.scheduler.nodes))
+    dearer = costs.transaction_memory.value * far * (host.spec.costs.remote_memory.value - 1)
+    return round(costs.transaction.ps(hertz) * (1 + dearer))
+
+
+def _endpoints(
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: Connected, application: Application, place: int
+) -> Endpoints:
+    """Return the endpoints of a VM's connection number ``place``."""
+    device = vm.devices[traffic.vnic]
+    wire, queues = device.nic.wire, device.transmits
+    assert isinstance(wire, ClosedLoopWire)
+    which = place % len(vm.vcpus)
+    if len(queues) > 1:  # a process goes where its packets come in
+        probe = Sender(flow, 0, 0, 1)
+        host.netqueues[device.nic.name].add(device.filter, probe, _rss_hash(host, vm, traffic, place))
+        device.filter.senders.pop()
+        assert probe.vnic is not None
+        target = probe.vnic.vcpu
+        which = next(number for number, vcpu in enumerate(vm.vcpus) if vcpu is target)
+    vcpu, queue = vm.vcpus[which], queues[which % len(queues)]
+    posts = queue if len(queues) >= len(vm.vcpus) else SharedTxQueue(queue, vcpu)
+    return Endpoints(host.clock, flow, wire, posts, vcpu, application, traffic.delay)
+
+
+def _filter_frames(host: Host, vm: VirtualMachine, traffic: Connected, place: int, senders: list[Sender]) -> None:
+    """Steer the frames of a VM's connection number ``place`` by the receive filter of its NIC."""
+    device, value = vm.devices[traffic.vnic], _rss_hash(host, vm, traffic, place)
+    emulated = traffic.vnic < len(vm.vnics) and vm.vnics[traffic.vnic].settings.device == "e1000"
+    for sender in senders:
+        sender.joins = sender.joins and not emulated  # an e1000 has no LRO
+        host.netqueues[device.nic.name].add(device.filter, sender, value)
+
+
+def _rss_hash(host: Host, vm: VirtualMachine, traffic: Connected, place: int) -> int:
+    """Return the RSS hash of a connection: of its own addresses and ports, or of the VXLAN tunnel's."""
+    port = 1 + (traffic.port + place - 1) % 65535
+    inner = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, address_of(host, vm), port, SERVER_PORT[traffic.kind]))
+    if not _switch(host, vm, traffic).vxlan:
+        return inner
+    outer = rss_input(*TUNNEL_ENDS, FIRST_TUNNEL_PORT + inner % TUNNEL_PORTS, VXLAN_PORT)
+    return toeplitz_hash(DEFAULT_KEY, outer)

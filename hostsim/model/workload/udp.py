@@ -1,0 +1,81 @@
+"""UDP senders in guests: bursts of datagrams at constant intervals (netperf UDP_STREAM)."""
+
+from __future__ import annotations
+
+from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.packet_train import Train
+from hostsim.model.contract import GuestStream, PacketSink
+from hostsim.model.guest.vcpu import Vcpu
+from hostsim.model.workload.flow import Flow
+from hostsim.spec.network import UDP_HEADERS
+
+__all__ = ["Datagram", "UdpSource"]
+
+
+class Datagram(GuestStream):
+    """Datagrams that a guest sends, neither acknowledged nor retransmitted."""
+
+    headers = UDP_HEADERS
+
+    def __init__(self, totals: Flow, size: int) -> None:
+        self.totals, self.size = totals, size
+
+    def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
+        """Ignore datagrams that have left the wire."""
+
+    def dropped(self, frames: int) -> None:
+        """Ignore dropped datagrams."""
+
+
+class UdpSource:
+    """A process that writes a burst of datagrams whenever its interval timer fires; ticks missed while it works merge into one.
+
+    Args:
+        clock: the host's.
+        totals: the flow of its datagrams.
+        vcpu: vCPU of the process.
+        queue: transmit queue.
+        interval: picoseconds between two bursts.
+        burst: datagrams in each.
+        write_ps: what the process takes for a datagram, stack and copy apart.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        totals: Flow,
+        vcpu: Vcpu,
+        queue: PacketSink[GuestStream],
+        interval: int,
+        burst: int,
+        write_ps: int,
+    ) -> None:
+        self._vcpu, self._queue = vcpu, queue
+        self._interval, self._burst, self._write_ps = interval, burst, write_ps
+        self._data = Datagram(totals, totals.size)
+        self._due = 0
+        self._timer = Timer(clock, self._fire)
+
+    def begin(self, at: int) -> None:
+        """Start the interval timer: the first burst is due at an instant."""
+        self._due = at
+        self._timer.arm(at)
+
+    def _fire(self, now: int) -> None:
+        vcpu = self._vcpu
+        if not vcpu.halted:  # the timer interrupts what it does
+            vcpu.pending_ps += vcpu.costs.virtual_interrupt
+        vcpu.start(self, now)
+
+    def run(self, start: int) -> int:
+        """Write a burst from ``start`` on; returns the end."""
+        vcpu = self._vcpu
+        costs = vcpu.costs
+        work = costs.guest_tx_packet + self._write_ps + costs.guest_copy(self._data.size)
+        begin = start + costs.guest_process_wake
+        vcpu.post_to(self._queue, Train(self._data, self._burst, begin + work, work, begin, 0))
+        end = begin + self._burst * work
+        late = (end - self._due) // self._interval
+        self._due += max(1, late) * self._interval
+        self._timer.arm(max(self._due, start))
+        return end

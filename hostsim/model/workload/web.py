@@ -1,0 +1,170 @@
+"""Web servers in guests: open-loop clients that fetch pages over new TCP connections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from hostsim.engine.arrivals import Arrivals
+from hostsim.engine.clock import Clock
+from hostsim.engine.packet_train import Train
+from hostsim.model.contract import GuestStream, InboundStream
+from hostsim.model.workload.arrival_source import ArrivalTimer
+from hostsim.model.workload.congestion import Congestion
+from hostsim.model.workload.flow import Flow
+from hostsim.model.workload.tcp import RETRANSMIT_AFTER, Endpoints, GuestPackets
+from hostsim.model.workload.tcp_sender import TcpSender
+from hostsim.units import SECOND
+
+__all__ = ["Page", "PageFetch", "WebClients"]
+
+OPEN_AGAIN_AFTER: Final = 3 * SECOND
+"""Time after which a client that hears nothing of a new connection tries again (RFC 1122)."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A web page: its objects, and the cost of serving them."""
+
+    objects: int
+    """Objects, fetched one after the other."""
+    writes: list[tuple[int, int]]
+    """For each write of an object: picoseconds of the server's work before it, and segments that are full with it."""
+    after: int
+    """Picoseconds of the server's work behind the last write of an object: its log, and the way back to waiting."""
+
+    @classmethod
+    def of(cls, objects: int, size: int, write_size: int, segment: int, object_ps: int) -> Page:
+        """Make a page of objects of ``size`` bytes, written ``write_size`` bytes at a time; the cost of an object, ``object_ps``, is spread evenly over the gaps before, between and after writes."""
+        count = -(-size // write_size)
+        cuts = [place * write_size // segment for place in range(count)] + [-(-size // segment)]
+        share = object_ps // (count + 1)
+        return cls(objects, [(share, cuts[i + 1] - cuts[i]) for i in range(count)], object_ps - count * share)
+
+    @property
+    def segments(self) -> int:
+        """Segments of an object."""
+        return sum(segments for _, segments in self.writes)
+
+
+class PageFetch(TcpSender):
+    """A TCP connection that fetches a page: handshake, then one object after the other."""
+
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        congestion: Congestion,
+        page: Page,
+        rest: Callable[[PageFetch], None],
+        *,
+        size: int,
+        small_ps: int,
+        acks_every: int,
+    ) -> None:
+        """Make a closed connection.
+
+        Args:
+            endpoints: its two ends.
+            congestion: the guest's window.
+            page: what is fetched.
+            rest: told when it may serve another visit.
+            size: bytes of data in a segment.
+            small_ps: time on the wire of a frame without data.
+            acks_every: segments that the client takes from one acknowledgement to the next.
+        """
+        super().__init__(
+            endpoints, congestion, page.segments, size=size, small_ps=small_ps, full=True, acks_every=acks_every
+        )
+        self._page, self._rest = page, rest
+        self._accept = GuestPackets(endpoints.totals, 0, self._accepted, self._accept_dropped)
+        self._left, self._left_to_open = 0, False
+
+    def begin(self, at: int) -> None:
+        """Open the connection for a client."""
+        self._congestion = self._congestion.anew()
+        self._left, self._left_to_open = self._page.objects, True
+        self._want(at)
+
+    # --- the guest's side
+
+    def _request(self, train: Train[InboundStream], start: int, far: bool) -> int:
+        if not self._left_to_open:
+            return super()._request(train, start, far)
+        self._left_to_open = False
+        vcpu = self._endpoints.vcpu
+        end = start + vcpu.costs.guest_ack
+        vcpu.count_read(train, start, end)
+        vcpu.post_to(self._endpoints.queue, Train(self._accept, 1, end, 0, end, 0))
+        return end
+
+    def _transfer(self, start: int) -> int:
+        end = start
+        for work, segments in self._page.writes:
+            self._remaining += segments
+            end = self._send(end + work)
+        return end + self._page.after
+
+    def _ack(self, train: Train[InboundStream], start: int, far: bool) -> int:
+        end = super()._ack(train, start, far)
+        self._close()
+        return end
+
+    # --- the peer's side
+
+    def _accepted(self, _train: Train[GuestStream], first: int, _step: int, _frame_ps: int) -> None:
+        self._ask(first + self._endpoints.delay)
+
+    def _accept_dropped(self, _frames: int) -> None:
+        self._left_to_open = True
+        self._ask(self._endpoints.clock.now + OPEN_AGAIN_AFTER)
+
+    def _request_dropped(self, _frames: int) -> None:
+        self._ask(self._endpoints.clock.now + (OPEN_AGAIN_AFTER if self._left_to_open else RETRANSMIT_AFTER))
+
+    def _file_there(self, at: int, frames: int) -> None:
+        self._left -= 1
+        if self._left:
+            self._acknowledge_file(at, frames, 0)
+            self._ask(at)
+            return
+        self._endpoints.totals.answer(at - self._asked)
+        acks, rest = divmod(self._carry + frames, self._acks_every)
+        self._acknowledge(at, acks, self._acks_every)
+        if rest:
+            self._acknowledge(at, 1, rest)
+
+    def _acks_dropped(self, frames: int) -> None:
+        super()._acks_dropped(frames)
+        self._close()
+
+    def _close(self) -> None:
+        """Close the connection when the page is complete and all of it acknowledged."""
+        if not self._left and not self._acks_coming:
+            if self._timer is not None:
+                self._timer.disarm()
+            self._lost = self._remaining = 0
+            self._rest(self)
+
+
+class WebClients:
+    """The open-loop web clients of one VM.
+
+    Args:
+        clock: the host's.
+        flow: counts them, together with those to other VMs of the same traffic.
+        arrivals: when they come.
+        connect: makes a further connection, with a callback for when it is idle again.
+    """
+
+    def __init__(
+        self, clock: Clock, flow: Flow, arrivals: Arrivals, connect: Callable[[Callable[[PageFetch], None]], PageFetch]
+    ) -> None:
+        self._connect = connect
+        self._idle: list[PageFetch] = []
+        ArrivalTimer(clock, arrivals, flow, self._come)
+
+    def _come(self, train: Train[Flow], now: int) -> None:
+        for _ in range(train.count):
+            visit = self._idle.pop() if self._idle else self._connect(self._idle.append)
+            visit.begin(now)

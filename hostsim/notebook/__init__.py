@@ -1,0 +1,1 @@
+"""NOTEBOOK: HTML representations for Jupyter of scenarios, hosts, results and verdicts."""

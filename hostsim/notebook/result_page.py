@@ -1,0 +1,115 @@
+"""HTML representations of results, verdicts and differences for Jupyter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from markupsafe import Markup
+
+from hostsim.expect import Verdict, VerdictState
+from hostsim.notebook.markup import chip, details, heading, note, paragraph, table
+from hostsim.report.gauge import gauge
+from hostsim.results.differences import Differences, difference_rows
+from hostsim.results.results import Results
+from hostsim.results.scoreboard import band_text, interval_text, is_accepted, label, value_text
+from hostsim.results.verdicts import Verdicts
+
+__all__ = ["differences_html", "results_html", "verdicts_html"]
+
+_PAINT = {
+    'class="axis"': 'stroke="#9aa4ae" stroke-width="1"',
+    'class="band"': 'fill="#8fbbe3" fill-opacity=".6"',
+    'class="pass"': 'fill="#1a7f4b" stroke="#1a7f4b" stroke-width="2"',
+    'class="fail"': 'fill="#c2372c" stroke="#c2372c" stroke-width="2"',
+    'class="open"': 'fill="#96650a" stroke="#96650a" stroke-width="2"',
+    'class="missing"': 'fill="#6a737d" stroke="#6a737d" stroke-width="2"',
+}
+"""Colours of a gauge where there is no page with a style."""
+
+
+def results_html(results: Results) -> str:
+    """HTML page of results: question, warnings, axes, figures and verdicts."""
+    fidelity = "quick" if results.quick else "full"
+    runs = results.table
+    parts = [
+        heading(results.scenario, f"{fidelity} fidelity, seed {results.provenance.get('seed', '?')}"),
+        paragraph(results.question),
+    ]
+    parts += [note(warning) for warning in results.warnings]
+    if len(results.failed):
+        parts.append(note(f"{len(results.failed)} of {len(runs)} runs failed: see .failed"))
+    values = [(axis, ", ".join(dict.fromkeys(runs[axis].astype(str)))) for axis in results.axes]
+    parts.append(paragraph(f"{runs['point'].nunique()} points, {len(runs)} runs; .table has a row a run."))
+    if values:
+        parts.append(table(("axis", "values"), values))
+    if results.figures:
+        parts.append(
+            paragraph("Figures, for .plot(name): " + ", ".join(figure.name for figure in results.figures) + ".")
+        )
+    if results.verdicts:
+        parts.append(
+            details(_tally(results.verdicts, quick=results.quick), _scores(results.verdicts, quick=results.quick))
+        )
+    return Markup("").join(parts)
+
+
+def verdicts_html(verdicts: Verdicts, *, quick: bool) -> str:
+    """HTML scoreboard of verdicts: value, interval and accepted band, drawn and in numbers."""
+    return paragraph(_tally(verdicts, quick=quick)) + _scores(verdicts, quick=quick)
+
+
+def differences_html(found: Differences, caption: str = "", notes: Sequence[str] = ()) -> str:
+    """HTML table of differences; intervals that exclude 0 are bold."""
+    parts = [heading(caption)] if caption else []
+    parts += [note(text) for text in notes]
+    if found:
+        headings, rows = difference_rows(found)
+        shown = [
+            _bold(row, "95 % interval", headings) if entry.is_certain else row
+            for entry, row in zip(found, rows, strict=True)
+        ]
+        parts.append(table(headings, shown, headings[-5:]))
+    else:
+        parts.append(paragraph("No difference is certain: every 95 % interval contains 0."))
+    return Markup("").join(parts)
+
+
+def _bold(row: Sequence[str], name: str, headings: Sequence[str]) -> tuple[str, ...]:
+    cells = zip(headings, row, strict=True)
+    return tuple(Markup("<b>{}</b>").format(cell) if heading == name else cell for heading, cell in cells)
+
+
+def _tally(verdicts: Iterable[Verdict], *, quick: bool) -> str:
+    verdicts = list(verdicts)
+    accepted = sum(is_accepted(verdict, quick=quick) for verdict in verdicts)
+    missing = sum(verdict.state is VerdictState.MISSING for verdict in verdicts)
+    words = f"{accepted} of {len(verdicts)} expectations as they should be"
+    return f"{words}, {missing} not answered by these runs" if missing else words
+
+
+def _scores(verdicts: Iterable[Verdict], *, quick: bool) -> Markup:
+    headings = ("claim", "published", "value", "95 % interval", "band", "", "verdict")
+    rows = []
+    for verdict in verdicts:
+        expectation = verdict.expectation
+        word = chip(label(verdict, quick=quick)) + (" (known)" if verdict.known else "")
+        published = f"{expectation.published} {expectation.unit}".strip() if expectation.is_claim else "–"
+        rows.append(
+            (
+                expectation.name,
+                published,
+                value_text(verdict),
+                interval_text(verdict),
+                band_text(expectation.band, expectation.unit),
+                _painted_gauge(verdict),
+                word,
+            )
+        )
+    return table(headings, rows, ("value",))
+
+
+def _painted_gauge(verdict: Verdict) -> Markup:
+    text = gauge(verdict, state=verdict.state.value)
+    for name, paint in _PAINT.items():
+        text = text.replace(name, paint)
+    return Markup(text)  # noqa: S704  our own drawing of numbers

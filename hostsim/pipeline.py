@@ -1,0 +1,211 @@
+"""The pipeline from scenarios to results: plan, execute, tabulate, judge.
+
+The one straight path, read from top to bottom::
+
+    Scenario   -> Plan       hostsim.scenario.planner: points, replications, searches
+    Plan       -> Outcome    hostsim.campaign.driver: records from the results folder, or from runs where it has none
+    records    -> table      hostsim.results.table: one row a point of the sweep and replication
+    records    -> Verdicts   hostsim.results.judge: every expectation against its band
+    all of it  -> Results
+
+`run_sweep` goes all of it for one scenario, `run_sweeps` for several at the same time. Who only checks stops at the verdicts
+(`execute_all`, `judge_expectations`), who has a search but no scenario's table stops at the records (`execute`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hostsim.campaign.driver import Outcome, Progress, RecordKey, preview, run_all, run_together
+from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
+from hostsim.campaign.store import Store, code_digest
+from hostsim.expect import SearchAnswer
+from hostsim.record import RunRecord
+from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
+from hostsim.results.verdicts import Verdicts
+from hostsim.scenario.plan import Fidelity, Plan, Records
+from hostsim.scenario.planner import make_plan
+from hostsim.scenario.scenario import Scenario
+from hostsim.scenario.selection import restrict
+from hostsim.scenario.shipped_data import known_red
+from hostsim.units import ps_to_seconds
+
+__all__ = [
+    "ExecutionOptions",
+    "ProgressListener",
+    "execute",
+    "execute_all",
+    "judge_expectations",
+    "run_sweep",
+    "run_sweeps",
+]
+
+ProgressListener = Callable[[str, Progress], None]
+"""Gets the scenario's name and its progress, at its start and after each run."""
+
+
+@dataclass(frozen=True)
+class ExecutionOptions:
+    """Execution options: where runs are kept and what they are made with. No result depends on them."""
+
+    store: Store
+    """Keeps every run."""
+    jobs: int | None = None
+    """Worker processes; one each processor where None, this process where 1."""
+    cluster: str | None = None
+    """Address of a Dask scheduler to run on instead."""
+    progress: ProgressListener | None = None
+    limits: ResourceLimits = NO_LIMITS
+    """What a run may need; one that needs more fails."""
+
+
+def run_sweep(
+    scenario: Scenario, fidelity: Fidelity, execution: ExecutionOptions, *, expectations: bool = False
+) -> Results:
+    """Run the sweep of a scenario and judge its expectations.
+
+    Args:
+        scenario: what to run.
+        fidelity: how long and how often.
+        execution: where runs are kept and what they are made with.
+        expectations: run what the expectations need as well; without it only those are judged whose runs are there.
+
+    Raises:
+        InputError: the execution options cannot be met.
+        StoreError: the results folder cannot be used.
+        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+    """
+    plan = make_plan(scenario, fidelity, expectations=expectations)
+    outcome = execute(plan, execution)
+    records, answers = dict(outcome.records), dict(outcome.answers)
+    if not expectations:
+        for extra in _stored_outcomes(scenario, fidelity, execution.store):
+            records = {**extra.records, **records}  # points that differ in axes only: the sweep has told them apart
+            answers |= extra.answers
+    return _results(plan, records, answers)
+
+
+def run_sweeps(scenarios: Sequence[Scenario], fidelity: Fidelity, execution: ExecutionOptions) -> Iterator[Results]:
+    """Run the sweeps and expectations of several scenarios at the same time; yield the results of one after the other.
+
+    The arguments and errors are those of `run_sweep`.
+    """
+    plans = [make_plan(scenario, fidelity) for scenario in scenarios]
+    for plan, outcome in zip(plans, execute_all(plans, execution), strict=True):
+        yield _results(plan, dict(outcome.records), outcome.answers)
+
+
+def execute(plan: Plan, execution: ExecutionOptions) -> Outcome:
+    """Execute one plan: run what the results folder does not hold of it; raises what `execute_all` does."""
+    [outcome] = execute_all([plan], execution)
+    return outcome
+
+
+def execute_all(plans: Sequence[Plan], execution: ExecutionOptions) -> list[Outcome]:
+    """Execute several plans at the same time: run what the results folder does not hold of them.
+
+    Raises:
+        InputError: the execution options cannot be met.
+        StoreError: the results folder cannot be used.
+        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+    """
+
+    def report(plan: Plan, progress: Progress) -> None:
+        if execution.progress is not None:
+            execution.progress(plan.scenario.name, progress)
+
+    outcomes = run_together(
+        plans,
+        execution.store,
+        jobs=execution.jobs,
+        cluster=execution.cluster,
+        limits=execution.limits,
+        progress=report,
+    )
+    if any(outcome.interrupted for outcome in outcomes):
+        raise KeyboardInterrupt
+    return outcomes
+
+
+def judge_expectations(
+    scenario: Scenario,
+    records: Records,
+    answers: Mapping[str, SearchAnswer],
+    *,
+    quick: bool,
+) -> Verdicts:
+    """Judge what a scenario expects, by the runs that there are; a verdict on a changed host has a note of the change."""
+    from hostsim.results.judge import judge
+
+    found = judge(scenario.expectations, scenario.name, records.values(), answers, known_red())
+    if scenario.changed:
+        note = "of a changed host: " + "; ".join(f"{path}={value}" for path, value in scenario.changed.items())
+        found = [replace(verdict, notes=(note, *verdict.notes)) for verdict in found]
+    return Verdicts(found, quick=quick)
+
+
+def _stored_outcomes(scenario: Scenario, fidelity: Fidelity, store: Store) -> Iterable[Outcome]:
+    """What the store holds for the expectations, those whose runs are all there."""
+    for expectation in scenario.expectations:
+        plan = make_plan(restrict(scenario, [expectation.name]), fidelity, sweep=False)
+        progress = preview(plan, store)
+        if progress.done == progress.total:
+            yield run_all(plan, store, jobs=1)
+
+
+def _results(plan: Plan, records: Records, answers: Mapping[str, SearchAnswer]) -> Results:
+    """The results of a plan: tables of its sweep, verdicts, and what they rest on."""
+    from hostsim.results.context import fullest_contexts
+    from hostsim.results.cpu_breakdown import cpu_by_point
+    from hostsim.results.table import to_table
+
+    scenario, fidelity = plan.scenario, plan.fidelity
+    changes = [f"{path}={value}" for path, value in scenario.departures.items()]
+    rows: dict[str, list[RecordKey]] = {point.id: [] for point in plan.swept}
+    for key in records:
+        if key[0] in rows:  # a point may have more replications than every point has at first
+            rows[key[0]].append(key)
+    table = to_table(
+        [records[key] for keys in rows.values() for key in sorted(keys)],
+        provenance={
+            "scenario": scenario.name,
+            "fidelity": "quick" if fidelity.quick else "full",
+            "code": code_digest(),
+            "seed": str(fidelity.seed),
+            **({"set": "; ".join(changes)} if changes else {}),
+        },
+    )
+    failed = int((table["error"] != "").sum())
+    if failed:
+        table.attrs["provenance"]["partial"] = f"{failed} of {len(table)} runs failed"
+    return Results(
+        scenario=scenario.name,
+        question=scenario.question,
+        table=table,
+        figures=tuple(scenario.figures),
+        verdicts=judge_expectations(scenario, records, answers, quick=fidelity.quick),
+        settings=tuple(EffectiveSetting(row.name, str(row.value), row.origin) for row in scenario.settings),
+        assumptions=tuple(
+            AssumedInput(row.path, str(row.value), row.reason, " to ".join(map(str, row.range)))
+            for row in scenario.assumptions
+        ),
+        warnings=tuple(scenario.warnings),
+        provenance=table.attrs["provenance"],
+        changed=scenario.changed,
+        quick=fidelity.quick,
+        usage=_usage(records.values()),
+        contexts=fullest_contexts(records[key] for keys in rows.values() for key in keys),
+        cpu=cpu_by_point(records[key] for keys in rows.values() for key in keys),
+        records=tuple(records.values()),
+    )
+
+
+def _usage(records: Iterable[RunRecord]) -> ResourceUsage:
+    finished = [record for record in records if record.error is None]
+    return ResourceUsage(
+        runs=len(finished),
+        simulated_s=sum(ps_to_seconds(int(record.instants_ps[-1])) for record in finished),
+        dispatches=sum(int(record.facts.get("dispatches", 0)) for record in finished),
+        wall_s=sum(float(record.facts.get("wall_s", 0.0)) for record in finished),
+    )

@@ -1,0 +1,228 @@
+"""Overlay of reference values on a figure: accepted bands as strips and brackets, thresholds as bars above."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hostsim.expect import At, Band, FigureSpec, Find, Verdict, Worst
+from hostsim.plots.data_series import DataSeries, matching_series
+from hostsim.plots.style import INK, halo
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["Bracket", "Threshold", "draw_accepted", "draw_brackets", "draw_thresholds", "thresholds"]
+
+ROW = 0.055
+"""Height of the row of one threshold above a figure, as a share of the figure's."""
+LETTERS = 110
+"""Small letters that fit beside each other over the whole width of a figure, with some overhang."""
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Threshold band: accepted values of x, in the units of the axis."""
+
+    low: float
+    high: float
+    words: str
+    """What was published, or accepts an expectation of one's own."""
+    colour: str
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """Bracket beside a bar: its accepted band and the published value."""
+
+    place: float
+    """Middle of the bar."""
+    band: Band
+    """Not open at both ends."""
+    published: str
+    top: float | None
+    """Up to where the bar and its error bar reach; None where there is no bar."""
+
+
+def draw_accepted(
+    axes: Axes,
+    verdicts: Iterable[Verdict],
+    figure: FigureSpec,
+    all_series: Sequence[DataSeries],
+    table: pd.DataFrame,
+    tops: Mapping[float, float],
+    width: float,
+) -> None:
+    """Draw the accepted bands of expectations on the left-hand metric.
+
+    Over lines a hatched strip along a line and a bar with ends at a point, each named in the legend; over bars a bracket at each bar with
+    the published number above it, and one name in the legend. An open end reaches to the edge.
+
+    Args:
+        axes: where to draw.
+        verdicts: of the scenario; those about something else are left out.
+        figure: what is drawn.
+        all_series: what is drawn, series by series.
+        table: the rows that it is drawn from.
+        tops: of bars by their place: up to where bar and error bar reach.
+        width: of a bar; 0 of a line.
+    """
+    brackets: list[Bracket] = []
+    for verdict in verdicts:
+        band, form = verdict.expectation.band, verdict.expectation.form
+        match form:
+            case At():
+                points = [form]
+            case Worst():
+                points = [point for point in form.points if isinstance(point, At)]
+            case _:
+                continue
+        about = [
+            (series, place)
+            for point in points
+            if point.metric == figure.y
+            for series in matching_series(point.at, figure, all_series, table)
+            if (place := series.place.get(str(point.at.get(figure.x)))) is not None
+        ]
+        if not about or (band.low is None and band.high is None):
+            continue
+        published = verdict.expectation.published
+        if width:
+            brackets += [Bracket(place, band, published, tops.get(place)) for _, place in about]
+            continue
+        colours = {series.look.colour for series, _ in about}
+        name = f"published: {published} {verdict.expectation.unit}".rstrip()
+        if not verdict.expectation.is_claim:
+            name = f"accepted: {published}"
+        _strip(axes, sorted({place for _, place in about}), band, colours.pop() if len(colours) == 1 else INK, name)
+    draw_brackets(axes, brackets, width)
+
+
+def draw_brackets(axes: Axes, brackets: Sequence[Bracket], width: float) -> None:
+    """Draw accepted bands beside bars: a bracket each with the published number above it, and one name for the legend.
+
+    Args:
+        axes: where to draw; gets room for the numbers.
+        brackets: of the bars.
+        width: of a bar.
+    """
+    for number, bracket in enumerate(brackets):
+        _bracket(axes, bracket, width, "" if number else "published (accepted)")
+    if brackets:
+        _numbers(axes, brackets, width)
+
+
+def _ends(axes: Axes, band: Band) -> tuple[float, float]:
+    bottom, top = axes.get_ylim()
+    low = bottom if band.low is None else band.low
+    return low, (max(top, 1.1 * low) if band.high is None else band.high)
+
+
+def _strip(axes: Axes, xs: Sequence[float], band: Band, colour: str, label: str) -> None:
+    """Accepted values: a hatched strip along a line, a bar with ends at a single point."""
+    low, high = _ends(axes, band)
+    if len(xs) > 1:
+        axes.fill_between(
+            list(xs), low, high, facecolor="none", edgecolor=colour, hatch="////", alpha=0.35, linewidth=0, label=label
+        )
+        return
+    middle = (low + high) / 2
+    axes.errorbar(
+        xs,
+        [middle],
+        yerr=[[middle - low], [high - middle]],
+        fmt="none",
+        ecolor=colour,
+        capsize=4,
+        elinewidth=1,
+        label=label,
+    )
+
+
+def _bracket(axes: Axes, bracket: Bracket, width: float, label: str) -> None:
+    """A bracket over the right-hand half of a bar, without a lip where the band is open."""
+    band = bracket.band
+    low, high = _ends(axes, band)
+    lip, spine = bracket.place + 0.14 * width, bracket.place + 0.36 * width
+    x = [*([] if band.low is None else [lip]), spine, spine, *([] if band.high is None else [lip])]
+    y = [*([] if band.low is None else [low]), low, high, *([] if band.high is None else [high])]
+    axes.plot(
+        x, y, color=INK, linewidth=1.2, solid_joinstyle="miter", path_effects=halo(2.8), label=label or None, zorder=4
+    )
+
+
+def _numbers(axes: Axes, brackets: Sequence[Bracket], width: float) -> None:
+    """The published numbers, each above its bracket and its bar, upright where they are wider than a bar; makes room for them."""
+    start, end = axes.get_xlim()
+    longest = max(len(bracket.published) for bracket in brackets)
+    upright = longest * (end - start) > LETTERS * width
+    top = axes.get_ylim()[1]
+    axes.set_ylim(top=top * (1.05 + (0.022 * longest if upright else 0.04)))
+    for bracket in brackets:
+        high = top if bracket.band.high is None else min(top, max(bracket.band.high, bracket.top or bracket.band.high))
+        axes.annotate(
+            bracket.published,
+            (bracket.place, high),
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            rotation=90 if upright else 0,
+            fontsize=6.5,
+            color=INK,
+            path_effects=halo(2.0),
+            zorder=5,
+        )
+
+
+def thresholds(
+    verdicts: Iterable[Verdict], figure: FigureSpec, all_series: Sequence[DataSeries], table: pd.DataFrame
+) -> list[Threshold]:
+    """The threshold bands of expectations: accepted thresholds of the left-hand metric on the x axis."""
+    found = []
+    for verdict in verdicts:
+        match verdict.expectation.form:
+            case Find(axis=figure.x, metric=figure.y, at=at) if about := matching_series(at, figure, all_series, table):
+                band = verdict.expectation.band
+                low, high = (-np.inf if band.low is None else band.low), (np.inf if band.high is None else band.high)
+                colour = about[0].look.colour if len(about) == 1 else INK
+                kind = "published" if verdict.expectation.is_claim else "accepted"
+                found.append(Threshold(low, high, f"{kind} {verdict.expectation.published}", colour))
+            case _:
+                continue
+    places = [place for one in all_series for place in one.place.values()]
+    seen = [one for one in found if one.low <= max(places) and one.high >= min(places)]  # the others are off the figure
+    return sorted(seen, key=lambda threshold: -threshold.low)
+
+
+def draw_thresholds(axes: Axes, found: Iterable[Threshold]) -> None:
+    """Draw accepted thresholds: a faint band through the axes, and above them a bar of its own with the published number."""
+    edge = axes.get_xlim()
+    for row, threshold in enumerate(found):
+        low, high = max(threshold.low, edge[0]), min(threshold.high, edge[1])
+        axes.axvspan(low, high, color=threshold.colour, alpha=0.1, linewidth=0)
+        height = 1.035 + ROW * row
+        axes.plot(
+            [low, high],
+            [height, height],
+            transform=axes.get_xaxis_transform(),
+            color=threshold.colour,
+            linewidth=3.5,
+            solid_capstyle="butt",
+            clip_on=False,
+        )
+        axes.annotate(
+            threshold.words,
+            (high, height),
+            xycoords=axes.get_xaxis_transform(),
+            xytext=(4, 0),
+            textcoords="offset points",
+            color=threshold.colour,
+            fontsize=7.5,
+            va="center",
+        )
+    axes.set_xlim(edge)

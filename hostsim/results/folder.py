@@ -1,0 +1,192 @@
+"""Results folder of a scenario: tables as Parquet and CSV, facts as JSON.
+
+A sweep writes it whole; plots and reports read it without running anything::
+
+    table.parquet  table.csv     one row a point and replication
+    contexts.parquet             the fullest contexts of each point
+    cpu.parquet                  where the CPU time of each point went
+    results.json                 question, figures, verdicts, settings, assumptions, provenance, cost
+    figures/NAME.svg  .png       drawn by `hostsim.report.folder`
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from hostsim.errors import StoreError
+from hostsim.expect import (
+    NOT_ESTIMABLE,
+    AnswersSpec,
+    Band,
+    Expectation,
+    FigureSpec,
+    Form,
+    Limit,
+    Predicate,
+    Refusal,
+    RSquared,
+    Verdict,
+    VerdictState,
+)
+from hostsim.files import write_whole
+from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
+from hostsim.results.verdicts import Verdicts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["as_csv", "read", "write"]
+
+_FORMAT = 4
+_FRAMES = ("table", "contexts", "cpu")
+"""Fields of results that are files of their own."""
+_KEYS = {"usage": "cost"}
+"""Keys of results.json that are not the name of their field."""
+_FILES = tuple(f"{name}.parquet" for name in _FRAMES)
+_TAGGED: dict[str, type] = {kind.__name__: kind for kind in (*get_args(Form), *get_args(Predicate), Limit, Refusal)}
+"""Types that are kept with their name, under ``form``."""
+_FORMER_NAMES: dict[str, type] = {"Fit": RSquared}
+"""Names of such types in files of earlier versions."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def write(results: Results, folder: Path) -> list[Path]:
+    """Write the tables and facts of results as a folder; files of the same names are replaced.
+
+    Returns:
+        The files.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    from hostsim.results.table import write_table
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in _FRAMES:
+            write_table(getattr(results, name), folder / f"{name}.parquet")
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be written: {error.strerror or error}") from error
+    files = [folder / f"{name}.parquet" for name in _FRAMES]
+    files.insert(1, write_whole(folder / "table.csv", as_csv(results.table).encode()))
+    kept = {
+        _KEYS.get(entry.name, entry.name): _plain(getattr(results, entry.name))
+        for entry in dataclasses.fields(Results)
+        if entry.name not in (*_FRAMES, "records")
+    }
+    tables = {file: _digest(folder / file) for file in _FILES}
+    text = json.dumps({"format": _FORMAT, "tables": tables} | kept, indent=1, allow_nan=False)
+    files.append(write_whole(folder / "results.json", text.encode()))
+    return files
+
+
+def read(folder: Path) -> Results:
+    """Read results from a folder that `write` wrote; without the records.
+
+    Raises:
+        StoreError: there are none, or they cannot be read.
+    """
+    from hostsim.results.table import read_table
+
+    try:
+        kept = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        if kept.pop("format") != _FORMAT:
+            raise StoreError(f"{folder}: written by another version of hostsim; run the scenario again")
+        if kept.pop("tables") != {file: _digest(folder / file) for file in _FILES}:
+            raise StoreError(f"{folder}: its tables are of another run than its results.json; run the scenario again")
+        return Results(
+            table=read_table(folder / "table.parquet"),
+            contexts=read_table(folder / "contexts.parquet"),
+            cpu=read_table(folder / "cpu.parquet"),
+            figures=tuple(map(_figure, kept.pop("figures"))),
+            verdicts=Verdicts(map(_verdict, kept.pop("verdicts")), quick=kept["quick"]),
+            settings=tuple(EffectiveSetting(**setting) for setting in kept.pop("settings")),
+            assumptions=tuple(AssumedInput(**assumption) for assumption in kept.pop("assumptions")),
+            warnings=tuple(kept.pop("warnings")),
+            usage=ResourceUsage(**kept.pop("cost")),
+            **kept,
+        )
+    except FileNotFoundError:
+        raise StoreError(f"{folder}: holds no results; `hostsim run` writes them") from None
+    except StoreError:
+        raise
+    except Exception as error:  # whatever is in a file of somebody else's
+        raise StoreError(f"{folder}: results cannot be read: {error}") from error
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def as_csv(table: pd.DataFrame) -> str:
+    """The table as CSV.
+
+    Text that a spreadsheet would take for a formula gets an apostrophe in front; a percentile with too few observations is
+    given in words in place of a number. It is empty for a run that has none at all, as its mean is.
+    """
+
+    def harmless(cell: object) -> object:
+        return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+
+    texts = table.select_dtypes(exclude=["number", "bool"]).columns
+    shown = table.assign(**{name: table[name].map(harmless) for name in texts})
+    finished = table["error"] == ""
+    for name in table.columns.intersection([metric.name for metric in CATALOGUE.values() if metric.least > 1]):
+        missing = table[name].isna() & finished & table[f"{name.rpartition('_p')[0]}_mean"].notna()
+        if missing.any():
+            shown[name] = table[name].astype(object).mask(missing, NOT_ESTIMABLE)
+    return shown.rename(columns=harmless).to_csv(index=False, lineterminator="\n")
+
+
+def _plain(value: Any) -> Any:
+    """The value as strict JSON takes it; what is not finite becomes null."""
+    if isinstance(value, Enum):
+        return value.value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        named = {entry.name: _plain(getattr(value, entry.name)) for entry in dataclasses.fields(value)}
+        return {"form": type(value).__name__} | named if type(value).__name__ in _TAGGED else named
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item"):  # a number of numpy
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _tuples(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+
+
+def _read(kept: Any) -> Any:
+    """Decode the output of `_plain`: mappings with a ``form`` become that form, lists tuples."""
+    if isinstance(kept, list):
+        return tuple(_read(entry) for entry in kept)
+    if not isinstance(kept, dict):
+        return kept
+    fields = {name: _read(value) for name, value in kept.items()}
+    kind = (_FORMER_NAMES | _TAGGED).get(str(kept.get("form")))  # an axis may have this name as well
+    return fields if kind is None else kind(**{name: value for name, value in fields.items() if name != "form"})
+
+
+def _figure(kept: dict[str, Any]) -> FigureSpec | AnswersSpec:
+    return (AnswersSpec if "answers" in kept else FigureSpec)(**_tuples(kept))
+
+
+def _verdict(kept: dict[str, Any]) -> Verdict:
+    expectation = kept.pop("expectation")
+    form = _read(expectation.pop("form"))
+    band = Band(**expectation.pop("band"))
+    return Verdict(
+        expectation=Expectation(form=form, band=band, **expectation),
+        state=VerdictState(kept.pop("state")),
+        **_tuples(kept),
+    )

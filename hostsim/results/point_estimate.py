@@ -1,0 +1,203 @@
+"""Point estimates: a metric with its confidence interval, its value in each replication, and the cases and notes behind it.
+
+The forms of expectations are put together from these in `hostsim.results.judge` and `hostsim.results.predicate`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from hostsim.estimate import Interval, paired_difference, student, variance_ratio
+from hostsim.expect import NOT_ESTIMABLE
+from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.record import AxisValues, RunRecord, Scalar
+from hostsim.results.batch_means import batch_means_interval
+
+__all__ = [
+    "Case",
+    "MissingError",
+    "PointEstimate",
+    "Runs",
+    "case_of",
+    "cases_of",
+    "difference",
+    "notes_of",
+    "point_text",
+    "ratio",
+]
+
+Case = AxisValues
+"""A point by its axes, with its estimate under ``value``, ``low`` and ``high``."""
+
+
+class MissingError(Exception):
+    """Missing estimate: an expectation cannot be judged, for the reason given."""
+
+
+@dataclass(frozen=True)
+class PointEstimate:
+    """Point estimate of a metric or a statement, with its confidence interval."""
+
+    interval: Interval
+    values: Mapping[int, float]
+    """By replication, where each has a value."""
+    cases: tuple[Case, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Measures of a record: there may be more records than memory holds."""
+
+    values: Mapping[str, float]
+    """By metric; empty when it failed."""
+    flags: tuple[str, ...]
+    error: str | None
+    alone: Mapping[str, tuple[Interval, str]] = field(default_factory=dict)
+    """Of the only run of its point: by metric, its interval and what that rests on."""
+
+
+def _run(record: RunRecord, metrics: Iterable[str]) -> _Run:
+    values = {} if record.error else {metric: CATALOGUE[metric].evaluate(record) for metric in metrics}
+    return _Run(values, record.flags, record.error)
+
+
+class Runs:
+    """Runs of a scenario by their points, for point estimates."""
+
+    def __init__(self, records: Iterable[RunRecord], metrics: Iterable[str], level: float) -> None:
+        """Evaluate the metrics of the records.
+
+        Args:
+            records: runs, in any order.
+            metrics: measures that will be asked for.
+            level: of the intervals.
+        """
+        self._level = level
+        metrics = set(metrics)
+        self._runs: dict[frozenset[tuple[str, Scalar]], dict[int, _Run]] = {}
+        records = list(records) if isinstance(records, Iterator) else records
+        for record in records:
+            self._runs.setdefault(frozenset(record.axes.items()), {})[record.replication] = _run(record, metrics)
+        alone = {at for at, runs in self._runs.items() if len(runs) == 1}
+        # a second look, since a record is not kept and only now is it known which are alone
+        for record in records if alone else ():
+            at = frozenset(record.axes.items())
+            if at in alone and record.error is None:
+                run = self._runs[at][record.replication]
+                spreads = {metric: batch_means_interval(record, metric, level) for metric in metrics}
+                self._runs[at][record.replication] = replace(run, alone=spreads)
+
+    def at(self, metric: str, at: Case) -> PointEstimate:
+        """Estimate a metric at a point.
+
+        Raises:
+            MissingError: runs are missing, have failed, or could not take the measure.
+        """
+        runs = self._finished(at)
+        values = {replication: run.values[metric] for replication, run in runs.items()}
+        if any(math.isnan(value) for value in values.values()):
+            least = CATALOGUE[metric].least
+            if least > 1:
+                raise MissingError(
+                    f"{NOT_ESTIMABLE}: {metric} needs {least} observations in every run at {point_text(at)}"
+                )
+            raise MissingError(f"{metric} has nothing to be measured on at {point_text(at)}")
+        interval, notes = self.interval(values), _flags(runs.values())
+        if len(runs) == 1:
+            spread, rests_on = next(iter(runs.values())).alone[metric]
+            if math.isfinite(spread.half):
+                interval, notes = _possible(spread), (*notes, f"one replication: the interval is that of {rests_on}")
+        return PointEstimate(interval, values, (case_of(at, interval),), notes)
+
+    def line(self, metric: str, at: Case, axis: str, values: Iterable[Scalar]) -> list[PointEstimate]:
+        """Estimate a metric at every point of a line; raises as `at` does."""
+        return [self.at(metric, {**at, axis: value}) for value in values]
+
+    def interval(self, values: Mapping[int, float], most: float = math.inf) -> Interval:
+        """Student's interval, cut to the possible values of the measure."""
+        interval = student(list(values.values()), self._level)
+        return interval if interval.count == 1 else _possible(interval, most)
+
+    def _finished(self, at: Case) -> dict[int, _Run]:
+        runs = self._runs.get(frozenset(at.items()))
+        if not runs:
+            raise MissingError(f"no run at {point_text(at)}")
+        for replication, run in sorted(runs.items()):
+            if run.error:
+                raise MissingError(
+                    f"(partial) replication {replication} failed at {point_text(at)}: {run.error.splitlines()[-1]}"
+                )
+        return dict(sorted(runs.items()))
+
+
+def ratio(of: PointEstimate, to: PointEstimate, runs: Runs) -> PointEstimate:
+    """Ratio estimate: one estimate over another, replication by replication.
+
+    Raises:
+        MissingError: they share no replication, or the denominator is 0.
+    """
+    paired = [replication for replication in of.values if replication in to.values]
+    if not paired:
+        raise MissingError("no replication has both sides of the ratio")
+    if not all(to.values[replication] for replication in paired):
+        raise MissingError("the denominator of the ratio is 0")
+    if any(math.isinf(of.values[replication]) and math.isinf(to.values[replication]) for replication in paired):
+        raise MissingError("neither side of the ratio has a bound")
+    values = {replication: of.values[replication] / to.values[replication] for replication in paired}
+    worth = _pairing([of.values[r] for r in paired], [to.values[r] for r in paired])
+    return PointEstimate(runs.interval(values), values, cases_of([of, to]), (*notes_of([of, to]), *worth))
+
+
+def difference(of: PointEstimate, less: PointEstimate, level: float) -> PointEstimate:
+    """Difference estimate: one estimate less another, replication by replication.
+
+    Raises:
+        MissingError: they share no replication.
+    """
+    paired = [replication for replication in of.values if replication in less.values]
+    if not paired:
+        raise MissingError("no replication has both sides of the difference")
+    values = {replication: of.values[replication] - less.values[replication] for replication in paired}
+    interval = paired_difference([of.values[r] for r in paired], [less.values[r] for r in paired], level)
+    return PointEstimate(interval, values, cases_of([of, less]), notes_of([of, less]))
+
+
+def _pairing(of: Sequence[float], to: Sequence[float]) -> tuple[str, ...]:
+    """Variance reduction of a ratio by common random numbers: to first order it varies as its two sides do relative to their means."""
+    apart = variance_ratio(
+        *([value * len(side) / math.fsum(side) if any(side) else 0.0 for value in side] for side in (of, to))
+    )
+    return () if math.isnan(apart) else (f"pairing by replication leaves {apart:.2g} of the variance of the ratio",)
+
+
+def _possible(interval: Interval, most: float = math.inf) -> Interval:
+    """An interval cut to possible values: no measure of the catalogue is negative."""
+    return replace(interval, low=max(0.0, interval.low), high=min(most, interval.high))
+
+
+def case_of(at: Case, interval: Interval) -> Case:
+    """A case: a point with its estimate."""
+    ends = {"low": interval.low, "high": interval.high}
+    return {**at, "value": interval.mean, **{name: end for name, end in ends.items() if math.isfinite(end)}}
+
+
+def cases_of(estimates: Iterable[PointEstimate]) -> tuple[Case, ...]:
+    """The cases of several estimates."""
+    return tuple(case for estimate in estimates for case in estimate.cases)
+
+
+def notes_of(estimates: Iterable[PointEstimate]) -> tuple[str, ...]:
+    """The notes of several estimates, each once."""
+    return tuple(dict.fromkeys(note for estimate in estimates for note in estimate.notes))
+
+
+def point_text(at: Case) -> str:
+    """A point as text."""
+    return ", ".join(f"{axis}={value}" for axis, value in at.items()) or "the only point"
+
+
+def _flags(runs: Iterable[_Run]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(flag for run in runs for flag in run.flags))

@@ -1,0 +1,142 @@
+"""Results of a scenario: tables of measures, verdicts, figure specifications and provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hostsim.expect import AnswersSpec, FigureSpec
+from hostsim.record import AxisValues, RunRecord
+from hostsim.results.verdicts import Verdicts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["AssumedInput", "EffectiveSetting", "ResourceUsage", "Results"]
+
+
+@dataclass(frozen=True)
+class EffectiveSetting:
+    """An effective setting with its origin."""
+
+    name: str
+    value: str
+    origin: str
+
+
+@dataclass(frozen=True)
+class AssumedInput:
+    """An assumed input: one that is not published."""
+
+    path: str
+    value: str
+    reason: str
+    range: str
+
+
+@dataclass(frozen=True)
+class ResourceUsage:
+    """Resource usage of the runs behind the results, those of searches included."""
+
+    runs: int = 0
+    simulated_s: float = 0.0
+    dispatches: int = 0
+    wall_s: float = 0.0
+    """Wall-clock seconds of all runs added up, whenever they were made and however many ran side by side."""
+
+
+def _no_contexts() -> pd.DataFrame:
+    from hostsim.results.context import fullest_contexts
+
+    return fullest_contexts(())
+
+
+def _no_time() -> pd.DataFrame:
+    from hostsim.results.cpu_breakdown import cpu_by_point
+
+    return cpu_by_point(())
+
+
+@dataclass(frozen=True, repr=False)
+class Results:
+    """Results of a scenario: tidy frames, figure specifications, verdicts and provenance.
+
+    Frames have the units of their columns in ``attrs["units"]``.
+    """
+
+    scenario: str
+    question: str
+    table: pd.DataFrame
+    """One row a point of the sweep and replication: ``point``, ``replication``, ``seed``, the axes, every measure of the
+    catalogue in its unit (`hostsim.CATALOGUE`, `hostsim metrics`), ``cut_s`` and ``length_s`` in simulated seconds,
+    ``bottleneck``, ``flags``, ``error``."""
+    figures: tuple[FigureSpec | AnswersSpec, ...] = ()
+    verdicts: Verdicts = field(default_factory=Verdicts)
+    """What the scenario expects, with its answers; those of which no runs were made are ``missing``."""
+    settings: tuple[EffectiveSetting, ...] = ()
+    assumptions: tuple[AssumedInput, ...] = ()
+    warnings: tuple[str, ...] = ()
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    changed: Mapping[str, str] = field(default_factory=dict)
+    """What options changed of the host, by dotted path; what was published is not about such a host."""
+    quick: bool = False
+    usage: ResourceUsage = field(default_factory=ResourceUsage)
+    contexts: pd.DataFrame = field(default_factory=_no_contexts)
+    """The fullest contexts of each point of the sweep (``point``), in its first replication: columns of
+    `hostsim.results.context.contexts`, which has all of them of a record."""
+    cpu: pd.DataFrame = field(default_factory=_no_time)
+    """Where the CPU time of each point went, means of its replications: ``point`` and the columns of `hostsim.results.cpu_breakdown.cpu_time`."""
+    records: tuple[RunRecord, ...] = ()
+    """The runs themselves, those of searches included; empty when read from a folder."""
+
+    @property
+    def axes(self) -> list[str]:
+        """The axes of the sweep, in the order of the scenario."""
+        from hostsim.results.table import axes_of
+
+        return axes_of(self.table)
+
+    @property
+    def failed(self) -> pd.DataFrame:
+        """Rows of the failed runs, with the traceback under ``error``."""
+        return self.table[self.table["error"].notna() & (self.table["error"] != "")]
+
+    @property
+    def caveat(self) -> str:
+        """Caveat to print after the scenario's name: failed runs, a changed host, or nothing."""
+        words = [word for word, holds in (("partial", len(self.failed)), ("changed", self.changed)) if holds]
+        return f" ({', '.join(words)})" if words else ""
+
+    def curve(
+        self,
+        *,
+        x: str,
+        y: str,
+        by: str | Sequence[str] = (),
+        at: AxisValues | None = None,
+    ) -> pd.DataFrame:
+        """A measure against an axis as a tidy frame: the mean of the replications and its interval.
+
+        Args:
+            x: an axis.
+            y: a measure of the catalogue.
+            by: axes that tell lines apart.
+            at: values of the other axes; the first value of the sweep for one that is not named.
+
+        Returns:
+            Columns ``by`` ..., ``x``, ``mean``, ``low`` and ``high`` (ends of the 95 % Student interval; NaN of a single
+            replication), in the unit of y, and ``runs``, in the order of the sweep; units in ``attrs["units"]``.
+
+        Raises:
+            InputError: an unknown axis, an unknown measure, or a value that the sweep does not have.
+        """
+        from hostsim.results.curve import curve_frame, curve_spec
+
+        return curve_frame(self.table, curve_spec(self.table, x, y, by, at))
+
+    def __repr__(self) -> str:
+        points, failed = self.table["point"].nunique(), len(self.failed)
+        fidelity = "quick" if self.quick else "full"
+        words = f"{points} points, {len(self.table)} runs{f', {failed} failed' if failed else ''}, {fidelity} fidelity"
+        return f"<Results of {self.scenario}: {words}>"

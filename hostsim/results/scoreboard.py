@@ -1,0 +1,146 @@
+"""Scoreboard of verdicts: text, strict JSON, JUnit XML, and acceptance.
+
+Nothing is judged here: that is `hostsim.results.judge`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from xml.etree import ElementTree as ET
+
+from hostsim.expect import NOT_ESTIMABLE, Band, Verdict, VerdictState
+from hostsim.metrics.catalogue import NO_BOUND
+
+__all__ = ["as_json", "as_junit", "as_rows", "band_text", "is_accepted", "label", "number", "value_text"]
+
+HEADINGS = ("claim", "published", "value", "interval", "band", "verdict")
+
+
+def number(value: float | None) -> str:
+    """A number with four significant digits, words for an infinite one; a dash for None and for what is no number."""
+    if value == math.inf:
+        return NO_BOUND
+    return "–" if value is None or not math.isfinite(value) else f"{value:.4g}"
+
+
+def band_text(band: Band, unit: str = "") -> str:
+    """A band in words: ``19 to 21 VMs``, ``at most 0.01 %``."""
+    low, high = number(band.low), number(band.high)
+    if band.low is None:
+        words = "any" if band.high is None else f"at most {high}"
+    elif band.high is None:
+        words = f"at least {low}"
+    else:
+        words = low if band.low == band.high else f"{low} to {high}"
+    return f"{words} {unit}".rstrip()
+
+
+def _is_in_band(verdict: Verdict) -> bool:
+    return verdict.value is not None and verdict.expectation.band.holds(verdict.value)
+
+
+def label(verdict: Verdict, *, quick: bool) -> str:
+    """Label of a verdict; ``pass?`` for an undecided one whose value lies in the band, at quick fidelity."""
+    if quick and verdict.state is VerdictState.OPEN and _is_in_band(verdict):
+        return "pass?"
+    return verdict.state.value
+
+
+def is_accepted(verdict: Verdict, *, quick: bool) -> bool:
+    """True when the verdict is as expected: a pass, or anything but a pass for a known red."""
+    if verdict.known:
+        return verdict.state is not VerdictState.PASS
+    return label(verdict, quick=quick) in ("pass", "pass?")
+
+
+def as_rows(verdicts: Iterable[Verdict], *, quick: bool) -> list[tuple[str, ...]]:
+    """The scoreboard as a table, one row a verdict, under `HEADINGS`."""
+    known = {(True, True): " (known)", (True, False): " (known to be red: remove it from the list)"}
+    rows: list[tuple[str, ...]] = []
+    for verdict in verdicts:
+        expectation = verdict.expectation
+        rows.append(
+            (
+                expectation.name,
+                f"{expectation.published} {expectation.unit}".rstrip() if expectation.is_claim else "–",
+                value_text(verdict),
+                interval_text(verdict),
+                band_text(expectation.band, expectation.unit),
+                label(verdict, quick=quick) + known.get((verdict.known, is_accepted(verdict, quick=quick)), ""),
+            )
+        )
+    return rows
+
+
+def value_text(verdict: Verdict) -> str:
+    """The value in words; a dash where there is none, and "not estimable" of a percentile with too few observations."""
+    if verdict.value is None and verdict.reason.startswith(NOT_ESTIMABLE):
+        return NOT_ESTIMABLE
+    return number(verdict.value)
+
+
+def interval_text(verdict: Verdict) -> str:
+    """The interval of the value in words; a dash where there is none."""
+    if verdict.ci_low is None or verdict.ci_high is None:
+        return "–"
+    if not (math.isfinite(verdict.ci_low) or math.isfinite(verdict.ci_high)):
+        return "–"
+    return f"[{number(verdict.ci_low)}, {number(verdict.ci_high)}]"
+
+
+def as_json(verdicts: Iterable[Verdict], *, quick: bool) -> list[dict[str, object]]:
+    """The verdicts as plain values for strict JSON: an absent or infinite number is None."""
+
+    def finite(value: float | None) -> float | None:
+        return None if value is None or not math.isfinite(value) else float(value)
+
+    return [
+        {
+            "claim": verdict.expectation.name,
+            "scenario": verdict.scenario,
+            "unit": verdict.expectation.unit,
+            "published": verdict.expectation.published,
+            "value": finite(verdict.value),
+            "ci_low": finite(verdict.ci_low),
+            "ci_high": finite(verdict.ci_high),
+            "low": finite(verdict.expectation.band.low),
+            "high": finite(verdict.expectation.band.high),
+            "verdict": label(verdict, quick=quick),
+            "known": verdict.known,
+        }
+        for verdict in verdicts
+    ]
+
+
+def as_junit(verdicts: Sequence[Verdict], *, quick: bool) -> str:
+    """The verdicts as a JUnit document: one suite a scenario, one case an expectation; a known red one is skipped."""
+    root = ET.Element("testsuites", name="hostsim")
+    for scenario in dict.fromkeys(verdict.scenario for verdict in verdicts):
+        of_scenario = [verdict for verdict in verdicts if verdict.scenario == scenario]
+        failed = [verdict for verdict in of_scenario if not is_accepted(verdict, quick=quick)]
+        skipped = [verdict for verdict in of_scenario if verdict.known and verdict not in failed]
+        counts = {"tests": len(of_scenario), "failures": len(failed), "errors": 0, "skipped": len(skipped)}
+        suite = ET.SubElement(root, "testsuite", {"name": scenario} | {key: str(n) for key, n in counts.items()})
+        for verdict in of_scenario:
+            case = ET.SubElement(suite, "testcase", classname=scenario, name=verdict.expectation.name)
+            text = sentence(verdict, quick=quick)
+            if verdict in failed:
+                ET.SubElement(case, "failure", type=label(verdict, quick=quick), message=text)
+            elif verdict in skipped:
+                ET.SubElement(case, "skipped", message=f"known red: {verdict.reason}")
+            else:
+                ET.SubElement(case, "system-out").text = text
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def sentence(verdict: Verdict, *, quick: bool) -> str:
+    """One verdict in a sentence, with all that a reader of a log needs."""
+    expectation = verdict.expectation
+    text = f"{label(verdict, quick=quick)}: {value_text(verdict)} {expectation.unit} {interval_text(verdict)}"
+    text += f", band {band_text(expectation.band, expectation.unit)}"
+    if verdict.known:
+        text += "; it is listed as known to be red"
+    text = "; ".join([text, *([verdict.reason] if verdict.reason else []), *verdict.notes])
+    return "".join(letter if letter.isprintable() else " " for letter in text)  # XML has no control characters

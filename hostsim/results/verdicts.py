@@ -1,0 +1,62 @@
+"""Verdicts on expectations: a tuple with look-up by name, acceptance and a tidy frame."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Self
+
+from hostsim.expect import Verdict
+from hostsim.results.scoreboard import as_json, as_rows, is_accepted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Verdicts"]
+
+
+class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  a tuple has no room for `quick` otherwise
+    """The verdicts of one or more scenarios, in the order of their expectations."""
+
+    quick: bool
+    """True for verdicts at quick fidelity, where an undecided one whose value lies in its band counts as a pass."""
+
+    def __new__(cls, verdicts: Iterable[Verdict] = (), *, quick: bool = False) -> Self:
+        """Make verdicts of one fidelity."""
+        made = super().__new__(cls, verdicts)
+        made.quick = quick
+        return made
+
+    def only(self, *patterns: str) -> Self:
+        """The verdicts whose names match one of the patterns (``splitrx.*``)."""
+        kept = (v for v in self if any(fnmatch.fnmatchcase(v.expectation.name, pattern) for pattern in patterns))
+        return type(self)(kept, quick=self.quick)
+
+    @property
+    def accepted(self) -> bool:
+        """True when each verdict is as expected: a pass, or a known red."""
+        return all(is_accepted(verdict, quick=self.quick) for verdict in self)
+
+    def frame(self) -> pd.DataFrame:
+        """The verdicts as a tidy frame, one row each, with the columns of ``hostsim check --json``: values, ends of intervals and of bands in ``unit``."""
+        import pandas as pd
+
+        columns = [
+            "claim",
+            "scenario",
+            "unit",
+            "published",
+            "value",
+            "ci_low",
+            "ci_high",
+            "low",
+            "high",
+            "verdict",
+            "known",
+        ]
+        numbers = dict.fromkeys(("value", "ci_low", "ci_high", "low", "high"), "float64")
+        return pd.DataFrame(as_json(self, quick=self.quick), columns=columns).astype(numbers)
+
+    def __repr__(self) -> str:
+        rows = (f"{row[0]}: {row[2]} {row[3]}, band {row[4]}: {row[5]}" for row in as_rows(self, quick=self.quick))
+        return "\n".join(rows) or "no verdicts"

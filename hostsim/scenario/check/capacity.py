@@ -1,0 +1,254 @@
+"""Capacity checks: VMs must fit on their host, queues on a NIC, packets in a frame, streams on a wire.
+
+Asked of a point whose parts are sound by themselves and name only what there is (`hostsim.scenario.check.reference`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from hostsim.errors import Fault
+from hostsim.scenario.schema import PointFile
+from hostsim.scenario.yaml.reader import KeyPath
+from hostsim.scenario.yaml.source_tree import Tree
+from hostsim.spec.effective_settings import PNIC_LRO, PNIC_RSS
+from hostsim.spec.host import HardwareSpec, VmGroupSpec, links
+from hostsim.spec.network import FRAME_OVERHEAD, UDP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
+from hostsim.spec.platform import PlatformSpec
+from hostsim.spec.workload import (
+    BridgedSpec,
+    Connected,
+    ExchangeSpec,
+    HttpSpec,
+    MulticastSpec,
+    TcpSpec,
+    TrafficSpec,
+    UdpStreamSpec,
+    WebSpec,
+)
+
+__all__ = ["feature_warnings", "nic_faults", "traffic_faults", "vm_faults"]
+
+_LAST_PORT = 65535
+_RINGS = {"vmxnet3": (32, 32), "e1000": (80, 8)}
+"""Least number of descriptors that each device's driver takes, and what it must be a multiple of; 4096 is the most."""
+
+
+def nic_faults(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: PlatformSpec) -> Iterator[Fault]:
+    """Faults of NICs: driver options that a NIC does not support, and switches that the platform does not have."""
+    for name, options in file.host.nics.items():
+        path: KeyPath = ("host", "nics", name)
+        nic = hardware.nics[name]
+        asked = [key for key in ("rss_rings", "drss") if getattr(options, key) > 1]
+        if asked and not nic.rss:
+            yield from (tree.fault((*path, key), f"is more than {name} has: it does no RSS", "1") for key in asked)
+            continue
+        rings = options.drss + (options.rss_rings if options.rss_rings > 1 else 0)
+        if rings > nic.rx_queues:
+            message = f"needs {rings} receive queues, those of rss_rings and of drss together"
+            yield tree.fault((*path, asked[0]), message, f"at most the {nic.rx_queues} that {name} has")
+    for name, switch in file.network.items():
+        if switch.vxlan and not platform.features.vxlan:
+            yield tree.fault(("network", name, "vxlan"), "is not known to this platform", "false")
+
+
+def _exclusive_faults(
+    tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec
+) -> Iterator[Fault]:
+    """VCPUs that ask for a PCPU each, against the PCPUs of the nodes that they may run on: each node keeps one for all other worlds."""
+    cpu = hardware.cpu
+    taken = 0
+    for group in groups:
+        if not group.settings.exclusive or not group.count:
+            continue
+        path: KeyPath = ("vms", group.name, "vmx", "sched.cpu.latencySensitivity")
+        if cpu.threads > 1:
+            yield tree.fault(path, "is not modelled with hyperthreads", '"normal", or a server with threads: 1')
+            continue
+        wanted = group.count * group.vcpus
+        taken += wanted
+        for asked, sockets in ((taken, cpu.sockets), (wanted, len(group.settings.nodes) or cpu.sockets)):
+            most = (cpu.cores - 1) * sockets
+            if asked > most:
+                message = f"needs {asked} PCPUs that nothing else runs on, one for each vCPU with this setting"
+                allowed = f"at most {most} such vCPUs: each NUMA node keeps a PCPU for other worlds"
+                yield tree.fault(path, message, allowed)
+                break
+
+
+def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec) -> Iterator[Fault]:
+    """Faults of VMs: those that the host has no room for, or whose settings exclude each other."""
+    cpu = hardware.cpu
+    groups = list(groups)
+    yield from _exclusive_faults(tree, file, groups, hardware)
+    for group in groups:
+        path: KeyPath = ("vms", group.name)
+        if group.vcpus > cpu.pcpus:
+            yield tree.fault((*path, "vcpus"), "is more than the host has PCPUs", f"an integer 1..{cpu.pcpus}")
+        if any(node >= cpu.sockets for node in group.settings.nodes):
+            allowed = f"NUMA nodes 0..{cpu.sockets - 1}: one for each socket"
+            yield tree.fault((*path, "vmx", "numa.nodeAffinity"), "names a node that the host has not", allowed)
+        for key in ("rx_ring", "tx_ring"):
+            for device in dict.fromkeys(vnic.device for vnic in group.settings.vnics):
+                asked, (least, step) = getattr(file.vms[group.name], key), _RINGS[device]
+                if asked is not None and (asked < least or asked % step):
+                    allowed = f"a multiple of {step}, {least}..4096"
+                    yield tree.fault((*path, key), f"is no ring of a {device}", allowed)
+        for number, vnic in enumerate(group.settings.vnics):
+            if vnic.split_rx and vnic.rss and _rings(file, group.networks[number]) > 1:
+                key = f"ethernet{number}.emuRxMode"
+                message = f"goes with one receive queue, and ethernet{number}.pnicFeatures gets several"
+                yield tree.fault((*path, "vmx", key), message, '"0", or no RSS')
+
+
+def traffic_faults(
+    tree: Tree,
+    file: PointFile,
+    groups: Iterable[VmGroupSpec],
+    hardware: HardwareSpec,
+    traffic: Mapping[str, TrafficSpec],
+) -> Iterator[Fault]:
+    """Faults of traffic: packets larger than a frame, impossible connections, and streams faster than their wire."""
+    load: dict[str, float] = {}
+    on = {group.name: links(group, file.network) for group in groups}
+    for name, flow in traffic.items():
+        path: KeyPath = ("traffic", name)
+        if isinstance(flow, MulticastSpec):
+            switch = file.network[file.vms[flow.to[0]].networks[0]]
+            yield from _stream_faults(tree, path, switch, hardware, flow.packet_size, flow.rate or 0.0, load)
+        elif isinstance(flow, BridgedSpec):
+            yield from _bridge_faults(tree, path, file, hardware, flow)
+        elif isinstance(flow, UdpStreamSpec):
+            yield from _number_faults(tree, path, on, flow) or _datagram_faults(
+                tree, path, file, on, hardware, flow, load
+            )
+        elif isinstance(flow, Connected):
+            yield from _number_faults(tree, path, on, flow) or _connection_faults(tree, path, on, flow)
+
+
+def _stream_faults(
+    tree: Tree,
+    path: KeyPath,
+    switch: VSwitchSpec,
+    hardware: HardwareSpec,
+    octets: int,
+    rate: float,
+    load: dict[str, float],
+    pace: str = "rate",
+) -> Iterator[Fault]:
+    """A stream of datagrams against its frames and the wire of the first uplink, which carries ``load`` already. Replayed instants are taken as they are."""
+    if octets + UDP_HEADERS > switch.mtu:
+        allowed = f"at most {switch.mtu - UDP_HEADERS} B: one frame at an MTU of {switch.mtu}"
+        yield tree.fault((*path, "packet_size"), "does not fit in a frame", allowed)
+        return
+    nic = switch.uplinks[0]
+    most = hardware.nics[nic].rate
+    frame_bits = 8 * packet_on_wire(octets + UDP_HEADERS, vxlan=switch.vxlan)
+    room = most - load.get(nic, 0.0)
+    load[nic] = load.get(nic, 0.0) + rate * frame_bits
+    if load[nic] >= most:
+        allowed = (
+            f"below {max(room, 0.0) / frame_bits:.0f} pps, which is what {nic} has left at {frame_bits // 8} B a frame"
+        )
+        yield tree.fault((*path, pace), "is more than the wire carries", allowed)
+
+
+def _bridge_faults(
+    tree: Tree, path: KeyPath, file: PointFile, hardware: HardwareSpec, flow: BridgedSpec
+) -> Iterator[Fault]:
+    """A bridge against its vNICs, its frames against both switches and against the uplinks that they come by."""
+    for group in flow.to:
+        networks = file.vms[group].networks
+        for key in ("enters", "leaves"):
+            if getattr(flow, key) >= len(networks):
+                allowed = f"an integer 0..{len(networks) - 1}" if len(networks) > 1 else "0"
+                yield tree.fault((*path, key), f"is not a vNIC of {group}", allowed, given=str(getattr(flow, key)))
+                return
+        enters, leaves = networks[flow.enters], networks[flow.leaves]
+        if enters == leaves:
+            message = (
+                "is the vNIC that frames come in by" if flow.enters == flow.leaves else "bridges a switch with itself"
+            )
+            yield tree.fault((*path, "leaves"), message, f"a vNIC that is not on {enters}", given=str(flow.leaves))
+            return
+        mtu = min(file.network[name].mtu for name in (enters, leaves))
+        if flow.packet > mtu:
+            allowed = f"at most {mtu + FRAME_OVERHEAD} B: a frame at an MTU of {mtu}"
+            yield tree.fault((*path, "frame_size"), "does not fit in a frame", allowed)
+            return
+        switch = file.network[enters]
+        room = sum(hardware.nics[nic].rate for nic in switch.uplinks)
+        bits = 8 * packet_on_wire(flow.packet, vxlan=switch.vxlan) * file.vms[group].count
+        if (flow.rate or 0.0) * bits >= room:
+            allowed = f"below {room / bits:.0f} pps, which is what the uplinks of {enters} carry for each VM"
+            yield tree.fault((*path, "rate"), "is more than the wire carries", allowed)
+
+
+def _datagram_faults(
+    tree: Tree,
+    path: KeyPath,
+    file: PointFile,
+    on: Mapping[str, list[VSwitchSpec]],
+    hardware: HardwareSpec,
+    flow: UdpStreamSpec,
+    load: dict[str, float],
+) -> Iterator[Fault]:
+    """Datagrams to or from each VM against their frames and wires; what comes in and what goes out do not meet."""
+    for group in flow.to:
+        switch = on[group][flow.vnic]
+        share = file.vms[group].count / len(switch.uplinks)
+        wires = load if flow.direction == "receive" else {}
+        rate, pace = flow.bursts * flow.burst * share, "interval" if flow.rate is None else "rate"
+        yield from _stream_faults(tree, path, switch, hardware, flow.packet_size, rate, wires, pace)
+
+
+def _number_faults(
+    tree: Tree, path: KeyPath, on: Mapping[str, list[VSwitchSpec]], flow: Connected | UdpStreamSpec
+) -> list[Fault]:
+    """Traffic through a NIC that one of the groups has not."""
+    counts = {group: len(on[group]) for group in flow.to}
+    least = min(counts.values())
+    if flow.vnic < least:
+        return []
+    group = next(group for group, count in counts.items() if count == least)
+    allowed = f"an integer 0..{least - 1}" if least > 1 else "0" if least else "nothing: it has none"
+    return [tree.fault((*path, "vnic"), f"is not a vNIC of {group}", allowed, given=str(flow.vnic))]
+
+
+def _connection_faults(
+    tree: Tree, path: KeyPath, on: Mapping[str, list[VSwitchSpec]], flow: Connected
+) -> Iterator[Fault]:
+    """Connections against the segments of their switches, and the numbers that ports have."""
+    connections = 1 if isinstance(flow, WebSpec) else flow.connections
+    segment = max(segment_size(on[group][flow.vnic].mtu) for group in flow.to)
+    least = min(segment_size(on[group][flow.vnic].mtu) for group in flow.to)
+    request = flow.request_size if isinstance(flow, HttpSpec | ExchangeSpec) else 0
+    if request > least:
+        yield tree.fault((*path, "request_size"), "does not fit in a segment", f"at most {least} B")
+    if isinstance(flow, TcpSpec) and flow.window < segment:
+        yield tree.fault((*path, "window"), "is smaller than a segment", f"from {segment} B on")
+    if flow.port + connections - 1 > _LAST_PORT:
+        allowed = f"at most {_LAST_PORT + 1 - connections}: {connections} connections have a port each"
+        yield tree.fault((*path, "port"), "leaves too few ports", allowed, given=str(flow.port))
+
+
+def feature_warnings(file: PointFile, platform: PlatformSpec) -> Iterator[str]:
+    """Warnings of features that vNICs ask for and their physical NICs do not have."""
+    for name, group in file.vms.items():
+        for number, switch in enumerate(group.networks):
+            key = f"ethernet{number}.pnicFeatures"
+            asked = int(group.vmx.get(key, 0))
+            if asked & PNIC_LRO:
+                yield f"vms.{name}: {key} asks for LRO, which is not modelled: Net.Vmxnet3HwLRO alone decides"
+            if not asked & PNIC_RSS:
+                continue
+            if not platform.features.vnic_rss:
+                yield f"vms.{name}: {key} asks for RSS, but this platform gives a vNIC one receive queue"
+            elif _rings(file, switch) == 1:
+                yield f"vms.{name}: {key} asks for RSS, but no uplink of {switch} has rss_rings above 1"
+
+
+def _rings(file: PointFile, switch: str) -> int:
+    """The most rings that a queue with RSS has on an uplink of a switch."""
+    options = (file.host.nics.get(nic) for nic in file.network[switch].uplinks)
+    return max((entry.rss_rings for entry in options if entry is not None), default=1)

@@ -1,0 +1,202 @@
+"""Components of a scenario: platforms and guests with what they extend, and hardware; each is read once.
+
+Shipped ones are read once a process, and anew when a file of theirs has changed: they are most of what loading a scenario reads.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from hostsim.errors import Fault, InputError
+from hostsim.files import display_name
+from hostsim.scenario.shipped_data import find_part, shipped_parts
+from hostsim.scenario.yaml.reader import KeyPath
+from hostsim.scenario.yaml.source_tree import AssumedValue, Place, Tree, keys, merge, unwrap
+from hostsim.scenario.yaml.validation import validate
+from hostsim.spec.base import Spec
+from hostsim.spec.costs import CostModel
+from hostsim.spec.guest import GuestSpec
+from hostsim.spec.host import HardwareSpec
+from hostsim.spec.platform import PlatformSpec
+
+__all__ = ["Change", "Changes", "Part", "Parts", "range_faults"]
+
+Change = tuple[KeyPath, Any, Place]
+"""A value put at a path inside a part, and where that was written."""
+Changes = tuple[Change, ...]
+Model = TypeVar("Model", bound=Spec)
+_EXTENDABLE = {"platforms": "platform", "guests": "guest"}
+"""Parts that may say what differs from another: folder of the shipped ones, and what one is called."""
+MAX_CHAIN = 20
+"""Most files of which one extends the other."""
+
+
+@dataclass(frozen=True)
+class Part(Generic[Model]):
+    """A component of a scenario as it was read, with its faults."""
+
+    spec: Model | None
+    """None when there are faults."""
+    tree: Tree
+    assumptions: tuple[AssumedValue, ...]
+    faults: tuple[Fault, ...]
+
+
+class Parts:
+    """The components that one scenario names: its platform, hardware and guests."""
+
+    def __init__(self, beside: Path) -> None:
+        """Names that are paths start at the folder ``beside``."""
+        self._beside = beside
+        self._read: dict[Any, Part[Any]] = {}
+
+    def platform(self, name: str, prefix: KeyPath, changes: Changes = ()) -> Part[PlatformSpec]:
+        """Read a platform, laid over those that it extends."""
+        return self._part("platforms", PlatformSpec, name, prefix, changes)
+
+    def hardware(self, name: str, prefix: KeyPath, changes: Changes = ()) -> Part[HardwareSpec]:
+        """Read a server."""
+        return self._part("hardware", HardwareSpec, name, prefix, changes)
+
+    def guest(self, name: str, prefix: KeyPath, changes: Changes = ()) -> Part[GuestSpec]:
+        """Read a guest, laid over those that it extends."""
+        return self._part("guests", GuestSpec, name, prefix, changes)
+
+    def _part(self, kind: str, model: type[Model], name: str, prefix: KeyPath, changes: Changes) -> Part[Model]:
+        """Reads a part, or finds it among those read.
+
+        Args:
+            kind: folder of the shipped ones.
+            model: what its file is.
+            name: a shipped name or a path.
+            prefix: where the part stands below the scenario's root.
+            changes: values in place of those of its file.
+
+        Raises:
+            InputError: no such name or file; without place.
+        """
+        key = (kind, name, prefix, changes)
+        if key not in self._read:
+            self._read[key] = self._open(kind, model, name, prefix, changes)
+        return self._read[key]
+
+    def _open(self, kind: str, model: type[Model], name: str, prefix: KeyPath, changes: Changes) -> Part[Model]:
+        file = find_part(kind, name, self._beside, self._beside)
+        shipped = _Shipped.of(kind, file)
+        try:
+            if shipped is not None and not changes:
+                return _untouched(shipped, model, prefix)
+            written = _shipped(shipped) if shipped is not None else _extended(file, kind, self._beside, ())
+        except InputError as error:
+            return Part(None, Tree({}, {}, display_name(file)), (), error.faults)
+        return _checked(model, written, prefix, changes)
+
+
+@dataclass(frozen=True)
+class _Shipped:
+    """A shipped component and the present state of its files."""
+
+    kind: str
+    file: Path
+    name: str
+    """What faults call it."""
+    stamps: tuple[tuple[int, int], ...]
+    """When all parts of the kind were changed, and their sizes: one may extend the other."""
+
+    @classmethod
+    def of(cls, kind: str, file: Path) -> _Shipped | None:
+        """A file, if it is that of a shipped part."""
+        files = list(shipped_parts(kind).values())
+        if file not in files:
+            return None
+        stats = [other.stat() for other in files]
+        return cls(kind, file, display_name(file), tuple((stat.st_mtime_ns, stat.st_size) for stat in stats))
+
+
+@functools.lru_cache(maxsize=64)
+def _shipped(part: _Shipped) -> Tree:
+    return _extended(part.file, part.kind, part.file.parent, ())
+
+
+@functools.lru_cache(maxsize=256)
+def _untouched(part: _Shipped, model: type[Model], prefix: KeyPath) -> Part[Model]:
+    return _checked(model, _shipped(part), prefix, ())
+
+
+def _checked(model: type[Model], written: Tree, prefix: KeyPath, changes: Changes) -> Part[Model]:
+    """A component, validated, from its file and the changes to it."""
+    # costs are left alone: they have fields of their own for what is assumed
+    bare, assumptions, faults = unwrap(written, prefix, skip=("costs",))
+    tree = bare.put(changes)
+    moved = {path for path, _, _ in changes}
+    held = [a for a in assumptions if keys(a.path)[len(prefix) :] not in moved]
+    spec, found = validate(model, tree)
+    faults += found
+    if spec is not None:
+        faults += [fault for a in held for fault in range_faults(model, tree, a, keys(a.path)[len(prefix) :])]
+    if isinstance(spec, PlatformSpec):
+        faults += _cost_faults(tree, spec.costs, moved)
+    return Part(None if faults else spec, tree, tuple(held), tuple(faults))
+
+
+def _extended(file: Path, kind: str, root: Path, chain: tuple[Path, ...]) -> Tree:
+    """The tree of a part laid over those of the parts that it extends; none of them lies outside ``root`` but shipped ones."""
+    tree = Tree.of(file, display_name(file))
+    if not isinstance(tree.data, dict):
+        raise InputError(tree.fault((), "is not a mapping", "keys and values"))
+    if kind not in _EXTENDABLE or "extends" not in tree.data:
+        return tree
+    parent, what = tree.data["extends"], _EXTENDABLE[kind]
+    if not isinstance(parent, str):
+        raise InputError(tree.fault(("extends",), "is not a name", f"a {what}, or a path with a slash"))
+    chain = (*chain, file.resolve())
+    if len(chain) > MAX_CHAIN:
+        raise InputError(
+            tree.fault(("extends",), "is too long a chain", f"at most {MAX_CHAIN} files, one on the other")
+        )
+    try:
+        parent_file = find_part(kind, parent, file.parent, root)
+    except InputError as error:
+        raise InputError(tree.located(("extends",), error)) from None
+    if parent_file.resolve() in chain:
+        raise InputError(tree.fault(("extends",), "extends itself", f"a {what} that does not lead back here"))
+    delta = Tree({key: value for key, value in tree.data.items() if key != "extends"}, tree.places, tree.file)
+    return merge(_extended(parent_file, kind, root, chain), delta)
+
+
+def _cost_faults(tree: Tree, costs: CostModel, moved: Collection[KeyPath]) -> Iterator[Fault]:
+    """Costs that lie outside the range that is assumed for them, but those that an option or an axis has put there."""
+    constants: dict[KeyPath, Any] = {("costs", name): getattr(costs, name) for name in type(costs).model_fields}
+    generations = constants.pop(("costs", "generations"))
+    constants |= {("costs", "generations", name): factor for name, factor in generations.items()}
+    for path, constant in constants.items():
+        key = next(key for key in ("cycles", "time", "value") if getattr(constant, key, None) is not None)
+        ends = constant.range
+        if ends is not None and (*path, key) not in moved and not ends[0] <= getattr(constant, key) <= ends[1]:
+            yield tree.fault((*path, key), "lies outside its own range", "low not above the value, high not below it")
+
+
+def range_faults(model: type[Spec], tree: Tree, assumption: AssumedValue, path: KeyPath) -> list[Fault]:
+    """Check the range of an assumed value: both ends must be valid values, the low one below the high one, the value between."""
+    read = []
+    for written in (assumption.range[0], assumption.value, assumption.range[1]):
+        spec, faults = validate(model, tree.put([(path, written, assumption.place)]))
+        if spec is None:
+            return faults
+        read.append(_value(spec, path))
+    if not read[0] <= read[1] <= read[2]:
+        allowed = "low not above the value, high not below it"
+        return [tree.fault(path, "lies outside its own range", allowed, given=str(assumption.value))]
+    return []
+
+
+def _value(spec: Any, path: KeyPath) -> Any:
+    for key in path:
+        spec = getattr(spec, str(key)) if isinstance(spec, BaseModel) else spec[key]
+    return spec

@@ -1,0 +1,124 @@
+"""Sequential stopping rule: replications of a point are added until its confidence intervals are as narrow as asked for.
+
+A point starts with as many replications as every other and stops at a cap. How many more to ask for follows from the spread
+of those that are there, so that few rounds do; it never depends on who ran them or in which order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from hostsim.estimate import student
+from hostsim.expect import SearchAnswer
+from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.record import RunRecord
+from hostsim.scenario.plan import Point, PointMaker, Records, Task
+from hostsim.scenario.scenario import Precision
+
+__all__ = ["FLAG", "MOST_FOR_PRECISION", "Replications"]
+
+MOST_FOR_PRECISION = 30
+"""Replications at which a point is given up, unless it starts with more."""
+FLAG = "precision"
+"""Flag of the runs of a point that was given up."""
+
+
+class _End(Enum):
+    """State of the stopping rule of a point."""
+
+    WAITS = "waits"
+    """For runs."""
+    REACHED = "reached"
+    """All half-widths are as small as was asked for."""
+    SHORT = "short"
+    """They are not, and there will be no more runs."""
+    FAILED = "failed"
+    """A run failed."""
+
+
+@dataclass(frozen=True)
+class _State:
+    count: int
+    """Replications asked for so far."""
+    end: _End
+    notes: tuple[str, ...] = ()
+
+
+class Replications:
+    """Sequential replications of one point, until the interval of every listed metric is narrow enough or a cap is reached."""
+
+    def __init__(self, point: Point, maker: PointMaker, targets: Sequence[Precision]) -> None:
+        """A search.
+
+        Args:
+            point: the point.
+            maker: makes its runs; its number of replications is the first step.
+            targets: what is asked for, at least one metric.
+        """
+        self.name = f"{FLAG} of {point.id}"
+        self._point, self._maker, self._targets = point, maker, tuple(targets)
+        self._most = max(MOST_FOR_PRECISION, maker.replications)
+
+    def wants(self, done: Records) -> list[Task]:
+        """The runs of the next step that are not there: see `Search`."""
+        state = self._state(done)
+        if state.end is not _End.WAITS:
+            return []
+        tasks = (self._maker.task(self._point, replication) for replication in range(state.count))
+        return [task for task in tasks if task.key not in done]
+
+    def most(self) -> int:
+        """Runs that it asks for at most: see `Search`."""
+        return self._most
+
+    def answer(self, done: Records) -> SearchAnswer:
+        """The number of replications, none where a run failed; a flag for the point where it was given up: see `Search`."""
+        state = self._state(done)
+        values = () if state.end is _End.FAILED else (float(state.count),)
+        flags = {self._point.id: FLAG} if state.end is _End.SHORT else {}
+        return SearchAnswer(self.name, values, (), state.notes, flags)
+
+    def _state(self, done: Records) -> _State:
+        count = self._maker.replications
+        while True:
+            records = [done.get((self._point.id, replication)) for replication in range(count)]
+            there = [record for record in records if record is not None]
+            if any(record.error is not None for record in there):
+                return _State(count, _End.FAILED, (f"(partial) a replication of {self._point.id} failed",))
+            if len(there) < count:
+                return _State(count, _End.WAITS)
+            needed = [self._needed(target, there) for target in self._targets]
+            if max(needed) <= count:
+                return _State(count, _End.REACHED)
+            if count >= self._most or math.inf in needed:
+                short = [t.metric for t, enough in zip(self._targets, needed, strict=True) if enough > count]
+                return _State(count, _End.SHORT, (f"{', '.join(short)} not known as well as asked for",))
+            # twice as many at most: the spread of a few is not known well itself
+            count = min(self._most, 2 * count, int(max(needed)))
+
+    def _needed(self, target: Precision, records: Sequence[RunRecord]) -> float:
+        """Replications that do, going by the spread of those that are there: their own number when they do, infinite when none will."""
+        values = [CATALOGUE[target.metric].evaluate(record) for record in records]
+        if any(math.isnan(value) for value in values):
+            return math.inf
+        count = len(values)
+        if count == 1:
+            return 2
+        interval = student(values)
+        widest = target.target * abs(interval.mean) if target.relative else target.target
+        if interval.half <= widest:
+            return count
+        for more in range(count + 1, self._most):
+            if interval.half * _unit(more) / _unit(count) <= widest:
+                return more
+        return max(self._most, count + 1)
+
+
+def _unit(count: int) -> float:
+    """Half-width of the interval of so many values whose deviation is 1."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(count - 1, 0.975)) / math.sqrt(count)

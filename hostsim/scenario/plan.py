@@ -1,0 +1,172 @@
+"""The plan of a campaign as values: points, runs, the searches that ask for further runs, and limits of all of these.
+
+`hostsim.scenario.planner` makes plans. Nothing of hostsim is imported when this module is: the command line has its limits from here.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from hostsim.expect import SearchAnswer
+    from hostsim.record import AxisValues, RunRecord, Scalar
+    from hostsim.scenario.scenario import Scenario
+    from hostsim.spec.host import PointSpec
+
+__all__ = [
+    "MOST_REPLICATIONS",
+    "MOST_SEED",
+    "Fidelity",
+    "Plan",
+    "Point",
+    "PointKey",
+    "PointMaker",
+    "RecordKey",
+    "Records",
+    "Search",
+    "Task",
+    "point_at",
+    "point_key",
+]
+
+MOST_REPLICATIONS: Final = 1000
+"""Most runs of a point."""
+MOST_SEED: Final = 2**64 - 1
+"""Largest root seed: a column of integers holds no larger one."""
+
+RecordKey = tuple[str, int]
+"""Key of a record of a plan: id of the point, replication."""
+Records: TypeAlias = "Mapping[RecordKey, RunRecord]"
+"""Records of a plan, as far as they are there."""
+PointKey = tuple[tuple[type, object], ...]
+"""Key of a point of a scenario: type and value on each of its axes."""
+
+
+def point_key(values: Iterable[Scalar]) -> PointKey:
+    """The key of a point; of its values, 1 and true are two."""
+    return tuple((type(value), value) for value in values)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A design point: one host with its workload, at one value of every axis."""
+
+    id: str
+    """Hash of the spec. A second point of a plan that differs in its axes only has a number behind it."""
+    axes: AxisValues
+    """Value of every axis, as written."""
+    spec: PointSpec
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task: one simulation run, of a point with the random numbers of one replication."""
+
+    point: Point
+    replication: int
+    """0-based."""
+    seed: int
+    """Root seed; equal for all points, so that they compare on common random numbers."""
+
+    @property
+    def key(self) -> RecordKey:
+        """The key of its record."""
+        return self.point.id, self.replication
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """Fidelity of a sweep: quick or full runs, root seed, number of replications."""
+
+    quick: bool = False
+    """The scenario's shorter runs, and fewer of them."""
+    seed: int = 1
+    replications: int | None = None
+    """Runs of each point, in place of the scenario's number."""
+
+
+class Search(Protocol):
+    """A sequential search: asks for runs until it has its answer, as a pure function of the records so far.
+
+    It does not matter in which order the records were made. What it wants changes only when a run ends that it wanted.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name of the expectation that it answers, or of another thing that it looks for."""
+        ...
+
+    def wants(self, done: Records) -> list[Task]:
+        """The runs that it needs next and does not have; none when it is finished."""
+        ...
+
+    def most(self) -> int:
+        """Runs that it asks for at most, those included that it asks for at first."""
+        ...
+
+    def answer(self, done: Records) -> SearchAnswer:
+        """The answer, once it wants no more runs."""
+        ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan of a campaign: the runs known from the start, and the searches that add to them."""
+
+    scenario: Scenario
+    fidelity: Fidelity
+    tasks: tuple[Task, ...]
+    """Runs known from the start, in the order of points, replications of a point together; none twice."""
+    searches: tuple[Search, ...]
+    swept: tuple[Point, ...] = ()
+    """Points of the sweep in its order: those that get rows of the table. They come first among the tasks."""
+
+
+class PointMaker:
+    """Makes the points and tasks of a scenario at one fidelity, each point once."""
+
+    def __init__(self, scenario: Scenario, fidelity: Fidelity) -> None:
+        run = scenario.run
+        self.replications = fidelity.replications or (run.quick_replications if fidelity.quick else run.replications)
+        self._scenario = scenario
+        self._seed = fidelity.seed
+        self._length_ps = run.quick_length_ps if fidelity.quick else run.length_ps
+        self._points: dict[PointKey, Point] = {}
+
+    def point(self, values: AxisValues) -> Point:
+        """The point at these values; axes that are not named have the first value of their sweep."""
+        axes = {**self._scenario.first(), **values}
+        key = point_key(axes.values())
+        if key not in self._points:
+            spec, warnings = self._scenario.spec(axes, self._length_ps)
+            self._points[key] = Point(spec.digest(), axes, spec, warnings)
+        return self._points[key]
+
+    def distinct(self, values: Iterable[AxisValues]) -> list[Point]:
+        """The points at these values, each once; those that differ in their axes only get different ids."""
+        at: dict[str, Point] = {}
+        for point in map(self.point, values):
+            copies = (f"{point.id}-{n}" for n in itertools.count(2))
+            free = next(name for name in itertools.chain([point.id], copies) if at.get(name, point).axes == point.axes)
+            if free != point.id:
+                point = replace(point, id=free)
+                self._points[point_key(point.axes.values())] = point
+            at[free] = point
+        return list(at.values())
+
+    def task(self, point: Point, replication: int) -> Task:
+        """One run of a point."""
+        return Task(point, replication, self._seed)
+
+
+def point_at(scenario: Scenario, values: AxisValues, fidelity: Fidelity | None = None) -> Point:
+    """One point of a scenario; axes that are not named have the first value of their sweep, full fidelity if none is given.
+
+    Raises:
+        InputError: an unknown axis, or a value that cannot be.
+    """
+    return PointMaker(scenario, fidelity or Fidelity()).point(values)

@@ -1,0 +1,104 @@
+"""Provenance of settings: every effective setting with its origin, as ``show`` prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hostsim.scenario.axis import Axis
+from hostsim.scenario.component import Part
+from hostsim.scenario.resolve import Resolver
+from hostsim.scenario.yaml.reader import KeyPath
+from hostsim.scenario.yaml.source_tree import AssumedValue, Tree, dotted
+from hostsim.spec.effective_settings import vmx_table
+from hostsim.spec.platform import PlatformSpec, SettingSpec
+
+__all__ = ["EffectiveSetting", "effective_settings"]
+
+_NOT_SETTINGS = frozenset({"hardware", "guest", "model", "source", "fitted_to", "assumed", "range"})
+"""Keys of parts that say what something is called or where it comes from."""
+_SECTIONS = ("platform", "hardware", "host", "network", "vms", "traffic", "run")
+
+
+@dataclass(frozen=True)
+class EffectiveSetting:
+    """An effective setting and its origin."""
+
+    name: str
+    """Dotted path that ``--set`` takes."""
+    value: str
+    """As written; of a varied one how many values."""
+    origin: str
+    """``esxi-5.0 default``, a file and line, ``--set``, or the axis that varies it."""
+
+
+def effective_settings(
+    resolver: Resolver, tree: Tree, axes: Mapping[str, Axis]
+) -> tuple[tuple[EffectiveSetting, ...], tuple[AssumedValue, ...]]:
+    """The effective settings of a sound scenario, its axes not applied, and the assumed values of its components.
+
+    Args:
+        resolver: the scenario.
+        tree: what its file says, options applied.
+        axes: what is varied.
+    """
+    owners = {path: name for name, axis in axes.items() for path in axis.paths}
+    rows: dict[str, EffectiveSetting] = {}
+    assumptions: dict[str, AssumedValue] = {}
+
+    def add(name: str, value: Any, origin: str) -> None:
+        owner = owners.get(name)
+        if owner is not None:
+            value, origin = ", ".join(map(str, axes[owner].values)), f"axis {owner}"
+        rows.setdefault(name, EffectiveSetting(name, str(value), origin))
+
+    def add_part(key: KeyPath) -> Part[Any] | None:
+        part = parts.get(key)
+        if part is not None:
+            assumptions.update({a.path: a for a in part.assumptions})
+        return part
+
+    _, inside = resolver.changed(())
+    tree, _ = resolver.with_files(tree, inside.get(("platform",), ()))
+    part_keys: list[KeyPath] = [
+        ("platform",),
+        ("hardware",),
+        *(("vms", group, "guest") for group in tree.get(("vms",))),
+    ]
+    parts = {key: resolver.part(tree, key, inside.get(key, ())) for key in part_keys}
+    for section in _SECTIONS:
+        for path, value in _leaves(tree.get((section,)), (section,)):
+            add(dotted(path), value, str(tree.place(path)))
+            part = add_part(path)
+            if part is not None and path != ("platform",):
+                for inner, inner_value in _leaves(part.tree.data, ()):
+                    if inner[-1] in _NOT_SETTINGS:
+                        continue
+                    add(dotted((*path, *inner)), inner_value, str(part.tree.place(inner)))
+    platform = parts["platform",]
+    if platform is not None and platform.spec is not None:
+        origin = f"{platform.spec.platform} default"
+        for name, setting in _defaults(platform.spec, tree.get(("vms",))):
+            add(name, setting.default if setting.default != "" else "(none)", origin)
+    for path, value, place in inside.get(("platform",), ()):
+        add(dotted(("platform", *path)), value, str(place))
+    return tuple(rows.values()), tuple(assumptions.values())
+
+
+def _leaves(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            yield from _leaves(entry, (*path, key))
+    elif value is not None:
+        yield path, ", ".join(map(str, value)) if isinstance(value, tuple) else value
+
+
+def _defaults(platform: PlatformSpec, groups: Mapping[str, Any]) -> Iterator[tuple[str, SettingSpec]]:
+    for section in ("advanced", "kernel"):
+        for name, setting in getattr(platform, section).items():
+            yield f"host.{section}.{name}", setting
+    for group, part in groups.items():
+        networks = part.get("networks")
+        for name, setting in vmx_table(platform, len(networks) if isinstance(networks, tuple) else 1).items():
+            yield f"vms.{group}.vmx.{name}", setting

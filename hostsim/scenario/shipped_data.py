@@ -1,0 +1,132 @@
+"""Shipped data, found by name from any folder: scenarios, their components, published claims."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import difflib
+import functools
+import importlib.resources
+from pathlib import Path
+
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.expect import Band, Claim
+from hostsim.files import display_name, find_below, is_there, why_not
+from hostsim.scenario.yaml.reader import read
+
+__all__ = ["claims", "data_root", "find_part", "find_scenario", "known_red", "shipped", "shipped_parts"]
+
+
+@functools.cache
+def data_root() -> Path:
+    """The folder of the shipped data: inside an installed package, or ``scenarios/`` beside a checkout's."""
+    package = Path(str(importlib.resources.files("hostsim")))
+    inside = package / "shipped"
+    return inside if (inside / "claims.csv").is_file() else package.parent / "scenarios"
+
+
+def shipped() -> dict[str, Path]:
+    """Shipped scenarios, examples last: name -> file."""
+    root = data_root()
+    files = [*sorted(root.glob("*.yaml")), *sorted((root / "examples").glob("*.yaml"))]
+    return {file.stem: file for file in files if file.name != "known_red.yaml"}
+
+
+def shipped_parts(kind: str) -> dict[str, Path]:
+    """Shipped parts of a kind, ``platforms``, ``hardware`` or ``guests``: name -> file."""
+    return {file.stem: file for file in sorted((data_root() / kind).glob("*.yaml"))}
+
+
+def find_scenario(scenario: str | Path) -> Path:
+    """The file of a scenario.
+
+    Raises:
+        InputError: neither a file nor the name of a shipped one.
+    """
+    known = shipped()
+    if str(scenario) in known:
+        return known[str(scenario)]
+    file = Path(scenario)
+    if is_there(file):
+        return file
+    allowed = "a path, or one of " + ", ".join(known)
+    if file.suffix in (".yaml", ".yml") or len(file.parts) > 1:
+        near = [str(other) for other in file.parent.glob("*.yaml") if other != file] if file.parent.is_dir() else []
+        nearest = next(iter(difflib.get_close_matches(str(file), near, n=1)), "")
+        raise InputError(Fault(why_not(file), given=str(file), allowed=allowed, nearest=nearest))
+    raise InputError(
+        Fault(
+            "unknown scenario",
+            given=repr(str(scenario)),
+            allowed=allowed,
+            nearest=nearest_name(str(scenario), list(known)),
+        )
+    )
+
+
+def find_part(kind: str, name: str, beside: Path, root: Path) -> Path:
+    """The file of a part.
+
+    Args:
+        kind: ``platforms``, ``hardware`` or ``guests``.
+        name: a shipped name, or a path (it has a slash or ends in ``.yaml``) relative to ``beside``.
+        beside: folder of the file that names it.
+        root: folder of the scenario, which no path may lead out of.
+
+    Raises:
+        InputError: no such name or file; without place.
+    """
+    if "/" in name or name.endswith((".yaml", ".yml")):
+        return find_below(name, beside, root)
+    known = shipped_parts(kind)
+    if name not in known:
+        allowed = "one of " + ", ".join(known) + ", or a path with a slash"
+        raise InputError(
+            Fault("unknown name", given=repr(name), allowed=allowed, nearest=nearest_name(name, list(known)))
+        )
+    return known[name]
+
+
+@functools.cache
+def claims() -> dict[str, Claim]:
+    """The published claims by id, in the order of the scoreboard.
+
+    Raises:
+        InputError: the shipped table is damaged.
+    """
+    file = data_root() / "claims.csv"
+    columns = [field.name for field in dataclasses.fields(Claim) if field.name != "band"]
+    found: dict[str, Claim] = {}
+    with file.open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            try:
+                low, high = (float(row[end]) if row[end] else None for end in ("low", "high"))
+                texts = {column: row[column] for column in columns}
+                found[row["id"]] = Claim(**texts, band=Band(low, high))
+            except (KeyError, ValueError) as error:
+                fault = Fault(f"is not a row of claims: {error}", str(row.get("id")), file=display_name(file))
+                raise InputError(fault) from None
+    return found
+
+
+def known_red() -> dict[str, str]:
+    """Claims that are known to fail: id -> reason.
+
+    Raises:
+        InputError: the list names a claim that is not published, or gives no reason.
+    """
+    file = data_root() / "known_red.yaml"
+    name = display_name(file)
+    text = read(file, name)
+    tree = text.tree if isinstance(text.tree, dict) else {}
+    faults = []
+    for claim, reason in tree.items():
+        place = {"path": claim, "file": name, "line": text.lines.get((claim,))}
+        if claim not in claims():
+            nearest = nearest_name(claim, list(claims()))
+            faults.append(Fault("unknown claim", allowed="an id of claims.csv", nearest=nearest, **place))
+        elif not isinstance(reason, str) or not reason.strip():
+            faults.append(Fault("has no reason", allowed="text", **place))
+    if faults:
+        raise InputError(faults)
+    return tree

@@ -1,0 +1,211 @@
+"""Source trees: plain values that know where each was written, a line of a file or an option of the command line.
+
+Also dotted paths: ``vms.receiver.vmx.ethernet0.emuRxMode`` is three keys and then one, for in settings dots belong to the name.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hostsim.errors import Fault, InputError
+from hostsim.record import Scalar
+from hostsim.scenario.yaml.reader import KeyPath, read
+
+__all__ = ["SETTINGS", "AssumedValue", "Place", "Tree", "dotted", "keys", "merge", "over", "show_value", "unwrap"]
+
+SETTINGS = frozenset({"vmx", "advanced", "kernel"})
+"""Keys below which everything is one key."""
+
+
+def keys(path: str) -> KeyPath:
+    """The keys of a dotted path."""
+    parts = path.split(".")
+    for i, part in enumerate(parts):
+        if part in SETTINGS and i + 1 < len(parts):
+            return (*parts[: i + 1], ".".join(parts[i + 1 :]))
+    return tuple(parts)
+
+
+def dotted(path: KeyPath) -> str:
+    """A path as text: keys with dots between, positions in brackets."""
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+    return text.removeprefix(".")
+
+
+def show_value(value: Any) -> str:
+    """A value as faults and tables show it."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(show_value(entry) for entry in value) + "]"
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+@dataclass(frozen=True)
+class Place:
+    """The source place of a value: file and line, or an option."""
+
+    file: str
+    """A file as the user knows it, or an option: ``--set``, ``--axis``."""
+    line: int | None = None
+    whole_path: KeyPath | None = None
+    """For a value that an option put inside a part (hardware, guest): the path from the scenario's root."""
+
+    def __str__(self) -> str:
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class AssumedValue:
+    """An assumed value: an input without a published source, written ``{value, assumed, range}``."""
+
+    path: str
+    """Dotted path that ``--set`` takes to move it."""
+    value: Scalar
+    reason: str
+    range: tuple[Scalar, Scalar]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A source tree: plain values with their places; a change makes another tree that shares what is equal."""
+
+    data: Any
+    places: Mapping[KeyPath, Place]
+    file: str
+    """Place of what no line is known for."""
+
+    @classmethod
+    def of(cls, file: Path, name: str) -> Tree:
+        """The tree of a YAML file that faults call ``name``.
+
+        Raises:
+            InputError: see `hostsim.scenario.yaml.reader.read`.
+        """
+        text = read(file, name)
+        return cls(text.tree, {path: Place(name, line) for path, line in text.lines.items()}, name)
+
+    def place(self, path: KeyPath) -> Place:
+        """The source place of a path, or else of the nearest mapping around it."""
+        while path:
+            if path in self.places:
+                return self.places[path]
+            path = path[:-1]
+        return Place(self.file)
+
+    def get(self, path: KeyPath) -> Any:
+        """The value at a path, None where there is none."""
+        value = self.data
+        for key in path:
+            known = value if isinstance(value, dict) else range(len(value)) if isinstance(value, tuple) else ()
+            if key not in known:
+                return None
+            value = value[key]
+        return value
+
+    def put(self, changes: Iterable[tuple[KeyPath, Any, Place]]) -> Tree:
+        """A tree with other values at some paths; mappings on the way are made where there are none."""
+        data, places = self.data, dict[KeyPath, Place]()
+        for path, value, place in changes:
+            data = _put(data, path, value)
+            places[path] = place
+        return Tree(data, over(places, self.places), self.file)
+
+    def fault(
+        self, path: KeyPath, message: str, allowed: str = "", nearest: str = "", given: str | None = None
+    ) -> Fault:
+        """A fault at a path, with the value that stands there."""
+        place = self.place(path)
+        shown = dotted(path)
+        if place.whole_path is not None:
+            shown = dotted(place.whole_path)
+        if given is None:
+            value = self.get(path)
+            given = "" if value is None else show_value(value)
+        return Fault(message, shown, given, allowed, nearest, place.file, place.line)
+
+    def located(self, path: KeyPath, error: InputError) -> list[Fault]:
+        """The faults of an error, those without a file placed at a path."""
+        place = self.place(path)
+        return [
+            fault if fault.file else replace(fault, path=dotted(path), file=place.file, line=place.line)
+            for fault in error.faults
+        ]
+
+
+def over(upper: Mapping[KeyPath, Place], lower: Mapping[KeyPath, Place]) -> Mapping[KeyPath, Place]:
+    """Places of both, the upper ones first; nothing is copied, for a file may have thousands and a sweep changes it at every point."""
+    layers = [
+        layer for places in (upper, lower) for layer in (places.maps if isinstance(places, ChainMap) else [places])
+    ]
+    return ChainMap(*layers)  # type: ignore[arg-type]  # of which nobody changes anything
+
+
+def _put(data: Any, path: KeyPath, value: Any) -> Any:
+    if not path:
+        return value
+    key, rest = path[0], path[1:]
+    branch = data if isinstance(data, dict) else {}
+    return {**branch, key: _put(branch.get(key), rest, value)}
+
+
+def merge(parent: Tree, delta: Tree) -> Tree:
+    """Merge a delta over its parent, key by key down to the values; a constant is replaced together with its origin."""
+    return Tree(_merge(parent.data, delta.data), over(delta.places, parent.places), delta.file)
+
+
+_VALUES = frozenset({"cycles", "time", "value"})
+"""Keys of a constant that hold its number."""
+
+
+def _merge(parent: Any, delta: Any) -> Any:
+    if not (isinstance(parent, dict) and isinstance(delta, dict)) or not _VALUES.isdisjoint(delta):
+        return delta
+    return {**parent, **{key: _merge(parent.get(key), value) for key, value in delta.items()}}
+
+
+def unwrap(tree: Tree, prefix: KeyPath = (), skip: Sequence[str] = ()) -> tuple[Tree, list[AssumedValue], list[Fault]]:
+    """Unwrap assumed values: take the value out of every ``{value, assumed, range}``.
+
+    Args:
+        tree: what a file says.
+        prefix: where the tree stands below the scenario's root.
+        skip: top-level keys that are left as they are.
+
+    Returns:
+        The tree of bare values, the assumptions found (without a check that values fit), and faults of their form.
+    """
+    assumptions: list[AssumedValue] = []
+    faults: list[Fault] = []
+
+    def bare(value: Any, path: KeyPath) -> Any:
+        if isinstance(value, tuple):
+            return tuple(bare(entry, (*path, i)) for i, entry in enumerate(value))
+        if not isinstance(value, dict):
+            return value
+        if not {"value", "assumed"} <= value.keys():
+            return {key: value[key] if not path and key in skip else bare(value[key], (*path, key)) for key in value}
+        ends = value.get("range")
+        reason = value["assumed"]
+        is_reason = isinstance(reason, str) and bool(reason.strip())
+        if set(value) != {"value", "assumed", "range"} or not (
+            is_reason and isinstance(ends, tuple) and len(ends) == 2
+        ):
+            allowed = "value, assumed: reason, range: [low, high]"
+            faults.append(tree.fault(path, "is not a complete assumption", allowed))
+        else:
+            where = dotted((*prefix, *path))
+            assumptions.append(AssumedValue(where, value["value"], reason, ends, tree.place(path)))
+        return value["value"]
+
+    return Tree(bare(tree.data, ()), tree.places, tree.file), assumptions, faults

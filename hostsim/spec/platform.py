@@ -1,0 +1,296 @@
+"""The platform: settings of a hypervisor version by the names that administrators type, and the values that they resolve to.
+
+A platform file lists every setting it knows, with default, range and meaning. One that is not listed is an error; one that
+is listed but has no effect in the model (``modelled: false``) is a warning that the results carry, where it is set to
+something else than the model does.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from hostsim.spec.base import Spec
+from hostsim.spec.costs import CostModel
+from hostsim.spec.field import Descriptors, Positive
+from hostsim.spec.quantity import Percent, PositiveDuration
+
+__all__ = [
+    "Coalescing",
+    "FeatureSpec",
+    "HostSettings",
+    "NetQueueSpec",
+    "NumaIoSpec",
+    "PlatformSpec",
+    "Refill",
+    "SettingSpec",
+    "TuningSpec",
+    "VmSettings",
+    "VnicSettings",
+]
+
+
+class SettingSpec(Spec):
+    """A setting of a platform: its default, its allowed values, whether it is modelled."""
+
+    default: int | str
+    """Default value."""
+    low: int | None = None
+    """Least value, of a number."""
+    high: int | None = None
+    """Greatest value, of a number."""
+    choices: tuple[str, ...] | None = None
+    """Allowed values, of a choice."""
+    unit: str = ""
+    """Unit of a number, in words."""
+    modelled: bool
+    """False when hostsim knows the setting but nothing in the model depends on it."""
+    behaves_as: int | str | None = None
+    """Value that the model does the same as, of a setting that is not modelled; its default where nothing is said."""
+    meaning: str
+    """What it does, in one line."""
+    source: str
+    """Where default and range come from."""
+
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> SettingSpec:
+        if self.modelled and self.behaves_as is not None:
+            raise ValueError("is for a setting that is not modelled|no behaves_as, or modelled: false")
+        return self
+
+    def is_missed(self, value: int | str) -> bool:
+        """True when a host with this value, as `read` gives it, does something that the model does not."""
+        return not self.modelled and value != (self.default if self.behaves_as is None else self.behaves_as)
+
+    def allowed(self) -> str:
+        """The allowed values in words."""
+        if self.choices is not None:
+            return "one of " + ", ".join(f'"{choice}"' for choice in self.choices)
+        if self.low is None and self.high is None:
+            return "text" if isinstance(self.default, str) else f"an integer {self.unit}".strip()
+        if self.low is None or self.high is None:
+            return f"an integer {self.unit}".strip() + (
+                f" from {self.low} on" if self.high is None else f" up to {self.high}"
+            )
+        return f"an integer {self.low}..{self.high} {self.unit}".strip()
+
+    def read(self, value: object) -> int | str:
+        """The value as the model takes it; numbers may be written as text, as in a ``.vmx`` file.
+
+        Raises:
+            ValueError: not allowed.
+        """
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise ValueError("is neither a number nor text")
+        if self.choices is not None:
+            if str(value) not in self.choices:
+                raise ValueError("is not one of the choices")
+            return str(value)
+        if isinstance(self.default, str) and self.low is None:
+            return str(value)
+        try:
+            number = int(value)
+        except ValueError:
+            raise ValueError("is not an integer") from None
+        if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):
+            raise ValueError("is out of range")
+        return number
+
+
+Threshold = Annotated[Percent, Field(gt=0, le=100)]
+"""A share of a PCPU or of a node that a balancer acts on."""
+
+
+class NetQueueSpec(Spec):
+    """Thresholds of the NetQueue balancer, for packing vNICs on fewer receive queues and for unpacking them; no source is known."""
+
+    period: PositiveDuration
+    """Time between two looks at the queues."""
+    pack_below: Threshold
+    """Share of a PCPU that the receive contexts of the queues left would use at most, for a queue to be given up."""
+    unpack_above: Threshold
+    """Share of a PCPU that the receive context of a queue uses, from which one of its vNICs gets another queue."""
+
+    @model_validator(mode="after")
+    def _apart(self) -> NetQueueSpec:
+        if self.pack_below >= self.unpack_above:
+            raise ValueError("would pack what it has just unpacked|pack_below: a share below unpack_above")
+        return self
+
+
+class NumaIoSpec(Spec):
+    """Thresholds of NUMA-aware I/O for the load of a NIC's node; no source is known."""
+
+    fill_below: Threshold
+    """Share of a node's cores that is wanted there, up to which VMs are pulled to it."""
+    relieve_above: Threshold
+    """Share of a node's cores that is wanted there, from which VMs that were pulled to it go back."""
+    fade: Positive
+    """Looks over which the mean of a load fades."""
+
+    @model_validator(mode="after")
+    def _apart(self) -> NumaIoSpec:
+        if self.fill_below >= self.relieve_above:
+            raise ValueError("would pull back what it has just put back|fill_below: a share below relieve_above")
+        return self
+
+
+class TuningSpec(Spec):
+    """Parameters of dynamic tuning (dense mode): its effect on regular VMs while it is active."""
+
+    tx_timeout: PositiveDuration
+    """Longest wait of a packet on a transmit ring while the guest runs."""
+
+
+class FeatureSpec(Spec):
+    """Features that one version of the hypervisor has and another has not."""
+
+    vnic_rss: bool
+    """A vNIC may take from several hardware queues (``ethernetX.pnicFeatures``)."""
+    vxlan: bool
+    """A virtual switch may put frames into VXLAN."""
+
+
+class PlatformSpec(Spec):
+    """The platform: a version of the hypervisor with its costs and the defaults of its settings."""
+
+    platform: str
+    """Name of the platform; nothing depends on it."""
+    features: FeatureSpec
+    drivers: dict[str, Literal["vmklinux", "native"]]
+    """Kind of each NIC driver: ``vmklinux`` converts each packet from a Linux driver's structures, ``native`` does not."""
+    netqueue: NetQueueSpec
+    numa_io: NumaIoSpec
+    tuning: TuningSpec
+    costs: CostModel
+    advanced: dict[str, SettingSpec]
+    """Advanced settings by their dotted names."""
+    kernel: dict[str, SettingSpec]
+    """VMkernel boot settings."""
+    vmx: dict[str, SettingSpec]
+    """Keys of a ``.vmx`` file; ``ethernetX.`` stands for every vNIC."""
+
+
+class Coalescing(Spec):
+    """Virtual interrupt coalescing of a vNIC: when it interrupts its guest."""
+
+    scheme: Literal["disabled", "static", "rbc"]
+    """``disabled``: for every packet. ``static``: when ``depth`` packets wait or after ``timeout``. ``rbc``: at most ``rate`` a second."""
+    rate: Positive
+    """Interrupts in a second, of ``rbc``."""
+    depth: Positive
+    """Packets, of ``static``."""
+    timeout: int
+    """Longest wait in picoseconds, of ``static``."""
+
+
+class Refill(Spec):
+    """Refill of the receive ring: when a guest's driver gives descriptors back to its vNIC."""
+
+    lot: Positive
+    """Descriptors that it gives back together, once so many are used up."""
+    rest: bool
+    """At the end of a poll it gives back what is left; else that waits for the lot to be full."""
+
+
+class HostSettings(Spec):
+    """Effective host settings (advanced and kernel), in the model's units."""
+
+    quantum: int
+    """Longest stay of a world on a PCPU while others wait, in picoseconds (``Cpu.Quantum``)."""
+    lag_quanta: int
+    """Quanta of entitlement that a sleeping world may save up (``Cpu.BoundLagQuanta``)."""
+    costop_threshold: int
+    """Lead over the slowest sibling from which a vCPU is co-stopped, in picoseconds (``Cpu.CoschedCostopThreshold``)."""
+    costart_threshold: int
+    """Lead at which a co-stopped vCPU may start again, in picoseconds (``Cpu.CoschedCostartThreshold``)."""
+    cosched_period: int
+    """Picoseconds between two looks at the vCPUs of an SMP VM (``Cpu.CoschedPollUsec``)."""
+    rebalance_period: int
+    """Picoseconds between two checks of the balancer of a node's PCPUs, which share a cache (``Cpu.L3RebalancePeriod``); 0 for none."""
+    numa_rebalance_period: int
+    """Picoseconds between two checks of the NUMA balancer (``Numa.RebalancePeriod``)."""
+    numa_imbalance: int
+    """Percentage points between two nodes from which the balancer moves a VM (``Numa.MigImbalanceThreshold``)."""
+    port_rx_queue: int
+    """Packets that wait for a vNIC's own receive context (``Net.MaxPortRxQueueLen``)."""
+    poll_budget: int
+    """Packets a receive context takes in one invocation (``netMaxPktsToProcess``)."""
+    tx_poll_bound: int
+    """Packets a transmit context takes in one poll (``Net.vNicTxPollBound``)."""
+    tx_timeout: int
+    """Longest wait of a packet on a transmit ring before its context is woken, in picoseconds (``Net.CoalesceTxTimeout``)."""
+    tx_depth_cap: int
+    """Most packets that a guest posts without a call (``Net.CoalesceTxQDepthCap``)."""
+    tx_call_rate: int
+    """Calls a second that transmit coalescing lets a vNIC make (``Net.CoalesceRBCRate``, as for receive), less those that
+    ``Net.vmxnetThroughputWeight`` takes away."""
+    e1000_tx_copy: int = 2048
+    """Bytes of a packet up to which an e1000's is copied out of the guest's memory (``Net.E1000TxCopySize``)."""
+    sw_lro: bool
+    """Software LRO (``Net.Vmxnet3SwLRO``)."""
+    hw_lro: bool
+    """Hardware LRO, where the NIC has it (``Net.Vmxnet3HwLRO``)."""
+    lro_bytes: int
+    """Bytes of a packet that LRO makes at most (``Net.VmxnetLROMaxLength``)."""
+    lro_threshold: int
+    """Frames after which software LRO looks whether it pays (``Net.VmxnetLROThreshold``)."""
+    lro_backoff: int
+    """Such stretches of frames for which it stays off where it does not (``Net.VmxnetLROBackoffPeriod``)."""
+    hw_tso: bool
+    """Segmentation in hardware, where the NIC has it (``Net.UseHwTSO``)."""
+    netqueue: bool
+    """Receive queues besides the default one are used (``netNetqueueEnabled``)."""
+    netqueue_dynamic: bool
+    """The balancer packs and unpacks receive queues (``Net.NetNetqRxDynamicLB``)."""
+    tune_dense: bool
+    """Dynamic tuning of the host is on (``Net.NetTuneHostMode``)."""
+    tune_interval: int
+    """Picoseconds between two checks of dynamic tuning (``Net.NetTuneInterval``)."""
+    tune_vms: int
+    """VMs for each PCPU from which on it acts (``Net.NetTuneThreshold``)."""
+    tune_vcpus: int
+    """vCPUs for each PCPU, likewise."""
+    tune_utilisation: float
+    """Mean utilisation of the PCPUs in percent, likewise."""
+    numa_io_threshold: int
+    """Load of the networking contexts, in percent of a core, below which NUMA I/O placement is active (``Net.NetNetqNumaIOCpuPinThreshold``)."""
+
+
+class VnicSettings(Spec):
+    """Effective settings of one vNIC of the VMs of a group."""
+
+    device: Literal["vmxnet3", "e1000"] = "vmxnet3"
+    """What the guest sees (``ethernetX.virtualDev``)."""
+    split_rx: bool
+    """The vNIC has a receive context of its own (``ethernetX.emuRxMode``)."""
+    rx_ring: Descriptors
+    """Receive descriptors of each queue."""
+    tx_ring: Descriptors
+    """Transmit descriptors of each queue."""
+    refill: Refill | None = None
+    """How receive descriptors come back; each as soon as its packet is taken where nothing is said."""
+    coalescing: Coalescing
+    rss: bool
+    """The vNIC asks for a queue with RSS (``ethernetX.pnicFeatures``, bit 4) and gets it on this platform."""
+    dense: Coalescing | None
+    """Its coalescing while dynamic tuning is active; None where the VM sets its coalescing, its contexts or its latency sensitivity itself, so that tuning leaves it alone."""
+    tx_context: Literal["vm", "vnic", "queue"]
+    """Whose transmit contexts are: the VM's, each vNIC's, each queue's (``ethernetX.ctxPerDev``, ``Net.NetVMTxType``)."""
+
+
+class VmSettings(Spec):
+    """Effective settings of the VMs of a group (``.vmx`` keys), in the model's units."""
+
+    shares: Positive
+    """CPU shares of each vCPU (``sched.cpu.shares``)."""
+    exclusive: bool = False
+    """Each vCPU has a PCPU to itself (``sched.cpu.latencySensitivity`` high)."""
+    nodes: tuple[int, ...]
+    """NUMA nodes that the VM may run on (``numa.nodeAffinity``); none given is any."""
+    reserved: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of the VM's memory that is reserved (``sched.mem.min`` of ``memSize``)."""
+    passthrough: tuple[str, ...] = ()
+    """Names of the physical NICs that the VM has to itself, in the order of their numbers (``pciPassthruX.id``)."""
+    vnics: tuple[VnicSettings, ...]

@@ -1,1 +1,0 @@
-"""STUDIES of the simulator itself: its own parts held against theory."""

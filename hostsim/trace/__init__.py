@@ -1,0 +1,1 @@
+"""Traces of one run: scheduler timeline, interrupts and queue lengths, written for Perfetto."""

@@ -1,0 +1,203 @@
+"""Recorder of a timeline: runs a host as `hostsim.campaign.simulate` does, and reads its state without changing it.
+
+It reads worlds and counters after every instant with an event, and queue lengths at regular instants. The model knows nothing
+of it: a run without a recorder pays nothing, and a recorded run does the same as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hostsim.campaign.deferred_sigint import advance, deferred_sigint
+from hostsim.engine.probe import Level
+from hostsim.engine.random_stream import Streams
+from hostsim.engine.ring import Ring
+from hostsim.model.build import build_host
+from hostsim.model.cpu.world import World, WorldState
+from hostsim.model.host import Host
+from hostsim.model.net.networld import TxQueue
+from hostsim.model.net.pnic import RxQueue
+from hostsim.model.net.vnic import Vnic
+from hostsim.spec.host import PointSpec
+from hostsim.trace.timeline import Marks, Span, Timeline, Track, WorldLine
+from hostsim.units import US
+
+__all__ = ["observe", "watch"]
+
+_Level = tuple[Track, Callable[[int], int]]
+"""A track, and the function that reads its value at an instant."""
+
+SAMPLES = 1000
+"""Number of instants of a window at which queue lengths and states are read."""
+WAKES = ("called", "woken by another context", "woken by the halt", "woken by the timer")
+"""Causes of a wake-up of a transmit context, in the order of `TxQueue.wakes`."""
+
+
+@deferred_sigint()
+def observe(spec: PointSpec, *, seed: int, replication: int, begin: int, end: int) -> Timeline:
+    """Runs a point up to the end of a window, and records the timeline of the window.
+
+    Args:
+        spec: the resolved point.
+        seed: root seed.
+        replication: number of the replication, from 0.
+        begin: start of the window, in picoseconds.
+        end: end of the window.
+
+    Raises:
+        WiringError: the host cannot be built.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    host = build_host(spec, Streams(seed, replication))
+    host.probe.start()
+    return watch(host, begin, end)
+
+
+@deferred_sigint()
+def watch(host: Host, begin: int, end: int) -> Timeline:
+    """Runs a host up to the end of a window that lies ahead, and records the timeline of the window."""
+    clock, pcpus = host.clock, host.scheduler.pcpus
+    advance(clock, begin)
+    before = [pcpu.busy(begin) for pcpu in pcpus]
+    worlds = [_World(world, begin) for world in host.worlds()]
+    held = [_Interrupts(port.vnic) for vm in host.vms for vnic in vm.vnics for port in vnic.ports]
+    counted = _counted(host)
+    levels = _levels(host)
+    watched: tuple[_World | _Interrupts | _Counted, ...] = (*worlds, *held, *counted)
+    step = max(1, (end - begin) // SAMPLES)
+    sample = begin
+    while True:
+        due = min(clock.peek(), end)
+        while sample <= due and sample < end:
+            clock.advance(sample)
+            for track, read in levels:
+                track.note(sample, read(sample))
+            sample += step
+        if due >= end:
+            break
+        now = int(due)
+        advance(clock, now + 1)
+        for entry in watched:
+            entry.look(now)
+    clock.advance(end)
+    for world in worlds:
+        world.leave(end)
+    return Timeline(
+        begin,
+        end,
+        nodes=tuple(pcpu.node.index for pcpu in pcpus),
+        busy=tuple(pcpu.busy(end) - already for pcpu, already in zip(pcpus, before, strict=True)),
+        worlds=tuple(world.line for world in worlds),
+        tracks=(*(track for track, _ in levels), *(entry.held for entry in held)),
+        marks=(*(entry.marks for entry in held), *(entry.marks for entry in counted)),
+    )
+
+
+class _World:
+    """Recorder of the states of a world."""
+
+    def __init__(self, world: World, now: int) -> None:
+        self._world = world
+        self.line = WorldLine(world.name, world.kind)
+        self._enter(now)
+
+    def _enter(self, now: int) -> None:
+        world = self._world
+        self._state, self._dispatches, self._pcpu, self._since = world.state, world.dispatches, world.last.index, now
+
+    def look(self, now: int) -> None:
+        world = self._world
+        if world.state is not self._state or world.dispatches != self._dispatches:
+            self.leave(now)
+            self._enter(now)
+
+    def leave(self, now: int) -> None:
+        """Records the state that ends now."""
+        if self._state is not WorldState.SLEEPING:
+            self.line.spans.append(Span(self._state, self._pcpu, self._since, now))
+
+
+class _Interrupts:
+    """Recorder of the interrupts of a vNIC, and of the time for which each was held back by coalescing."""
+
+    def __init__(self, vnic: Vnic) -> None:
+        self._vnic = vnic
+        self._raised, self._first = vnic.raised, vnic.ring.first()
+        self.held = Track("vNICs", vnic.name, "held back", "us")
+        self.marks = Marks("vNICs", vnic.name, "interrupts")
+
+    def look(self, now: int) -> None:
+        vnic = self._vnic
+        if vnic.raised != self._raised:
+            self._raised = vnic.raised
+            first = self._first if self._first is not None else now
+            self.held.points.append((now, max(now - first, 0) / US))
+            self.marks.points.append((now, "interrupt"))
+        self._first = vnic.ring.first()
+
+
+class _Counted:
+    """Recorder of events that counters count."""
+
+    def __init__(self, marks: Marks, names: Sequence[str], read: Callable[[], tuple[int, ...]]) -> None:
+        self.marks, self._names, self._read = marks, names, read
+        self._seen = read()
+
+    def look(self, now: int) -> None:
+        found = self._read()
+        if found != self._seen:
+            for name, before, after in zip(self._names, self._seen, found, strict=True):
+                self.marks.points.extend([(now, name)] * (after - before))
+            self._seen = found
+
+
+def _counted(host: Host) -> list[_Counted]:
+    """Recorders of interrupts of physical NICs, and of wake-ups of transmit contexts by their cause."""
+
+    def interrupts(queue: RxQueue) -> _Counted:
+        return _Counted(Marks("NICs", queue.name, "interrupts"), ("interrupt",), lambda: (queue.interrupts,))
+
+    def wakes(queue: TxQueue) -> _Counted:
+        return _Counted(Marks("vNICs", queue.name, "transmit context"), WAKES, lambda: tuple(queue.wakes))
+
+    return [*map(interrupts, host.queues), *map(wakes, host.transmits)]
+
+
+def _levels(host: Host) -> list[_Level]:
+    """Tracks of queue lengths, and of the states of dense mode and NUMA I/O."""
+    levels = [_value("host", f"node{node.index}", "worlds waiting", node.waiting) for node in host.scheduler.nodes]
+    levels.append(_value("host", "tuning", "dense mode", host.dense_mode.state))
+    levels.append(_value("host", "tuning", "NUMA I/O", host.numa_io.state))
+    levels += [_settled(queue) for queue in host.queues]
+    for port in (port for vm in host.vms for vnic in vm.vnics for port in vnic.ports):
+        name = port.vnic.name
+        if port.split is not None:
+            levels.append(_waiting(Track("vNICs", name, "port queue", "packets"), port.split.ring))
+        levels.append(_waiting(Track("vNICs", name, "receive ring", "packets"), port.vnic.ring))
+    levels += [_waiting(Track("vNICs", queue.name, "transmit ring", "packets"), queue.ring) for queue in host.transmits]
+    return levels
+
+
+def _value(group: str, owner: str, name: str, level: Level) -> _Level:
+    return Track(group, owner, name, ""), lambda _: level.value
+
+
+def _settled(queue: RxQueue) -> _Level:
+    """Track of the frames in a receive ring of a NIC; the ring is settled, which changes no result."""
+
+    def read(now: int) -> int:
+        queue.settle(now)
+        return queue.ring.held
+
+    return Track("NICs", queue.name, "receive ring", "frames"), read
+
+
+def _waiting(track: Track, ring: Ring[Any]) -> _Level:
+    """Reader of the packets in a ring that must not be settled: senders would learn of drops before its consumer looks."""
+
+    def read(now: int) -> int:
+        here = ring.count_inside() - sum(count for _, count in ring.coming(now))
+        return min(here, ring.capacity)
+
+    return track, read

@@ -1,0 +1,162 @@
+"""Closed forms of queueing theory: queues, interrupts and polling, without any simulation.
+
+Times are in units of the mean service time unless a parameter says otherwise; rates are per that unit. Sources: Kleinrock,
+*Queueing Systems* I and II (1975/76) for single queues and priorities; Gross and Harris, *Fundamentals of Queueing Theory*, for
+bulk service; Takagi, *Analysis of Polling Systems* (1986); renewal arguments, given where they stand, for coalescing.
+"""
+
+from __future__ import annotations
+
+import math
+
+__all__ = [
+    "Cycle",
+    "batch_wait",
+    "bulk_root",
+    "bulk_wait",
+    "coalesced",
+    "erlang_c",
+    "mg1_wait",
+    "mm1_sojourn_quantile",
+    "mm1k_loss",
+    "mmc_wait",
+    "nonpreemptive_waits",
+    "paced_interrupts",
+    "polling_wait",
+    "preemptive_sojourns",
+    "processor_sharing_sojourn",
+    "ticked",
+]
+
+Cycle = tuple[float, float, float]
+"""Of interrupts: their rate, the mean number of packets that each announces, the mean delay of a packet."""
+
+
+def mg1_wait(load: float, cv2: float) -> float:
+    """Mean wait in M/G/1, first come first served (Pollaczek-Khinchine); ``cv2`` is the squared variation of service."""
+    return load / (1 - load) * (1 + cv2) / 2
+
+
+def mm1_sojourn_quantile(load: float, share: float) -> float:
+    """Quantile of the sojourn time in M/M/1, which is exponential."""
+    return math.log(1 / (1 - share)) / (1 - load)
+
+
+def processor_sharing_sojourn(load: float) -> float:
+    """Mean sojourn in M/G/1 with processor sharing, whatever the distribution of service."""
+    return 1 / (1 - load)
+
+
+def erlang_c(servers: int, load: float) -> float:
+    """Probability that an arrival waits in M/M/c; ``load`` is that of each server."""
+    offered = servers * load
+    blocked = 1.0
+    for n in range(1, servers + 1):  # Erlang B by its recursion
+        blocked = offered * blocked / (n + offered * blocked)
+    return blocked / (1 - load * (1 - blocked))
+
+
+def mmc_wait(servers: int, load: float) -> float:
+    """Mean wait in M/M/c."""
+    return erlang_c(servers, load) / (servers * (1 - load))
+
+
+def mm1k_loss(load: float, capacity: int) -> float:
+    """Share of arrivals lost in M/M/1/K, ``capacity`` including the one in service."""
+    if load == 1:
+        return 1 / (capacity + 1)
+    return (1 - load) * load**capacity / (1 - load ** (capacity + 1))
+
+
+def nonpreemptive_waits(first: float, second: float) -> tuple[float, float]:
+    """Mean waits of two non-preemptive priority classes with exponential service, by their loads."""
+    residual = first + second  # sum of rate x second moment / 2, where the second moment is 2
+    return residual / (1 - first), residual / ((1 - first) * (1 - first - second))
+
+
+def preemptive_sojourns(first: float, second: float) -> tuple[float, float]:
+    """Mean sojourns of two classes with exponential service, the first cutting the second short, which resumes; by their loads."""
+    total = first + second
+    return 1 / (1 - first), 1 / (1 - first) + total / ((1 - first) * (1 - total))
+
+
+def batch_wait(load: float, batch: int, cv2: float) -> float:
+    """Mean wait in M^m/G/1: batches of a fixed number come together."""
+    return (load * (1 + cv2) + batch - 1) / (2 * (1 - load))
+
+
+def bulk_root(rate: float, most: int) -> float:
+    """The root in (0, 1) of ``r^(b+1) - (rate + 1) r + rate = 0``, by bisection; needs ``rate < most``."""
+
+    def equation(r: float) -> float:
+        return float(r ** (most + 1) - (rate + 1) * r + rate)
+
+    low, high = 0.0, 1 - 1e-9  # positive at 0; negative just below 1, which is the root that is not meant
+    while high - low > 1e-15:
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if equation(middle) > 0 else (low, middle)
+    return (low + high) / 2
+
+
+def bulk_wait(rate: float, most: int) -> float:
+    """Mean wait in M/M^(1,b)/1: a free server takes all that wait, ``most`` at a time, and later arrivals wait."""
+    r = bulk_root(rate, most)
+    weight = 1 / (1 / rate + 1 / (1 - r))
+    return weight * r / (1 - r) ** 2 / rate
+
+
+def coalesced(rate: float, depth: float, timeout: float) -> Cycle:
+    """Interrupts when ``depth`` packets pend or ``timeout`` after the first of them; Poisson packets, taken at once.
+
+    The cycle ends with packet k + 2 or later exactly if at most k come within the timeout after the first.
+    """
+    if math.isinf(depth):
+        packets = 1 + rate * timeout
+        return rate / packets, packets, timeout * (1 + rate * timeout / 2) / packets
+    if math.isinf(timeout):
+        return rate / depth, depth, (depth - 1) / (2 * rate)
+    mean = rate * timeout
+    term = below = math.exp(-mean)
+    packets, waited = 1.0, 0.0
+    for k in range(int(depth) - 1):
+        more = max(0.0, 1 - below)  # probability of more than k packets in the timeout
+        packets += more
+        waited += (k + 1) / rate * more
+        term *= mean / (k + 1)
+        below += term
+    return rate / packets, packets, waited / packets
+
+
+def paced_interrupts(rate: float, interval: float) -> Cycle:
+    """Interrupts at once, but never sooner than ``interval`` after the one before; Poisson packets, taken at once.
+
+    A cycle lasts until the later of the interval's end and the first packet: ``interval + exp(-rate * interval) / rate`` on
+    average. Packets within the interval, ``rate * interval`` of them, wait for half of it; one that comes later does not wait.
+    """
+    packets = rate * interval + math.exp(-rate * interval)
+    return rate / packets, packets, rate * interval**2 / 2 / packets
+
+
+def ticked(rate: float, ticks: float) -> Cycle:
+    """A tick at a fixed rate announces whatever came since the last, and nothing when nothing came."""
+    some = -math.expm1(-rate / ticks)
+    return ticks * some, rate / ticks / some, 1 / (2 * ticks)
+
+
+def polling_wait(queues: int, load: float, switch: float, service: str) -> float:
+    """Mean wait at one of ``queues`` equal queues that one server visits in turn; exponential service, constant switching.
+
+    Args:
+        queues: number of queues.
+        load: of the server, all queues together.
+        switch: time to turn to the next queue.
+        service: ``exhaustive`` (until the queue is empty), ``gated`` (what was there when the visit began) or
+            ``limited`` (at most one a visit).
+    """
+    rate = load / queues
+    if service == "limited":
+        return (2 * load + queues * switch * (1 + rate)) / (2 * (1 - queues * rate * (1 + switch)))
+    sign = {"exhaustive": -1, "gated": 1}[service]
+    return (2 * load + queues * switch * (1 + sign * rate)) / (2 * (1 - load))

@@ -1,1 +1,0 @@
-"""What a scenario and a host look like: pages and drawings for notebooks."""

@@ -1,0 +1,122 @@
+"""Constants go by the file that holds them, and a scenario with other ones is the same as one whose files say so."""
+
+from __future__ import annotations
+
+import pytest
+
+from hostsim.analysis.constant import Constant, Origin
+from hostsim.analysis.cost_model import constants_at, shipped_constants, with_constants
+from hostsim.errors import InputError
+from hostsim.scenario.load import load
+from hostsim.scenario.plan import point_at
+
+
+def named(name: str, constants: tuple[Constant, ...] | None = None) -> Constant:
+    return {constant.name: constant for constant in constants or shipped_constants()}[name]
+
+
+def test_every_constant_has_one_name_and_lies_between_its_ends():
+    found = shipped_constants()
+    assert len({constant.name for constant in found}) == len(found)
+    assert {constant.origin for constant in found} == set(Origin)
+    for constant in found:
+        low, high = constant.ends
+        assert low <= constant.value <= high, constant.name
+        assert bool(constant.fitted_to) == (constant.origin is Origin.FITTED)
+        assert (constant.range is not None) == (constant.origin is Origin.ASSUMED)
+
+
+def test_a_constant_says_what_its_file_says():
+    """Of a cost, an input with a unit, and one assumption about three equal ports."""
+    cost = named("esxi.costs.context_switch")
+    assert (cost.value, cost.unit, cost.ends, cost.file) == (1900, "cycles", (1500, 2400), "esxi")
+    timer = named("rhel6.timer_period")
+    assert (timer.value, timer.unit, timer.ends) == (10, "ms", (8, 20))
+    ring = named("hp-dl580-g7.nics.vmnic0..vmnic2.rx_ring")
+    assert ring.paths == tuple(f"nics.vmnic{port}.rx_ring" for port in range(3))
+    assert ring.is_whole
+
+
+def test_ends_of_a_range_are_in_the_unit_of_the_value():
+    """The balancer's period is 100 ms, of 50 ms to 1 s."""
+    assert named("esxi.netqueue.period").ends == (50, 1000)
+
+
+def test_without_a_range_a_constant_lies_within_a_fifth():
+    low, high = named("esxi.costs.vmk_call").ends
+    assert (low, high) == pytest.approx((2400, 3600))
+
+
+def test_a_guest_that_extends_another_has_its_constants():
+    """What the successor does not say anew stands in the file of its predecessor, and nowhere else."""
+    scenario = load("directpath-workloads")
+    names = {constant.name for constant in constants_at(scenario, scenario.first())}
+    assert "sles11.applications.http_server" in names
+    assert "rhel6.applications.http_server" not in names
+    assert "rhel6.timer_period" in names
+
+
+def test_factors_of_other_processors_are_none_of_a_host():
+    """Nor the factor of the processor whose cycles are the unit."""
+    for name, expected in (
+        ("dense-high", []),
+        ("40gbe-single", ["esxi.costs.generations.sandy-bridge"]),
+    ):
+        scenario = load(name)
+        found = [c.name for c in constants_at(scenario, scenario.first()) if "generations" in c.name]
+        assert found == expected
+
+
+def test_what_is_set_or_swept_is_no_constant():
+    scenario = load(
+        "dense-high",
+        {"traffic.clients.objects": "9", "platform.costs.driver_rx.cycles": "300"},
+        {"traffic.clients.delay": "20 us,90 us", "vms.web.guest.timer_period": "9 ms,10 ms"},
+    )
+    gone = {"traffic.clients.objects", "esxi.costs.driver_rx", "traffic.clients.delay", "rhel6.timer_period"}
+    names = {constant.name for constant in constants_at(load("dense-high"), load("dense-high").first())}
+    assert names - {constant.name for constant in constants_at(scenario, scenario.first())} == gone
+
+
+@pytest.mark.parametrize("name", ["dense-high", "small-udp", "numa-io"])
+def test_moving_constants_is_as_if_the_files_said_so(name: str):
+    """All of them at once, to their upper ends: the same point, to the last digit."""
+    scenario = load(name)
+    guests = [f"vms.{group}.guest." for group in scenario.resolver.tree.get(("vms",))]
+    values, overrides = {}, {}
+    for constant in constants_at(scenario, scenario.first()):
+        values[constant.name] = constant.ends[1]
+        own = {"": [""], "esxi": ["platform."], "rhel6": guests}
+        for prefix in own.get(constant.file, ["hardware."]):
+            for path in constant.paths:
+                overrides[prefix + path] = str(constant.written(constant.ends[1]))
+    assert point_at(with_constants(scenario, values), {}).spec == point_at(load(name, overrides), {}).spec
+    assert point_at(with_constants(scenario, values), {}).spec != point_at(scenario, {}).spec
+
+
+def test_moving_nothing_changes_nothing():
+    scenario = load("numa-io")
+    same = {constant.name: constant.value for constant in constants_at(scenario, scenario.first())}
+    for values in ({}, same):
+        assert point_at(with_constants(scenario, values), {}).id == point_at(scenario, {}).id
+
+
+def test_axes_and_set_stay_above_constants():
+    """A swept input is what the axis says; a value that was set is what was set."""
+    scenario = load("dense-high", {"platform.costs.driver_rx.cycles": "300"}, {"traffic.clients.delay": "20 us,90 us"})
+    other = with_constants(scenario, {"esxi.costs.driver_rx": 1.0, "esxi.costs.driver_tx": 1.0})
+    spec = point_at(other, {"traffic.clients.delay": "90 us"}).spec
+    assert (spec.costs.driver_rx.cycles, spec.costs.driver_tx.cycles) == (300, 1)
+    assert spec.traffic["clients"].delay == 90_000_000
+
+
+def test_a_constant_that_does_not_stand_behind_a_scenario_moves_nothing():
+    scenario = load("numa-io")
+    assert (
+        point_at(with_constants(scenario, {"sles11.applications.http_server": 1.0}), {}).id == point_at(scenario, {}).id
+    )
+
+
+def test_an_unknown_constant_is_refused_with_the_nearest():
+    with pytest.raises(InputError, match=r"did you mean 'esxi\.costs\.driver_rx'"):
+        with_constants(load("numa-io"), {"esxi.costs.driver_rxx": 1.0})

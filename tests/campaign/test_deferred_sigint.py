@@ -1,0 +1,153 @@
+"""Ctrl-C during a run in this process: it ends the run soon, and never the process, compiled or not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+import pytest
+
+from hostsim import compiled
+from hostsim.campaign.deferred_sigint import deferred_sigint
+from hostsim.campaign.simulate import simulate
+from hostsim.scenario.load import load
+from hostsim.scenario.plan import Fidelity, point_at
+from hostsim.spec.host import PointSpec
+from hostsim.trace.recorder import observe
+from hostsim.units import SECOND
+
+
+@pytest.fixture(autouse=True)
+def _hears_ctrl_c() -> Iterator[None]:
+    """As a program that somebody started: the workers of a test run are deaf to Ctrl-C."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    signal.signal(signal.SIGINT, former)
+
+
+def long_host() -> PointSpec:
+    """A host at whose run one would have to wait for an hour; the rate is a fraction of large integers."""
+    axes = {"receivers": 4, "split": "0", "rate": "31.415926535 kpps"}
+    point = point_at(load("splitrx"), axes, Fidelity(quick=True))
+    return point.spec.model_copy(update={"length": 1000 * SECOND})
+
+
+def press_later(seconds: float) -> subprocess.Popen[bytes]:
+    """Ctrl-C from another process: a thread would wait for the interpreter, and the signal come where that may take it."""
+    return subprocess.Popen(["sh", "-c", f"sleep {seconds}; kill -INT {os.getpid()}"])
+
+
+def interrupted(after: float) -> float:
+    """Seconds from Ctrl-C to the end of a run, roughly."""
+    spec = long_host()
+    begun = time.monotonic()
+    with press_later(after), pytest.raises(KeyboardInterrupt):
+        simulate(spec, point_id="x", axes={}, seed=1, replication=0)
+    return time.monotonic() - begun - after
+
+
+def test_a_run_ends_soon_after_ctrl_c() -> None:
+    """Within a piece of it; the handler is the former one again, which the fixture sees to."""
+    assert interrupted(0.3) < 5
+
+
+def test_a_watched_run_ends_after_ctrl_c() -> None:
+    """Before its window and in it."""
+    for begin in (0, 500 * SECOND):
+        spec = long_host()
+        with press_later(0.5), pytest.raises(KeyboardInterrupt):
+            observe(spec, seed=1, replication=0, begin=begin, end=1000 * SECOND)
+
+
+@pytest.mark.parametrize("pure", ["", "1"])
+def test_ctrl_c_does_not_abort_the_process(pure: str) -> None:
+    """Six runs in another process: arithmetic in compiled code once took the interrupt for a lack of memory, in most runs."""
+    if not pure and not compiled.fits():
+        pytest.skip("nothing is compiled")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.campaign.test_deferred_sigint"],
+        env={**os.environ, compiled.PURE: pure},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.split()) == (0, [str(not pure), "6"]), done.stderr
+
+
+def test_what_was_held_back_is_done_at_the_end() -> None:
+    """Also where nobody gave way, and where something else was raised."""
+    reached: list[str] = []
+
+    def press_and(do: Callable[[], object]) -> None:
+        with deferred_sigint():
+            os.kill(os.getpid(), signal.SIGINT)
+            do()
+
+    with pytest.raises(KeyboardInterrupt):
+        press_and(lambda: reached.append("the end"))
+    assert reached == ["the end"]
+    with pytest.raises(KeyboardInterrupt):
+        press_and(lambda: int("no number"))
+
+
+def test_one_within_another_is_the_same() -> None:
+    """The inner one gives way at once, and leaves the outer one in place."""
+    with deferred_sigint() as outer:
+        with deferred_sigint() as inner:
+            assert inner is outer
+            os.kill(os.getpid(), signal.SIGINT)
+            with pytest.raises(KeyboardInterrupt):
+                inner.deliver()
+        assert signal.getsignal(signal.SIGINT) is outer
+        outer.deliver()  # it is done
+
+
+def test_a_handler_of_the_caller_is_called() -> None:
+    """Once, and the run goes on where it does not raise."""
+    heard: list[int] = []
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+
+    signal.signal(signal.SIGINT, hear)
+    with deferred_sigint() as handler:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert heard == []
+        handler.deliver()
+        handler.deliver()
+    assert heard == [signal.SIGINT]
+    assert signal.signal(signal.SIGINT, signal.default_int_handler) is hear
+
+
+def test_where_no_handler_is_nothing_is_put_in_its_place() -> None:
+    """A worker is deaf to Ctrl-C; and in a thread nobody may set a handler."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with deferred_sigint() as handler:
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        handler.deliver()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    seen: list[object] = []
+
+    def look() -> None:
+        with deferred_sigint() as handler:
+            handler.deliver()
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert seen == [signal.default_int_handler]
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    ended = sum(interrupted(0.2 + 0.1 * attempt) < 100 for attempt in range(6))
+    print(compiled.in_use(), ended)

@@ -1,0 +1,305 @@
+"""Plans taken to their records: in any number of workers, interrupted, killed and resumed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy_runs import Bisection, answered_record, plan, point, requests_record, simulate, tasks, toy_record
+
+from hostsim.campaign import driver
+from hostsim.campaign.driver import Outcome, Progress, preview, run_all, run_together
+from hostsim.campaign.store import Store
+from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.record import RunRecord
+from hostsim.results.table import WALL_CLOCK, to_table, write_table
+from hostsim.scenario.plan import Plan, RecordKey, Task
+
+HERE = Path(__file__).parent
+
+
+def table_bytes(outcome: Outcome, path: Path) -> bytes:
+    """The bytes of the table of all records, wall-clock columns aside."""
+    write_table(to_table(outcome.records.values()).drop(columns=list(WALL_CLOCK)), path)
+    return path.read_bytes()
+
+
+def test_records_come_in_the_order_of_the_plan(tmp_path: Path) -> None:
+    """Points in their order, replications within a point, all kept in the store."""
+    work = tasks([point(n=3), point(n=1), point(n=2)])
+    store = Store(tmp_path)
+    outcome = run_all(plan(work), store, jobs=1, simulate=simulate)
+    assert list(outcome.records) == [(task.point.id, task.replication) for task in work]
+    assert [record.axes["n"] for record in outcome.records.values()] == [3, 3, 1, 1, 2, 2]
+    assert (outcome.ran, outcome.reused, outcome.interrupted) == (6, 0, False)
+    assert all(store.get((task.point.id, task.replication, task.seed)) for task in work)
+
+
+def test_only_what_is_missing_is_run(tmp_path: Path) -> None:
+    """A second, larger sweep runs the new points only; the table is that of a sweep that ran all."""
+    run_all(plan(tasks([point(n=1)])), Store(tmp_path / "a"), jobs=1, simulate=simulate)
+    larger = plan(tasks([point(n=1), point(n=2)], replications=3))
+    resumed = run_all(larger, Store(tmp_path / "a"), jobs=1, simulate=simulate)
+    assert (resumed.ran, resumed.reused) == (4, 2)
+    anew = run_all(larger, Store(tmp_path / "b"), jobs=1, simulate=simulate)
+    assert table_bytes(resumed, tmp_path / "resumed") == table_bytes(anew, tmp_path / "anew")
+
+
+def test_a_reused_run_takes_the_axes_and_warnings_of_the_plan(tmp_path: Path) -> None:
+    """Another scenario may have run the same point under other axes."""
+    first = point(n=1, warnings=("setting not modelled",))
+    run_all(plan(tasks([first], 1)), Store(tmp_path), jobs=1, simulate=simulate)
+    same = type(first)(id=first.id, axes={"other": "axis"}, spec=first.spec, warnings=())
+    outcome = run_all(plan(tasks([same], 1)), Store(tmp_path), jobs=1, simulate=simulate)
+    (record,) = outcome.records.values()
+    assert (outcome.reused, record.axes, record.flags) == (1, {"other": "axis"}, ("toy",))
+
+
+def test_a_run_carries_the_warnings_of_its_point(tmp_path: Path) -> None:
+    """What was known before the run stands before what the run found."""
+    outcome = run_all(plan(tasks([point(("careful",), n=1)], 1)), Store(tmp_path), jobs=1, simulate=simulate)
+    assert [record.flags for record in outcome.records.values()] == [("careful", "toy")]
+
+
+def test_a_failed_run_is_a_record_and_is_tried_again(tmp_path: Path) -> None:
+    """The traceback is kept, the other runs go on, and the next command tries again."""
+    flag = tmp_path / "flag"
+    sweep = plan(tasks([point(flag_file=str(flag)), point(n=1)], 1))
+    told: list[Progress] = []
+    first = run_all(sweep, Store(tmp_path / "store"), jobs=1, progress=told.append, simulate=simulate)
+    bad, good = first.records.values()
+    assert bad.error is not None
+    assert bad.error.endswith("RuntimeError: the flag file is missing\n")
+    assert good.error is None
+    assert told[-1].failed == 1
+    flag.touch()
+    second = run_all(sweep, Store(tmp_path / "store"), jobs=1, simulate=simulate)
+    assert (second.ran, second.reused) == (1, 1)
+    assert all(record.error is None for record in second.records.values())
+
+
+def test_searches_are_answered_and_their_runs_follow_the_fixed_ones(tmp_path: Path) -> None:
+    """A search shares the runs of the sweep and asks until it is done."""
+    threshold = 12e9  # a toy run sends n * 1e9 and up to 6e9 of its own draw
+    sweep = plan(tasks([point(n=7)]), [Bisection(threshold)])
+    outcome = run_all(sweep, Store(tmp_path), jobs=1, simulate=simulate)
+    values = outcome.answers["largest n"].values
+    for replication, value in enumerate(values):
+        sent = {
+            int(record.axes["n"]): record.total("flow.sent")
+            for (_, number), record in outcome.records.items()
+            if number == replication
+        }
+        assert sent[int(value)] < threshold <= sent[int(value) + 1]
+    assert [record.axes["n"] for record in outcome.records.values()][:2] == [7, 7]
+    again = run_all(sweep, Store(tmp_path), jobs=1, simulate=simulate)
+    assert (again.ran, again.answers) == (0, outcome.answers)
+
+
+@pytest.mark.parametrize(
+    ("record", "most"),
+    [
+        (toy_record(1, 0), 3),
+        (answered_record([20 + time // 4 for time in range(130)], cut=3), 11),
+        (answered_record([20, 25] * 64, cut=80), 11),
+        (
+            requests_record([[10 + 0.1 * number] * (2 + number % 2) for number in range(128)]),
+            11,
+        ),  # by one request or so
+    ],
+)
+def test_searches_measure_what_the_table_shows(record: RunRecord, most: int) -> None:
+    """The condensed records that searches are told of measure the same as the full ones."""
+    condensed = driver._condensed(record)
+    assert len(condensed.instants_ps) <= most < len(record.instants_ps)
+    assert condensed.window_ps == record.window_ps
+    for metric in CATALOGUE.values():
+        expected = pytest.approx(metric.evaluate(record), rel=0, abs=0, nan_ok=True)
+        assert metric.evaluate(condensed) == expected
+
+
+def test_workers_have_no_say_in_the_outcome(tmp_path: Path) -> None:
+    """One worker and two give the same bytes, though two finish out of order."""
+    points = [point(n=n, sleep=0.2 if n % 2 else 0.0) for n in range(4)]
+    sweep = plan(tasks(points, 1), [Bisection(9e9), Bisection(14e9, "another")])
+    one, two = (run_all(sweep, Store(tmp_path / str(jobs)), jobs=jobs, simulate=simulate) for jobs in (1, 2))
+    assert table_bytes(one, tmp_path / "one.parquet") == table_bytes(two, tmp_path / "two.parquet")
+    assert list(one.records) == list(two.records)
+    assert one.answers == two.answers
+
+
+def test_progress_tells_what_is_known(tmp_path: Path) -> None:
+    """It starts from what is in the store, ends at the total, and knows a time left once a run has ended."""
+    points = [point(n=n, sleep=0.05) for n in range(3)]
+    store = Store(tmp_path)
+    run_all(plan(tasks(points[:1], 1)), store, jobs=1, simulate=simulate)
+    told: list[Progress] = []
+    run_all(plan(tasks(points, 1)), store, jobs=1, progress=told.append, simulate=simulate)
+    assert [(p.done, p.total, p.reused, p.failed) for p in told] == [(1, 3, 1, 0), (2, 3, 1, 0), (3, 3, 1, 0)]
+    left = [p.seconds_left for p in told]
+    assert left[0] >= 2 * 0.05  # two runs are left, each of which sleeps that long at least
+    assert left[2] == 0
+
+
+def test_time_left_is_unknown_before_any_run(tmp_path: Path) -> None:
+    """Nothing is made up."""
+    assert preview(plan(tasks([point(n=1)])), Store(tmp_path)).seconds_left is None
+
+
+def test_preview_runs_nothing(tmp_path: Path) -> None:
+    """It counts what the store holds and what is missing, and leaves the folder as it was."""
+    store = Store(tmp_path)
+    run_all(plan(tasks([point(n=1)])), store, jobs=1, simulate=simulate)
+    before = sorted(tmp_path.rglob("*"))
+    progress = preview(plan(tasks([point(n=1), point(n=2)])), store)
+    assert (progress.done, progress.total, progress.reused, progress.running) == (2, 4, 2, 0)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+class Interrupted(Bisection):
+    """Its second question brings Ctrl-C."""
+
+    def wants(self, done: Mapping[RecordKey, RunRecord]) -> list[Task]:
+        return [Task(point(interrupt=True), 0, 1)] if done else super().wants(done)[:1]
+
+
+def test_an_interrupt_keeps_what_has_finished(tmp_path: Path) -> None:
+    """What had ended before Ctrl-C is in the outcome and in the store; unfinished searches have no answer."""
+    sweep = plan(tasks([point(n=1)], 1), [Interrupted(9e9)])
+    outcome = run_all(sweep, Store(tmp_path), jobs=1, simulate=simulate)
+    assert outcome.interrupted
+    assert [record.axes for record in outcome.records.values()] == [{"n": 7}]
+    assert outcome.answers == {}
+    assert preview(sweep, Store(tmp_path)).reused == 1
+
+
+class Noted:
+    """Runs that are taken down in the order in which they begin."""
+
+    def __init__(self) -> None:
+        self.begun: list[object] = []
+
+    def __call__(self, spec: Mapping[str, Any], **arguments: Any) -> RunRecord:
+        self.begun.append(spec["n"])
+        return simulate(spec, **arguments)
+
+
+def test_what_searches_ask_for_goes_first(tmp_path: Path) -> None:
+    """A search that waits for one run after another is not kept waiting for others."""
+    noted = Noted()
+    run_all(
+        plan(tasks([point(n=20), point(n=21)], 1), [Bisection(9e9, replications=1)]),
+        Store(tmp_path),
+        jobs=1,
+        simulate=noted,
+    )
+    assert noted.begun[-2:] == [20, 21]
+    assert len(noted.begun) > 4
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_plans_together_give_what_they_give_one_by_one(tmp_path: Path, jobs: int) -> None:
+    """The same records and answers, in one worker or in two; what two plans need is run once."""
+    plans = [
+        plan(tasks([point(n=3), point(n=20)]), [Bisection(9e9)]),
+        plan(tasks([point(n=20), point(n=7)]), [Bisection(9e9), Bisection(14e9, "another")]),
+    ]
+    alone = [run_all(each, Store(tmp_path / f"{place}"), jobs=1, simulate=simulate) for place, each in enumerate(plans)]
+    told: list[tuple[Plan, Progress]] = []
+    store = Store(tmp_path / "together")
+    together = run_together(
+        plans, store, jobs=jobs, simulate=simulate, progress=lambda *standing: told.append(standing)
+    )
+    for place, (one, other) in enumerate(zip(alone, together, strict=True)):
+        assert list(one.records) == list(other.records)
+        assert table_bytes(one, tmp_path / "one") == table_bytes(other, tmp_path / "other")
+        assert one.answers == other.answers
+        last = [standing for whose, standing in told if whose is plans[place]][-1]
+        assert (last.done, last.total) == (len(other.records), len(other.records))
+    assert told[-1][1].seconds_left == 0
+    wanted = {key for outcome in alone for key in outcome.records}
+    assert sum(1 for _ in store.folder.rglob("*.parquet")) == len(wanted)
+
+
+def test_no_run_of_several_plans_is_made_twice(tmp_path: Path) -> None:
+    """Not even where one plan comes to it when another has it already."""
+    noted = Noted()
+    plans = [plan(tasks([point(n=1), point(n=2)], 1)), plan(tasks([point(n=2), point(n=1), point(n=3)], 1))]
+    outcomes = run_together(plans, Store(tmp_path), jobs=1, simulate=noted)
+    assert noted.begun == [1, 2, 3]
+    assert [(outcome.ran, outcome.reused) for outcome in outcomes] == [(2, 0), (1, 2)]
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {here!r})
+from toy_runs import plan, point, simulate, tasks
+from hostsim.campaign import driver
+from hostsim.campaign.driver import run_all
+from hostsim.campaign.store import Store
+
+# no guard for a main module: workers must not run this script again
+sweep = plan(tasks([point(n=n, sleep=0.1) for n in range(10)], 2))
+outcome = run_all(sweep, Store(Path(sys.argv[1])), jobs=2, simulate=simulate)
+print("interrupted" if outcome.interrupted else "finished", len(outcome.records))
+"""
+
+
+SWEEP = plan(tasks([point(n=n, sleep=0.1) for n in range(10)], 2))
+"""The same sweep as the script's."""
+
+
+def hear_ctrl_c() -> None:
+    """A program started in the background is deaf to Ctrl-C, and so are all that it starts, these tests perhaps among them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def start_sweep(tmp_path: Path, store: Path) -> subprocess.Popen[str]:
+    """A sweep of its own process, at work: a few of its twenty runs have ended."""
+    script = tmp_path / "sweep.py"
+    script.write_text(SCRIPT.format(here=str(HERE)))
+    process = subprocess.Popen(
+        [sys.executable, script, store],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=hear_ctrl_c,  # noqa: PLW1509  sets a signal's disposition and nothing else
+    )
+    deadline = time.monotonic() + 30
+    while len(list(store.rglob("*.parquet"))) < 3:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return process
+
+
+def test_a_killed_sweep_resumes_to_the_same_table(tmp_path: Path) -> None:
+    """Kill -9 in the middle leaves whole files only; the same sweep then ends as if nothing had happened."""
+    store = tmp_path / "store"
+    process = start_sweep(tmp_path, store)
+    process.kill()
+    process.communicate()
+    kept = list(store.rglob("*.parquet"))
+    resumed = run_all(SWEEP, Store(store), jobs=2, simulate=simulate)
+    assert resumed.reused == len(kept) < 20
+    anew = run_all(SWEEP, Store(tmp_path / "peace"), jobs=2, simulate=simulate)
+    assert table_bytes(resumed, tmp_path / "resumed") == table_bytes(anew, tmp_path / "anew")
+
+
+def test_ctrl_c_ends_a_sweep_with_all_that_has_finished(tmp_path: Path) -> None:
+    """SIGINT to the whole process group, as a terminal sends it, ends the sweep at once and without noise."""
+    process = start_sweep(tmp_path, tmp_path / "store")
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    state, count = out.split()
+    assert (process.returncode, state, err) == (0, "interrupted", "")
+    assert len(list((tmp_path / "store").rglob("*.parquet"))) == int(count) < 20

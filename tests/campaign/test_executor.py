@@ -1,0 +1,147 @@
+"""Executors: the same runs, wherever they happen, and what becomes of those that do not end well."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy_runs import plan, point, simulate, tasks
+
+from hostsim.campaign.driver import run_all
+from hostsim.campaign.executor.in_process import InProcessExecutor
+from hostsim.campaign.executor.options import open_executor
+from hostsim.campaign.executor.process_pool import ProcessPoolExecutor
+from hostsim.campaign.resource_limit import resource_limits
+from hostsim.campaign.store import Store
+from hostsim.campaign.task import OUT_OF_MEMORY
+from hostsim.errors import InputError
+from hostsim.results.table import WALL_CLOCK, to_table
+
+
+def test_one_job_needs_no_other_process() -> None:
+    """More do; none is refused."""
+    assert isinstance(open_executor(simulate, 1, None), InProcessExecutor)
+    assert isinstance(open_executor(simulate, 2, None), ProcessPoolExecutor)
+    with pytest.raises(InputError, match="--jobs: is not a number of workers; given 0"):
+        open_executor(simulate, 0, None)
+
+
+def test_jobs_and_cluster_exclude_each_other() -> None:
+    """Neither silently wins."""
+    with pytest.raises(InputError, match="does not go with --cluster"):
+        open_executor(simulate, 2, "tcp://127.0.0.1:1")
+
+
+def test_a_dying_worker_fails_its_own_run_only(tmp_path: Path) -> None:
+    """The run is a failed row that says how the worker ended; another worker does the rest."""
+    points = [point(n=1, sleep=0.3), point(die=True), *(point(n=n) for n in range(2, 6))]
+    outcome = run_all(plan(tasks(points, 1)), Store(tmp_path), jobs=2, simulate=simulate)
+    errors = [record.error for record in outcome.records.values()]
+    assert errors[1] == (
+        "the worker process ended before the run did (SIGKILL; that often means that the machine ran out of memory)"
+    )
+    assert errors[:1] + errors[2:] == [None] * 5
+
+
+def test_a_run_that_takes_too_long_fails_and_the_others_do_not(tmp_path: Path) -> None:
+    """Its worker is ended, and a new one does the rest."""
+    points = [point(n=1), point(sleep=600), point(n=2), point(n=3)]
+    outcome = run_all(
+        plan(tasks(points, 1)), Store(tmp_path), jobs=1, limits=resource_limits(None, 6.0), simulate=simulate
+    )
+    errors = [record.error for record in outcome.records.values()]
+    assert errors == [None, "TimeoutError: the run takes longer than it may, 6 s", None, None]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="not run: this system keeps no limits of memory")
+def test_a_run_that_needs_too_much_memory_fails_and_the_others_do_not(tmp_path: Path) -> None:
+    """The machine does not notice."""
+    points = [point(n=1), point(megabytes=2000), point(n=2)]
+    outcome = run_all(
+        plan(tasks(points, 1)), Store(tmp_path), jobs=1, limits=resource_limits(1 << 30, None), simulate=simulate
+    )
+    assert [record.error for record in outcome.records.values()] == [None, OUT_OF_MEMORY, None]
+
+
+@pytest.mark.parametrize(
+    ("memory", "time", "words"),
+    [
+        (None, 0.0, "--max-time: is no limit; given 0 s; allowed: a finite time above 0"),
+        (None, math.inf, "--max-time: is no limit; given inf s"),
+        (None, math.nan, "--max-time: is no limit; given nan s"),
+        (None, "10 min", "--max-time: is no limit; given '10 min'"),
+        (-1, None, "--max-memory: is no limit; given -1 B; allowed: whole bytes above 0"),
+        (2**63, None, "--max-memory: is no limit; given 9.22337e"),
+        (1.5, None, "--max-memory: is no limit; given 1.5 B"),
+    ],
+)
+def test_limits_are_above_nothing_and_finite(memory: Any, time: Any, words: str) -> None:
+    """What cannot be kept is refused."""
+    with pytest.raises(InputError) as caught:
+        resource_limits(memory, time)
+    assert words in str(caught.value)
+
+
+def test_limits_are_for_workers_of_this_machine() -> None:
+    """What cannot be kept is refused."""
+    with pytest.raises(InputError, match="goes with worker processes of this machine"):
+        open_executor(simulate, None, "tcp://127.0.0.1:1", resource_limits(None, 1.0))
+
+
+def test_limits_that_nothing_reaches_are_none(tmp_path: Path) -> None:
+    """Weeks are more than a system waits for at once, and exabytes more than it lets a process have."""
+    most = (2**63 - 1 if sys.platform == "linux" else None, 1e30)
+    outcome = run_all(
+        plan(tasks([point(n=1)], 1)), Store(tmp_path), jobs=1, limits=resource_limits(*most), simulate=simulate
+    )
+    assert [record.error for record in outcome.records.values()] == [None]
+
+
+@pytest.mark.parametrize("jobs", [0, 1.5, "2", True])
+def test_a_number_of_workers_is_one(jobs: Any) -> None:
+    """Also where it comes from Python."""
+    with pytest.raises(InputError, match="--jobs: is not a number of workers"):
+        open_executor(simulate, jobs, None)
+
+
+def test_workers_are_not_started_for_nothing() -> None:
+    """Idle workers are used again, and leaving the context ends all."""
+    with ProcessPoolExecutor(simulate, 4) as executor:
+        for task in tasks([point(n=n) for n in range(3)], 1):
+            executor.submit(task)
+            ((ended, record),) = executor.wait()
+            assert (ended, record.axes) == (task, task.point.axes)
+        assert len(multiprocessing.active_children()) == 1
+    assert multiprocessing.active_children() == []
+
+
+@pytest.fixture
+def scheduler() -> Iterator[str]:
+    """Address of a Dask cluster of two threads in this process."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0", protocol="tcp://"
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+def test_a_cluster_gives_the_same_table(tmp_path: Path, scheduler: str) -> None:
+    """Failed runs included."""
+    sweep = plan(tasks([*(point(n=n) for n in range(4)), point(flag_file="/nowhere/at/all")], 2))
+    here = run_all(sweep, Store(tmp_path / "here"), jobs=1, simulate=simulate)
+    there = run_all(sweep, Store(tmp_path / "there"), cluster=scheduler, simulate=simulate)
+    tables = [to_table(outcome.records.values()).drop(columns=[*WALL_CLOCK, "error"]) for outcome in (here, there)]
+    assert tables[0].equals(tables[1])
+    assert [record.error is None for record in there.records.values()] == [True] * 8 + [False] * 2
+
+
+def test_a_cluster_that_does_not_answer_is_bad_input() -> None:
+    """So is an address that is none."""
+    pytest.importorskip("distributed")
+    with pytest.raises(InputError, match="--cluster: finds no scheduler"):
+        open_executor(simulate, None, "nonsense://nowhere")

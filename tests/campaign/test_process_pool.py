@@ -1,0 +1,205 @@
+"""Worker processes: where work is done, and the loss of one run, and no other, when a worker dies."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy_runs import plan, point, simulate, tasks, toy_record
+
+from hostsim.campaign.driver import run_all
+from hostsim.campaign.executor.process_pool import ProcessPoolExecutor, _WorkerProcess, worker_pool
+from hostsim.campaign.store import Store
+from hostsim.errors import InputError, WorkerError
+from hostsim.record import RunRecord
+from hostsim.scenario.shipped_data import find_scenario
+
+KILLED = "the worker process ended before the run did (SIGKILL; that often means that the machine ran out of memory)"
+
+
+class Lethal:
+    """Kills the process that pickles it."""
+
+    def __reduce__(self) -> str:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return ""
+
+
+def _send_half(pipe: Connection, content: memoryview) -> None:
+    """Dies in the midst of a message."""
+    os.write(pipe.fileno(), content[: len(content) // 2])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def dying(spec: Mapping[str, Any], **run: Any) -> RunRecord:
+    """A run whose process dies as its spec says: while it sends its record, or by itself with exit status 0."""
+    if spec.get("exit"):
+        os._exit(0)
+    if spec.get("half"):
+        Connection._send = _send_half  # type: ignore[attr-defined]
+    if spec.get("lethal"):
+        return toy_record(1, 0, point_id=run["point_id"], facts={"events": Lethal()})
+    return simulate(spec, **run)
+
+
+@pytest.mark.parametrize(
+    ("axes", "error"),
+    [
+        ({"lethal": True}, KILLED),
+        ({"half": True}, KILLED),
+        ({"exit": True}, "the worker process ended before the run did (exit status 0)"),
+        ({"interrupt": True}, "KeyboardInterrupt: "),
+    ],
+)
+def test_a_worker_that_dies_while_it_answers_fails_its_own_run_only(
+    axes: dict[str, bool], error: str, tmp_path: Path
+) -> None:
+    """Before it has sent anything, in the midst of a record, or without a word; other runs go on meanwhile."""
+    points = [point(**axes), *(point(n=n, sleep=0.1) for n in range(4))]
+    outcome = run_all(plan(tasks(points, 1)), Store(tmp_path), jobs=2, simulate=dying)
+    assert [record.error for record in outcome.records.values()] == [error] + [None] * 4
+
+
+def test_an_idle_worker_that_is_killed_harms_no_run() -> None:
+    """The next task goes to a new one."""
+    with ProcessPoolExecutor(simulate, 1) as executor:
+        pids = set()
+        for task in tasks([point(n=n) for n in range(2)], 1):
+            executor.submit(task)
+            ((_, record),) = executor.wait()
+            assert record.error is None
+            (worker,) = multiprocessing.active_children()
+            pids.add(worker.pid)
+            worker.kill()
+            while executor._idle[0].active:
+                time.sleep(0.01)
+    assert len(pids) == 2
+
+
+def test_workers_are_killed_when_the_executor_is_left() -> None:
+    """In the midst of their runs."""
+    with ProcessPoolExecutor(simulate, 2) as executor:
+        for task in tasks([point(sleep=600), point(n=1)], 1):
+            executor.submit(task)
+        executor.wait()
+        assert len(multiprocessing.active_children()) == 2
+    assert multiprocessing.active_children() == []
+
+
+ORPHANS = """
+import multiprocessing, os, signal, sys
+from hostsim.campaign.executor.process_pool import worker_pool
+with worker_pool(2) as submit:
+    [future.result() for future in [submit(os.getpid) for _ in range(2)]]
+    print(*(child.pid for child in multiprocessing.active_children()), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_workers_end_with_a_killed_parent() -> None:
+    """By themselves: nothing is left to end them."""
+    done = subprocess.run([sys.executable, "-c", ORPHANS], capture_output=True, text=True, check=False)
+    pids = done.stdout.split()
+    assert (done.returncode, len(pids)) == (-signal.SIGKILL, 2)
+    while any(Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes() for pid in pids):
+        time.sleep(0.01)
+
+
+def test_an_error_of_the_caller_is_not_taken_for_a_killed_worker() -> None:
+    """A pool that works lets it pass; a broken one says so, also where its worker had nothing to do."""
+
+    def leave(error: Exception | None) -> None:
+        with worker_pool(2) as submit:
+            submit(os.getpid).result()
+            if error is not None:
+                raise error
+            for worker in multiprocessing.active_children():
+                worker.kill()
+            while True:
+                submit(os.getpid).result()
+
+    with pytest.raises(RuntimeError, match="mine"):
+        leave(RuntimeError("mine"))
+    with pytest.raises(WorkerError, match="was killed"):
+        leave(None)
+
+
+def test_threads_that_start_workers_leave_the_main_module_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each puts a stand-in there for as long as a start takes; none may put back that of another."""
+    main = sys.modules["__main__"]
+    at_once: list[int] = []
+    running = 0
+
+    def start(process: BaseProcess) -> None:
+        nonlocal running
+        assert sys.modules["__main__"] is not main
+        running += 1
+        at_once.append(running)
+        time.sleep(0.01)  # the others come meanwhile
+        running -= 1
+
+    monkeypatch.setattr(SpawnProcess, "start", start)
+    threads = [threading.Thread(target=_WorkerProcess().start) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sys.modules["__main__"] is main
+    assert at_once == [1] * 6
+
+
+SCRIPT = """
+# no guard for a main module: workers must not run this script again
+import os
+from hostsim.campaign.executor.process_pool import worker_pool
+with worker_pool(2) as submit:
+    futures = [submit(os.getppid) for _ in range(4)]
+    print({future.result() for future in futures} == {os.getpid()})
+"""
+
+
+def test_one_job_is_done_here_and_two_by_other_processes(tmp_path: Path) -> None:
+    """Which start without the caller's script."""
+    with worker_pool(1) as submit:
+        assert submit(os.getpid).result() == os.getpid()
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+def test_an_exception_drops_what_is_unfinished() -> None:
+    """Begun or not: more pieces than the pipe to the workers holds."""
+    futures = []
+
+    def interrupted() -> None:
+        with worker_pool(2) as submit:
+            futures.extend(submit(time.sleep, 600) for _ in range(4000))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert multiprocessing.active_children() == []
+    assert len(futures) == 4000
+
+
+def test_what_goes_wrong_in_a_worker_is_told_here() -> None:
+    """An exception as it was; that a worker was killed in words."""
+    with pytest.raises(InputError, match="unknown scenario; given 'ramses'"), worker_pool(2) as submit:
+        submit(find_scenario, "ramses").result()
+    with pytest.raises(WorkerError, match="was killed"), worker_pool(2) as submit:
+        submit(os._exit, 9).result()
+    with pytest.raises(InputError, match="not a number of workers"), worker_pool(0):
+        pass

@@ -1,0 +1,160 @@
+"""Measures are read from the counters of the measured window, and say nothing where there are none."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from hostsim.estimate import rises
+from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.metrics.functions import histogram_mean
+from hostsim.record import RunRecord, Series
+from hostsim.units import SECOND
+from tests.campaign.toy_runs import answered_record, requests_record
+
+
+def record(**counters: tuple[int, ...]) -> RunRecord:
+    """A run of one second of warm-up and two measured: what each entity's counter grew by in these, ten times that before."""
+    series = {}
+    for name, grown in counters.items():
+        before, after = np.array(grown, dtype=np.int64) * 10, np.array(grown, dtype=np.int64) * 11
+        entities = tuple(str(number) for number in range(len(grown)))
+        series[name.replace("__", ".")] = Series(entities, np.stack([0 * before, before, after]))
+    instants = np.array([0, SECOND, 3 * SECOND], dtype=np.int64)
+    return RunRecord("id", 0, 1, {}, instants, series, {}, 1)
+
+
+NICS = {"nic__rx_frames": (4_000, 0, 2_000), "nic__tx_packets": (1_000, 0, 0)}
+"""Three ports, one of them idle."""
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected", "counters"),
+    [
+        ("host_cpu", 25, {"pcpu__busy_ps": (SECOND, 0)}),
+        ("busiest_netpoll", 75, {"netpoll__used_ps": (SECOND // 2, 3 * SECOND // 2)}),
+        ("netpoll_cpu", 100, {"netpoll__used_ps": (SECOND // 2, 3 * SECOND // 2)}),
+        ("throughput", 10, {"flow__octets": (1_500_000_000, 1_000_000_000)}),
+        ("throughput_per_nic", 5, {"flow__octets": (2_500_000_000,), **NICS}),
+        ("cpu_per_gbit", 20, {"flow__octets": (2_500_000_000,), "pcpu__busy_ps": (3 * SECOND, SECOND)}),
+        ("rx_per_nic", 1.5, NICS),
+        ("tx_per_nic", 0.25, NICS),
+        ("host_packets", 0.0035, NICS),
+        ("guest_rx_per_nic", 0.5, {"port__received": (1_500, 500), **NICS}),
+        ("tso_size", 32, {"nic__tx_data": (10, 30), "nic__tx_octets": (320_000, 960_000)}),
+        ("rx_queues_used", 2, {"queue__arrived": (9_801, 100, 99, 0)}),
+        ("loss", 4, {"flow__intended": (100,), "flow__dropped_nic": (2,), "port__ring_lost": (1, 0), "guest__socket_dropped": (1,)}),
+        ("delivered", 30, {"guest__read": (20, 40)}),
+        ("tx_calls", 3, {"tx__forced": (6,), "tx__timed": (100,)}),
+    ],
+)  # fmt: skip
+def test_a_measure_is_read_from_the_window(metric: str, expected: float, counters: dict[str, tuple[int, ...]]) -> None:
+    """Percent, Gbit/s, thousands and millions a second, kB; what came before the window does not count."""
+    assert CATALOGUE[metric].evaluate(record(**counters)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("metric", "counters"),
+    [
+        ("host_cpu", {}),
+        ("busiest_netpoll", {"netpoll__used_ps": ()}),
+        ("throughput_per_nic", {"flow__octets": (8,), "nic__rx_frames": (0,), "nic__tx_packets": (0,)}),
+        ("rx_per_nic", {}),
+        ("cpu_per_gbit", {"pcpu__busy_ps": (SECOND,), "flow__octets": (0,)}),
+        ("tso_size", {"nic__tx_octets": (0,), "nic__tx_data": (0,)}),
+        ("rx_queues_used", {}),
+        ("loss", {"flow__intended": (0,)}),
+    ],
+)
+def test_nothing_to_measure_on_is_no_number(metric: str, counters: dict[str, tuple[int, ...]]) -> None:
+    """No such part, or nothing that went through it."""
+    assert math.isnan(CATALOGUE[metric].evaluate(record(**counters)))
+
+
+RESPONSES = ("response_mean", "response_p50", "response_p95", "response_p99")
+
+
+@pytest.mark.parametrize(
+    ("times_ms", "cut", "is_bounded"),
+    [
+        ([30] * 128, 0, True),
+        ([10 + time // 2 for time in range(128)], 0, False),  # to the end
+        ([min(10 + time, 60) for time in range(128)], 0, True),  # up to a level, in the first half
+        ([60 - time // 4 for time in range(128)], 0, True),
+        ([100 + time // 16 for time in range(128)], 0, True),  # by 4 % in the second half
+        ([10 + time // 2 for time in range(16)], 8, False),
+        ([10 + time // 2 for time in range(14)], 7, True),  # too short to be told
+    ],
+)
+def test_what_still_rises_at_the_end_of_a_run_has_no_bound(times_ms: list[int], cut: int, is_bounded: bool) -> None:
+    """Requests that pile up take as long as one looks."""
+    for metric in RESPONSES:
+        assert math.isfinite(CATALOGUE[metric].evaluate(answered_record(times_ms, cut=cut))) is is_bounded
+
+
+def noise(draw: np.random.Generator, each: float) -> RunRecord:
+    """Four seconds of a stable host: in each of 64 slices as many requests as ``each`` says, on average; 10 ms long on average, at random."""
+    slices = [np.minimum(draw.exponential(10, draw.poisson(each)), 999.0).tolist() for _ in range(64)]
+    return requests_record(slices, slice_ms=62)
+
+
+def test_noise_of_an_idle_host_is_finite() -> None:
+    """Hardly a request is under way at a time: a line through their times that rises is chance, whatever it rises by; it does for some of so many seeds."""
+    draw = np.random.default_rng(7)
+    runs = [noise(draw, each) for each in (2, 4) for _ in range(200)]
+    for metric in ("response_mean", "response_p50", "response_p95"):
+        values = [CATALOGUE[metric].evaluate(run) for run in runs]
+        assert all(math.isfinite(value) for value in values if value == value)
+    late = [
+        [histogram_mean("flow.response")(run.thinned(range(at, at + 5))) for at in range(32, 64, 4)] for run in runs
+    ]
+    assert sum(rises(means) for means in late) > 2
+
+
+@pytest.mark.parametrize(("requests", "is_bounded"), [(1, True), (10, False)])
+def test_a_rise_is_worth_a_request_more_under_way(requests: int, is_bounded: bool) -> None:
+    """By 6 ms through the second half of a run: at 100 requests a second that is half a request, at 1,000 six."""
+    run = requests_record([[10 + 0.1 * number] * requests for number in range(128)])
+    assert math.isfinite(CATALOGUE["response_mean"].evaluate(run)) is is_bounded
+
+
+def test_a_rise_of_a_percentile_is_that_of_the_requests_above_it() -> None:
+    """Those that take longer than the 99th percentile are 50 a second of 5,000: by 9 ms slower they are not one more under way, by 44 ms they are two."""
+    for rise, is_bounded in ((10, True), (50, False)):
+        slices = [[5.0] * 49 + [20 + rise * number / 64] for number in range(128)]
+        assert math.isfinite(CATALOGUE["response_p99"].evaluate(requests_record(slices))) is is_bounded
+
+
+@pytest.mark.parametrize(
+    ("slow", "bounded"),
+    [
+        (0, ("response_mean", "response_p50", "response_p95", "response_p99")),
+        (4, ("response_p50", "response_p95")),
+        (12, ("response_p50",)),
+        (120, ()),
+    ],
+)
+def test_where_a_percentile_has_no_bound_no_higher_one_and_no_mean_has_one(slow: int, bounded: tuple[str, ...]) -> None:
+    """That many of 200 requests pile up, and the others take 300 ms: the mean rises by less than a tenth where few do."""
+    slices = [[300.0] * (200 - slow) + [320 + 2 * number] * slow for number in range(128)]
+    record = requests_record(slices)
+    assert {metric for metric in RESPONSES if math.isfinite(CATALOGUE[metric].evaluate(record))} == set(bounded)
+
+
+def test_a_percentile_that_is_too_noisy_to_be_judged_has_no_bound_above_one_that_has_none() -> None:
+    """The times of a fiftieth jump up and down while the rest piles up; and the 99th of a stretch of 320 requests is not estimable."""
+    slices = [[10 + number] * 98 + [200 + 700 * (number // 16 % 2)] * 2 for number in range(128)]
+    assert CATALOGUE["response_p99"].evaluate(requests_record(slices)) == math.inf
+    few = requests_record([[10 + number] * 40 for number in range(128)])
+    assert CATALOGUE["response_p99"].evaluate(few) == math.inf
+
+
+def test_a_percentile_that_does_not_rise_is_told_beside_one_that_does() -> None:
+    """Where one request in ten piles up, the median of all does not."""
+    record = answered_record([10 + time for time in range(128)])
+    counts = record.histograms["flow.response"].counts
+    counts[:, 0, 5] += np.arange(129) * 4500
+    assert CATALOGUE["response_p50"].evaluate(record) == pytest.approx(5.6, abs=0.1)
+    assert CATALOGUE["response_p95"].evaluate(record) == math.inf

@@ -1,0 +1,194 @@
+"""The wire of a peer that waits for answers: turns, bursts, and releases for instants that lie ahead."""
+
+from __future__ import annotations
+
+from heapq import heappush
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hostsim.engine.arrivals import RecordedArrivals
+from hostsim.engine.packet_train import Train
+from hostsim.model.net.closed_loop_wire import ClosedLoopWire
+from hostsim.model.workload.flow import Flow, Sender
+
+
+class Waiting:
+    """A receive queue of which only what it is told of matters here."""
+
+    def __init__(self) -> None:
+        self.releases: list[int] = []
+        self.expected: list[int] = []
+
+    def expect(self, at: int) -> None:
+        heappush(self.expected, at)
+
+
+def sender(queue: Waiting, frame_ps: int, burst: int = 1) -> Sender:
+    made = Sender(Flow("any", 1000, 1), 1000, frame_ps, burst)
+    made.queue = queue
+    return made
+
+
+def told(trains: list[Train]) -> list[tuple[Sender, int]]:
+    """Frame by frame: whose, and when its last bit was through."""
+    return [(train.flow, arrived) for train in trains for arrived in train.arrival_times()]
+
+
+def test_a_release_goes_out_in_bursts_back_to_back():
+    """Seven frames of 10 in bursts of three."""
+    wire, one = ClosedLoopWire(np.random.default_rng(1)), sender(Waiting(), 10, burst=3)
+    wire.release(one, 100, 0, 1, 7)
+    trains = wire.collect(1000)
+    assert [(train.count, train.ready, train.step, train.arrived) for train in trains] == [
+        (3, 110, 10, 110),
+        (3, 140, 10, 140),
+        (1, 170, 10, 170),
+    ]
+    assert wire.free == 170
+
+
+def test_senders_take_turns():
+    """In bursts, in an order that is drawn: each comes first as often as others, and none before it was released."""
+    first = []
+    for seed in range(200):
+        wire, queue = ClosedLoopWire(np.random.default_rng(seed)), Waiting()
+        one, other, late = (sender(queue, 10, burst=2) for _ in range(3))
+        wire.release(one, 0, 0, 1, 5)
+        wire.release(other, 0, 0, 1, 3)
+        wire.release(late, 15, 0, 1, 1)
+        frames = [owner for owner, _ in told(wire.collect(1000))]
+        assert sorted(map(frames.count, (one, other, late))) == [1, 3, 5]
+        assert frames[0] is frames[1]
+        assert late not in frames[:2]
+        first.append(frames[0] is one)
+    assert 70 < sum(first) < 130
+
+
+def test_nothing_is_worked_out_further_than_now():
+    """A release made later for an instant that is earlier than one known before finds its place."""
+    wire, queue = ClosedLoopWire(np.random.default_rng(1)), Waiting()
+    one, other = sender(queue, 10), sender(queue, 10)
+    wire.release(one, 500, 0, 1, 1)
+    assert wire.collect(100) == []
+    wire.release(other, 200, 0, 1, 1)
+    assert told(wire.collect(1000)) == [(other, 210), (one, 510)]
+
+
+def test_a_release_in_turns_is_spaced():
+    """Ten frames in four parts: as equal as may be, 100 apart."""
+    wire, one = ClosedLoopWire(np.random.default_rng(1)), sender(Waiting(), 10, burst=9)
+    wire.release(one, 0, 100, 4, 10)
+    assert [(train.count, train.arrived) for train in wire.collect(1000)] == [(2, 10), (2, 110), (3, 210), (3, 310)]
+
+
+def test_nothing_is_released_in_vain():
+    """No frame, no expectation."""
+    queue = Waiting()
+    ClosedLoopWire(np.random.default_rng(1)).release(sender(queue, 10), 5, 0, 1, 0)
+    assert (queue.releases, queue.expected) == ([], [])
+
+
+def test_an_open_loop_flow_shares_the_wire():
+    """Its frames queue with those of the connections."""
+    wire, queue = ClosedLoopWire(np.random.default_rng(1)), Waiting()
+    one, open_loop = sender(queue, 10, burst=8), sender(queue, 10)
+    wire.carry(open_loop, RecordedArrivals([5, 6]))
+    wire.release(one, 0, 0, 1, 2)
+    assert wire.upcoming(queue) == 1
+    assert told(wire.collect(50)) == [(one, 10), (one, 20), (open_loop, 30), (open_loop, 40)]
+    assert wire.upcoming(queue) is None
+
+
+def test_frames_released_before_a_move_go_by_the_new_queue():
+    """The balancer moved their vNIC: both queues know what to expect."""
+    wire, old, new = ClosedLoopWire(np.random.default_rng(1)), Waiting(), Waiting()
+    one = sender(old, 10)
+    wire.release(one, 300, 0, 1, 2)
+    one.queue = new
+    wire.resteer()
+    assert (old.releases, new.releases, new.expected) == ([], [300], [310])
+    assert (wire.upcoming(old), wire.upcoming(new)) == (None, 301)
+    assert [arrived for _, arrived in told(wire.collect(1000))] == [310, 320]
+
+
+releases = st.lists(
+    st.tuples(
+        st.integers(0, 3),  # sender
+        st.integers(0, 500),  # ahead of now
+        st.integers(0, 60),  # step
+        st.integers(1, 4),  # turns
+        st.integers(0, 12),  # frames
+        st.integers(0, 90),  # time until the next
+        st.booleans(),  # look
+    ),
+    max_size=30,
+)
+FRAMES, BURSTS = (7, 10, 31, 10), (1, 4, 2, 64)
+
+
+def played(script: list[tuple[int, int, int, int, int, int, bool]], *, look: bool) -> list[tuple[int, int]]:
+    """What comes over a link, told as (sender, instant), looked at on the way or only at the end; laws checked at each look."""
+    wire, queues = ClosedLoopWire(np.random.default_rng(1)), [Waiting(), Waiting()]
+    senders = [sender(queues[place % 2], FRAMES[place], BURSTS[place]) for place in range(4)]
+    come: list[tuple[Sender, int]] = []
+    asked = [0] * 4
+    now = 0
+    for who, ahead, step, turns, frames, wait, looks in script:
+        wire.release(senders[who], now + ahead, step, turns, frames)
+        asked[who] += frames
+        now += wait
+        if look and looks:
+            come += told(wire.collect(now))
+            seen = len(come)
+            bounds = [wire.upcoming(queue) for queue in queues]
+            waiting = [sum(asked[p] - [s for s, _ in come].count(senders[p]) for p in (q, q + 2)) for q in (0, 1)]
+            assert [bound is None for bound in bounds] == [count == 0 for count in waiting]
+            assert all(bound is None or bound > now for bound in bounds)
+            assert all(arrived <= now + 64 * 31 for _, arrived in come[seen:])
+    come += told(wire.collect(10**6))
+    assert [[s for s, _ in come].count(each) for each in senders] == asked
+    assert [each.backlog for each in senders] == [0] * 4
+    return [(senders.index(owner), arrived) for owner, arrived in come]
+
+
+@given(releases)
+def test_frames_follow_each_other_without_overlap_and_none_is_lost(script):
+    """Each frame starts when the one before it is through; all that was released comes, and looking changes nothing."""
+    frames = played(script, look=True)
+    for (_, before), (who, arrived) in pairwise(frames):
+        assert arrived - FRAMES[who] >= before
+    assert frames == played(script, look=False)
+
+
+@given(releases, st.lists(st.integers(0, 900), max_size=12))
+def test_no_frame_comes_before_the_instant_that_was_told(script, looks):
+    """Released all at once and looked at now and then: what a queue waits for is never too late, and never past."""
+    wire, queues = ClosedLoopWire(np.random.default_rng(1)), [Waiting(), Waiting()]
+    senders = [sender(queues[place % 2], FRAMES[place], BURSTS[place]) for place in range(4)]
+    for who, ahead, step, turns, frames, _, _ in script:
+        wire.release(senders[who], ahead, step, turns, frames)
+    least = [0, 0]
+    for now in [*sorted(looks), 10**6]:
+        for owner, arrived in told(wire.collect(now)):
+            assert arrived >= least[queues.index(owner.queue)]
+        least = [bound or least[place] for place, bound in enumerate(wire.upcoming(queue) for queue in queues)]
+        assert all(bound is None or bound > now for bound in map(wire.upcoming, queues))
+
+
+@given(releases)
+def test_the_wire_is_idle_only_when_nothing_waits(script):
+    """Released all at once: whenever a frame starts after a gap, it had not been released when the one before was through."""
+    wire, queue = ClosedLoopWire(np.random.default_rng(1)), Waiting()
+    senders = [sender(queue, FRAMES[place], BURSTS[place]) for place in range(4)]
+    starts = []
+    for who, ahead, step, turns, frames, _, _ in script:
+        wire.release(senders[who], ahead, step, turns, frames)
+        starts += [ahead + part * step for part in range(min(turns, frames))]
+    free = 0
+    for owner, arrived in told(wire.collect(10**6)):
+        begun = arrived - owner.frame_ps
+        assert begun == free or begun in starts
+        free = arrived

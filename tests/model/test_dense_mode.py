@@ -1,0 +1,144 @@
+"""Dense mode: when it is in force, whom it touches, and what it does to their packets."""
+
+from __future__ import annotations
+
+import pytest
+
+from hostsim.engine.packet_train import Train
+from hostsim.engine.random_stream import Streams
+from hostsim.model.build import build_host
+from hostsim.model.host import Host
+from hostsim.model.workload.flow import Flow, Sender
+from hostsim.policy.dense_mode import is_dense
+from hostsim.spec.platform import Coalescing
+from hostsim.units import MS, SECOND
+
+from .small_point import CALM, STATIC, group, guest, pages, point, run, vnic, work
+
+MARKS = {"vms_each": 1, "vcpus_each": 2, "least_utilisation": 50.0}
+
+
+@pytest.mark.parametrize(
+    ("vms", "vcpus", "utilisation", "expected"),
+    [
+        (40, 80, 50.0, True),
+        (39, 80, 50.0, False),
+        (40, 79, 50.0, False),
+        (40, 80, 49.9, False),
+        (500, 500, 100.0, True),
+    ],
+)
+def test_all_three_thresholds_must_be_reached(vms: int, vcpus: int, utilisation: float, expected: bool):
+    """As published, on a host with 40 PCPUs."""
+    assert is_dense(vms, vcpus, 40, utilisation, **MARKS) is expected
+
+
+def full(load: str = "600 us", *, vms: int = 4, vcpus: int = 2, **changes) -> Host:
+    """Two PCPUs and four VMs of two vCPUs, each with work for that much of every 2 ms."""
+    traffic = {"w": work("500 /s", load), "p": pages(1 * SECOND)}
+    spec = point(group(count=vms, vcpus=vcpus), traffic=traffic, cores=2, tune_dense=True, **changes)
+    return build_host(spec, Streams(1, 0))
+
+
+def states(host: Host, checks: int = 3) -> list[int]:
+    found = []
+    for check in range(checks + 1):
+        host.clock.advance(check * 10 * MS + 5 * MS)
+        found.append(host.dense_mode.state.value)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, [0, 1, 1, 1]),
+        ({"vms": 1}, [0] * 4),
+        ({"vcpus": 1, "vms": 3, "load": "800 us"}, [0] * 4),
+        ({"load": "200 us"}, [0] * 4),
+    ],
+)
+def test_it_acts_from_the_first_check_that_finds_the_host_full(changes: dict, expected: list[int]):
+    """VMs, vCPUs, utilisation: one of them short, and nothing happens."""
+    assert states(full(**changes)) == expected
+
+
+def test_it_is_withdrawn_when_the_load_falls():
+    """In force while the guests work, withdrawn at the first check after they have stopped; all settings are back."""
+    host = full()
+    host.clock.advance(15 * MS)
+    assert all(queue._patience == 8 * MS for queue in host.transmits)
+    for vcpu in host.vcpus:
+        vcpu.work = None
+    host.clock.advance(35 * MS)
+    assert host.dense_mode.state.value == 0
+    assert all(queue._patience is None for queue in host.transmits)
+    assert not any(port.vnic._static for port in host.ports)
+
+
+def test_the_published_minute():
+    """With the default interval the first check comes after 6 s; when the load falls, the next one notices, 60 s later and no sooner."""
+    host = full(tune_interval=60 * SECOND)
+    host.clock.advance(6 * SECOND)
+    assert host.dense_mode.state.value == 0
+    host.clock.advance(6 * SECOND + 1)
+    assert host.dense_mode.state.value == 1
+    for vcpu in host.vcpus:
+        vcpu.work = None
+    host.clock.advance(66 * SECOND)
+    assert host.dense_mode.state.value == 1
+    host.clock.advance(66 * SECOND + 1)
+    assert host.dense_mode.state.value == 0
+
+
+def test_vms_with_settings_of_their_own_are_left_alone():
+    """One group has default settings, the other has not."""
+    own = Coalescing(scheme="rbc", rate=8000, depth=64, timeout=4 * MS)
+    groups = group("vm", count=4, vcpus=2), group("own", count=1, vnics=(vnic(dense=None, coalescing=own),))
+    traffic = {"w": work("500 /s", "600 us"), "p": pages(1 * SECOND)}
+    host = build_host(point(*groups, traffic=traffic, cores=2, tune_dense=True), Streams(1, 0))
+    host.clock.advance(15 * MS)
+    assert [port.vnic._static for port in host.ports] == [True] * 4 + [False]
+    assert [queue._patience for queue in host.transmits] == [8 * MS] * 4 + [None]
+
+
+def dense(**changes):
+    """A vNIC and its transmit queue as dense mode makes them, on a host of its own."""
+    vm = group(vnics=(vnic(coalescing=STATIC),), guest=guest(initial_window=8))
+    host = build_host(point(vm, traffic={"p": pages(1 * MS, **changes)}, cost=CALM), Streams(1, 0))
+    host.transmits[0].be_patient(8 * MS)
+    return host
+
+
+def test_a_transmit_context_waits_until_the_guest_halts():
+    """A page of eight segments written in four parts leaves in one go."""
+    host = dense(size="11584 B", write_size="2896 B")
+    host.clock.advance(5 * MS)
+    assert host.flows[0].answered == 1
+    assert host.transmits[0].wakes == [0, 0, 2, 0]
+
+
+def test_while_the_guest_runs_it_waits_for_the_longer_timer():
+    """A write whose work takes 10 ms: the part before it leaves after 8 ms."""
+    host = dense(size="11584 B", write_size="5792 B")
+    host.vcpus[0].costs.guest_tx_packet = 20 * MS
+    host.clock.advance(200 * MS)
+    assert host.transmits[0].wakes[3] > 0
+    assert host.transmits[0].wakes[:2] == [0, 0]
+
+
+def test_a_vnic_changes_its_scheme_while_packets_wait():
+    """What static coalescing held back is announced as soon as the scheme says so."""
+    host = run(point(group(vnics=(vnic(coalescing=STATIC),)), traffic={"p": pages(1 * MS)}), 1 * MS)
+    made = host.ports[0].vnic
+    made.vcpu.halted = False
+    now = host.clock.now
+    made.receive(Train(Sender(Flow("x", 100, 1), 100, 1, 1), 1, now, 0, now, 0))
+    assert made._timer.due == host.clock.now + 4 * MS
+    made.coalesce(Coalescing(scheme="disabled", rate=4000, depth=1, timeout=0), host.clock.now)
+    assert made._timer.due == host.clock.now
+
+
+def test_where_it_is_off_nobody_looks():
+    """Dense mode off: no check is ever due."""
+    host = build_host(point(traffic={"p": pages(1 * MS)}), Streams(1, 0))
+    assert host.dense_mode._timer.due is None

@@ -1,0 +1,75 @@
+"""A transmit queue that several vCPUs post to: what waits goes when the one that wrote it halts, and it pays for its own calls."""
+
+from __future__ import annotations
+
+import pytest
+
+from hostsim.engine.packet_train import Train
+from hostsim.engine.random_stream import Streams
+from hostsim.model.build import build_host
+from hostsim.model.guest.shared_tx import SharedTxQueue
+from hostsim.model.host import Host
+from hostsim.model.net.networld import TxQueue
+from hostsim.model.workload.flow import Flow
+from hostsim.model.workload.tcp import GuestPackets
+from hostsim.units import MS
+from tests.model.small_point import CALM, files, group, nic, point, run, stream, users, work
+
+TWO = {"vmnic0": nic(), "vmnic1": nic()}
+
+
+def posted(place: int, patience: int | None) -> tuple[Host, TxQueue]:
+    """A VM with one transmit queue and two vCPUs, of which one has just written a packet."""
+    host = build_host(point(group(vcpus=2), traffic={"w": work("10 /s", "1 us")}), Streams(1, 0))
+    (queue,) = host.transmits
+    queue.be_patient(patience)
+    flow = GuestPackets(Flow("x", 100, 1), 100, lambda train, first, step, frame_ps: None, lambda frames: None)
+    SharedTxQueue(queue, host.vcpus[place]).post(Train(flow, 1, 0, 0, 0, 0))
+    return host, queue
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_a_vcpu_wrote_goes_when_it_halts(place: int) -> None:
+    """Dense mode waits for a halt or 8 ms: it is the halt, whichever vCPU wrote it."""
+    host, queue = posted(place, 8 * MS)
+    host.vcpus[place].rest(0)
+    assert queue.wakes == [0, 0, 1, 0]
+
+
+def test_who_posts_pays_for_the_call() -> None:
+    """The context is called for the first packet on the ring: by the vCPU that wrote it."""
+    host, queue = posted(1, None)
+    queue._due(0)
+    assert queue.wakes == [1, 0, 0, 0]
+    assert [vcpu.pending_ps for vcpu in host.vcpus] == [0, queue._world.call_ps]
+    assert queue._world.call_ps > 0
+
+
+def test_users_are_spread_over_the_vcpus() -> None:
+    """And each vCPU posts by itself: two of them answer nearly twice as much."""
+    answered = []
+    for vcpus in (1, 2):
+        host = run(point(group(vcpus=vcpus), traffic={"u": users(2)}, cost=CALM, cores=6), 60 * MS)
+        answered.append(host.flows[0].answered)
+        assert all(host.transmits[0] in vcpu.transmits for vcpu in host.vcpus)
+    assert answered[1] > 1.5 * answered[0]
+
+
+def test_a_passed_nic_without_rss_sends_what_any_vcpu_wrote() -> None:
+    """One queue, four vCPUs: nothing that a burst wrote is still there when all of them sleep."""
+    vm = group(vcpus=4, passthrough=("vmnic1",), reserved=1.0)
+    flow = stream("receive", vnic=1, streams=4)
+    spec = point(vm, traffic={"tcp": flow}, nics=TWO | {"vmnic1": nic(lro=True)}, cost=CALM, cores=6)
+    host = run(spec, 50 * MS)
+    (queue,) = (queue for queue in host.vcpus[0].direct)
+    assert [vcpu.direct for vcpu in host.vcpus] == [[queue]] * 4
+    host.nics["vmnic1"].depart(host.clock.now)
+    assert host.flows[0].octets * 8 / 0.05 > 5e9
+
+
+def test_a_long_burst_does_not_keep_what_it_writes_early() -> None:
+    """Clients enough for four vCPUs, who all go by one queue: none idles while another still writes to others."""
+    vm = group(vcpus=4, passthrough=("vmnic1",), reserved=1.0)
+    traffic = {"w": files("get", vnic=1, size="1000 B", connections=16)}
+    host = run(point(vm, traffic=traffic, nics=TWO, cost=CALM, cores=6), 60 * MS)
+    assert min(vcpu.used for vcpu in host.vcpus) > 0.95 * 60 * MS

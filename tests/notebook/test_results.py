@@ -1,0 +1,63 @@
+"""Results, verdicts and differences as a notebook shows them: plots by name, HTML with every text escaped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hostsim.api import open_results
+from hostsim.errors import InputError
+from hostsim.estimate import Interval
+from hostsim.expect import AnswersSpec, FigureSpec
+from hostsim.notebook.results import Differences, Results, Verdicts
+from hostsim.results.differences import PairedDifference
+from hostsim.results.folder import write
+from hostsim.results.verdicts import Verdicts as PlainVerdicts
+from tests.sample_results import VERDICTS, results
+
+
+def test_answers_are_plotted_from_a_folder(tmp_path: Path) -> None:
+    """By name and as a figure of its own; unknown names are refused with the nearest."""
+    figures = (AnswersSpec("steps", ("passes", "missing")), FigureSpec("loss", "receivers", "loss"))
+    write(results(figures=figures), tmp_path)
+    kept = open_results(tmp_path)
+    assert kept.figures == figures
+    by_name, own = kept.plot("steps"), kept.plot(answers="passes")
+    assert [bar.get_height() for ax in (by_name, own) for bar in ax.containers[0]] == [2.0, 2.0]
+    assert [tick.get_text() for tick in by_name.get_xticklabels()] == ["passes", "missing"]
+    with pytest.raises(InputError, match="did you mean 'passes'"):
+        kept.plot(answers=["pases"])
+    with pytest.raises(InputError, match="by themselves"):
+        kept.plot("steps", answers=["passes"])
+
+
+def test_an_unknown_figure_is_told_with_the_nearest() -> None:
+    """Names of figures are typed by people."""
+    with pytest.raises(InputError) as caught:
+        Results.of(results()).plot("los")
+    assert caught.value.faults[0].nearest == "loss"
+
+
+def test_parts_of_what_shows_itself_show_themselves() -> None:
+    """A selection of verdicts or differences keeps its HTML representation; plain values have none."""
+    shown = Results.of(results())
+    assert isinstance(shown.verdicts, Verdicts)
+    assert shown.verdicts == VERDICTS
+    assert shown.verdicts.quick
+    picked = shown.verdicts.only("pass*")
+    assert [verdict.expectation.name for verdict in picked] == ["passes"]
+    assert "1 of 1 expectations" in picked._repr_html_()
+    assert not hasattr(PlainVerdicts(VERDICTS), "_repr_html_")
+
+
+def test_a_certain_difference_is_bold() -> None:
+    """The interval that excludes 0; texts are escaped, and without a certain one the table says so."""
+    certain, open_ = (
+        PairedDifference("loss", "%", {"name": "<i>"}, 1.0, 3.0, Interval(2.0, low, 4.0, 3), 0.5) for low in (1.0, -1.0)
+    )
+    page = Differences((certain, open_))._repr_html_()
+    assert page.count("&lt;i&gt;") == 2
+    assert "<b>[1, 4]</b>" in page
+    assert "<b>[-1, 4]</b>" not in page
+    assert "every 95 % interval contains 0" in Differences((open_,)).certain._repr_html_()

@@ -1,0 +1,29 @@
+"""A results folder with its figures: one SVG and one PNG each, named after the figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hostsim.expect import AnswersSpec, FigureSpec
+from hostsim.report.folder import draw_figures, write
+from hostsim.results.folder import read
+from tests.sample_results import results
+
+
+def test_figures_are_written_after_tables_and_facts(tmp_path: Path) -> None:
+    """Under names that every file system takes."""
+    files = write(results(), tmp_path)
+    assert [file.name for file in files] == [
+        *("table.parquet", "table.csv", "contexts.parquet", "cpu.parquet", "results.json"),
+        *("loss.svg", "loss.png", "odd-name.svg", "odd-name.png"),
+    ]
+    assert all(file.is_file() for file in files)
+
+
+def test_figures_are_drawn_from_a_folder_as_from_the_results(tmp_path: Path) -> None:
+    """Those of answers too: their verdicts are in the folder."""
+    figures = (AnswersSpec("steps", ("passes", "missing")), FigureSpec("loss", "receivers", "loss"))
+    drawn = [file.read_bytes() for file in write(results(figures=figures), tmp_path / "run") if file.suffix == ".svg"]
+    again = draw_figures(read(tmp_path / "run"), tmp_path / "plot")
+    assert [file.name for file in again if file.suffix == ".svg"] == ["steps.svg", "loss.svg"]
+    assert [file.read_bytes() for file in again if file.suffix == ".svg"] == drawn

@@ -1,0 +1,118 @@
+"""Small results to write, read and report on: two receivers' counts, one failed run, one verdict of each kind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from hostsim.expect import (
+    Always,
+    At,
+    Band,
+    Compared,
+    Expectation,
+    FigureSpec,
+    Find,
+    Form,
+    Limit,
+    Monotone,
+    Ratio,
+    RSquared,
+    Switches,
+    Verdict,
+    VerdictState,
+    Within,
+    Worst,
+)
+from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
+
+SWITCHES = Switches("loss", "host_cpu", ({"receivers": 1}, {"receivers": 2}), (40.0, 0.0))
+AT_2 = At("loss", {"receivers": 2})
+ALWAYS = Always(
+    (
+        Monotone("loss", "not falling", "receivers", (1, 2), {}),
+        Within("loss", Limit(below=5.0), {"receivers": 1}),
+        Compared("loss", {"receivers": 2}, {"receivers": 1}, Limit(above=1.2), {}),
+    )
+)
+
+
+def verdict(
+    name: str = "a.claim",
+    form: Form = AT_2,
+    band: tuple[float | None, float | None] = (1.0, 3.0),
+    value: float | None = 2.0,
+    interval: tuple[float | None, float | None] = (1.5, 2.5),
+    state: VerdictState = VerdictState.PASS,
+    *,
+    known: bool = False,
+    reason: str = "",
+    is_claim: bool = True,
+) -> Verdict:
+    expectation = Expectation(name, form, Band(*band), "%", "about 2", is_claim)
+    points = ({"receivers": 2, "value": 2.0, "low": 1.5},)
+    return Verdict(expectation, "small", value, *interval, state, known, reason, points, ("look at it",))
+
+
+VERDICTS = (
+    verdict("passes"),
+    verdict("fails", Find(True, "receivers", 1, 9, "loss", 0.01, {}), (1, 3), 5.0, (4.5, 5.5), VerdictState.FAIL),
+    verdict(
+        "open",
+        Worst((AT_2, Ratio("loss", {"receivers": 1}, {"receivers": 2}))),
+        (1, None),
+        1.1,
+        (0.9, 1.3),
+        VerdictState.OPEN,
+    ),
+    verdict("missing", Ratio(None, "a", "b"), (1, 1), None, (None, None), VerdictState.MISSING, reason="no run"),
+    verdict(
+        "red", RSquared("loss", "receivers", (1, 2), {}), state=VerdictState.FAIL, known=True, reason="no mechanism"
+    ),
+    verdict("state", SWITCHES, (1, 1), 1.0, (1.0, 1.0)),
+    verdict("mine", ALWAYS, (None, 1), 1.0, (1.0, 1.0), is_claim=False),
+)
+
+
+def table() -> pd.DataFrame:
+    rows = [
+        {"point": f"p{receivers}", "replication": r, "seed": 1, "receivers": receivers}
+        | dict.fromkeys(CATALOGUE, np.nan)
+        | {
+            "loss": float(receivers + r),
+            "guest_ready": 10.0 * receivers,
+            "flags": "warm-up" if r == 2 else "",
+            "error": "",
+        }
+        for receivers in (1, 2)
+        for r in range(3)
+    ]
+    rows[-1] |= {
+        "error": "Traceback <most recent>\n  a & b\nInvariantError: lost",
+        "loss": np.nan,
+        "guest_ready": np.nan,
+    }
+    made = pd.DataFrame(rows)
+    made.attrs |= {"units": {"loss": "%"}, "provenance": {"seed": "1"}}
+    return made
+
+
+def results(**changes: object) -> Results:
+    fields = {
+        "scenario": "small",
+        "question": "Is 1 < 2 & 3?",
+        "table": table(),
+        "figures": (
+            FigureSpec("loss", "receivers", "loss"),
+            FigureSpec("odd / name", "receivers", "loss", kind="bar", right="guest_ready"),
+        ),
+        "verdicts": VERDICTS,
+        "settings": (EffectiveSetting("Cpu.Quantum", "50", "a platform's default"),),
+        "assumptions": (AssumedInput("traffic.x.rate", "1 kpps", "not published", "1 kpps to 2 kpps"),),
+        "warnings": ("setting not modelled: Net.Y = 1",),
+        "provenance": {"seed": "1"},
+        "quick": True,
+        "usage": ResourceUsage(6, 12.0, 1000, 3.5),
+    }
+    return Results(**(fields | changes))

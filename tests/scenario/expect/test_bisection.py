@@ -1,0 +1,215 @@
+"""Bisection: finds the threshold in few runs, whoever runs them in whatever order, and says what to doubt."""
+
+from __future__ import annotations
+
+import math
+import random
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hostsim.errors import InputError
+from hostsim.expect import SearchAnswer
+from hostsim.record import RunRecord
+from hostsim.scenario.plan import Fidelity, RecordKey, Search, Task
+from hostsim.scenario.planner import make_plan
+from hostsim.scenario.scenario import Scenario
+from tests.scenario.small_scenario import load_text, record
+
+FIND = "  - name: threshold\n    between: [0, 99]\n    find: {SIDE: receivers, from: START, to: STOP, where: {metric: loss, below: 0.01 %}}\n"
+
+RATE = "  rate: {set: traffic.stream.rate, values: [40 kpps]}\n"
+
+LIMIT = 100
+"""Packets of a million: 0.01 %."""
+
+
+def scenario_with(folder: Path, side: str, start: int, stop: int) -> Scenario:
+    text = FIND.replace("SIDE", side).replace("START", str(start)).replace("STOP", str(stop))
+    return load_text(folder, ("expect:\n", f"expect:\n{text}"))
+
+
+def run(
+    search: Search, dropped: Callable[[Task], int], order: random.Random, of: int = 1_000_000
+) -> tuple[SearchAnswer, list[Task]]:
+    """Plays a campaign whose runs end in any order, one at a time; returns the answer and what was run."""
+    done: dict[RecordKey, RunRecord] = {}
+    ran: list[Task] = []
+    while waiting := [task for task in search.wants(done) if task.key not in done]:
+        task = order.choice(waiting)
+        done[task.key] = record(task.key, task.point.axes, dropped(task), of=of)
+        ran.append(task)
+    return search.answer(done), ran
+
+
+def receivers(task: Task) -> int:
+    return int(task.point.axes["receivers"])
+
+
+@settings(max_examples=60)
+@given(
+    start=st.integers(0, 20),
+    width=st.integers(1, 200),
+    thresholds=st.lists(st.integers(-1, 300), min_size=1, max_size=4),
+    largest=st.booleans(),
+    seed=st.integers(0, 1000),
+)
+def test_every_replication_finds_its_own_threshold(
+    start: int, width: int, thresholds: list[int], largest: bool, seed: int
+) -> None:
+    """Over any monotone condition: the exact step, in at most ceil(log2) + 1 runs, in whatever order runs end."""
+    stop = start + width - 1
+    with tempfile.TemporaryDirectory() as folder:
+        scenario = scenario_with(Path(folder), "largest" if largest else "smallest", start, stop)
+    (search,) = make_plan(scenario, Fidelity(replications=len(thresholds)), sweep=False).searches
+
+    def dropped(task: Task) -> int:
+        value = receivers(task)
+        holds = value <= thresholds[task.replication] if largest else value >= thresholds[task.replication]
+        return 0 if holds else LIMIT
+
+    answer, ran = run(search, dropped, random.Random(seed))
+    ends = (start - 1, stop) if largest else (start, stop + 1)
+    assert list(answer.values) == [min(max(threshold, ends[0]), ends[1]) for threshold in thresholds]
+    for replication in range(len(thresholds)):
+        assert sum(task.replication == replication for task in ran) <= math.ceil(math.log2(width)) + 1
+
+
+def test_the_condition_is_below_and_not_at_the_limit(tmp_path: Path) -> None:
+    """Exactly 0.01 % is not below 0.01 %."""
+    (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 8), Fidelity(replications=1), sweep=False).searches
+    answer, _ = run(search, lambda task: LIMIT - 1 if receivers(task) <= 5 else LIMIT, random.Random(1))
+    assert answer.values == (5.0,)
+    assert answer.points == (
+        {"receivers": 5, "split": "0", "replication": 0, "value": pytest.approx(0.0099)},
+        {"receivers": 6, "split": "0", "replication": 0, "value": pytest.approx(0.01)},
+    )
+    assert answer.notes == ()
+
+
+def test_what_it_asks_depends_on_the_records_alone(tmp_path: Path) -> None:
+    """Asked twice it says the same; a run that ended elsewhere changes nothing for the other replications."""
+    (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 48), Fidelity(), sweep=False).searches
+    first = search.wants({})
+    assert [(receivers(task), task.replication) for task in first] == [(24, 0), (24, 1)]
+    done = {first[0].key: record(first[0].key, first[0].point.axes, 0)}
+    for _ in range(2):
+        assert [(receivers(task), task.replication) for task in search.wants(done)] == [(36, 0), (24, 1)]
+
+
+def test_replications_share_their_random_numbers_with_every_other_point(tmp_path: Path) -> None:
+    """Every task carries the root seed and the replication's number, at whatever value."""
+    plan = make_plan(scenario_with(tmp_path, "largest", 1, 48), Fidelity(seed=7))
+    _, ran = run(plan.searches[0], lambda task: 0, random.Random(1))
+    assert {(task.seed, task.replication) for task in (*ran, *plan.tasks)} == {(7, 0), (7, 1)}
+
+
+def test_a_threshold_outside_the_bracket_is_said_to_be(tmp_path: Path) -> None:
+    """The nearest end is the value, with a note."""
+    (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 8), Fidelity(replications=1), sweep=False).searches
+    everywhere, _ = run(search, lambda task: 0, random.Random(1))
+    nowhere, _ = run(search, lambda task: LIMIT, random.Random(1))
+    assert (everywhere.values, nowhere.values) == ((8.0,), (0.0,))
+    assert everywhere.notes == ("replication 0: holds at every receivers from 1 to 8; the threshold lies beyond",)
+    assert nowhere.notes == ("replication 0: holds nowhere from 1 to 8, not even at receivers = 1",)
+    assert [case["receivers"] for case in (*everywhere.points, *nowhere.points)] == [8, 1]
+
+
+def test_a_condition_that_is_not_monotone_is_said_to_be(tmp_path: Path) -> None:
+    """Points of the sweep that contradict the threshold are named, those of other lines are not looked at."""
+    plan = make_plan(scenario_with(tmp_path, "largest", 1, 8), Fidelity(replications=1))
+    (search,) = plan.searches
+    done: dict[RecordKey, RunRecord] = {}
+    for task in plan.tasks:
+        lossy = receivers(task) == 1 or task.point.axes["split"] == "1"
+        done[task.key] = record(task.key, task.point.axes, LIMIT if lossy else 0)
+    while waiting := search.wants(done):
+        done |= {task.key: record(task.key, task.point.axes, 0 if receivers(task) <= 5 else LIMIT) for task in waiting}
+    answer = search.answer(done)
+    assert answer.values == (5.0,)
+    assert answer.notes == ("replication 0: not monotone: found 5, but receivers = 1 says otherwise",)
+
+
+def test_a_failed_run_ends_the_search_without_an_answer(tmp_path: Path) -> None:
+    """The other replications go on; the answer is empty and says why."""
+    (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 8), Fidelity(), sweep=False).searches
+    done: dict[RecordKey, RunRecord] = {}
+    while waiting := search.wants(done):
+        for task in waiting:
+            error = "Traceback\nInvariantError: lost a packet" if task.replication == 1 else None
+            done[task.key] = record(task.key, task.point.axes, 0, error)
+    answer = search.answer(done)
+    assert (answer.name, answer.values, answer.points) == ("threshold", (), ())
+    assert answer.notes == ("replication 1: the run at receivers = 4 failed: InvariantError: lost a packet",)
+    assert len(done) == 5
+
+
+@settings(max_examples=60)
+@given(last=st.integers(1, 159), growth=st.floats(0.005, 0.1), noise=st.integers(0, 10**6))
+def test_a_measure_that_grows_smoothly_is_interpolated(last: int, growth: float, noise: int) -> None:
+    """The exact step on a bracket of 160 values, mostly in five runs instead of eight; with noise it is still where the measure crosses."""
+    with tempfile.TemporaryDirectory() as folder:
+        scenario = scenario_with(Path(folder), "largest", 1, 160)
+    (search,) = make_plan(scenario, Fidelity(replications=1), sweep=False).searches
+    limit = 1e-4 * 10**12  # packets of 10^12, so that counts are as good as a smooth measure
+
+    def dropped(task: Task) -> int:
+        return round(limit * math.exp(growth * (receivers(task) - last - 0.5)))
+
+    answer, ran = run(search, dropped, random.Random(noise), of=10**12)
+    assert answer.values == (last,)
+    assert len(ran) <= 8
+
+
+def test_interpolation_saves_runs(tmp_path: Path) -> None:
+    """A threshold in the middle of nowhere, a measure that doubles every 20 steps: four runs on 160 values instead of eight."""
+    (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 160), Fidelity(replications=1), sweep=False).searches
+    _, ran = run(search, lambda task: round(1e8 * 2 ** ((receivers(task) - 101.5) / 20)), random.Random(1), of=10**12)
+    assert [receivers(task) for task in ran] == [80, 120, 102, 101]
+
+
+def test_noise_costs_no_more_than_thrice_the_bisection(tmp_path: Path) -> None:
+    """A measure that says the wrong thing about how far it is: every third step halves the bracket."""
+    (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 160), Fidelity(replications=1), sweep=False).searches
+    _, ran = run(search, lambda task: 1 if receivers(task) < 101 else LIMIT, random.Random(1))
+    assert len(ran) <= search.most() == 24
+
+
+def test_steps_may_be_whole_numbers_of_a_unit(tmp_path: Path) -> None:
+    """A rate is searched in steps of 1 kpps, and shares runs with the sweep's own way to write it."""
+    text = (
+        FIND.replace("SIDE", "largest")
+        .replace("receivers", "rate")
+        .replace("START", "10 kpps")
+        .replace("STOP", "60 kpps")
+    )
+    scenario = load_text(tmp_path, ("expect:\n", f"expect:\n{text}"), ("sweep:\n", f"sweep:\n{RATE}"))
+    (search,) = make_plan(scenario, Fidelity(replications=1), sweep=False).searches
+    answer, ran = run(
+        search, lambda task: 0 if float(str(task.point.axes["rate"]).split()[0]) <= 37 else 999, random.Random(1)
+    )
+    assert answer.values == (37,)
+    assert {case["rate"] for case in answer.points} == {"37 kpps", "38 kpps"}
+    assert {task.point.spec.traffic["stream"].rate for task in ran} >= {37e3, 38e3}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "message"),
+    [
+        ("10 kpps", "60 pps", "has ends in two units"),
+        ("10 kpps", "60", "has ends in two units"),
+        ("1.5 kpps", "60 kpps", "has an end that is no whole number of a unit"),
+        ("10 parrots", "60 parrots", "has an end that is no whole number of a unit"),
+        ("60 kpps", "10 kpps", "has its ends the wrong way round"),
+    ],
+)
+def test_a_bracket_has_one_unit(tmp_path: Path, start: str, stop: str, message: str) -> None:
+    """Whole numbers of it, the least first."""
+    text = FIND.replace("SIDE", "largest").replace("receivers", "rate").replace("START", start).replace("STOP", stop)
+    with pytest.raises(InputError) as caught:
+        load_text(tmp_path, ("expect:\n", f"expect:\n{text}"))
+    assert message in str(caught.value)

@@ -1,0 +1,125 @@
+"""Shipped data: found by name, complete, and kept apart from costs."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from hostsim.expect import Band
+from hostsim.scenario import shipped_data
+from hostsim.scenario.component import Parts
+from hostsim.scenario.load import load
+from hostsim.scenario.plan import Fidelity
+from hostsim.scenario.planner import make_plan
+from hostsim.scenario.selection import expected_claims
+from hostsim.scenario.shipped_data import claims, data_root, known_red, shipped, shipped_parts
+from hostsim.scenario.yaml.reader import read
+from hostsim.spec.platform import PlatformSpec
+from tests.unanswered_claims import UNANSWERED
+
+ORIGINAL = Path(__file__).parents[2].parent / "shared" / "claims.csv"
+
+
+@pytest.mark.skipif(not ORIGINAL.is_file(), reason="the table that claims.csv is a copy of is not here")
+def test_claims_are_a_copy_of_the_published_table() -> None:
+    """Byte for byte: bands are not ours to move."""
+    assert (data_root() / "claims.csv").read_bytes() == ORIGINAL.read_bytes()
+
+
+def test_claims_carry_bands_that_may_be_open() -> None:
+    """An empty cell is an open end."""
+    assert claims()["splitrx.default.40k"].band == Band(19.0, 21.0)
+    assert any(claim.band.high is None for claim in claims().values())
+
+
+def test_known_red_claims_are_published_ones() -> None:
+    """The list names no claim that is not there."""
+    assert known_red().keys() <= claims().keys()
+
+
+WARNED = {
+    "40gbe-single": (
+        "vms.receiver: ethernet0.pnicFeatures asks for RSS, but this platform gives a vNIC one receive queue",
+    )
+}
+"""What shipped scenarios warn of: an experiment that compares versions asks an old one for what it does not have."""
+
+
+@pytest.mark.parametrize("name", list(shipped()))
+def test_shipped_scenarios_load_and_plan(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From any folder, by name, with no warning but those that belong to the experiment."""
+    monkeypatch.chdir(tmp_path)
+    scenario = load(name)
+    assert scenario.name == name
+    assert scenario.warnings == WARNED.get(name, ())
+    assert make_plan(scenario, Fidelity(quick=True)).tasks
+
+
+def test_shipped_scenarios_answer_every_claim_of_their_experiments() -> None:
+    """All but those that are listed, and a listed one has no scenario."""
+    assert expected_claims() == [name for name in claims() if name not in UNANSWERED]
+
+
+def test_costs_stand_in_the_root_platform_only() -> None:
+    """A platform that extends another switches features and defaults; only the one that costs nothing says so of every cost."""
+    for name, file in shipped_parts("platforms").items():
+        tree = read(file).tree
+        if name == "ideal":
+            work = {cost["cycles"] for cost in tree["costs"].values() if "cycles" in cost}
+            assert work == {0}
+        else:
+            assert ("costs" in tree) != ("extends" in tree), file.name
+
+
+def test_fitted_costs_name_published_claims() -> None:
+    """What a constant was fitted to is on the scoreboard."""
+    for kind in ("platforms", "guests"):
+        for file in shipped_parts(kind).values():
+            assert set(fitted(read(file).tree)) <= claims().keys(), file.name
+
+
+def fitted(tree: object) -> list[str]:
+    """Every id in a `fitted_to` anywhere in a tree."""
+    if isinstance(tree, tuple):
+        return [name for entry in tree for name in fitted(entry)]
+    if not isinstance(tree, dict):
+        return []
+    return [
+        *(tree.get("fitted_to") or ()),
+        *(name for key, entry in tree.items() if key != "fitted_to" for name in fitted(entry)),
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in shipped_parts("hardware") if name != "ideal"])
+def test_shipped_servers_run_on_every_version(name: str) -> None:
+    """Their processors and drivers are known, their nodes exist, and no bus holds a port back."""
+    parts = Parts(data_root())
+    server = parts.hardware(name, ("hardware",)).spec
+    assert server is not None
+    for version in ("esxi-5.0", "esxi-5.1", "esxi-5.5", "esxi-6.0"):
+        platform = parts.platform(version, ("platform",)).spec
+        assert platform is not None
+        assert server.cpu.family in platform.costs.generations
+        assert {nic.driver for nic in server.nics.values()} <= platform.drivers.keys()
+    assert all(nic.node < server.cpu.sockets and nic.rate == nic.line_rate for nic in server.nics.values())
+
+
+def test_a_shipped_part_is_read_once_and_anew_when_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when what has changed is a platform that it extends."""
+    shutil.copytree(data_root(), tmp_path / "scenarios")
+    monkeypatch.setattr(shipped_data, "data_root", lambda: tmp_path / "scenarios")
+
+    def platform() -> PlatformSpec:
+        spec = Parts(tmp_path).platform("esxi-5.0", ("platform",)).spec
+        assert spec is not None
+        return spec
+
+    first = platform()
+    assert platform() is first
+    root = tmp_path / "scenarios" / "platforms" / "esxi.yaml"
+    root.write_text(root.read_text(encoding="utf-8").replace("value: 70 %", "value: 65 %"), encoding="utf-8")
+    assert (first.netqueue.pack_below, platform().netqueue.pack_below) == (70, 65)

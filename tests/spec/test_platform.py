@@ -1,0 +1,68 @@
+"""Settings by the names that administrators type: defaults, ranges; what a version of the platform has."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from hostsim.scenario.component import Parts
+from hostsim.scenario.shipped_data import data_root, shipped_parts
+from hostsim.spec.platform import NetQueueSpec, NumaIoSpec, PlatformSpec, SettingSpec
+
+
+@pytest.mark.parametrize("name", list(shipped_parts("platforms")))
+def test_every_setting_holds_its_own_default(name: str) -> None:
+    """A default that its own range refuses would be a trap."""
+    platform = Parts(data_root()).platform(name, ("platform",)).spec
+    assert platform is not None
+    for table in (platform.advanced, platform.kernel, platform.vmx):
+        for key, setting in table.items():
+            assert setting.read(setting.default) == setting.default, key
+
+
+@pytest.mark.parametrize("value", [True, 1.5, None])
+def test_only_numbers_and_text_are_values(value: object) -> None:
+    """`true` is not TRUE."""
+    setting = SettingSpec(default=1, low=0, high=1, modelled=True, meaning="m", source="s")
+    with pytest.raises(ValueError, match="neither a number nor text"):
+        setting.read(value)
+
+
+def platform(name: str) -> PlatformSpec:
+    spec = Parts(data_root()).platform(name, ("platform",)).spec
+    assert spec is not None
+    return spec
+
+
+@pytest.mark.parametrize(
+    ("name", "vnic_rss", "vxlan", "mlx4", "dynamic", "numa_io"),
+    [
+        ("esxi-5.0", False, False, "vmklinux", 0, 0),
+        ("esxi-5.1", False, True, "vmklinux", 0, 0),
+        ("esxi-5.5", False, True, "vmklinux", 0, 0),
+        ("esxi-6.0", True, True, "native", 1, 200),
+    ],
+)
+def test_versions_switch_features_and_defaults(
+    name: str, vnic_rss: bool, vxlan: bool, mlx4: str, dynamic: int, numa_io: int
+) -> None:
+    """What came with which version; Intel's driver converts in all of them, and one cost serves them all."""
+    spec = platform(name)
+    assert (spec.features.vnic_rss, spec.features.vxlan) == (vnic_rss, vxlan)
+    assert (spec.drivers["mlx4"], spec.drivers["ixgbe"], spec.drivers["bnx2x"]) == (mlx4, "vmklinux", "vmklinux")
+    assert spec.advanced["Net.NetNetqRxDynamicLB"].default == dynamic
+    threshold = spec.advanced["Net.NetNetqNumaIOCpuPinThreshold"]
+    assert (threshold.default, threshold.high) == (0, numa_io)
+    assert spec.costs == platform("esxi").costs
+
+
+def test_a_balancer_that_packs_what_it_unpacks_is_refused() -> None:
+    """It would move queues to and fro for ever."""
+    with pytest.raises(ValidationError, match="would pack what it has just unpacked"):
+        NetQueueSpec.model_validate({"period": "100 ms", "pack_below": "90 %", "unpack_above": "90 %"})
+
+
+def test_numa_io_that_pulls_what_it_puts_back_is_refused() -> None:
+    """It would move VMs to and fro for ever."""
+    with pytest.raises(ValidationError, match="would pull back what it has just put back"):
+        NumaIoSpec.model_validate({"fill_below": "90 %", "relieve_above": "90 %", "fade": 8})

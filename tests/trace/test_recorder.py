@@ -1,0 +1,141 @@
+"""A watched run: what is seen adds up to what the model counts, and nothing comes out differently because somebody looked."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from hostsim.engine.random_stream import Streams
+from hostsim.model.build import build_host
+from hostsim.model.cpu.world import WorldState
+from hostsim.model.host import Host
+from hostsim.scenario.load import load
+from hostsim.scenario.plan import point_at
+from hostsim.spec.host import PointSpec
+from hostsim.trace.recorder import observe, watch
+from hostsim.trace.timeline import Timeline, Track
+from hostsim.units import MS
+
+BASELINE = Path(__file__).parents[1] / "baseline"
+SMALL = sorted(file.stem for file in BASELINE.glob("*.yaml"))
+SHIPPED = {
+    "40gbe-single": {},
+    "splitrx": {"receivers": 4, "split": "1"},
+    "small-udp": {},
+    "latency": {},
+}
+"""Closed loop with losses, split contexts, firmware and a bridge, round trips."""
+LENGTH = 8 * MS
+
+
+def spec_of(name: str, folder: Path) -> PointSpec:
+    """A small host of the fingerprints, or a point of a shipped scenario."""
+    if name in SHIPPED:
+        return point_at(load(name), SHIPPED[name]).spec
+    file = folder / "host.yaml"
+    file.write_text(yaml.safe_dump(yaml.safe_load((BASELINE / f"{name}.yaml").read_text())["host"], sort_keys=False))
+    return point_at(load(file), {}).spec
+
+
+def started(spec: PointSpec) -> Host:
+    host = build_host(spec, Streams(1, 0))
+    host.probe.start()
+    return host
+
+
+@pytest.mark.parametrize("name", [*SMALL, *SHIPPED])
+def test_what_is_seen_adds_up_and_changes_nothing(name: str, tmp_path: Path) -> None:
+    """Per PCPU and per world, to the picosecond; counters, histograms and events are those of a run that nobody watched."""
+    spec = spec_of(name, tmp_path)
+    plain, watched = started(spec), started(spec)
+    plain.clock.advance(LENGTH)
+    seen = watch(watched, 0, LENGTH)
+
+    stays = seen.stays()
+    busy = [pcpu.busy(LENGTH) for pcpu in plain.scheduler.pcpus]
+    assert [sum(span.end - span.start for _, span in pcpu) for pcpu in stays] == busy == list(seen.busy)
+    assert sum(busy) > 0
+    for pcpu in stays:
+        assert all(one.end <= other.start for (_, one), (_, other) in itertools.pairwise(pcpu))
+
+    for host in (plain, watched):
+        host.probe.sample()
+    counted = {line.name: line for line in seen.worlds}
+    _, series, histograms = plain.probe.collect()
+    for kind in {line.kind for line in seen.worlds}:
+        for counter, state in (
+            ("used_ps", WorldState.RUNNING),
+            ("ready_ps", WorldState.READY),
+            ("costop_ps", WorldState.COSTOPPED),
+        ):
+            names, values = series[f"{kind}.{counter}"].entities, series[f"{kind}.{counter}"].values[-1]
+            found = [sum(s.end - s.start for s in counted[entity].spans if s.state is state) for entity in names]
+            assert found == values.tolist(), f"{kind}.{counter}"
+
+    assert watched.clock.scheduled() == plain.clock.scheduled()
+    _, again, latencies = watched.probe.collect()
+    for counter, expected in series.items():
+        np.testing.assert_array_equal(again[counter].values, expected.values, counter)
+    for latency, histogram in histograms.items():
+        np.testing.assert_array_equal(latencies[latency].counts, histogram.counts, latency)
+
+
+def test_a_window_shows_what_the_whole_run_shows_there(tmp_path: Path) -> None:
+    """Stays that reach over its ends are cut there."""
+    spec = spec_of("mixed", tmp_path)
+    begin, end = 3 * MS, 6 * MS
+    whole = observe(spec, seed=1, replication=0, begin=0, end=LENGTH)
+    window = observe(spec, seed=1, replication=0, begin=begin, end=end)
+    for line, part in zip(whole.worlds, window.worlds, strict=True):
+        cut = [s._replace(start=max(s.start, begin), end=min(s.end, end)) for s in line.spans]
+        assert [s for s in part.spans if s.start < s.end] == [s for s in cut if s.start < s.end]
+    for entry, part in zip(whole.marks, window.marks, strict=True):
+        assert part.points == [(now, what) for now, what in entry.points if begin <= now < end]
+
+
+def test_another_replication_is_another_run(tmp_path: Path) -> None:
+    """Seed and replication choose the random numbers."""
+    spec = spec_of("mixed", tmp_path)
+    runs = [
+        observe(spec, seed=seed, replication=replication, begin=0, end=LENGTH)
+        for seed, replication in ((1, 0), (1, 0), (1, 1), (2, 0))
+    ]
+    assert runs[0] == runs[1]
+    assert all(runs[0].worlds != other.worlds for other in runs[2:])
+
+
+def tracks(seen: Timeline, name: str) -> list[Track]:
+    return [track for track in seen.tracks if track.name == name]
+
+
+def test_marks_and_rings_are_those_of_the_counters(tmp_path: Path) -> None:
+    """As many interrupts and wake-ups as the host counts; rings within their size, and used."""
+    spec = spec_of("40gbe-single", tmp_path)
+    host = started(spec)
+    seen = watch(host, 0, LENGTH)
+    happened = {(marks.owner, marks.name): marks.points for marks in seen.marks}
+    assert {queue.name: len(happened[queue.name, "interrupts"]) for queue in host.queues} == {
+        queue.name: queue.interrupts for queue in host.queues
+    }
+    wakes = {queue.name: len(happened[queue.name, "transmit context"]) for queue in host.transmits}
+    assert wakes == {queue.name: sum(queue.wakes) for queue in host.transmits}
+    assert sum(wakes.values()) > 0
+    vnics = [port.vnic for vm in host.vms for vnic in vm.vnics for port in vnic.ports]
+    assert all(happened[vnic.name, "interrupts"][-1][0] == vnic.raised for vnic in vnics if vnic.raised)
+    assert all(0 <= value <= 4096 for track in tracks(seen, "receive ring") for _, value in track.points)
+    assert max(value for track in tracks(seen, "transmit ring") for _, value in track.points) > 0
+
+
+def test_coalescing_holds_interrupts_back_as_long_as_its_rate_says() -> None:
+    """20,000 packets a second against 1,000 interrupts: most are held back, none for longer than the rate's own timeout."""
+    sweep = load("first-sweep")
+    seen, fast = (watch(started(point_at(sweep, {"interrupts": n}).spec), 0, 40 * MS) for n in (1000, 16000))
+    held, held_fast = ([v for track in tracks(s, "held back") for _, v in track.points] for s in (seen, fast))
+    assert 4000 >= max(held) > 500
+    assert np.mean(held) > 4 * np.mean(held_fast)
+    interrupts = sum(len(marks.points) for marks in seen.marks if marks.group == "vNICs" and marks.name == "interrupts")
+    assert interrupts <= 4 * 45  # four vNICs at 1,000 a second, and the few that the rate lets through at first
