@@ -66,3 +66,15 @@ def test_rate_based_coalescing_holds_back_by_its_rate() -> None:
     # the same setting bounds a guest's calls, so that it makes one for each reply then: 3,000 cycles
     quick = response({"host.advanced.Net.CoalesceRBCRate": "100000"}, coalescing="rbc")
     assert quick == pytest.approx(response(), rel=0.05)
+
+
+def test_dense_mode_shortens_a_round_trip_by_taking_away_the_rate_based_scheme() -> None:
+    """The median in dense mode is half of the default's, and as long as without coalescing."""
+
+    def median(mode: str, scheme: str) -> float:
+        changed = {"vms.latency.vmx.ethernet0.coalescingScheme": scheme} if scheme else {}
+        return value(record("dense-latency", {"mode": mode}, changed, "500 ms"), "response_p50")
+
+    default, dense = median("default", ""), median("dense", "")
+    assert dense < 0.6 * default
+    assert dense == pytest.approx(median("default", "disabled"), rel=0.02)

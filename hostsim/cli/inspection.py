@@ -44,7 +44,10 @@ def show(
     overrides: SetAsRun = None,
     axes: Annotated[Texts, option("--axis", "NAME=VALUES", "Give an axis other values, as `run` would.")] = None,
     *,
-    copy: Annotated[bool, typer.Option("--copy", help="Copy its file to this folder, to edit it.")] = False,
+    copy: Annotated[
+        bool,
+        typer.Option("--copy", help="Copy its file to this folder, to edit it, with the arrivals that it replays."),
+    ] = False,
     **options: Unpack[RunOptions],
 ) -> None:
     """A scenario resolved: points, settings, their origin.
@@ -131,10 +134,16 @@ def _section(title: str, headings: Sequence[str], rows: Iterable[Sequence[object
 
 
 def _copy(scenario: Scenario) -> None:
-    target = Path(scenario.file.name)
+    """Put the file of a scenario, and the files of arrivals that it replays, into this folder."""
+    for name in (scenario.file.name, *scenario.resolver.arrival_files):
+        _copy_file(scenario.file.parent / name, Path(name))
+
+
+def _copy_file(source: Path, target: Path) -> None:
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("xb") as file:
-            file.write(scenario.file.read_bytes())
+            file.write(source.read_bytes())
     except FileExistsError:
         raise InputError(
             Fault("exists already and is not overwritten", "--copy", str(target), "a folder without this file")

@@ -300,6 +300,20 @@ _ENTRIES = (
         per_nic(scaled(rate("nic.tx_packets"), 1e-3)),
     ),
     Metric(
+        "packets_per_nic",
+        "kpps",
+        "Packets received and sent, over the ports of physical NICs that packets went through; one for TSO counts once.",
+        "rate",
+        per_nic(scaled(rate("nic.rx_frames", "nic.tx_packets"), 1e-3)),
+    ),
+    Metric(
+        "rx_tx_ratio",
+        "ratio",
+        "Packets received through physical NICs, as the host sees them, over those handed to them; one for TSO counts once.",
+        "instant",
+        over("nic.rx_frames", "nic.tx_packets"),
+    ),
+    Metric(
         "rx_size",
         "B",
         "Mean size of the packets received, as the host sees them: Ethernet frames without check sequence.",

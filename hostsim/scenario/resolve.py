@@ -126,6 +126,11 @@ class Resolver:
         tree, faults = self.with_files(tree, inside.get(("platform",), ()))
         return _PointBuilder(self, tree, inside, faults).resolution(length_ps)
 
+    @property
+    def arrival_files(self) -> tuple[str, ...]:
+        """Files of arrivals that the points resolved so far replay, by path from the scenario's folder."""
+        return tuple(self._instants)
+
     def instants(self, name: str) -> tuple[int, ...]:
         """Instants of a file of arrivals in picoseconds.
 

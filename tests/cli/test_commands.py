@@ -95,6 +95,16 @@ def test_show_copy_puts_the_file_here_once(cli, tmp_path, monkeypatch):
     assert "not overwritten" in again.stderr
 
 
+def test_show_copy_takes_the_arrivals_along(cli, tmp_path, monkeypatch):
+    """A copy of a scenario that replays a file loads where it was put."""
+    monkeypatch.chdir(tmp_path)
+    yaml, *arrivals = cli("show", "dense-trigger", "--copy").stdout.splitlines()
+    assert len(arrivals) == 1
+    assert cli("show", yaml).exit_code == 0
+    (tmp_path / arrivals[0]).unlink()
+    assert cli("show", yaml).exit_code == 2
+
+
 def test_metrics_prints_the_whole_catalogue_as_text_and_as_json(cli):
     """Every measure has a unit and a meaning."""
     rows = json.loads(cli("metrics", "--json").stdout)

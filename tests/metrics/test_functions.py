@@ -42,6 +42,8 @@ NICS = {"nic__rx_frames": (4_000, 0, 2_000), "nic__tx_packets": (1_000, 0, 0)}
         ("rx_per_nic", 1.5, NICS),
         ("tx_per_nic", 0.25, NICS),
         ("host_packets", 0.0035, NICS),
+        ("packets_per_nic", 1.75, NICS),
+        ("rx_tx_ratio", 6, NICS),
         ("guest_rx_per_nic", 0.5, {"port__received": (1_500, 500), **NICS}),
         ("tso_size", 32, {"nic__tx_data": (10, 30), "nic__tx_octets": (320_000, 960_000)}),
         ("rx_queues_used", 2, {"queue__arrived": (9_801, 100, 99, 0)}),

@@ -10,7 +10,7 @@ from hostsim.errors import WiringError
 from hostsim.model.build import build_host
 from hostsim.model.cpu.world import WorldState
 from hostsim.model.host import Host
-from hostsim.model.workload.udp import Datagram
+from hostsim.model.workload.udp import _Datagram
 from hostsim.spec.host import PointSpec
 from hostsim.spec.network import UDP_HEADERS, packet_on_wire
 from hostsim.spec.nic import NicOptions
@@ -102,7 +102,7 @@ def test_what_was_not_written_is_taken_back() -> None:
     vcpu, port = host.vcpus[0], host.nics["vmnic1"]
     vcpu.state = WorldState.RUNNING
     (transmit,) = vcpu.direct
-    burst = Train(Datagram(host.flows[0], host.flows[0].size), 5, 0, 10 * US, 0, 0)
+    burst = Train(_Datagram(host.flows[0]), 5, 0, 10 * US, 0, 0)
     transmit.post(burst)
     (late,) = transmit.cancel([burst], 25 * US)
     transmit.send(25 * US)

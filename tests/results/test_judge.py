@@ -218,6 +218,18 @@ def test_ratio_of_two_searches() -> None:
     assert judge([gain, *finds], "mine", [], answers)[0].state is MISSING
 
 
+def test_ratio_of_two_ratios() -> None:
+    """One gain over another, replication by replication."""
+    found = {"high": (30.0, 24.0), "high-plain": (20.0, 20.0), "low": (12.0, 10.0), "low-plain": (10.0, 10.0)}
+    finds = [expect(Find(True, "vms", 1, 48, "loss", 0.01, {}), name=name) for name in found]
+    answers = {name: SearchAnswer(name, values) for name, values in found.items()}
+    gains = [expect(Ratio(of=rate, to=f"{rate}-plain"), name=f"{rate}-gain") for rate in ("high", "low")]
+    order = expect(Ratio(of="high-gain", to="low-gain"), 1, 1.5, name="order")
+    verdict = judge([order, *gains, *finds], "mine", [], answers)[0]
+    assert verdict.value == pytest.approx((1.5 / 1.2 + 1.2 / 1.0) / 2)
+    assert [case["expectation"] for case in verdict.points] == ["high-gain", "low-gain"]
+
+
 def test_ratio_to_nothing_is_missing() -> None:
     """There is no number to show."""
     records = [*runs("loss", [0.1, 0.2], n=1), *runs("loss", [0.1, 0.0], n=2)]

@@ -178,21 +178,19 @@ class Reader(Lookup):
                     known = [entry for entry in self._named if entry != name]
                     allowed = "the name of another expectation of this scenario"
                     self._unknown(other, (*path, "ratio", side), allowed, sorted(known))
-                elif isinstance(other, str) and self._is_ratio(other, parts):
-                    self.fault((*path, "ratio", side), "is a ratio itself", "an expectation that is no ratio of others")
+                elif isinstance(other, str) and any(_sides(below, parts) for below in _sides(other, parts)):
+                    # a gain over a gain, and no deeper: so that no ratio is computed from itself either
+                    self.fault(
+                        (*path, "ratio", side),
+                        "is a ratio of ratios itself",
+                        "an expectation that is no ratio of ratios",
+                    )
 
     def _unknown(self, name: str, path: KeyPath, allowed: str, known: Sequence[str]) -> None:
         """Tells of a name that no expectation has, unless it is meant for a claim that is misspelt where it stands."""
         nearest = nearest_name(name, known)
         if nearest not in self._misspelt:
             self.fault(path, "unknown expectation", allowed, nearest, given=repr(name))
-
-    def _is_ratio(self, name: str, parts: Mapping[int, ExpectPart]) -> bool:
-        return any(
-            part.ratio is not None and isinstance(part.ratio.of, str)
-            for part in parts.values()
-            if name in (part.claim, part.name)
-        )
 
     def _form(self, part: ExpectPart, path: KeyPath) -> tuple[Form, str]:
         """The question and the unit of its answer."""
@@ -295,6 +293,12 @@ class LoadTrial:
         faults = self._resolver.resolve(changes, SECOND).faults
         words = ", ".join(f"{path}={show_value(value)}" for path, value in tried.items())
         return Refusal(words, feature, tuple(fault.message for fault in faults))
+
+
+def _sides(name: str, parts: Mapping[int, ExpectPart]) -> list[str]:
+    """The expectations that an expectation is the ratio of, by name; none of one that is no ratio of others."""
+    ratios = [part.ratio for part in parts.values() if name in (part.claim, part.name) and part.ratio is not None]
+    return [side for ratio in ratios for side in (ratio.of, ratio.to) if isinstance(side, str)]
 
 
 def _in_words(between: tuple[Any, Any] | None) -> str:
