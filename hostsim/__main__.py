@@ -8,6 +8,7 @@ import signal
 import sys
 import traceback
 
+from hostsim.cli.interrupt import CommandSigint, end
 from hostsim.cli.status import Status
 
 __all__ = ["main"]
@@ -15,6 +16,8 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line and end the process with its exit status."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
+        signal.signal(signal.SIGINT, CommandSigint())
     try:
         from hostsim.cli.app import app
 
@@ -22,7 +25,11 @@ def main() -> None:
     except KeyboardInterrupt:  # before there was a command that could tell it
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         print("interrupted", file=sys.stderr)
-        sys.exit(Status.INTERRUPTED)
+        _end_interrupted()
+    except SystemExit as status:
+        if status.code == Status.INTERRUPTED:
+            _end_interrupted()
+        raise
     except OSError as error:  # a full disk, a folder that may not be looked into
         _say(f"{error.filename or 'cannot go on'}: {error.strerror or error}")
         _give_up_what_is_full()
@@ -33,6 +40,13 @@ def main() -> None:
         sys.exit(Status.INTERNAL)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left is to end the workers, and takes no time
+
+
+def _end_interrupted() -> None:
+    """End an interrupted command without taking apart what it has made, which may last."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _give_up_what_is_full()
+    end()
 
 
 def _give_up_what_is_full() -> None:

@@ -7,7 +7,8 @@
     ├── WiringError        a part without its other end; raised before time starts
     ├── InvariantError     a law of the simulated host was broken; fails the point with what, where and when
     ├── StoreError         a results folder that cannot be read or written
-    └── WorkerError        a worker process that was killed, or cannot be started
+    ├── WorkerError        a worker process that was killed, or cannot be started
+    └── ClusterError       the scheduler of a cluster was lost while it ran a sweep (exit status 3)
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 
 __all__ = [
+    "ClusterError",
     "Fault",
     "HostsimError",
     "InputError",
@@ -111,6 +113,10 @@ class StoreError(HostsimError):
 
 class WorkerError(HostsimError):
     """A worker process was killed, or cannot be started."""
+
+
+class ClusterError(HostsimError):
+    """The scheduler of a cluster was lost while it ran a sweep; what had finished is kept."""
 
 
 def is_integer(value: object) -> bool:

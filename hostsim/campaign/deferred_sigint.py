@@ -1,4 +1,4 @@
-"""Deferred SIGINT: Ctrl-C during a run is recorded when it arrives, and delivered between pieces of the run.
+"""Deferred SIGINT: Ctrl-C during a run is recorded when it arrives, and delivered at the next checkpoint of the run.
 
 Compiled code takes any failure of arithmetic on large integers for a lack of memory and aborts the process; and the interpreter
 calls signal handlers in the midst of such arithmetic. A handler that raises must not be in place while compiled code runs.
@@ -11,44 +11,44 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING
 
-from hostsim.units import MS
+from hostsim.engine.checkpoint import add_check, remove_check
 
-if TYPE_CHECKING:
-    from hostsim.engine.clock import Clock
-
-__all__ = ["DeferredSigint", "advance", "deferred_sigint"]
-
-PIECE = MS
-"""Simulated time between two deliveries of a recorded signal: a fraction of a second of work for the largest host."""
+__all__ = ["DeferredSigint", "deferred_sigint"]
 
 
 class DeferredSigint:
     """Signal handler that records SIGINT for later delivery.
 
     Args:
-        former: the handler that the signal is delivered to.
+        former: the handler that the signal is delivered to. One with a method ``arrive`` has that called when the signal
+            arrives, and KeyboardInterrupt is raised in its place.
     """
 
     def __init__(self, former: Callable[[int, FrameType | None], object] | None = None) -> None:
-        self._former = former
+        self._arrive: Callable[[], object] | None = getattr(former, "arrive", None)
+        self._former = former if self._arrive is None else signal.default_int_handler
         self._pending = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Records a signal."""
         self._pending = True
+        if self._arrive is not None:
+            self._arrive()
 
     def deliver(self) -> None:
-        """Delivers a recorded signal to the former handler: KeyboardInterrupt, unless the caller has another one."""
-        if self._pending and self._former is not None:
+        """Delivers a recorded signal to the former handler: KeyboardInterrupt, unless the caller has another one.
+
+        It stays recorded in threads other than the main one, which run no signal handlers.
+        """
+        if self._pending and self._former is not None and threading.current_thread() is threading.main_thread():
             self._pending = False
             self._former(signal.SIGINT, None)
 
 
 @contextmanager
 def deferred_sigint() -> Iterator[DeferredSigint]:
-    """Defers SIGINT within a block; a signal that is still recorded at its end is delivered there.
+    """Defers SIGINT within a block to the next checkpoint, or to the end of the block.
 
     Does nothing in a thread that receives no signals, nor where SIGINT is ignored or ends the process. A nested block shares the outer handler.
     """
@@ -60,19 +60,11 @@ def deferred_sigint() -> Iterator[DeferredSigint]:
         yield former
         return
     handler = DeferredSigint(former)
+    signal.signal(signal.SIGINT, handler)
+    add_check(handler.deliver)
     try:
-        signal.signal(signal.SIGINT, handler)
         yield handler
     finally:
+        remove_check(handler.deliver)
         signal.signal(signal.SIGINT, former)
-        handler.deliver()
-
-
-def advance(clock: Clock, until: int) -> None:
-    """Advances a clock in pieces, and delivers SIGINT after each."""
-    with deferred_sigint() as handler:
-        while clock.now + PIECE < until:
-            clock.advance(clock.now + PIECE)
-            handler.deliver()
-        clock.advance(until)
         handler.deliver()

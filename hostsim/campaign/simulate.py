@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from hostsim.campaign.deferred_sigint import advance, deferred_sigint
+from hostsim.campaign.deferred_sigint import deferred_sigint
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.invariants import check_invariants, check_slices
@@ -75,7 +75,7 @@ def simulate(
     length = spec.length
     for lengthened in range(MOST_LENGTHENINGS + 1):
         with _few_collections():
-            advance(host.clock, length)
+            host.clock.advance(length)
         host.probe.sample()
         check_invariants(host)
         instants, series, histograms = host.probe.collect()

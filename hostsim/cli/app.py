@@ -45,7 +45,7 @@ class _Commands(TyperGroup):
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
-        from hostsim.errors import HostsimError
+        from hostsim.errors import ClusterError, HostsimError
 
         try:
             with _until_read():
@@ -53,7 +53,7 @@ class _Commands(TyperGroup):
         except HostsimError as error:
             for line in str(error).splitlines():
                 typer.echo(line, err=True)
-            raise typer.Exit(Status.INPUT) from None
+            raise typer.Exit(Status.FAILED_RUNS if isinstance(error, ClusterError) else Status.INPUT) from None
         except KeyboardInterrupt:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # who presses it twice is told the same, once
             typer.echo("interrupted: every finished run is kept, the same command goes on from there", err=True)

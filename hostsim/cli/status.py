@@ -15,7 +15,7 @@ class Status(IntEnum):
     INPUT = 2
     """Bad input, or a file that cannot be read or written."""
     FAILED_RUNS = 3
-    """A sweep finished with failed runs."""
+    """A sweep finished with failed runs, or its cluster was lost."""
     INTERNAL = 4
     """An error in the program: there is a traceback."""
     INTERRUPTED = 130

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from hostsim.engine.checkpoint import checkpoint
 from hostsim.engine.packet_train import Stream, Train
 from hostsim.record import FloatArray
 from hostsim.units import SECOND
@@ -117,6 +118,7 @@ class DrawnArrivals:
         self._block = self._drawn()
 
     def _drawn(self) -> RecordedArrivals:
+        checkpoint()  # any number of blocks may arrive at one instant
         instants = self._rest + np.cumsum(self._draw(BLOCK))
         self._rest = float(instants[-1])
         return RecordedArrivals(np.rint(instants).astype(np.int64).tolist())

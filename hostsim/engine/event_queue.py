@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from hostsim.engine.checkpoint import checkpoint
+
 if TYPE_CHECKING:
     from mypy_extensions import i64  # an integer of the machine, once compiled
 
@@ -16,6 +18,8 @@ __all__ = ["Entry", "EventQueue", "Heap"]
 
 NORMAL: Final = 1
 """Priority of what is neither urgent nor anything else: SimPy's number for it."""
+PIECE: Final = 256
+"""Events between two checkpoints: a few milliseconds of work of the sources, less of compiled code."""
 _OUT: Final = -1
 
 
@@ -176,11 +180,16 @@ class EventQueue:
     def advance(self, until: int) -> None:
         """Process every event before an instant, and set the time to it."""
         heap = self._heap
-        while (entry := heap.first()) is not None and entry.instant < until:
-            heap.take_first()
-            self.now = entry.instant
-            entry.ring()
-        self.now = until
+        while True:
+            checkpoint()
+            for _ in range(PIECE):
+                entry = heap.first()
+                if entry is None or entry.instant >= until:
+                    self.now = until
+                    return
+                heap.take_first()
+                self.now = entry.instant
+                entry.ring()
 
     def step(self) -> bool:
         """Process the next event; False when the queue is empty."""

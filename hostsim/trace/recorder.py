@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hostsim.campaign.deferred_sigint import advance, deferred_sigint
+from hostsim.campaign.deferred_sigint import deferred_sigint
 from hostsim.engine.probe import Level
 from hostsim.engine.random_stream import Streams
 from hostsim.engine.ring import Ring
@@ -58,7 +58,7 @@ def observe(spec: PointSpec, *, seed: int, replication: int, begin: int, end: in
 def watch(host: Host, begin: int, end: int) -> Timeline:
     """Runs a host up to the end of a window that lies ahead, and records the timeline of the window."""
     clock, pcpus = host.clock, host.scheduler.pcpus
-    advance(clock, begin)
+    clock.advance(begin)
     before = [pcpu.busy(begin) for pcpu in pcpus]
     worlds = [_World(world, begin) for world in host.worlds()]
     held = [_Interrupts(port.vnic) for vm in host.vms for vnic in vm.vnics for port in vnic.ports]
@@ -77,7 +77,7 @@ def watch(host: Host, begin: int, end: int) -> Timeline:
         if due >= end:
             break
         now = int(due)
-        advance(clock, now + 1)
+        clock.advance(now + 1)
         for entry in watched:
             entry.look(now)
     clock.advance(end)

@@ -11,11 +11,16 @@ import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
+import numpy as np
 import pytest
 
 from hostsim import compiled
 from hostsim.campaign.deferred_sigint import deferred_sigint
 from hostsim.campaign.simulate import simulate
+from hostsim.engine.arrivals import DrawnArrivals
+from hostsim.engine.clock import Alarm, Clock
+from hostsim.engine.event_queue import PIECE
+from hostsim.engine.packet_train import Stream
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity, point_at
 from hostsim.spec.host import PointSpec
@@ -145,6 +150,40 @@ def test_where_no_handler_is_nothing_is_put_in_its_place() -> None:
     thread.start()
     thread.join()
     assert seen == [signal.default_int_handler]
+
+
+def test_arrivals_without_end_are_interrupted() -> None:
+    """All of them at one instant, within one event."""
+    drawn: list[int] = []
+
+    def draw(number: int) -> np.ndarray:
+        drawn.append(number)
+        if len(drawn) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return np.zeros(number)
+
+    with deferred_sigint():
+        arrivals = DrawnArrivals(draw, 0)
+        with pytest.raises(KeyboardInterrupt):
+            arrivals.collect(1, Stream())
+    assert len(drawn) == 3
+
+
+def test_a_checkpoint_comes_after_so_many_events() -> None:
+    """However many of them happen at one instant."""
+    clock, fired = Clock(), []
+
+    def again(alarm: Alarm) -> None:
+        fired.append(clock.now)
+        if len(fired) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        clock.at(alarm, clock.now)
+
+    clock.at(Alarm(clock, again), 7)
+    with deferred_sigint(), pytest.raises(KeyboardInterrupt):
+        clock.advance(SECOND)
+    assert len(fired) == PIECE
+    assert clock.now == 7
 
 
 if __name__ == "__main__":

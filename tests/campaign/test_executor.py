@@ -140,6 +140,24 @@ def test_a_cluster_gives_the_same_table(tmp_path: Path, scheduler: str) -> None:
     assert [record.error is None for record in there.records.values()] == [True] * 8 + [False] * 2
 
 
+class Unreadable:
+    """A function of a run that only this process can read."""
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise AssertionError
+
+    def __reduce__(self) -> Any:
+        return __import__, ("no_module_of_this_name",)
+
+
+def test_what_the_cluster_cannot_read_fails_after_a_few_attempts(tmp_path: Path, scheduler: str) -> None:
+    """As a row, whose error is Dask's."""
+    outcome = run_all(plan(tasks([point(n=1)], 1)), Store(tmp_path), cluster=scheduler, simulate=Unreadable())
+    [record] = outcome.records.values()
+    assert record.error is not None
+    assert record.error.startswith("RuntimeError: ")
+
+
 def test_a_cluster_that_does_not_answer_is_bad_input() -> None:
     """So is an address that is none."""
     pytest.importorskip("distributed")

@@ -44,7 +44,7 @@ WITHOUT_EFFECT = {
     "a new public name": ("hostsim/__init__.py", *STATEMENT),
     "how compiled modules are found": ("hostsim/compiled.py", *STATEMENT),
     "an import for type checkers": (
-        "hostsim/campaign/deferred_sigint.py",
+        "hostsim/engine/event_queue.py",
         "if TYPE_CHECKING:\n",
         "if TYPE_CHECKING:\n    from hostsim.cli.app import app\n",
     ),

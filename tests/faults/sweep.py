@@ -38,7 +38,7 @@ def write(folder: Path) -> Path:
 
 def command(*options: str) -> list[str]:
     """The command, in two workers unless options say otherwise."""
-    jobs = () if "--jobs" in options else ("--jobs", "2")
+    jobs = () if {"--jobs", "--cluster"} & set(options) else ("--jobs", "2")
     return [sys.executable, "-m", "hostsim", "run", "tiny.yaml", *jobs, *options]
 
 

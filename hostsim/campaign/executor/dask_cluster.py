@@ -1,25 +1,53 @@
-"""Dask executor: runs happen on the workers of a Dask cluster (the extra ``cluster``)."""
+"""Dask executor: runs happen on the workers of a Dask cluster (the extra ``cluster``).
+
+Workers join and leave while a sweep runs, and any of them may have other code of hostsim. So each record comes back with the
+digest of the code that made it, and one of other code is refused: its task goes to another worker.
+"""
 
 from __future__ import annotations
 
-from queue import SimpleQueue
+import importlib
+import logging
+import time
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
 
 from hostsim.campaign.store import code_digest
 from hostsim.campaign.task import Simulate, failed_record, run_task
-from hostsim.errors import Fault, InputError
+from hostsim.errors import ClusterError, Fault, InputError
 from hostsim.record import RunRecord
 
 if TYPE_CHECKING:
     from hostsim.scenario.plan import Task
 
-__all__ = ["DaskExecutor"]
+__all__ = ["DaskExecutor", "run_marked"]
+
+_log = logging.getLogger(__name__)
 
 _CONNECT_S = 10
+_CHECK_S = 2.0
+"""Interval at which the scheduler and its workers are checked while no run ends."""
+_REMIND_S = 60.0
+"""Interval of the notes that there is no worker."""
+_ATTEMPTS = 3
+"""Times that a task is handed out before it fails because no worker can take it, or all that do have other code."""
+
+Marked = tuple[str, str, RunRecord | None]
+"""Digest of the code of a worker, its address, and the record that it made; None where it has other code than it should."""
+
+
+def run_marked(simulate: Simulate, task: Task, code: str) -> Marked:
+    """Runs a task on a worker, unless the worker's code has another digest than the one given."""
+    from distributed import get_worker
+
+    mine, worker = code_digest(), str(get_worker().address)
+    return mine, worker, run_task(simulate, task) if mine == code else None
 
 
 class DaskExecutor:
     """Executor that runs tasks on the workers of a Dask cluster, which must have the same code of hostsim as this process.
+
+    A worker with other code that joins later gets no more tasks once it is known, and no record of it is taken.
 
     Raises:
         InputError: Dask is not installed, no scheduler answers at the address, or a worker has other code.
@@ -27,14 +55,26 @@ class DaskExecutor:
 
     def __init__(self, simulate: Simulate, address: str) -> None:
         self._simulate = simulate
+        self._address = address
         self._tasks: dict[Any, Task] = {}
+        self._held: list[Task] = []
+        self._bound: dict[Any, set[str]] = {}  # to workers, once there are others
+        self._attempts: dict[tuple[str, int], int] = {}
         self._ended: SimpleQueue[Any] = SimpleQueue()
+        self._strangers: set[str] = set()
+        self._finished = 0
+        self._is_lost = False
+        self._note, self._noted_at = "", 0.0
         self._client = _connect(address)
 
     @property
     def workers(self) -> int:
-        """Number of threads of all workers that are connected now."""
-        return max(1, int(sum(self._client.nthreads().values())))
+        """Number of threads of all workers of this code that are connected now; 1 where there is none.
+
+        Raises:
+            ClusterError: the scheduler is gone.
+        """
+        return max(1, sum(self._threads().values()))
 
     @property
     def capacity(self) -> int:
@@ -42,51 +82,153 @@ class DaskExecutor:
         return 2 * self.workers
 
     def submit(self, task: Task) -> None:
-        """Hands a task to the Dask scheduler."""
-        future = self._client.submit(run_task, self._simulate, task, pure=False)
+        """Hands a task to the Dask scheduler, or holds it while all workers are known to have other code.
+
+        Raises:
+            ClusterError: the scheduler is gone.
+        """
+        trusted = self._threads().keys() if self._strangers else None
+        if trusted is not None and not trusted:
+            self._held.append(task)
+            return
+        workers = None if trusted is None else list(trusted)
+        future = self._client.submit(run_marked, self._simulate, task, code_digest(), pure=False, workers=workers)
         self._tasks[future] = task
+        if trusted is not None:
+            self._bound[future] = set(trusted)
         future.add_done_callback(self._ended.put)
 
     def wait(self) -> list[tuple[Task, RunRecord]]:
-        """Blocks until at least one task has ended, and returns all that have."""
-        futures = [self._ended.get()]
-        while not self._ended.empty():
-            futures.append(self._ended.get())
-        return [self._receive(future) for future in futures]
+        """Blocks until at least one task has ended, and returns all that have.
 
-    def _receive(self, future: Any) -> tuple[Task, RunRecord]:
-        task = self._tasks.pop(future)
-        error = future.exception()  # a run raises nothing: a worker died, or the cluster failed
-        return task, future.result() if error is None else failed_record(task, f"{type(error).__name__}: {error}")
+        Raises:
+            ClusterError: the scheduler is gone.
+        """
+        received: list[tuple[Task, RunRecord]] = []
+        while not received:
+            try:
+                futures = [self._ended.get(timeout=_CHECK_S)]
+            except Empty:
+                self._check_workers()
+                continue
+            while not self._ended.empty():
+                futures.append(self._ended.get())
+            both = ((future, self._receive(future)) for future in futures if future in self._tasks)
+            received += [(self._tasks.pop(future), record) for future, record in both if record is not None]
+            if not received and self._is_lost:
+                raise self._loss()
+        self._finished += sum(record.error is None for _, record in received)
+        return received
+
+    def _receive(self, future: Any) -> RunRecord | None:
+        """The record of a task that has ended; None where the task was handed out again, or the scheduler is gone."""
+        task = self._tasks[future]
+        self._bound.pop(future, None)
+        marked: Marked = "", "", None
+        try:
+            if future.status == "finished":
+                marked = future.result()
+            error = future.exception() if future.status == "error" else None
+        except Exception:
+            if self._client.status == "running":
+                raise
+            self._is_lost = True
+            return None
+        if future.status == "cancelled" or self._client.status != "running":
+            self._is_lost = True
+            return None
+        code, worker, record = marked
+        if record is not None and code == code_digest():
+            return record
+        if type(error).__name__ == "KilledWorker":
+            return failed_record(task, f"KilledWorker: {error}")
+        # a run raises nothing: what raised is a worker that does not have the code
+        self._strangers |= {worker} if worker else _strangers(self._client)
+        self._attempts[task.key] = self._attempts.get(task.key, 0) + 1
+        if self._attempts[task.key] < _ATTEMPTS:
+            del self._tasks[future]
+            self.submit(task)
+            return None
+        if error is not None:
+            return failed_record(task, f"{type(error).__name__}: {error}")
+        return failed_record(
+            task, f"the worker {worker} has other code of hostsim, {code}; {code_digest()} is used here"
+        )
+
+    def _threads(self) -> dict[str, int]:
+        """Threads of each worker that is not known to have other code."""
+        if self._client.status != "running":
+            raise self._loss()
+        try:
+            threads = self._client.nthreads()
+        except OSError as error:
+            raise self._loss() from error
+        return {worker: int(count) for worker, count in threads.items() if worker not in self._strangers}
+
+    def _check_workers(self) -> None:
+        """Hands out tasks that no worker could take until now, or says now and then that there is none to wait for."""
+        if threads := self._threads():
+            left = [future for future, workers in self._bound.items() if workers.isdisjoint(threads)]
+            waiting = self._held + [self._tasks.pop(future) for future in left]
+            self._held, self._note = [], ""
+            for future in left:
+                del self._bound[future]
+            self._client.cancel(left)
+            for task in waiting:
+                self.submit(task)
+            return
+        others = f" but {len(self._strangers)} with other code of hostsim" if self._strangers else ""
+        note = f"the scheduler at {self._address} has no worker{others}: waiting for one"
+        if note != self._note or time.monotonic() - self._noted_at >= _REMIND_S:
+            self._note, self._noted_at = note, time.monotonic()
+            _log.warning(note)
+
+    def _loss(self) -> ClusterError:
+        self._is_lost = True
+        runs = "1 finished run is" if self._finished == 1 else f"{self._finished} finished runs are"
+        return ClusterError(f"the scheduler at {self._address} is gone; {runs} kept, the same command goes on")
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._client.cancel(list(self._tasks))
+        if self._client.status == "running":
+            self._client.cancel(list(self._tasks))
         self._tasks.clear()
-        self._client.close()
+        self._held.clear()
+        self._bound.clear()
+        level = logging.root.manager.disable
+        if self._is_lost:  # the client logs a traceback of its last attempt to connect
+            logging.disable()
+        try:
+            self._client.close()
+        finally:
+            logging.disable(level)
+
+
+def _strangers(client: Any) -> set[str]:
+    """Addresses of the workers that have other code than this process, or none."""
+    codes = client.run(code_digest, on_error="return")
+    return {worker for worker, code in codes.items() if code != code_digest()}
 
 
 def _connect(address: str) -> Any:
     """A client of the scheduler, none of whose methods is typed."""
     try:
-        import distributed
-    except ImportError:
-        fault = Fault("needs the package distributed", "--cluster", address, "after pip install 'hostsim[cluster]'")
+        distributed = importlib.import_module("distributed")
+    except Exception as error:  # whatever an installation that does not fit raises
+        if isinstance(error, ModuleNotFoundError) and error.name == "distributed":
+            fault = Fault("needs the package distributed", "--cluster", address, "after pip install 'hostsim[cluster]'")
+        else:
+            reason = f"{type(error).__name__}: {error}"
+            fault = Fault(f"cannot be used: the import of distributed fails ({reason})", "--cluster", address)
         raise InputError(fault) from None
-    connect: Any = distributed.Client
     try:
-        client = connect(address, timeout=_CONNECT_S, set_as_default=False)
+        client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
         fault = Fault(f"finds no scheduler ({error})", "--cluster", address, "an address such as tcp://host:8786")
         raise InputError(fault) from error
-    try:
-        codes = client.run(code_digest)
-    except ImportError as error:
-        codes = {str(error): ""}
-    strangers = sorted(worker for worker, code in codes.items() if code != code_digest())
-    if strangers:
+    if strangers := sorted(_strangers(client)):
         client.close()
         fault = Fault("has workers with other code of hostsim", "--cluster", ", ".join(strangers), "the code used here")
         raise InputError(fault)

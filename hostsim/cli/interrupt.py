@@ -1,0 +1,63 @@
+"""Ctrl-C on the command line: a command ends soon, whatever it is doing, and with everything finished kept."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+from hostsim.cli.status import Status
+
+__all__ = ["GRACE_S", "CommandSigint"]
+
+GRACE_S = 1.5
+"""Processor time that a command may still take after Ctrl-C."""
+
+
+class CommandSigint:
+    """SIGINT handler of a command: raises KeyboardInterrupt, and ends the process if that has not ended it soon.
+
+    Whatever holds the interrupt back, a second Ctrl-C or `GRACE_S` of processor time after the first ends the process with
+    status 130. Nothing that has finished is lost: every run is stored when it ends.
+    """
+
+    def __init__(self) -> None:
+        self._has_come = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Receives a signal."""
+        self.arrive()
+        raise KeyboardInterrupt
+
+    def arrive(self) -> None:
+        """Bounds the processor time that is left; ends the process at the second call. A handler that defers the signal calls it, too."""
+        if self._has_come:
+            end(b"interrupted\n")
+        self._has_come = True
+        if sys.platform != "win32":
+            signal.signal(signal.SIGPROF, _end_late)
+            signal.setitimer(signal.ITIMER_PROF, GRACE_S)
+
+
+def _end_late(number: int, frame: FrameType | None) -> None:
+    is_told = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # the command has said it, and ends already
+    end(b"" if is_told else b"interrupted\n")
+
+
+def end(words: bytes = b"") -> None:
+    """Ends the process at once with the status of an interrupt, and its worker processes before it.
+
+    Args:
+        words: for stderr.
+    """
+    try:
+        if words:
+            if os.isatty(2):
+                words = b"\x1b[?25h\n" + words  # a progress bar hides the cursor
+            os.write(2, words)
+        if processes := sys.modules.get("multiprocessing"):
+            for worker in processes.active_children():
+                worker.kill()
+    finally:
+        os._exit(Status.INTERRUPTED)

@@ -1,0 +1,154 @@
+"""A Dask cluster: workers of other code, a scheduler that is lost, no worker at all, an installation that does not fit."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import hostsim
+from tests.faults import sweep
+
+PACKAGE = Path(hostsim.__file__).parent
+
+
+@pytest.fixture
+def begin() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts parts of Dask in processes that the test ends."""
+    pytest.importorskip("distributed", reason="not run: Dask is not installed")
+    processes: list[subprocess.Popen[str]] = []
+
+    def begin(*arguments: str, path: Path = PACKAGE.parent, name: str = "dask") -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", name, *arguments],
+            env={**os.environ, "PYTHONPATH": str(path)},
+            cwd=path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        processes.append(process)
+        return process
+
+    yield begin
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def scheduler(begin: Callable[..., subprocess.Popen[str]]) -> tuple[subprocess.Popen[str], str]:
+    """A scheduler that listens, and its address."""
+    port = free_port()
+    process = begin("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+    while True:
+        assert process.poll() is None
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return process, f"tcp://127.0.0.1:{port}"
+        time.sleep(0.1)
+
+
+def worker(begin: Callable[..., subprocess.Popen[str]], address: str, path: Path = PACKAGE.parent) -> None:
+    begin("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard", path=path)
+
+
+def wait_for_line(process: subprocess.Popen[str], words: str) -> str:
+    """All that a command says on stderr until it has said these words."""
+    assert process.stderr is not None
+    told = ""
+    for line in process.stderr:
+        told += line
+        if words in line:
+            return told
+    raise AssertionError(told)
+
+
+def other_code(folder: Path) -> Path:
+    """A copy of the package with another constant: a folder for PYTHONPATH."""
+    shutil.copytree(PACKAGE, folder / "hostsim", ignore=shutil.ignore_patterns("__pycache__"))
+    source = folder / "hostsim/model/cpu/firmware.py"
+    changed, count = re.subn(r"DRIFT = 0\.1", "DRIFT = 0.2", source.read_text())
+    assert count == 1
+    source.write_text(changed)
+    shutil.copytree(PACKAGE.parent / "scenarios", folder / "scenarios")
+    return folder
+
+
+def test_a_worker_of_other_code_that_joins_late_makes_no_result(tmp_path: Path, begin, undisturbed) -> None:
+    """It was the only one when the sweep began; a worker of this code that joins later does all runs."""
+    _, address = scheduler(begin)
+    folder = sweep.write(tmp_path / "here")
+    process = sweep.start(folder, "--cluster", address)
+    wait_for_line(process, "has no worker: waiting")
+    worker(begin, address, other_code(tmp_path / "other"))
+    wait_for_line(process, "has no worker but 1 with other code of hostsim: waiting")
+    worker(begin, address)
+    _, rest = process.communicate()
+    assert process.returncode == 0, rest
+    assert sweep.content(folder) == undisturbed
+
+
+def test_a_lost_scheduler_ends_with_3_and_the_same_command_goes_on(tmp_path: Path, begin) -> None:
+    """One sentence, no traceback, and what had finished is kept."""
+    process, address = scheduler(begin)
+    worker(begin, address)
+    folder = sweep.write(tmp_path)
+    command = sweep.start(folder, "--cluster", address)
+    sweep.wait_for(folder, 2, command)
+    process.kill()
+    _, told = command.communicate()
+    kept = len(sweep.stored(folder))
+    assert command.returncode == 3, told
+    assert "Traceback" not in told
+    assert re.search(
+        rf"the scheduler at {address} is gone; \d+ finished runs are kept, the same command goes on\n\Z", told
+    )
+    assert kept >= 2
+    status, told = sweep.run(folder)
+    assert status == 0, told
+
+
+def test_without_a_worker_the_command_says_so_and_ends_at_ctrl_c(tmp_path: Path, begin) -> None:
+    """It waits for one."""
+    _, address = scheduler(begin)
+    process = sweep.start(sweep.write(tmp_path), "--cluster", address)
+    told = wait_for_line(process, f"the scheduler at {address} has no worker: waiting for one")
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate()
+    assert process.returncode == 130, told + rest
+    assert "Traceback" not in rest
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("raise ModuleNotFoundError('none', name='distributed')", "needs the package distributed"),
+        (
+            "import msgpack_of_another_world",
+            r"import of distributed fails \(ModuleNotFoundError: No module named 'msgpack_",
+        ),
+        ("raise AttributeError('too old')", r"import of distributed fails \(AttributeError: too old\)"),
+    ],
+)
+def test_an_import_that_fails_says_why(tmp_path: Path, text: str, words: str) -> None:
+    """A package that is not installed is something else than one that does not fit."""
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "distributed.py").write_text(text + "\n")
+    status, told = sweep.run(sweep.write(tmp_path), "--cluster", "tcp://127.0.0.1:1", path=tmp_path / "modules")
+    assert status == 2
+    assert re.search(words, told), told
