@@ -58,9 +58,11 @@ class Constant:
     fitted_to: tuple[str, ...] = ()
     """Ids of claims."""
     range: tuple[float, float] | None = None
-    """Both ends of an assumption, in ``unit``."""
+    """Both ends of an assumption, in ``unit``; of a choice, its place among ``words``."""
     is_whole: bool = False
     """Counts something: it has no values between whole numbers."""
+    words: tuple[str, ...] = ()
+    """Of a choice: all that may stand in its place. Its value is the place of its word among them."""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -74,6 +76,8 @@ class Constant:
 
     def written(self, value: float) -> Scalar:
         """A value of this constant as text or number for a file."""
+        if self.words:
+            return self.words[round(value)]
         number: Scalar = round(value) if self.is_whole else float(f"{value:.12g}")
         return f"{number} {self.unit}" if _kind(self.unit) else number
 
@@ -110,7 +114,7 @@ def constants_of(part: Part[Any], key: KeyPath, changes: Iterable[Change]) -> It
     for group in shared.values():
         file = group[0].place.file
         constant = input_of(group, names.get(file, file), key)
-        if constant is not None:
+        if constant is not None and not constant.words:  # a part's spec takes numbers
             yield constant
 
 
@@ -149,15 +153,17 @@ def _costed(path: KeyPath, body: Mapping[str, Any], file: str) -> Constant:
 
 
 def input_of(group: Sequence[AssumedValue], file: str, key: KeyPath) -> Constant | None:
-    """The constant of an assumption, written once or for several equal ports; None unless it is a number."""
+    """The constant of an assumption, written once or for several equal ports; None unless it is a number, a quantity or one of some words."""
     first = group[0]
     if isinstance(first.value, bool):
         return None
+    words: tuple[str, ...] = ()
     try:
         value, unit = _read(first.value)
         ends = _as(unit, first.range[0]), _as(unit, first.range[1])
     except ValueError:
-        return None
+        words = tuple(map(str, first.range))
+        value, unit, ends = float(words.index(str(first.value))), "", (0.0, float(len(words) - 1))
     inner = [keys(assumption.path)[len(key) :] for assumption in group]
     name = dotted(inner[0])
     if len(group) > 1:
@@ -172,6 +178,7 @@ def input_of(group: Sequence[AssumedValue], file: str, key: KeyPath) -> Constant
         text=first.reason,
         range=ends,
         is_whole=all(isinstance(number, int) for number in (first.value, *first.range)) or _kind(unit) == "size",
+        words=words,
     )
 
 

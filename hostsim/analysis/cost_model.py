@@ -23,10 +23,11 @@ from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import AssumedValue, Place, Tree, dotted, keys
 from hostsim.spec.base import Spec
 
-__all__ = ["constants_at", "shipped_constants", "with_constants"]
+__all__ = ["constants_at", "scenario_inputs", "shipped_constants", "with_constants"]
 
 _IDEAL = "ideal"
 """Name of the shipped parts on which nothing costs anything: they are for theory, and no model of a host."""
+_NOTHING = object()
 _UNIT = "westmere-ex"
 """The processor family whose cycles all costs are in: its factor is 1 because of that, and not by anybody's choice."""
 
@@ -68,13 +69,17 @@ def constants_at(scenario: Scenario, values: AxisValues) -> tuple[Constant, ...]
             family = part.spec.cpu.family if key == ("hardware",) else family
             found |= {constant.name: constant for constant in constants_of(part, key, inside.get(key, ()))}
     varied = {dotted(path) for path, _, _ in changes}
-    found |= {
+    found |= {name: constant for name, constant in scenario_inputs(scenario).items() if name not in varied}
+    return tuple(constant for constant in found.values() if _is_of(family, constant))
+
+
+def scenario_inputs(scenario: Scenario) -> dict[str, Constant]:
+    """The assumed inputs of a scenario itself by their paths, those included that its axes vary."""
+    return {
         constant.name: constant
         for assumption in scenario.assumptions
-        if _is_own(assumption) and assumption.path not in varied
-        if (constant := input_of([assumption], "", ()))
+        if _is_own(assumption) and (constant := input_of([assumption], "", ()))
     }
-    return tuple(constant for constant in found.values() if _is_of(family, constant))
 
 
 def _is_of(family: str | None, constant: Constant) -> bool:
@@ -86,7 +91,8 @@ def _is_of(family: str | None, constant: Constant) -> bool:
 def with_constants(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
     """Replace values of constants in a scenario, at every point that uses them.
 
-    What an axis varies, or ``--set`` has put there, stays as it is. So does everything at points behind which a constant does not stand.
+    What ``--set`` has put there stays as it is, and so does what an axis varies, but where it puts the value that the scenario assumes.
+    So does everything at points behind which a constant does not stand.
 
     Args:
         scenario: the scenario.
@@ -95,7 +101,7 @@ def with_constants(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
     Raises:
         InputError: no shipped part has such a constant, and the scenario neither.
     """
-    known = {constant.name: constant for constant in constants_at(scenario, scenario.first())}
+    known = scenario_inputs(scenario) | {c.name: c for c in constants_at(scenario, scenario.first())}
     if not known.keys() >= values.keys():
         names = list({**known, **{constant.name: constant for constant in shipped_constants()}})
         faults = [
@@ -127,8 +133,9 @@ class _ChangedConstants(Resolver):
         ]
 
     def changed(self, changes: Iterable[Change]) -> tuple[Tree, dict[KeyPath, Changes]]:
-        """Apply changes as the base does, over the scenario's replaced inputs."""
-        return self._base.changed([*self._inputs, *changes])
+        """Apply changes as the base does, over the scenario's replaced inputs; one that puts what is assumed leaves it replaced."""
+        replaced = {path: self._base.tree.get(path) for path, _, _ in self._inputs}
+        return self._base.changed([*self._inputs, *(c for c in changes if replaced.get(c[0], _NOTHING) != c[1])])
 
     def part(self, tree: Tree, key: KeyPath, changes: Changes = ()) -> Part[Any] | None:
         """The base's part with its constants replaced in its spec, because reading it anew takes a hundred times as long."""

@@ -78,12 +78,12 @@ def parse_point(scenario: Scenario, at: Mapping[str, str]) -> dict[str, Scalar]:
 
 
 def variable_constants(scenario: Scenario, at: AxisValues, only: Sequence[str] = ()) -> tuple[Constant, ...]:
-    """The constants behind a point that can vary: all, or those whose names match a pattern.
+    """The constants behind a point that can vary, choices of words apart: all, or those whose names match a pattern.
 
     Raises:
         InputError: there is none, or a pattern matches none.
     """
-    known = {c.name: c for c in constants_at(scenario, at) if c.ends[0] < c.ends[1]}
+    known = {c.name: c for c in constants_at(scenario, at) if c.ends[0] < c.ends[1] and not c.words}
     if not known:
         raise InputError(Fault("has no constant that could be varied", given=scenario.name))
     if not only:

@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from hostsim.cli import check, inspection, sweep
+from hostsim.cli.assumptions import assumptions
 from hostsim.cli.calibrate import calibrate
 from hostsim.cli.sensitivity import sensitivity
 from hostsim.cli.status import Status
@@ -107,6 +108,7 @@ app.command("what-if")(what_if)
 app.command("trace")(trace)
 app.command("metrics")(inspection.metrics)
 app.command("sensitivity")(sensitivity)
+app.command("assumptions")(assumptions)
 app.command("verify")(verify)
 app.command("calibrate")(calibrate)
 app.command("schema")(inspection.schema)

@@ -183,15 +183,19 @@ def _cost_faults(tree: Tree, costs: CostModel, moved: Collection[KeyPath]) -> It
 
 
 def range_faults(model: type[Spec], tree: Tree, assumption: AssumedValue, path: KeyPath) -> list[Fault]:
-    """Check the range of an assumed value: both ends must be valid values, the low one below the high one, the value between."""
+    """Check the range of an assumed value: all of it must be valid, the value between its two ends, or among the words of a choice."""
     read = []
-    for written in (assumption.range[0], assumption.value, assumption.range[1]):
+    for written in (assumption.value, *assumption.range):
         spec, faults = validate(model, tree.put([(path, written, assumption.place)]))
         if spec is None:
             return faults
         read.append(_value(spec, path))
-    if not read[0] <= read[1] <= read[2]:
-        allowed = "low not above the value, high not below it"
+    value, *ends = read
+    is_word = isinstance(value, str)
+    if not is_word and len(ends) > 2:
+        return [tree.fault(path, "has a range of more than two ends", "[low, high]", given=str(assumption.value))]
+    if value not in ends if is_word else not ends[0] <= value <= ends[1]:
+        allowed = "one of its range" if is_word else "low not above the value, high not below it"
         return [tree.fault(path, "lies outside its own range", allowed, given=str(assumption.value))]
     return []
 

@@ -18,7 +18,7 @@ _ASSUMED = {
     "properties": {
         "value": {},
         "assumed": {"type": "string"},
-        "range": {"type": "array", "minItems": 2, "maxItems": 2},
+        "range": {"type": "array", "minItems": 2},
     },
     "required": ["value", "assumed", "range"],
     "additionalProperties": False,

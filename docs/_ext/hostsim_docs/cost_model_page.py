@@ -12,6 +12,7 @@ from pathlib import Path
 from hostsim.analysis.constant import Constant, Origin
 from hostsim.analysis.cost_model import shipped_constants
 from hostsim.calibration.fit import shipped_fits
+from hostsim.calibration.freedom import FittedCount, count_fitted
 from hostsim.calibration.identifiability import experiments_of, identifying_claims, shipped_identifiability
 from hostsim.files import write_whole
 from hostsim.scenario.shipped_data import claims
@@ -28,6 +29,7 @@ def page(
     intervals: Mapping[str, tuple[float, float]] | None = None,
     holds: Mapping[str, Sequence[str]] | None = None,
     asked: Sequence[str] = (),
+    count: FittedCount | None = None,
 ) -> str:
     """The page of constants as Markdown.
 
@@ -36,6 +38,7 @@ def page(
         intervals: by name of a fitted constant, where no claim of its group moves by more than half of the width of its band; the column says so where nothing is known.
         holds: by name of a fitted constant, ids of the claims that hold it; those that it was fitted to where nothing is said.
         asked: experiments that all fitted constants were moved in.
+        count: of all that counts as fitted, inputs included; left out where nothing is known.
     """
     intervals, holds = intervals or {}, holds or {}
     fitted = [constant for constant in constants if constant.is_fitted]
@@ -47,6 +50,8 @@ def page(
         unasked = set(experiments_of(claims())) - set(asked)
         rest = "; in other experiments only those that are fitted to them" if unasked else ", which are all"
         lines.append(f"All of them were moved in {', '.join(asked)}{rest}.")
+    if count is not None:
+        lines += ["", f"{count.sentence} ({{doc}}`assumptions`).".replace(". (", " (")]
     lines += _table(
         "Fitted",
         ("constant", "value", "interval", "fitted to", "held by experiments"),
@@ -101,7 +106,7 @@ def shipped_page() -> str:
     """The page of the shipped constants, with the intervals of their shipped fits and the claims that identify them."""
     intervals = {fit.name: (fit.low, fit.high) for fit in shipped_fits() if fit.high is not None}
     asked = [found.experiment for found in shipped_identifiability()]
-    return page(shipped_constants(), intervals, identifying_claims(), asked)
+    return page(shipped_constants(), intervals, identifying_claims(), asked, count_fitted())
 
 
 if __name__ == "__main__":

@@ -72,7 +72,8 @@ class AssumedValue:
     """Dotted path that ``--set`` takes to move it."""
     value: Scalar
     reason: str
-    range: tuple[Scalar, Scalar]
+    range: tuple[Scalar, ...]
+    """Both ends; of a word all that may stand in its place, itself included."""
     place: Place
 
 
@@ -199,7 +200,7 @@ def unwrap(tree: Tree, prefix: KeyPath = (), skip: Sequence[str] = ()) -> tuple[
         reason = value["assumed"]
         is_reason = isinstance(reason, str) and bool(reason.strip())
         if set(value) != {"value", "assumed", "range"} or not (
-            is_reason and isinstance(ends, tuple) and len(ends) == 2
+            is_reason and isinstance(ends, tuple) and len(ends) >= 2
         ):
             allowed = "value, assumed: reason, range: [low, high]"
             faults.append(tree.fault(path, "is not a complete assumption", allowed))

@@ -1,0 +1,211 @@
+"""Host with assumptions moved: the points, runs and verdicts of a scenario's expectations, as shipped and on a changed host."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from hostsim.analysis.cost_model import with_constants
+from hostsim.calibration.local_threshold import moved_threshold, points_beside
+from hostsim.campaign.driver import Outcome
+from hostsim.errors import InputError
+from hostsim.expect import Expectation, Find, SearchAnswer, Verdict
+from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.pipeline import judge_expectations
+from hostsim.record import RunRecord, Scalar
+from hostsim.scenario.expect.expectation import required_points
+from hostsim.scenario.plan import Fidelity, Plan, Point, PointMaker, RecordKey, Task
+from hostsim.scenario.planner import make_plan
+from hostsim.scenario.scenario import Scenario
+from hostsim.scenario.selection import restrict
+
+__all__ = ["MovedHost", "ShippedHost"]
+
+_Pair = tuple[tuple[float, float], tuple[float, float]]
+"""The values of an axis beside a threshold with the metric at each."""
+_Records = Mapping[RecordKey, RunRecord]
+
+
+class ShippedHost:
+    """A scenario as shipped: where its expectations are judged, and their verdicts."""
+
+    def __init__(self, scenario: Scenario, names: Collection[str], runs: Fidelity) -> None:
+        """A scenario whose runs are still to be made.
+
+        Args:
+            scenario: with everything that the expectations are computed from.
+            names: of the expectations that are judged.
+            runs: how long and how often.
+        """
+        self.scenario, self.runs = scenario, runs
+        self.names = [entry.name for entry in scenario.expectations if entry.name in names]
+        self.maker = PointMaker(scenario, runs)
+        self.verdicts: dict[str, Verdict] = {}
+        self.answers: Mapping[str, SearchAnswer] = {}
+        self.beside: dict[str, list[tuple[int, int] | None]] = {}
+        """By name of a search: the values of its axis beside the threshold of each replication."""
+        self.pairs: dict[str, list[_Pair | None]] = {}
+        """What the metric is there."""
+
+    def plan(self) -> Plan:
+        """Everything that the expectations need, searches included."""
+        return make_plan(self.scenario, self.runs, sweep=False)
+
+    def take(self, outcome: Outcome) -> None:
+        """Judge the expectations by the runs of `plan`."""
+        self.answers = outcome.answers
+        self.verdicts = _judged(self.scenario, outcome.records, outcome.answers, self.runs)
+        for name, find in _searches(self.scenario.expectations):
+            values = self.answers[name].values
+            self.beside[name] = [points_beside(find, value) for value in values] or [None] * self.maker.replications
+
+    def beside_plan(self) -> Plan:
+        """The points beside the thresholds, most of which the searches have run."""
+        tasks = [
+            task
+            for name, find in _searches(self.scenario.expectations)
+            for task in tasks_beside(self.maker, find, self.beside[name])
+        ]
+        return _plan(self.scenario, self.runs, tasks)
+
+    def take_beside(self, outcome: Outcome) -> None:
+        """Take the metric beside the thresholds."""
+        for name, find in _searches(self.scenario.expectations):
+            self.pairs[name] = measured_beside(self.maker, find, self.beside[name], outcome.records)
+
+    def first_points(self) -> Iterator[Mapping[str, Scalar]]:
+        """Values of the axes at which expectations are judged; of a search one end of its bracket."""
+        for expectation in self.scenario.expectations:
+            form = expectation.form
+            points = required_points(form)[:1] if isinstance(form, Find) else required_points(form)
+            yield from ({**self.scenario.first(), **point} for point in points)
+
+    def moved(self, values: Mapping[str, float]) -> MovedHost:
+        """The same scenario with other values of constants."""
+        return MovedHost(self, with_constants(self.scenario, values))
+
+    def points_of(self, expectation: Expectation) -> Iterator[Mapping[str, Scalar]]:
+        """The points that an expectation needs on a moved host."""
+        form = expectation.form
+        if not isinstance(form, Find):
+            yield from required_points(form)
+            return
+        sides = {side for pair in self.beside.get(expectation.name, ()) for side in pair or (form.start, form.stop)}
+        yield from ({**form.at, form.axis: form.written(side)} for side in sorted(sides or {form.start, form.stop}))
+
+
+class MovedHost:
+    """A scenario on a changed host: what the change reaches, the runs for it, and the verdicts."""
+
+    def __init__(self, shipped: ShippedHost, scenario: Scenario) -> None:
+        self.shipped = shipped
+        self.refused: dict[str, str] = {}
+        """By name of an expectation: why the changed host cannot be."""
+        self.lost: list[str] = []
+        """Searches whose threshold the two points do not say."""
+        self._scenario = scenario
+        self._maker = PointMaker(scenario, shipped.runs)
+        self.reached = [name for name in shipped.names if self._reaches(name)]
+        """Names of the expectations with a point that is another one."""
+        self._scenario = restrict(scenario, self.reached)
+        self._records: _Records = {}
+        self._answers: dict[str, SearchAnswer] = {}
+
+    def _reaches(self, name: str) -> bool:
+        """True when a point of an expectation, or of one that it is computed from, is another one."""
+        is_other = False
+        for expectation in restrict(self.shipped.scenario, [name]).expectations:
+            for values in self.shipped.points_of(expectation):
+                try:
+                    spec = self._maker.point(values).spec
+                except InputError as error:
+                    self.refused[name] = "; ".join(fault.message for fault in error.faults)
+                    return False
+                is_other = is_other or spec.digest() != self.shipped.maker.point(values).spec.digest()
+        return is_other
+
+    def plan(self) -> Plan:
+        """The paired points of what is reached; those that are the same ones are in the results folder already."""
+        expectations = self._scenario.expectations
+        wanted = [
+            point for entry in expectations if not isinstance(entry.form, Find) for point in required_points(entry.form)
+        ]
+        tasks = [
+            self._maker.task(point, replication)
+            for point in self._maker.distinct(wanted)
+            for replication in range(self._maker.replications)
+        ]
+        for name, find in _searches(expectations):
+            ends = [(find.start, find.stop)] * self._maker.replications  # nothing was found yet
+            tasks += tasks_beside(self._maker, find, self.shipped.beside.get(name, ends))
+        return _plan(self._scenario, self.shipped.runs, tasks)
+
+    def take(self, outcome: Outcome) -> None:
+        """Take the runs of `plan`: move each threshold, and note those that are lost."""
+        self._records = outcome.records
+        for name, find in _searches(self._scenario.expectations):
+            failed = [record.error for record in outcome.records.values() if record.error is not None]
+            shipped = self.shipped
+            pairs = measured_beside(self._maker, find, shipped.beside[name], outcome.records)
+            values = [
+                None if before is None or after is None else moved_threshold(value, before, after, find.below)
+                for value, before, after in zip(shipped.answers[name].values, shipped.pairs[name], pairs, strict=False)
+            ]
+            found = [value for value in values if value is not None]
+            if found and len(found) == len(values):
+                self._answers[name] = SearchAnswer(name, tuple(found))
+            elif failed:
+                self._answers[name] = SearchAnswer(name, (), (), (failed[0].strip().splitlines()[-1],))
+            else:
+                self.lost.append(name)
+
+    def search_plan(self) -> Plan:
+        """Searches for the thresholds that are lost."""
+        return make_plan(restrict(self._scenario, self.lost), self.shipped.runs, sweep=False)
+
+    def take_search(self, outcome: Outcome) -> None:
+        """Take the answers of `search_plan`."""
+        self._answers |= outcome.answers
+
+    def verdicts(self) -> dict[str, Verdict]:
+        """The verdicts on what is reached."""
+        return _judged(self._scenario, self._records, self._answers, self.shipped.runs)
+
+
+def tasks_beside(maker: PointMaker, find: Find, beside: Sequence[tuple[int, int] | None]) -> Iterator[Task]:
+    """The runs of the points beside a threshold, of each replication its own."""
+    for replication, pair in enumerate(beside):
+        for side in pair or ():
+            yield maker.task(_point(maker, find, side), replication)
+
+
+def measured_beside(
+    maker: PointMaker, find: Find, beside: Sequence[tuple[int, int] | None], records: _Records
+) -> list[_Pair | None]:
+    """The metric at the points beside a threshold, by replication; None where a run is missing or has failed."""
+    found: list[_Pair | None] = []
+    for replication, pair in enumerate(beside):
+        sides = []
+        for side in pair or ():
+            record = records.get((_point(maker, find, side).id, replication))
+            if record is not None and record.error is None:
+                sides.append((float(side), CATALOGUE[find.metric].evaluate(record)))
+        found.append((sides[0], sides[1]) if len(sides) == 2 else None)
+    return found
+
+
+def _point(maker: PointMaker, find: Find, side: int) -> Point:
+    return maker.point({**find.at, find.axis: find.written(side)})
+
+
+def _searches(expectations: Iterable[Expectation]) -> list[tuple[str, Find]]:
+    return [(entry.name, entry.form) for entry in expectations if isinstance(entry.form, Find)]
+
+
+def _plan(scenario: Scenario, runs: Fidelity, tasks: Iterable[Task]) -> Plan:
+    return Plan(scenario, runs, tuple({task.key: task for task in tasks}.values()), ())
+
+
+def _judged(
+    scenario: Scenario, records: _Records, answers: Mapping[str, SearchAnswer], runs: Fidelity
+) -> dict[str, Verdict]:
+    return {v.expectation.name: v for v in judge_expectations(scenario, records, answers, quick=runs.quick)}

@@ -1,0 +1,106 @@
+"""``assumptions``: every assumed constant and input at the ends of its range, and the verdicts that it flips."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Unpack
+
+import typer
+
+from hostsim.cli.option import DryRun, RunOptions, option, run_options
+from hostsim.cli.text_table import columns, duration
+
+if TYPE_CHECKING:
+    from hostsim.calibration.assumption import Study, Subjects
+
+__all__ = ["assumptions"]
+
+
+@run_options("quick", "seed", "replications", "jobs", "results")
+def assumptions(
+    subjects: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[EXPERIMENT|SCENARIO|FILE]...",
+            help="Experiments as the table of claims names them, scenarios or files; all experiments by default.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, option("-o --output", "DIR", "Write the study of each subject to a JSON file in this folder.")
+    ] = None,
+    *,
+    dry_run: DryRun = False,
+    **options: Unpack[RunOptions],
+) -> None:
+    """Verdicts with every assumption at the ends of its range.
+
+    Each assumed constant and input goes to both ends of its range, all else as it is, and every claim that it reaches is judged again: at
+    the same points and on the same random numbers, a threshold at two points beside it. What flips a verdict counts as fitted.
+
+    Every run is kept in the results folder, so that the same command goes on where it was stopped.
+    """
+    from hostsim import api
+    from hostsim.calibration.assumption import run_study
+    from hostsim.files import require_folder, write_whole
+
+    named = _named(subjects or ())
+    if output is not None:
+        require_folder(output)
+    fidelity, execution = api.fidelity(options), api.execution_options(options)
+    if dry_run:
+        from hostsim.calibration.assumption import forecast_runs
+        from hostsim.cli.forecast import forecast
+
+        rows = []
+        for name, selected in named.items():
+            plans, ends = forecast_runs(selected, fidelity)
+            known = [forecast(plan, execution.store, execution.jobs) for plan in plans]
+            missing = sum(one.runs - one.stored for one in known)
+            took = f"about {duration(sum(one.seconds for one in known))}" if missing else "nothing"
+            rows.append((name, ends, sum(one.runs for one in known), missing, took))
+        typer.echo(columns(("subject", "ends", "runs", "missing", "takes, searches apart"), rows))
+        return
+    for name, selected in named.items():
+        study = run_study(name, selected, fidelity, execution, _tell)
+        typer.echo(_report(study))
+        if output is not None:
+            text = json.dumps(asdict(study), indent=1, allow_nan=False) + "\n"
+            typer.echo(write_whole(output / f"{Path(name).stem}.json", text.encode()))
+
+
+def _named(subjects: Sequence[str]) -> dict[str, Subjects]:
+    """The scenarios and expectations of each subject, by its name.
+
+    Raises:
+        InputError: a subject is no experiment, no scenario and no file.
+    """
+    from hostsim.scenario.selection import expected_claims, select
+    from hostsim.scenario.shipped_data import claims
+
+    of: dict[str, list[str]] = {}
+    for claim in expected_claims():
+        of.setdefault(claims()[claim].experiment, []).append(claim)
+    return {name: select(*of.get(name, [name])) for name in dict.fromkeys(subjects or of)}
+
+
+def _report(study: Study) -> str:
+    """The flips as a table, and a sentence of the rest."""
+    from hostsim.results.scoreboard import number
+
+    rows = [
+        (move.assumption, move.end, move.claim, number(move.before), number(move.after), f"{move.was} -> {move.now}")
+        for move in study.flips
+    ]
+    reached = {move.assumption for move in study.moves}
+    rest = (
+        f"{study.name}: {len(study.assumptions)} assumptions, of which {len(reached)} reach a claim and "
+        f"{len({move.assumption for move in study.flips})} flip a verdict; {len(study.refused)} ends are refused"
+    )
+    return columns(("assumption", "end", "claim", "before", "after", "verdict"), rows) + "\n" + rest
+
+
+def _tell(done: int, of: int) -> None:
+    typer.echo(f"{done} of {of} ends", err=True)

@@ -1,0 +1,56 @@
+"""A threshold on a changed host, from two points beside it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from hostsim.calibration.local_threshold import moved_threshold, points_beside
+from hostsim.expect import Find
+
+LARGEST = Find(True, "vms", 100, 600, "host_cpu", 90.0, {})
+
+
+def test_the_points_lie_on_both_sides_of_a_threshold_inside_its_bracket() -> None:
+    """Neighbours among a few, a fiftieth away among hundreds; none where the threshold is an end of the bracket, or beyond."""
+    few = Find(True, "receivers", 1, 48, "loss", 0.01, {})
+    assert points_beside(few, 20) == (20, 21)
+    assert points_beside(LARGEST, 400) == (392, 409)
+    assert points_beside(Find(False, "vms", 100, 600, "loss", 1.0, {}), 400) == (391, 408)
+    assert points_beside(LARGEST, 599) == (588, 600)
+    assert points_beside(LARGEST, 600) is None
+    assert points_beside(LARGEST, 99) is None
+
+
+def test_a_threshold_moves_as_far_as_a_metric_that_grows_by_a_factor_with_each_step() -> None:
+    """Exactly, where it does: a tenth more of it at every value moves the crossing by ln 1.1 over the slope."""
+    points, slope = (392.0, 409.0), 0.004
+
+    def pair(factor: float) -> tuple[tuple[float, float], tuple[float, float]]:
+        low, high = (factor * 90 * math.exp(slope * (value - 400.5)) for value in points)
+        return (points[0], low), (points[1], high)
+
+    moved = moved_threshold(400, pair(1.0), pair(1.1), 90.0)
+    assert moved == pytest.approx(400 - math.log(1.1) / slope)
+    assert moved_threshold(400, pair(1.0), pair(1.0), 90.0) == 400
+
+
+def test_of_a_share_that_is_lost_the_rest_is_what_gets_through() -> None:
+    """At 21 receivers 2 % of the load are lost, then 7 %: capacity falls from 20.58 to 19.53 receivers."""
+    before, after = ((20.0, 0.0), (21.0, 2.0)), ((20.0, 2.35), (21.0, 7.0))
+    assert moved_threshold(20, before, after, 0.01) == pytest.approx(20 - 1.05)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param(((20.0, 0.0), (21.0, 0.0)), id="nothing is lost any more"),
+        pytest.param(((20.0, 0.0), (21.0, 70.0)), id="it is far away"),
+        pytest.param(((20.0, 3.0), (21.0, 2.0)), id="it turns round"),
+        pytest.param(((20.0, 0.0), (21.0, math.inf)), id="it has no bound"),
+    ],
+)
+def test_two_points_that_do_not_say_where_the_threshold_is_say_so(after) -> None:
+    """A guess would be a value that no run stands behind."""
+    assert moved_threshold(20, ((20.0, 0.0), (21.0, 2.0)), after, 0.01) is None
