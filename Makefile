@@ -8,12 +8,13 @@ QUICK := $(if $(FULL),,--quick)
 
 CHECK ?=
 NOTEBOOKS ?=
+MUTANTS ?=
 WHOLE := $(addprefix tests/,test_ablation.py test_ablation_latency.py test_ablation_small_udp.py test_determinism.py theory/test_oracles.py theory/test_ciw.py)
 
 COMPILED := build/.compiled
 SOURCES := hostsim/errors.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
 
-.PHONY: setup reproduce check test notebooks verify fuzz lint bench docs cost-model verification-page clean
+.PHONY: setup reproduce check test notebooks verify mutants fuzz lint bench docs cost-model verification-page clean
 
 setup: $(COMPILED)
 
@@ -46,9 +47,14 @@ test: $(STAMP)
 notebooks: setup
 	$(BIN)/python .ci/notebooks.py $(NOTEBOOKS)
 
+# Oracles against theory, and slow tests: all seeded faults are among them (docs/mutation.md).
 verify: setup
 	$(BIN)/hostsim verify
 	$(BIN)/python -m pytest -m slow
+
+# The random mutants that have no stored result yet (MUTANTS=--again: also those that survived), then the page about them.
+mutants: $(STAMP)
+	$(BIN)/python -m tests.mutation $(MUTANTS)
 
 # Files with random edits through the loaders, for an hour.
 fuzz: $(STAMP)

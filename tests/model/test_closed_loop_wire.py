@@ -6,6 +6,7 @@ from heapq import heappush
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -192,3 +193,26 @@ def test_the_wire_is_idle_only_when_nothing_waits(script):
         begun = arrived - owner.frame_ps
         assert begun == free or begun in starts
         free = arrived
+
+
+@pytest.mark.parametrize("count", [2, 3, 7])
+def test_each_sender_has_an_equal_part_of_what_is_drawn(count: int):
+    """Of evenly spaced draws, 120 for each sender, exactly 120 let each of them go first."""
+
+    class Draws:
+        """A stream that has one number left."""
+
+        def __init__(self, number: float) -> None:
+            self._number = number
+
+        def random(self, size: int) -> np.ndarray:
+            return np.full(size, self._number)
+
+    first = []
+    for step in range(120 * count):
+        wire, queue = ClosedLoopWire(Draws((step + 0.5) / (120 * count))), Waiting()  # type: ignore[arg-type]
+        senders = [sender(queue, 10) for _ in range(count)]
+        for one in senders:
+            wire.release(one, 0, 0, 1, 1)
+        first.append(senders.index(told(wire.collect(1))[0][0]))
+    assert [first.count(place) for place in range(count)] == [120] * count

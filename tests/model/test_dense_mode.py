@@ -9,6 +9,7 @@ from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.model.workload.flow import Flow, Sender
+from hostsim.model.workload.tcp import GuestPackets
 from hostsim.policy.dense_mode import is_dense
 from hostsim.spec.platform import Coalescing
 from hostsim.units import MS, SECOND
@@ -142,3 +143,13 @@ def test_where_it_is_off_nobody_looks():
     """Dense mode off: no check is ever due."""
     host = build_host(point(traffic={"p": pages(1 * MS)}), Streams(1, 0))
     assert host.dense_mode._timer.due is None
+
+
+def test_while_the_guest_runs_packets_leave_after_exactly_that_timer():
+    """A packet is written at 1 ms by a guest that does not halt: its context is woken at 9 ms, and not a picosecond before."""
+    host = dense()
+    queue, vcpu = host.transmits[0], host.vcpus[0]
+    queue.post(Train(GuestPackets(host.flows[0], 100, lambda *_: None, lambda _: None), 1, 1 * MS, 0, 1 * MS, 0))
+    vcpu.work = None
+    host.clock.advance(1 * MS - 1)
+    assert queue._timer.due == 9 * MS

@@ -133,3 +133,16 @@ def test_a_nic_of_its_own_is_not_a_switchs() -> None:
     vm = group(passthrough=("vmnic0",))
     with pytest.raises(WiringError, match="'vmnic0' cannot be passed through: it is in use"):
         build_host(point(vm, traffic={"stream": datagrams("receive")}), Streams(1, 0))
+
+
+def test_what_is_written_early_in_a_long_burst_goes_20_us_later() -> None:
+    """Five datagrams 10 us apart: after 20 us the first three are handed to the NIC, though the burst goes on."""
+    host = build_host(passed("send", rate="1 /s"), Streams(1, 0))
+    (transmit,) = host.vcpus[0].direct
+    host.vcpus[0].state = WorldState.RUNNING
+    transmit.post(Train(_Datagram(host.flows[0]), 5, 0, 10 * US, 0, 0))
+    transmit.send_early()
+    host.clock.advance(20 * US + 1)
+    port = host.nics["vmnic1"]
+    port.depart(1 * MS)
+    assert port.tx_packets == 3

@@ -158,3 +158,10 @@ def test_data_from_another_node_costs_more_and_from_the_same_one_does_not():
     # of each datagram of 1000 bytes: the copy and the shared lines twice, and half of the guest's copy twice
     assert spent[1][0] - spent[0][0] == len(QUIET) * (125 + 40) * NS
     assert spent[1][1] - spent[0][1] == len(QUIET) * 125 * NS
+
+
+def test_on_one_node_it_is_never_in_force():
+    """There is nowhere to move: no check is due, and the state says off."""
+    host = build_host(point(numa_io_threshold=200, traffic={"m": multicast(*QUIET)}), Streams(1, 0))
+    host.clock.advance(30 * MS)
+    assert host.numa_io.state.value == 0

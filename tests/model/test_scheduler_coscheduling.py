@@ -208,3 +208,18 @@ def test_looks_end_when_nobody_waits():
         host.clock.advance(SECOND)
         counts.append(host.clock.scheduled())
     assert counts == [2, 2 + 3]
+
+
+def test_looks_come_one_period_apart_while_a_vcpu_waits():
+    """One vCPU waits from the start: with a threshold of 2 ms the other is stopped at the third look, after 3 ms."""
+    host = bare_host(cores=2, free=True, costop_threshold=2 * MS, costart_threshold=1 * MS)
+    system = Labourer(host, "system", system=True, pcpu=1)
+    ahead, behind = (Labourer(host, f"vm.{i}", pcpu=i) for i in range(2))
+    host.coschedule([ahead, behind])
+    system.give(11 * MS)
+    ahead.give(20 * MS)
+    behind.give(5 * MS)
+    host.clock.advance(3 * MS)
+    assert ahead.state is WorldState.RUNNING
+    host.clock.advance(3 * MS + 1)
+    assert ahead.state is WorldState.COSTOPPED

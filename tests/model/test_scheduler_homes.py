@@ -206,3 +206,25 @@ def test_a_vcpu_with_a_pcpu_to_itself_does_not_lead_the_node():
     host.clock.advance(SECOND + 1)
     assert alone.done[-1] == (SECOND, 1)
     assert host.nodes[0].vclock == 10 * MS
+
+
+@pytest.mark.parametrize("state", ["sleeps", "waits"])
+def test_of_equally_short_queues_the_first_is_taken(state):
+    """A world with a new home finds both PCPUs there taken by system worlds, with a world waiting at each: it waits at the first."""
+    host = bare_host(sockets=2, cores=2, free=True)
+    old, new = host.nodes
+    for name in ("first", "second"):
+        for pcpu in new.pcpus:
+            Labourer(host, f"{name} of {pcpu.index}", system=True, pcpu=pcpu.index).give(10 * MS)
+    mover = Labourer(host, "mover")
+    if state == "waits":
+        Labourer(host, "here", system=True, pcpu=0).give(10 * MS)
+        Labourer(host, "there", system=True, pcpu=1).give(10 * MS)
+        mover.give(1 * MS)
+    assert [pcpu.queued for pcpu in new.pcpus] == [1, 1]
+    host.rehome([mover], new, host.clock.now)
+    if state == "sleeps":
+        mover.give(1 * MS)
+    assert [pcpu.queued for pcpu in new.pcpus] == [2, 1]
+    assert mover in new.pcpus[0].vcpus
+    assert not any(pcpu.queued for pcpu in old.pcpus)

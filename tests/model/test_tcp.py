@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
+from hostsim.model.workload.tcp_sender import TcpSender
 from hostsim.units import MS, NS, US, transmission_ps
 
 from .small_point import CALM, ROUND, arrived, files, group, guest, nic, point, run, stream
@@ -163,3 +165,40 @@ def test_events_grow_with_dispatches_and_not_with_packets(direction: str, size: 
     (few, cheap), (many, dear) = counted
     assert many > 8 * few > 1000
     assert dear < 1.5 * cheap
+
+
+def sender_of(spec) -> tuple[Host, TcpSender]:
+    """A host with one connection on which the guest sends, before anything has been sent."""
+    host = build_host(spec, Streams(1, 0))
+    (acks,) = {flow for flow, _ in host.vms[0].vnics[0].filter.senders if flow.size == 0 and flow.burst > 1}
+    return host, acks._handle.__self__
+
+
+@pytest.mark.parametrize(("under_way", "posted"), [(0, 1), (1, 0)])
+def test_what_remains_goes_at_once_when_nothing_is_on_its_way_after_a_loss(under_way: int, posted: int):
+    """Two segments are lost and the peer holds a third: a small rest would wait for ever for an acknowledgement, unless one segment is still under way."""
+    vm = group(guest=guest(initial_window=5))
+    host, sender = sender_of(point(vm, traffic={"s": stream("send", window=f"{5 * SIZE} B")}))
+    sender._remaining, sender._carry = 9, 1
+    sender._congestion.in_flight = 3 + under_way
+    sender._data.dropped(2)
+    sender._send(0)
+    assert host.transmits[0].ring.pushed == posted
+
+
+@pytest.mark.parametrize(("pause", "acknowledged"), [(39, 0), (41, 1)])
+def test_a_pause_longer_than_the_delayed_acknowledgement_has_one(pause: int, acknowledged: int):
+    """The end of a file is acknowledged by the next request, or after 40 ms when the user thinks for longer."""
+    _, sender = sender_of(point(traffic={"f": files("get", size="1448 B")}))
+    sender._acknowledge_file(0, 1, pause * MS)
+    assert sender._acks_coming == acknowledged
+
+
+def test_an_acknowledgement_covers_whole_packets_of_several_frames():
+    """Three packets of four frames and an acknowledgement for every second one: it covers eight frames, and four wait for the next."""
+    host = build_host(point(traffic={"s": stream("receive", window="64 KiB")}), Streams(1, 0))
+    (data,) = {flow for flow, _ in host.vms[0].vnics[0].filter.senders}
+    receiver = data._handle.__self__
+    receiver._congestion.in_flight = 40
+    receiver._read(Train(data, 3, 0, 0, 0, 0, None, 4), 0, False)
+    assert (receiver._acks_out, receiver._acks_out_frames, receiver._owing) == (1, 8, 4)

@@ -1,0 +1,29 @@
+"""Firmware: the instants at which system management interrupts stop the PCPUs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hostsim.model.cpu.firmware import Firmware
+from hostsim.spec.host import FirmwareSpec
+from hostsim.units import MS
+from tests.model.small_host import bare_host
+
+
+def test_stops_come_a_period_apart_give_or_take_a_tenth() -> None:
+    """Of 400 intervals all are within a tenth of 10 ms, early ones as often as late ones, and they use the whole of that range."""
+    scheduler = bare_host(cores=2)
+    spec = FirmwareSpec.model_validate({"stop": "1 ms", "period": "10 ms"})
+    firmware = Firmware(scheduler, spec, np.random.default_rng(5))
+    begins: list[int] = []
+    while len(begins) <= 400:
+        scheduler.clock.advance(scheduler.clock.now + 2 * MS)
+        begin = firmware.worlds[0].until - 1 * MS
+        if begin >= 0 and begin not in begins[-1:]:
+            begins.append(begin)
+    intervals = np.diff(begins) / MS
+    assert 9 <= intervals.min() < 9.1
+    assert 10.9 < intervals.max() <= 11
+    assert intervals.mean() == pytest.approx(10, abs=0.15)  # five standard errors
+    assert all(world.used >= 399 * MS for world in firmware.worlds)
