@@ -4,12 +4,12 @@ Text becomes these on floor 2 (`hostsim.scenario.load`); floor 5 (`hostsim.resul
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
 from hostsim.record import AxisValues, Scalar
+from hostsim.search_answer import Bound
 
 __all__ = [
     "NOT_ESTIMABLE",
@@ -25,6 +25,7 @@ __all__ = [
     "FigureSpec",
     "Find",
     "Form",
+    "KnownRed",
     "Limit",
     "Monotone",
     "Predicate",
@@ -32,7 +33,6 @@ __all__ = [
     "Ratio",
     "Refusal",
     "Refused",
-    "SearchAnswer",
     "Switches",
     "Verdict",
     "VerdictState",
@@ -365,6 +365,15 @@ NOT_ESTIMABLE = "not estimable"
 
 
 @dataclass(frozen=True)
+class KnownRed:
+    """A known red claim: the range that its value lies in, and the mechanism-level reason."""
+
+    range: Band
+    """Of its value over root seeds; both ends are numbers."""
+    reason: str
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The verdict on an expectation: its value with interval, and whether it passes."""
 
@@ -374,27 +383,13 @@ class Verdict:
     ci_low: float | None
     ci_high: float | None
     state: VerdictState
-    known: bool = False
-    """True when ``known_red.yaml`` lists the claim."""
+    known: KnownRed | None = None
+    """The entry of ``known_red.yaml`` about the claim."""
     reason: str = ""
     """Of a known one: the mechanism-level reason. Of a missing one: what is missing."""
     points: tuple[AxisValues, ...] = ()
     """The cases behind the value: axis values, and under ``value`` (and ``low``, ``high`` where there is an interval) what came out at each."""
     notes: tuple[str, ...] = ()
     """What to know before trusting it: a bracket that was not monotone, flagged runs."""
-
-
-@dataclass(frozen=True)
-class SearchAnswer:
-    """The answer of a search that needs no more runs."""
-
-    name: str
-    """Name of the expectation that asked."""
-    values: tuple[float, ...]
-    """What was found, one value for each replication; empty when a run failed."""
-    points: tuple[AxisValues, ...] = ()
-    """The cases on both sides of each threshold: axis values, ``replication``, and the metric under ``value``."""
-    notes: tuple[str, ...] = ()
-    """What to know before trusting it: a condition that was not monotone, a threshold outside the bracket, a failed run."""
-    flags: Mapping[str, str] = field(default_factory=dict)
-    """By id of a point: a flag for all its runs."""
+    bound: Bound | None = None
+    """The kind of bound, where the value is one: an end of a bracket that a threshold lies beyond."""

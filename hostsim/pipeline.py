@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from hostsim.campaign.driver import Outcome, Progress, RecordKey, preview, run_all, run_together
 from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
 from hostsim.campaign.store import Store, code_digest
-from hostsim.expect import SearchAnswer
 from hostsim.record import RunRecord
 from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
 from hostsim.results.verdicts import Verdicts
@@ -29,6 +28,7 @@ from hostsim.scenario.planner import make_plan
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import restrict
 from hostsim.scenario.shipped_data import known_red
+from hostsim.search_answer import SearchAnswer
 from hostsim.units import ps_to_seconds
 
 __all__ = [

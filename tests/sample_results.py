@@ -14,6 +14,7 @@ from hostsim.expect import (
     FigureSpec,
     Find,
     Form,
+    KnownRed,
     Limit,
     Monotone,
     Ratio,
@@ -26,6 +27,7 @@ from hostsim.expect import (
 )
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
+from hostsim.search_answer import Bound
 
 SWITCHES = Switches("loss", "host_cpu", ({"receivers": 1}, {"receivers": 2}), (40.0, 0.0))
 AT_2 = At("loss", {"receivers": 2})
@@ -47,13 +49,24 @@ def verdict(
     state: VerdictState = VerdictState.PASS,
     *,
     known: bool = False,
+    known_range: tuple[float, float] = (0.0, 10.0),
+    bound: Bound | None = None,
     reason: str = "",
     is_claim: bool = True,
 ) -> Verdict:
     expectation = Expectation(name, form, Band(*band), "%", "about 2", is_claim)
     points = ({"receivers": 2, "value": 2.0, "low": 1.5},)
-    return Verdict(expectation, "small", value, *interval, state, known, reason, points, ("look at it",))
+    listed = KnownRed(Band(*known_range), reason) if known else None
+    return Verdict(expectation, "small", value, *interval, state, listed, reason, points, ("look at it",), bound)
 
+
+BOUNDED = (
+    verdict("beyond", value=189.0, interval=(189.0, None), bound=Bound.AT_LEAST, state=VerdictState.OPEN),
+    verdict(
+        "drifted", value=490.0, state=VerdictState.FAIL, known=True, known_range=(500.25, 512.0), reason="no mechanism"
+    ),
+)
+"""A threshold beyond its bracket, and a known red that is not where it was."""
 
 VERDICTS = (
     verdict("passes"),

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 import hostsim
-from hostsim.expect import AnswersSpec
+from hostsim.expect import AnswersSpec, Band, Expectation, Find, Ratio
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity, point_at
@@ -59,6 +61,40 @@ def test_no_claim_is_checked_twice_and_known_red_ones_are_checked():
     checked = [entry.name for name in shipped() for entry in load(name).expectations if entry.is_claim]
     assert len(checked) == len(set(checked))
     assert set(known_red()) <= set(checked)
+
+
+def reaches(expectations: Mapping[str, Expectation], name: str, low: float, high: float) -> list[str]:
+    """Searches below an expectation that cannot tell values from low to high apart from those beyond; infinite where an end is open."""
+    form = expectations[name].form
+    if isinstance(form, Find):
+        holds = (form.start < low or low == -math.inf) and (form.stop > high or high == math.inf)
+        return [] if holds else [f"{name}: {form.start} to {form.stop} does not reach past {low:g} to {high:g}"]
+    if not isinstance(form, Ratio) or not isinstance(form.of, str) or not isinstance(form.to, str):
+        return []
+    of, to = (ends(expectations[side].band) for side in (form.of, form.to))
+    limits = [end for end in (low, high) if math.isfinite(end) and end > 0]  # an open end of a ratio asks nothing
+    if not limits:
+        return []
+    return [
+        *reaches(expectations, form.of, min(limits) * to[0], max(limits) * to[1]),
+        *reaches(expectations, form.to, of[0] / max(limits), of[1] / min(limits)),
+    ]
+
+
+def ends(band: Band) -> tuple[float, float]:
+    return -math.inf if band.low is None else band.low, math.inf if band.high is None else band.high
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_the_brackets_of_shipped_searches_reach_past_their_bands(name):
+    """Each claim on a threshold, or on a ratio of two whose other side lies in its band, can fail at each end of its band."""
+    expectations = {expectation.name: expectation for expectation in load(name).expectations}
+    faults = [
+        fault
+        for expectation in expectations.values()
+        for fault in reaches(expectations, expectation.name, *ends(expectation.band))
+    ]
+    assert faults == []
 
 
 def test_no_module_knows_a_claim_or_a_scenario_by_name():

@@ -25,11 +25,11 @@ from hostsim.analysis.sampling import (
 )
 from hostsim.analysis.sensitivity_result import FactorSensitivity, SensitivityResult
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.expect import SearchAnswer
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import AxisValues
 from hostsim.scenario.plan import Fidelity, Plan, Records, Task, point_at
 from hostsim.scenario.scenario import Scenario
+from hostsim.search_answer import SearchAnswer
 
 __all__ = ["NOTICEABLE", "SampleSize", "Sensitivity"]
 

@@ -41,7 +41,7 @@ Subjects = Sequence[tuple[Scenario, Collection[str]]]
 """Scenarios, each with the names of the expectations that are judged."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Assumption:
     """An assumed constant, or an assumed input of one scenario."""
 
@@ -63,7 +63,7 @@ class Assumption:
         return constant.words[round(value)] if constant.words else f"{value:.12g} {constant.unit}".rstrip()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Move:
     """One claim with one assumption at one end of its range."""
 
@@ -85,7 +85,7 @@ class Move:
         return self.was != self.now
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Refusal:
     """An end of a range at which the host of a claim cannot be."""
 
@@ -95,7 +95,7 @@ class Refusal:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Study:
     """Result of an assumption study of some claims."""
 

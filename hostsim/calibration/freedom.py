@@ -45,7 +45,7 @@ class _FittedInputs(Spec):
     """By name: the file and the path in it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FittedCount:
     """Count of the numbers that were chosen so that claims come out, and of the claims that could tell."""
 

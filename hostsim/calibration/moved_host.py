@@ -8,7 +8,7 @@ from hostsim.analysis.cost_model import with_constants
 from hostsim.calibration.local_threshold import moved_threshold, points_beside
 from hostsim.campaign.driver import Outcome
 from hostsim.errors import InputError
-from hostsim.expect import Expectation, Find, SearchAnswer, Verdict
+from hostsim.expect import Expectation, Find, Verdict
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.pipeline import judge_expectations
 from hostsim.record import RunRecord, Scalar
@@ -17,6 +17,7 @@ from hostsim.scenario.plan import Fidelity, Plan, Point, PointMaker, RecordKey, 
 from hostsim.scenario.planner import make_plan
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import restrict
+from hostsim.search_answer import SearchAnswer
 
 __all__ = ["MovedHost", "ShippedHost"]
 

@@ -16,10 +16,10 @@ from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
 from hostsim.campaign.store import RunKey, Store
 from hostsim.campaign.task import Simulate
 from hostsim.errors import StoreError
-from hostsim.expect import SearchAnswer
 from hostsim.metrics.functions import late_borders
 from hostsim.record import RunRecord
 from hostsim.scenario.plan import Plan, RecordKey, Records, Search, Task
+from hostsim.search_answer import SearchAnswer
 
 __all__ = ["Outcome", "Progress", "RecordKey", "preview", "run_all", "run_together"]
 

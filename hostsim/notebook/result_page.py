@@ -11,7 +11,7 @@ from hostsim.notebook.markup import chip, details, heading, note, paragraph, tab
 from hostsim.report.gauge import gauge
 from hostsim.results.differences import Differences, difference_rows
 from hostsim.results.results import Results
-from hostsim.results.scoreboard import band_text, interval_text, is_accepted, label, value_text
+from hostsim.results.scoreboard import band_text, interval_text, is_accepted, known_text, label, value_text
 from hostsim.results.verdicts import Verdicts
 
 __all__ = ["differences_html", "results_html", "verdicts_html"]
@@ -92,7 +92,7 @@ def _scores(verdicts: Iterable[Verdict], *, quick: bool) -> Markup:
     rows = []
     for verdict in verdicts:
         expectation = verdict.expectation
-        word = chip(label(verdict, quick=quick)) + (" (known)" if verdict.known else "")
+        word = chip(label(verdict, quick=quick)) + (f" ({known_text(verdict)})" if verdict.known else "")
         published = f"{expectation.published} {expectation.unit}".strip() if expectation.is_claim else "–"
         rows.append(
             (

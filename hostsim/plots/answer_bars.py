@@ -20,6 +20,7 @@ from hostsim.plots.curve import draw_absent, draw_bars
 from hostsim.plots.data_series import Curve
 from hostsim.plots.reference_overlay import Bracket, draw_brackets
 from hostsim.plots.style import INK, LOOKS, halo, house_style
+from hostsim.search_answer import Bound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +36,7 @@ BAR_INCHES = 0.95
 """Least width of a figure for each bar, so that its name has room."""
 LINE_INCHES = 0.13
 """Height of a line of a name."""
+_SIGNS = {Bound.AT_LEAST: "≥ ", Bound.AT_MOST: "≤ ", Bound.LESS_THAN: "< "}
 _LETTERS = 84
 """Letters of names that fit beside each other under a figure of the usual width."""
 _FEWEST = 14
@@ -49,6 +51,8 @@ def draw_answers(
     make: Callable[[], Figure] | None = None,
 ) -> Axes:
     """Draw a bar chart of answers: the number at the foot of each bar, its 95 % interval and, beside the bar of a claim, the accepted band and the published number.
+
+    A bound has an arrowhead at its end, upwards where the answer is at least that, and no interval.
 
     Args:
         figure: whose answers; one that is not among the verdicts, or has no value there, is said to be absent.
@@ -73,7 +77,9 @@ def draw_answers(
             whole.set_figheight(whole.get_figheight() + LINE_INCHES * max(name.count("\n") for name in names))
             ax = whole.add_subplot()
         draw_bars(ax, curve, WIDTH, LOOKS[0], "")
-        _write_values(ax, curve)
+        bounds = {float(x): verdict.bound for x, verdict in found.items() if verdict.bound is not None}
+        _write_values(ax, curve, bounds)
+        _draw_bounds(ax, curve, bounds)
         draw_absent(ax, sorted({*map(float, range(count))} - {*curve.x}), NO_ANSWER)
         ax.set_xlim(-0.5, count - 0.5)
         ax.grid(visible=False, axis="x")
@@ -133,11 +139,20 @@ def _curve(found: Mapping[int, Verdict]) -> Curve:
     return Curve(tuple(map(float, points)), tuple(points.values()))
 
 
-def _write_values(axes: Axes, curve: Curve) -> None:
+def _draw_bounds(axes: Axes, curve: Curve, bounds: Mapping[float, Bound]) -> None:
+    """An arrowhead at the end of each bar whose number is a bound: the answer lies beyond."""
+    for x, mean in zip(curve.x, curve.means, strict=True):
+        if x in bounds:
+            marker = "^" if bounds[x].is_lower else "v"
+            axes.plot([x], [mean], marker=marker, color=INK, linestyle="none", clip_on=False, zorder=5)
+
+
+def _write_values(axes: Axes, curve: Curve, bounds: Mapping[float, Bound]) -> None:
     """The numbers at the feet of the bars: an answer of 0 has no bar, and neighbours may differ by little."""
     for x, mean in zip(curve.x, curve.means, strict=True):
+        sign = _SIGNS[bounds[x]] if x in bounds else ""
         axes.annotate(
-            f"{mean:.4g}",
+            f"{sign}{mean:.4g}",
             (x, 0),
             xytext=(0, 3),
             textcoords="offset points",

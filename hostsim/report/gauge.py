@@ -38,7 +38,12 @@ def gauge(verdict: Verdict, *, state: str) -> str:
     ]
     if verdict.value is not None and math.isfinite(verdict.value):
         low, high = x(verdict.ci_low, 0.0), x(verdict.ci_high, WIDTH)
-        if verdict.ci_low is not None and verdict.ci_high is not None and verdict.ci_low != verdict.ci_high:
+        if verdict.bound is not None:
+            at = x(verdict.value, 0.0)
+            low, high = (x(verdict.ci_low, at), WIDTH) if verdict.bound.is_lower else (0.0, x(verdict.ci_high, at))
+        if verdict.bound is not None or (
+            verdict.ci_low is not None and verdict.ci_high is not None and verdict.ci_low != verdict.ci_high
+        ):
             parts.append(f'<line class="{state}" x1="{low:.1f}" x2="{high:.1f}" y1="{middle:g}" y2="{middle:g}"/>')
         parts.append(f'<circle class="{state}" cx="{x(verdict.value, 0.0):.1f}" cy="{middle:g}" r="4"/>')
     return (

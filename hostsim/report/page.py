@@ -20,7 +20,16 @@ from hostsim.report.breakdown import cpu_shares, latency_rows, stage_times
 from hostsim.report.context_table import CONTEXT_HEADINGS, context_rows, last_points
 from hostsim.report.gauge import gauge
 from hostsim.results.results import Results
-from hostsim.results.scoreboard import band_text, interval_text, is_accepted, label, number, value_text
+from hostsim.results.scoreboard import (
+    band_text,
+    interval_text,
+    is_accepted,
+    known_text,
+    label,
+    number,
+    range_text,
+    value_text,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,7 +171,8 @@ def _claim(verdict: Verdict, *, quick: bool) -> dict[str, Any]:
         "gauge": _markup(gauge(verdict, state=verdict.state.value)),
         "label": label(verdict, quick=quick),
         "state": verdict.state.value,
-        "known": verdict.known,
+        "known": known_text(verdict),
+        "range": range_text(verdict.known) if verdict.known else "",
         "accepted": is_accepted(verdict, quick=quick),
         "reason": verdict.reason,
         "notes": verdict.notes,

@@ -28,6 +28,7 @@ from hostsim.expect import (
     Expectation,
     FigureSpec,
     Form,
+    KnownRed,
     Limit,
     Predicate,
     Refusal,
@@ -39,13 +40,14 @@ from hostsim.files import write_whole
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
 from hostsim.results.verdicts import Verdicts
+from hostsim.search_answer import Bound
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["as_csv", "read", "write"]
 
-_FORMAT = 4
+_FORMAT = 5
 _FRAMES = ("table", "contexts", "cpu")
 """Fields of results that are files of their own."""
 _KEYS = {"usage": "cost"}
@@ -185,8 +187,11 @@ def _verdict(kept: dict[str, Any]) -> Verdict:
     expectation = kept.pop("expectation")
     form = _read(expectation.pop("form"))
     band = Band(**expectation.pop("band"))
+    known, bound = kept.pop("known"), kept.pop("bound")
     return Verdict(
         expectation=Expectation(form=form, band=band, **expectation),
         state=VerdictState(kept.pop("state")),
+        known=known and KnownRed(Band(**known["range"]), known["reason"]),
+        bound=bound and Bound(bound),
         **_tuples(kept),
     )

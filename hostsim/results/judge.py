@@ -19,10 +19,10 @@ from hostsim.expect import (
     Expectation,
     Find,
     Form,
+    KnownRed,
     Ratio,
     Refused,
     RSquared,
-    SearchAnswer,
     Switches,
     Verdict,
     VerdictState,
@@ -39,9 +39,11 @@ from hostsim.results.point_estimate import (
     cases_of,
     difference,
     notes_of,
+    opened,
     ratio,
 )
 from hostsim.results.predicate import judge_always, judge_switches
+from hostsim.search_answer import Bound, SearchAnswer
 
 __all__ = ["judge", "state_of"]
 
@@ -51,7 +53,7 @@ def judge(
     scenario: str,
     records: Iterable[RunRecord],
     answers: Mapping[str, SearchAnswer],
-    known: Mapping[str, str] | None = None,
+    known: Mapping[str, KnownRed] | None = None,
     level: float = 0.95,
 ) -> list[Verdict]:
     """Judge the expectations of a scenario, in their order.
@@ -62,7 +64,7 @@ def judge(
         records: runs, in any order; those of no expectation do not matter. Where a point has one replication, its interval is
             that of batch means within the run.
         answers: results of the searches, by name of the expectation.
-        known: reasons of the known reds, by claim id.
+        known: the known reds, by claim id.
         level: of the intervals.
     """
     expectations = list(expectations)
@@ -70,22 +72,25 @@ def judge(
         records, {metric for expectation in expectations for metric in required_metrics(expectation.form)}, level
     )
     estimator = _Estimator(runs, answers, {expectation.name: expectation for expectation in expectations}, level)
-    reasons = known or {}
     verdicts = []
     for expectation in expectations:
         verdict = _verdict(expectation, scenario, estimator)
-        if expectation.is_claim and expectation.name in reasons:
-            verdict = replace(verdict, known=True, reason=verdict.reason or reasons[expectation.name])
+        entry = (known or {}).get(expectation.name) if expectation.is_claim else None
+        if entry is not None:
+            verdict = replace(verdict, known=entry, reason=verdict.reason or entry.reason)
         verdicts.append(verdict)
     return verdicts
 
 
-def state_of(interval: Interval, band: Band) -> VerdictState:
+def state_of(interval: Interval, band: Band, bound: Bound | None = None) -> VerdictState:
     """Verdict state of an interval and a band.
 
     It passes when it lies in the band and is at most half as wide, fails when it lies outside, and is open else. A band
-    with an open end sets no width; an interval without width passes or fails.
+    with an open end sets no width; an interval without width passes or fails. The upper end of what is less than a bound
+    does not belong to the interval.
     """
+    if bound is Bound.LESS_THAN and band.low is not None and interval.high <= band.low:
+        return VerdictState.FAIL
     if (band.low is not None and interval.high < band.low) or (band.high is not None and interval.low > band.high):
         return VerdictState.FAIL
     if not (band.holds(interval.low) and band.holds(interval.high)):
@@ -103,12 +108,13 @@ def _verdict(expectation: Expectation, scenario: str, estimator: _Estimator) -> 
     return Verdict(
         expectation,
         scenario,
-        value=interval.mean,
+        value=None if math.isnan(interval.mean) else interval.mean,
         ci_low=interval.low if math.isfinite(interval.low) else None,
         ci_high=interval.high if math.isfinite(interval.high) else None,
-        state=state_of(interval, expectation.band),
+        state=state_of(interval, expectation.band, estimate.bound),
         points=estimate.cases,
         notes=estimate.notes,
+        bound=estimate.bound,
     )
 
 
@@ -170,8 +176,9 @@ class _Estimator:
             raise MissingError("the search has not ended")
         if not answer.values:
             raise MissingError("; ".join(answer.notes) or "the search found nothing")
+        interval = opened(student(answer.values, self.level), answer.bounds)
         return PointEstimate(
-            student(answer.values, self.level), dict(enumerate(answer.values)), answer.points, answer.notes
+            interval, dict(enumerate(answer.values)), answer.points, answer.notes, bounds=answer.bounds
         )
 
     def _side(self, form: Ratio, side: Case | str) -> PointEstimate:

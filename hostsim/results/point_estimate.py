@@ -14,6 +14,7 @@ from hostsim.expect import NOT_ESTIMABLE
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import AxisValues, RunRecord, Scalar
 from hostsim.results.batch_means import batch_means_interval
+from hostsim.search_answer import Bound
 
 __all__ = [
     "Case",
@@ -24,6 +25,7 @@ __all__ = [
     "cases_of",
     "difference",
     "notes_of",
+    "opened",
     "point_text",
     "ratio",
 ]
@@ -45,6 +47,16 @@ class PointEstimate:
     """By replication, where each has a value."""
     cases: tuple[Case, ...] = ()
     notes: tuple[str, ...] = ()
+    bounds: Mapping[int, Bound] = field(default_factory=dict)
+    """By replication: the kind of bound, where its value is one."""
+
+    @property
+    def bound(self) -> Bound | None:
+        """The kind of bound of the mean; None where every value is exact, and where nothing is known of the mean."""
+        found = set(self.bounds.values())
+        if len({bound.is_lower for bound in found}) != 1:
+            return None
+        return Bound.LESS_THAN if Bound.LESS_THAN in found else found.pop()
 
 
 @dataclass(frozen=True)
@@ -146,9 +158,21 @@ def ratio(of: PointEstimate, to: PointEstimate, runs: Runs) -> PointEstimate:
         raise MissingError("the denominator of the ratio is 0")
     if any(math.isinf(of.values[replication]) and math.isinf(to.values[replication]) for replication in paired):
         raise MissingError("neither side of the ratio has a bound")
-    values = {replication: of.values[replication] / to.values[replication] for replication in paired}
+    values, bounds = {}, {}
+    for replication in paired:
+        values[replication] = of.values[replication] / to.values[replication]
+        above, below = of.bounds.get(replication), to.bounds.get(replication)
+        if above is not None and below is not None and above.is_lower == below.is_lower:
+            values[replication] = math.nan  # both beyond the same end of their brackets
+        elif above is not None:
+            bounds[replication] = above
+        elif below is not None:
+            bounds[replication] = Bound.AT_MOST if below.is_lower else Bound.AT_LEAST
     worth = _pairing([of.values[r] for r in paired], [to.values[r] for r in paired])
-    return PointEstimate(runs.interval(values), values, cases_of([of, to]), (*notes_of([of, to]), *worth))
+    if any(math.isnan(value) for value in values.values()):
+        worth = ("nothing is known of the ratio, as both of its sides are bounds: widen their brackets",)
+    notes = (*notes_of([of, to]), *worth)
+    return PointEstimate(opened(runs.interval(values), bounds), values, cases_of([of, to]), notes, bounds=bounds)
 
 
 def difference(of: PointEstimate, less: PointEstimate, level: float) -> PointEstimate:
@@ -163,6 +187,18 @@ def difference(of: PointEstimate, less: PointEstimate, level: float) -> PointEst
     values = {replication: of.values[replication] - less.values[replication] for replication in paired}
     interval = paired_difference([of.values[r] for r in paired], [less.values[r] for r in paired], level)
     return PointEstimate(interval, values, cases_of([of, less]), notes_of([of, less]))
+
+
+def opened(interval: Interval, bounds: Mapping[int, Bound]) -> Interval:
+    """An interval open on the sides that bounds among its values leave open; without a mean where these are both.
+
+    The other end is that of Student's interval with the bounds as values: it limits the mean of values cut at their bounds, which the mean
+    of the values themselves lies beyond.
+    """
+    sides = {bound.is_lower for bound in bounds.values()}
+    low = -math.inf if False in sides else interval.low
+    high = math.inf if True in sides else interval.high
+    return replace(interval, mean=math.nan if len(sides) == 2 else interval.mean, low=low, high=high)
 
 
 def _pairing(of: Sequence[float], to: Sequence[float]) -> tuple[str, ...]:

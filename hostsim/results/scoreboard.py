@@ -9,10 +9,27 @@ import math
 from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree as ET
 
-from hostsim.expect import NOT_ESTIMABLE, Band, Verdict, VerdictState
+from hostsim.expect import NOT_ESTIMABLE, Band, KnownRed, Verdict, VerdictState
 from hostsim.metrics.catalogue import NO_BOUND
 
-__all__ = ["as_json", "as_junit", "as_rows", "band_text", "is_accepted", "label", "number", "value_text"]
+__all__ = [
+    "as_json",
+    "as_junit",
+    "as_rows",
+    "band_text",
+    "interval_text",
+    "is_accepted",
+    "known_text",
+    "label",
+    "number",
+    "range_text",
+    "value_text",
+]
+
+KNOWN = "known"
+"""Text of a known red that is as listed."""
+ROUNDING = 1e-9
+"""Rounding of a range's ends that is let pass, as a share of the larger."""
 
 HEADINGS = ("claim", "published", "value", "interval", "band", "verdict")
 
@@ -41,22 +58,45 @@ def _is_in_band(verdict: Verdict) -> bool:
 
 
 def label(verdict: Verdict, *, quick: bool) -> str:
-    """Label of a verdict; ``pass?`` for an undecided one whose value lies in the band, at quick fidelity."""
-    if quick and verdict.state is VerdictState.OPEN and _is_in_band(verdict):
+    """Label of a verdict; ``pass?`` for an undecided one with an exact value in the band, at quick fidelity."""
+    if quick and verdict.state is VerdictState.OPEN and verdict.bound is None and _is_in_band(verdict):
         return "pass?"
     return verdict.state.value
 
 
 def is_accepted(verdict: Verdict, *, quick: bool) -> bool:
-    """True when the verdict is as expected: a pass, or anything but a pass for a known red."""
-    if verdict.known:
-        return verdict.state is not VerdictState.PASS
+    """True when the verdict is as expected: a pass, or for a known red an exact value in its range that is no pass."""
+    if verdict.known is not None:
+        return known_text(verdict) == KNOWN
     return label(verdict, quick=quick) in ("pass", "pass?")
+
+
+def known_text(verdict: Verdict) -> str:
+    """A known red in words: `KNOWN` where it is as listed, else in which way it is not; empty for any other verdict."""
+    if verdict.known is None:
+        return ""
+    if verdict.state is VerdictState.PASS:
+        return "known to be red: remove it from the list"
+    if verdict.value is None:
+        return "known, but no value"
+    if verdict.bound is not None:
+        return "known, but only a bound"
+    low, high = verdict.known.range.low, verdict.known.range.high
+    assert low is not None  # the loader sees to both ends
+    assert high is not None
+    tolerance = ROUNDING * max(abs(low), abs(high))  # a range without width is one number in decimals
+    if low - tolerance <= verdict.value <= high + tolerance:
+        return KNOWN
+    return f"known, but outside its range {range_text(verdict.known)}"
+
+
+def range_text(known: KnownRed) -> str:
+    """The range of a known red in words, with all its digits: it is narrower than a band."""
+    return f"{known.range.low:.10g} to {known.range.high:.10g}"
 
 
 def as_rows(verdicts: Iterable[Verdict], *, quick: bool) -> list[tuple[str, ...]]:
     """The scoreboard as a table, one row a verdict, under `HEADINGS`."""
-    known = {(True, True): " (known)", (True, False): " (known to be red: remove it from the list)"}
     rows: list[tuple[str, ...]] = []
     for verdict in verdicts:
         expectation = verdict.expectation
@@ -67,21 +107,24 @@ def as_rows(verdicts: Iterable[Verdict], *, quick: bool) -> list[tuple[str, ...]
                 value_text(verdict),
                 interval_text(verdict),
                 band_text(expectation.band, expectation.unit),
-                label(verdict, quick=quick) + known.get((verdict.known, is_accepted(verdict, quick=quick)), ""),
+                label(verdict, quick=quick) + (f" ({known_text(verdict)})" if verdict.known else ""),
             )
         )
     return rows
 
 
 def value_text(verdict: Verdict) -> str:
-    """The value in words; a dash where there is none, and "not estimable" of a percentile with too few observations."""
-    if verdict.value is None and verdict.reason.startswith(NOT_ESTIMABLE):
+    """The value in words: ``at least 189`` of a bound, a dash where there is none, "not estimable" of a percentile with too few observations."""
+    if verdict.value is None and NOT_ESTIMABLE in verdict.reason:
         return NOT_ESTIMABLE
-    return number(verdict.value)
+    return f"{verdict.bound} {number(verdict.value)}" if verdict.bound else number(verdict.value)
 
 
 def interval_text(verdict: Verdict) -> str:
-    """The interval of the value in words; a dash where there is none."""
+    """The interval of the value in words: one end of a bound's, a dash where there is none."""
+    ends = [end for end in (verdict.ci_low, verdict.ci_high) if end is not None]
+    if verdict.bound is not None and len(ends) == 1:
+        return f"{verdict.bound} {number(ends[0])}"
     if verdict.ci_low is None or verdict.ci_high is None:
         return "–"
     if not (math.isfinite(verdict.ci_low) or math.isfinite(verdict.ci_high)):
@@ -102,12 +145,15 @@ def as_json(verdicts: Iterable[Verdict], *, quick: bool) -> list[dict[str, objec
             "unit": verdict.expectation.unit,
             "published": verdict.expectation.published,
             "value": finite(verdict.value),
+            "bound": verdict.bound and verdict.bound.value,
             "ci_low": finite(verdict.ci_low),
             "ci_high": finite(verdict.ci_high),
             "low": finite(verdict.expectation.band.low),
             "high": finite(verdict.expectation.band.high),
             "verdict": label(verdict, quick=quick),
-            "known": verdict.known,
+            "known": verdict.known is not None,
+            "reason": verdict.reason,
+            "notes": list(verdict.notes),
         }
         for verdict in verdicts
     ]
@@ -140,7 +186,7 @@ def sentence(verdict: Verdict, *, quick: bool) -> str:
     expectation = verdict.expectation
     text = f"{label(verdict, quick=quick)}: {value_text(verdict)} {expectation.unit} {interval_text(verdict)}"
     text += f", band {band_text(expectation.band, expectation.unit)}"
-    if verdict.known:
-        text += "; it is listed as known to be red"
+    if verdict.known is not None:
+        text += f"; {known_text(verdict)}"
     text = "; ".join([text, *([verdict.reason] if verdict.reason else []), *verdict.notes])
     return "".join(letter if letter.isprintable() else " " for letter in text)  # XML has no control characters

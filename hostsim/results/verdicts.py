@@ -47,12 +47,15 @@ class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  a tuple has no room for `
             "unit",
             "published",
             "value",
+            "bound",
             "ci_low",
             "ci_high",
             "low",
             "high",
             "verdict",
             "known",
+            "reason",
+            "notes",
         ]
         numbers = dict.fromkeys(("value", "ci_low", "ci_high", "low", "high"), "float64")
         return pd.DataFrame(as_json(self, quick=self.quick), columns=columns).astype(numbers)

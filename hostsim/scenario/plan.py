@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from hostsim.expect import SearchAnswer
     from hostsim.record import AxisValues, RunRecord, Scalar
     from hostsim.scenario.scenario import Scenario
+    from hostsim.search_answer import SearchAnswer
     from hostsim.spec.host import PointSpec
 
 __all__ = [

@@ -10,7 +10,7 @@ import importlib.resources
 from pathlib import Path
 
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.expect import Band, Claim
+from hostsim.expect import Band, Claim, KnownRed
 from hostsim.files import display_name, find_below, is_there, why_not
 from hostsim.scenario.yaml.reader import read
 
@@ -109,24 +109,44 @@ def claims() -> dict[str, Claim]:
     return found
 
 
-def known_red() -> dict[str, str]:
-    """Claims that are known to fail: id -> reason.
+def known_red() -> dict[str, KnownRed]:
+    """Claims that are known to fail, by id.
 
     Raises:
-        InputError: the list names a claim that is not published, or gives no reason.
+        InputError: the list names a claim that is not published, or gives no range of its value or no reason.
     """
     file = data_root() / "known_red.yaml"
     name = display_name(file)
     text = read(file, name)
     tree = text.tree if isinstance(text.tree, dict) else {}
-    faults = []
-    for claim, reason in tree.items():
+    found, faults = {}, []
+    for claim, entry in tree.items():
         place = {"path": claim, "file": name, "line": text.lines.get((claim,))}
         if claim not in claims():
             nearest = nearest_name(claim, list(claims()))
             faults.append(Fault("unknown claim", allowed="an id of claims.csv", nearest=nearest, **place))
-        elif not isinstance(reason, str) or not reason.strip():
-            faults.append(Fault("has no reason", allowed="text", **place))
+            continue
+        try:
+            found[claim] = _known_red(entry)
+        except ValueError as error:
+            faults.append(Fault(str(error), allowed="{range: [LOW, HIGH], reason: TEXT}", **place))
     if faults:
         raise InputError(faults)
-    return tree
+    return found
+
+
+def _known_red(entry: object) -> KnownRed:
+    """Read an entry of the list of known reds; raises ValueError with what is wrong."""
+    if not isinstance(entry, dict):
+        raise ValueError("has no range of its value")
+    if unknown := entry.keys() - {"range", "reason"}:
+        raise ValueError(f"has unknown keys: {', '.join(sorted(unknown))}")
+    match entry.get("range"):
+        case (int() | float() as low, int() | float() as high) if low <= high:
+            pass
+        case _:
+            raise ValueError("has no range of its value, two numbers of which the first is not above the second")
+    reason = entry.get("reason")
+    if not isinstance(reason, str) or not reason.strip():
+        raise ValueError("has no reason")
+    return KnownRed(Band(float(low), float(high)), reason)

@@ -21,7 +21,23 @@ from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.scenario.shipped_data import shipped
 
 PACKAGE = Path(hostsim.__file__).parent
-FIELDS = ["claim", "scenario", "unit", "published", "value", "ci_low", "ci_high", "low", "high", "verdict", "known"]
+FIELDS = [
+    *(
+        "claim",
+        "scenario",
+        "unit",
+        "published",
+        "value",
+        "bound",
+        "ci_low",
+        "ci_high",
+        "low",
+        "high",
+        "verdict",
+        "known",
+    ),
+    *("reason", "notes"),
+]
 
 
 def test_help_answers_at_once_and_names_every_command(cli):
@@ -234,9 +250,37 @@ def test_check_json_is_strict_and_complete(cli, tiny):
     ]
 
 
+def test_a_threshold_beyond_its_bracket_is_a_bound_everywhere(cli, tiny):
+    """In the table, in JSON with the note and in JUnit; it is no pass where an end of the band lies beyond the bracket, too."""
+    tiny.write_text(tiny.read_text().replace("below: 0.7 %", "below: 90 %").replace("[2, 2]", "[2, 30]"))
+    done = cli("check", tiny, "--jobs", "1", "--junit", "junit.xml")
+    assert done.exit_code == 1
+    room, ratio = ([cell for cell in row.split("  ") if cell] for row in done.stdout.splitlines()[2:])
+    assert [cell.strip() for cell in room] == ["room", "–", "at least 3", "at least 3", "2 to 30 receivers", "open"]
+    assert [cell.strip() for cell in ratio][2:] == ["–", "–", "1 ratio", "open"]
+    assert "open: at least 3 receivers" in Path("junit.xml").read_text()
+    assert "the threshold lies beyond" in Path("junit.xml").read_text()
+    for quick in ((), ("--quick",)):
+        _, room, ratio = json.loads(cli("check", tiny, "--jobs", "1", "--json", *quick).stdout)
+        assert (room["value"], room["bound"], room["ci_high"], room["verdict"]) == (3, "at least", None, "open")
+        assert "holds at every receivers from 1 to 3; the threshold lies beyond" in room["notes"][0]
+        assert (ratio["value"], ratio["bound"], ratio["verdict"]) == (None, None, "open")
+        assert ratio["notes"][-1].startswith("nothing is known of the ratio")
+
+
+def test_a_search_that_comes_to_a_run_without_the_measure_is_missing(cli, tiny):
+    """The reason says what to do, on stderr and in JSON; too few observations are no answer of 0."""
+    tiny.write_text(tiny.read_text().replace("metric: host_cpu, below: 0.7 %", "metric: latency_p9999, below: 1 s"))
+    done = cli("check", tiny, "--jobs", "1", "--quick", "--json")
+    assert done.exit_code == 1
+    _, room, ratio = json.loads(done.stdout)
+    reason = "replication 0: not estimable: latency_p9999 needs 36887 observations at receivers = 2; lengthen the runs (run.length), or leave that receivers out of the bracket"
+    assert [(row["verdict"], row["value"], row["reason"]) for row in (room, ratio)] == [("missing", None, reason)] * 2
+
+
 def test_check_fails_when_an_expectation_does(cli, tiny):
     """CI is told, in the exit status and in JUnit."""
-    tiny.write_text(tiny.read_text().replace("between: [3, 3]", "between: [1, 2]"))
+    tiny.write_text(tiny.read_text().replace("between: [2, 2]", "between: [0, 1]"))
     done = cli("check", tiny, "--jobs", "1", "--junit", "junit.xml")
     assert done.exit_code == 1
     suite = ET.parse("junit.xml").getroot().find("testsuite")  # noqa: S314  our own text

@@ -14,7 +14,18 @@ from hostsim.notebook.results import Differences, Results, Verdicts
 from hostsim.results.differences import PairedDifference
 from hostsim.results.folder import write
 from hostsim.results.verdicts import Verdicts as PlainVerdicts
-from tests.sample_results import VERDICTS, results
+from tests.sample_results import BOUNDED, VERDICTS, results
+
+
+def test_bounds_and_ranges_of_known_reds_survive_a_folder(tmp_path: Path) -> None:
+    """The page of results that were read is that of those that were written."""
+    write(results(verdicts=PlainVerdicts(BOUNDED)), tmp_path)
+    kept = open_results(tmp_path)
+    assert tuple(kept.verdicts) == BOUNDED
+    page = kept._repr_html_()
+    assert "at least 189" in page
+    assert "known, but outside its range 500.25 to 512" in page
+    assert list(kept.verdicts.frame()["bound"].fillna("")) == ["at least", ""]
 
 
 def test_answers_are_plotted_from_a_folder(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from matplotlib.axes import Axes
 from sample_table import table
@@ -11,6 +13,7 @@ from hostsim.expect import AnswersSpec, At, Band, Expectation, Find, Form, Ratio
 from hostsim.plots.answer_bars import NO_ANSWER, draw_answers, require_answers
 from hostsim.plots.figure import draw
 from hostsim.plots.style import as_svg
+from hostsim.search_answer import Bound
 
 RATE = Find(True, "rate", 14, 28, "loss", 0.01, {}, "kpps")
 OPEN = Band(None, None)
@@ -61,6 +64,18 @@ def test_each_bar_has_its_number_at_its_foot():
         ("0", (0, 0)),
         ("182.2", (2, 0)),
     ]
+
+
+@pytest.mark.parametrize(("bound", "sign", "marker"), [(Bound.AT_LEAST, "≥", "^"), (Bound.LESS_THAN, "<", "v")])
+def test_a_bound_has_an_arrowhead_and_no_error_bar(bound, sign, marker):
+    """The end of a bracket is not drawn as an answer."""
+    beyond = replace(verdict("net.tuned", 189.0, (189.0, None)), bound=bound)
+    ax = draw_answers(FIGURE, [beyond])
+    assert len(ax.containers) == 1
+    assert [text.get_text() for text in ax.texts if text.get_text().endswith("189")] == [f"{sign} 189"]
+    heads = [line for line in ax.get_lines() if line.get_marker() == marker]
+    assert [(list(line.get_xdata()), list(line.get_ydata())) for line in heads] == [([2.0], [189.0])]
+    assert [line for line in draw_answers(FIGURE, STEPS).get_lines() if line.get_marker() in ("^", "v")] == []
 
 
 def test_an_answer_that_is_not_there_is_said_to_be_absent_in_its_place():

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from hostsim.report.gauge import WIDTH, gauge
+from hostsim.search_answer import Bound
 from tests.sample_results import verdict
 
 
@@ -35,6 +36,22 @@ def test_a_value_outside_is_drawn_outside():
 def test_without_a_value_only_the_band_is_drawn():
     """What was not measured is not drawn."""
     assert set(shapes(value=None, interval=(None, None))) == {"line.axis", "rect.band"}
+
+
+@pytest.mark.parametrize(
+    ("bound", "interval", "ends"),
+    [
+        (Bound.AT_LEAST, (2.0, None), "right"),
+        (Bound.AT_LEAST, (None, None), "right"),
+        (Bound.LESS_THAN, (None, 2.0), "left"),
+    ],
+)
+def test_the_line_of_a_bound_reaches_to_the_open_side(bound, interval, ends):
+    """From the value, or the end of its interval, to the edge."""
+    drawn = shapes(value=2.0, interval=interval, bound=bound)
+    line, dot = drawn["line.pass"][0], drawn["circle.pass"][0]
+    value, edge = ("x1", "x2") if ends == "right" else ("x2", "x1")
+    assert (line[value], float(line[edge])) == (dot["cx"], WIDTH if ends == "right" else 0)
 
 
 @pytest.mark.parametrize("band", [(None, 1.0), (1.0, None), (0.0, 0.0), (None, None), (-1e9, 1e-9)])

@@ -11,7 +11,7 @@ from hostsim.expect import AnswersSpec, FigureSpec
 from hostsim.plots.figure import draw
 from hostsim.plots.style import INK, as_svg
 from hostsim.report.page import inline, write_report
-from tests.sample_results import VERDICTS, results, table
+from tests.sample_results import BOUNDED, VERDICTS, results, table
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -83,6 +83,18 @@ def test_every_claim_figure_setting_warning_and_failure_is_shown(page):
     assert "setting not modelled: Net.Y = 1" in text
     assert "1 of 6 runs failed" in text
     assert "10 of 14" in text
+
+
+def test_a_bound_and_the_range_of_a_known_red_are_shown(tmp_path):
+    """A value that is an end of a bracket is said to be one, a known red that drifted is not just known."""
+    text = parsed(write_report(tmp_path / "report.html", [results(verdicts=BOUNDED)]).read_text()).text
+    for words in (
+        "at least 189",
+        "known, but outside its range 500.25 to 512",
+        "Known to be red, with a value of 500.25 to 512.",
+        "0 of 2",
+    ):
+        assert words in text
 
 
 def test_text_of_users_is_escaped(page):

@@ -17,20 +17,22 @@ from hostsim.expect import (
     Expectation,
     Find,
     Form,
+    KnownRed,
     Monotone,
     Ratio,
     Refusal,
     Refused,
     RSquared,
-    SearchAnswer,
     Verdict,
     VerdictState,
     Worst,
 )
 from hostsim.record import RunRecord
 from hostsim.results.judge import judge, state_of
+from hostsim.search_answer import Bound, SearchAnswer
 
 PASS, FAIL, OPEN, MISSING = VerdictState
+AT_LEAST, AT_MOST, LESS_THAN = Bound
 
 
 def expect(form: Form, low: float | None = None, high: float | None = None, name: str = "it") -> Expectation:
@@ -193,6 +195,72 @@ def test_find_without_an_answer_is_missing() -> None:
     assert verdict_on(expect(form, 19, 21), [], {"it": answer}).reason == "replication 3 failed"
 
 
+THRESHOLD = Find(True, "rate", 80, 189, "loss", 0.01, {})
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds", "band", "state", "bound", "ends"),
+    [
+        ((189.0, 189.0), {0: AT_LEAST, 1: AT_LEAST}, (80, None), PASS, AT_LEAST, (189, None)),
+        ((189.0, 189.0), {0: AT_LEAST, 1: AT_LEAST}, (18, 22), FAIL, AT_LEAST, (189, None)),
+        ((189.0, 189.0), {0: AT_LEAST, 1: AT_LEAST}, (150, 250), OPEN, AT_LEAST, (189, None)),
+        ((189.0, 189.0), {0: AT_LEAST, 1: AT_LEAST}, (189, 189), OPEN, AT_LEAST, (189, None)),
+        ((80.0, 80.0), {0: LESS_THAN, 1: LESS_THAN}, (80, None), FAIL, LESS_THAN, (None, 80)),
+        ((80.0, 80.0), {0: LESS_THAN, 1: LESS_THAN}, (None, 80), PASS, LESS_THAN, (None, 80)),
+        ((80.0, 80.0), {0: LESS_THAN, 1: LESS_THAN}, (70, 90), OPEN, LESS_THAN, (None, 80)),
+        # one replication of three: the end is that of Student's interval of values cut at the bound
+        ((187.0, 188.0, 189.0), {2: AT_LEAST}, (100, None), PASS, AT_LEAST, (student([187, 188, 189]).low, None)),
+        ((187.0, 188.0, 189.0), {0: LESS_THAN}, (100, None), OPEN, LESS_THAN, (None, student([187, 188, 189]).high)),
+        # one alone says nothing of the next
+        ((189.0,), {0: AT_LEAST}, (80, None), OPEN, AT_LEAST, (None, None)),
+        ((80.0, 189.0), {0: LESS_THAN, 1: AT_LEAST}, (80, None), OPEN, None, (None, None)),
+    ],
+)
+def test_a_threshold_beyond_its_bracket_is_judged_as_an_open_interval(
+    values: tuple[float, ...],
+    bounds: Mapping[int, Bound],
+    band: tuple[float | None, float | None],
+    state: VerdictState,
+    bound: Bound | None,
+    ends: tuple[float | None, float | None],
+) -> None:
+    """Never as the number of the bracket's end; the mean of bounds on both sides is not known at all."""
+    verdict = verdict_on(expect(THRESHOLD, *band), [], {"it": SearchAnswer("it", values, bounds=bounds)})
+    assert (verdict.state, verdict.bound, (verdict.ci_low, verdict.ci_high)) == (state, bound, ends)
+    assert verdict.value == (None if bound is None else sum(values) / len(values))
+
+
+@pytest.mark.parametrize(
+    ("of", "to", "value", "bound", "state"),
+    [
+        (None, None, 2.0, None, PASS),
+        (AT_LEAST, None, 2.0, AT_LEAST, PASS),
+        (AT_LEAST, LESS_THAN, 2.0, AT_LEAST, PASS),
+        (None, LESS_THAN, 2.0, AT_LEAST, PASS),
+        (LESS_THAN, None, 2.0, LESS_THAN, OPEN),
+        (LESS_THAN, AT_LEAST, 2.0, LESS_THAN, OPEN),
+        (None, AT_LEAST, 2.0, AT_MOST, OPEN),
+        (AT_LEAST, AT_LEAST, None, None, OPEN),
+        (LESS_THAN, LESS_THAN, None, None, OPEN),
+    ],
+)
+def test_a_ratio_of_bounds_is_a_bound_or_unknown(
+    of: Bound | None, to: Bound | None, value: float | None, bound: Bound | None, state: VerdictState
+) -> None:
+    """One side beyond its bracket leaves one end open, both beyond the same end leave nothing."""
+    finds = [expect(THRESHOLD, name=name) for name in ("of", "to")]
+    answers = {
+        name: SearchAnswer(name, (end, end), bounds={} if kind is None else {0: kind, 1: kind})
+        for name, end, kind in (("of", 160.0, of), ("to", 80.0, to))
+    }
+    gain = expect(Ratio(of="of", to="to"), 1.5, None, name="gain")
+    double = expect(Ratio(of="gain", to="to"), 0, 1, name="double")
+    verdict, of_unknown = judge([gain, double, *finds], "mine", [], answers)[:2]
+    assert (verdict.value, verdict.bound, verdict.state) == (value, bound, state)
+    assert any("nothing is known of the ratio" in note for note in verdict.notes) == (value is None)
+    assert value is not None or (of_unknown.value, of_unknown.state) == (None, OPEN)
+
+
 def test_ratio_of_a_metric_pairs_replications() -> None:
     """Common noise cancels: both points wander, their ratio does not."""
     noise = [20.0, 40.0, 30.0]
@@ -299,14 +367,17 @@ def test_known_claims_carry_their_reason() -> None:
         expect(At("host_cpu", {"n": 1}), low, 100, name=name)
         for low, name in ((50, "bad"), (0, "good"), (0, "unknown"))
     )
-    known = {"bad": "no such mechanism", "good": "was fixed since"}
+    known = {
+        name: KnownRed(Band(1, 2), reason)
+        for name, reason in (("bad", "no such mechanism"), ("good", "was fixed since"))
+    }
     verdicts = judge(
         [bad, good, unknown], "mine", [run(host_cpu=30, n=1), run(host_cpu=30, replication=1, n=1)], {}, known
     )
     assert [(v.state, v.known, v.reason) for v in verdicts] == [
-        (FAIL, True, "no such mechanism"),
-        (PASS, True, "was fixed since"),
-        (PASS, False, ""),
+        (FAIL, known["bad"], "no such mechanism"),
+        (PASS, known["good"], "was fixed since"),
+        (PASS, None, ""),
     ]
     assert {v.scenario for v in verdicts} == {"mine"}
 

@@ -10,7 +10,20 @@ import pytest
 
 from hostsim.expect import NOT_ESTIMABLE, Band, VerdictState
 from hostsim.metrics.catalogue import NO_BOUND
-from hostsim.results.scoreboard import HEADINGS, as_json, as_junit, as_rows, band_text, is_accepted, label, number
+from hostsim.results.scoreboard import (
+    HEADINGS,
+    as_json,
+    as_junit,
+    as_rows,
+    band_text,
+    interval_text,
+    is_accepted,
+    known_text,
+    label,
+    number,
+    value_text,
+)
+from hostsim.search_answer import Bound
 from tests.sample_results import VERDICTS, verdict
 
 OPEN_INSIDE = verdict(state=VerdictState.OPEN)
@@ -27,12 +40,18 @@ OPEN_OUTSIDE = verdict(value=3.5, state=VerdictState.OPEN)
         (OPEN_OUTSIDE, True, "open", False),
         (verdict(value=None, state=VerdictState.MISSING), True, "missing", False),
         (verdict(state=VerdictState.FAIL, known=True), False, "fail", True),
-        (verdict(value=None, state=VerdictState.MISSING, known=True), False, "missing", True),
+        (verdict(value=None, state=VerdictState.MISSING, known=True), False, "missing", False),
+        (verdict(state=VerdictState.FAIL, known=True, known_range=(1.0, 1.9)), False, "fail", False),
+        (verdict(state=VerdictState.FAIL, known=True, known_range=(2.0, 2.0)), False, "fail", True),
+        (verdict(state=VerdictState.FAIL, value=0.1 + 0.2, known=True, known_range=(0.3, 0.3)), False, "fail", True),
+        (verdict(state=VerdictState.OPEN, known=True, known_range=(2.1, 3.0)), True, "pass?", False),
+        (verdict(state=VerdictState.FAIL, known=True, bound=Bound.AT_LEAST), False, "fail", False),
+        (verdict(state=VerdictState.OPEN, bound=Bound.AT_LEAST), True, "open", False),
         (verdict(known=True), False, "pass", False),
     ],
 )
 def test_a_verdict_is_accepted_when_it_is_what_the_project_says(given, quick, word, accepted):
-    """A known red claim that passes is not accepted: it must leave the list."""
+    """A known red claim that passes is not accepted, since it must leave the list; nor is one without an exact value in its range."""
     assert label(given, quick=quick) == word
     assert is_accepted(given, quick=quick) == accepted
 
@@ -67,6 +86,49 @@ def test_rows_have_a_cell_for_each_heading_and_mark_known_ones():
     assert rows[-1][1] == "–"
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (verdict(state=VerdictState.FAIL), ""),
+        (verdict(state=VerdictState.FAIL, known=True), "known"),
+        (verdict(known=True), "known to be red: remove it from the list"),
+        (verdict(value=None, state=VerdictState.MISSING, known=True), "known, but no value"),
+        (verdict(state=VerdictState.OPEN, bound=Bound.LESS_THAN, known=True), "known, but only a bound"),
+        (
+            verdict(state=VerdictState.FAIL, value=490.0, known=True, known_range=(500.25, 512.0)),
+            "known, but outside its range 500.25 to 512",
+        ),
+    ],
+)
+def test_a_known_red_says_whether_it_is_as_listed(given, words):
+    """In the table, in the sentence, and as a failure in JUnit where it is not."""
+    assert known_text(given) == words
+    assert as_rows([given], quick=False)[0][-1] == label(given, quick=False) + (f" ({words})" if words else "")
+    case = ET.fromstring(as_junit([given], quick=False)).find(".//testcase")  # noqa: S314  our own text
+    assert case is not None
+    failure = case.find("failure")
+    assert (failure is None) == (words == "known")
+    assert failure is None or words in str(failure.get("message"))
+
+
+@pytest.mark.parametrize(
+    ("interval", "bound", "words"),
+    [
+        ((189.0, None), Bound.AT_LEAST, ("at least 189", "at least 189")),
+        ((None, 189.0), Bound.LESS_THAN, ("less than 189", "less than 189")),
+        ((0.0, 189.0), Bound.AT_MOST, ("at most 189", "[0, 189]")),
+        ((None, None), Bound.AT_LEAST, ("at least 189", "–")),
+        ((188.0, 190.0), None, ("189", "[188, 190]")),
+    ],
+)
+def test_a_bound_is_said_to_be_one(interval, bound, words):
+    """In the columns of value and interval, and in JSON."""
+    given = verdict(value=189.0, interval=interval, bound=bound)
+    assert (value_text(given), interval_text(given)) == words
+    [row] = as_json([given], quick=False)
+    assert (row["value"], row["bound"]) == (189.0, bound)
+
+
 def test_json_is_strict_and_has_the_agreed_keys():
     """An absent bound and a value that is not finite are null."""
     endless = verdict(band=(None, 3.0), interval=(-math.inf, math.inf), value=math.nan)
@@ -78,12 +140,15 @@ def test_json_is_strict_and_has_the_agreed_keys():
             "unit": "%",
             "published": "about 2",
             "value": None,
+            "bound": None,
             "ci_low": None,
             "ci_high": None,
             "low": None,
             "high": 3.0,
             "verdict": "pass",
             "known": False,
+            "reason": "",
+            "notes": ["look at it"],
         }
     ]
 

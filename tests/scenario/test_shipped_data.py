@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hostsim.errors import InputError
 from hostsim.expect import Band
 from hostsim.scenario import shipped_data
 from hostsim.scenario.component import Parts
@@ -36,6 +37,48 @@ def test_claims_carry_bands_that_may_be_open() -> None:
 def test_known_red_claims_are_published_ones() -> None:
     """The list names no claim that is not there."""
     assert known_red().keys() <= claims().keys()
+
+
+def test_known_red_claims_have_ranges_outside_which_they_are_not_accepted() -> None:
+    """Both ends are numbers, and a reason stands beside them."""
+    for known in known_red().values():
+        assert known.range.low is not None
+        assert known.range.high is not None
+        assert known.range.low <= known.range.high
+        assert known.reason.strip()
+
+
+RANGE = "has no range of its value, two numbers of which the first is not above the second"
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (">-\n  a reason and no range", "has no range of its value"),
+        ("{reason: because}", RANGE),
+        ("{range: [2, 1], reason: because}", RANGE),
+        ("{range: [1], reason: because}", RANGE),
+        ("{range: [low, high], reason: because}", RANGE),
+        ("{range: [1, 2]}", "has no reason"),
+        ("{range: [1, 2], reason: ' '}", "has no reason"),
+        ("{range: [1, 2], reason: because, until: 2027}", "has unknown keys: until"),
+    ],
+)
+def test_a_known_red_needs_a_range_and_a_reason(
+    entry: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault has file and line, and says what is allowed; that of an unknown claim has the nearest."""
+    (tmp_path / "claims.csv").write_bytes((data_root() / "claims.csv").read_bytes())
+    text = f"# red\nvxlan.cpu: {entry}\nvxlan.cp: {{range: [1, 2], reason: because}}\n"
+    (tmp_path / "known_red.yaml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(shipped_data, "data_root", lambda: tmp_path)
+    with pytest.raises(InputError) as caught:
+        known_red()
+    wrong, unknown = caught.value.faults
+    assert (wrong.message, wrong.path, wrong.line) == (message, "vxlan.cpu", 2)
+    assert wrong.file.endswith("known_red.yaml")
+    assert wrong.allowed == "{range: [LOW, HIGH], reason: TEXT}"
+    assert (unknown.message, unknown.nearest) == ("unknown claim", "vxlan.cpu")
 
 
 WARNED = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.results.scoreboard import range_text
 from hostsim.scenario.component import Parts
 from hostsim.scenario.load import load
 from hostsim.scenario.selection import expected_claims
@@ -68,13 +69,17 @@ def claims_page() -> str:
         ]
         for c in claims().values()
     ]
-    reasons = "\n".join(f"- {code(claim)}: {prose(' '.join(reason.split()))}" for claim, reason in red.items())
+    reasons = "\n".join(
+        f"- {code(claim)}, {range_text(known)}: {prose(' '.join(known.reason.split()))}" for claim, known in red.items()
+    )
     return f"""# Published claims
 
 {len(rows)} published numbers, each with the band in which a value is accepted. `hostsim check` holds {len(asked)} of them against the simulator; {len(red)} are known to come out red.
 
 {table(("claim", "condition", "published", "accepted", "basis", ""), rows)}
 ## Known to be red
+
+Each with the range of its value, in the unit of the claim: a check accepts it there and nowhere else ({{ref}}`known-red`).
 
 {reasons}
 """

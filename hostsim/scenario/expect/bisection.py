@@ -9,10 +9,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hostsim.expect import Find, SearchAnswer
+from hostsim.expect import NOT_ESTIMABLE, Find
 from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.record import AxisValues, RunRecord
+from hostsim.record import AxisValues
 from hostsim.scenario.plan import Point, PointMaker, Records, Task
+from hostsim.search_answer import Bound, SearchAnswer
 
 __all__ = ["Bisection"]
 
@@ -109,11 +110,14 @@ class Bisection:
         if failures:
             return SearchAnswer(self.name, (), (), tuple(failures))
         values: list[float] = []
+        bounds: dict[int, Bound] = {}
         cases: list[AxisValues] = []
         notes: list[str] = []
         for replication, state in enumerate(states):
-            value, note = self._threshold(state)
+            value, bound, note = self._threshold(state)
             values.append(value)
+            if bound is not None:
+                bounds[replication] = bound
             notes += [
                 f"replication {replication}: {text}"
                 for text in (note, self._not_monotone(replication, done, state))
@@ -124,7 +128,7 @@ class Bisection:
                 for side in sorted((state.near, state.far))
                 if self._find.start <= side <= self._find.stop
             ]
-        return SearchAnswer(self.name, tuple(values), tuple(cases), tuple(notes))
+        return SearchAnswer(self.name, tuple(values), tuple(cases), tuple(notes), bounds=bounds)
 
     def _point(self, value: int) -> Point:
         return self._maker.point({**self._find.at, self._find.axis: self._find.written(value)})
@@ -145,21 +149,38 @@ class Bisection:
                 state = replace(state, failed=f"the run at {find.axis} = {value} failed: {reason[0]}")
             else:
                 measure = CATALOGUE[find.metric].evaluate(record)
-                state = state.after(value, measure, holds=measure < find.below)
+                if math.isnan(measure):  # neither side of the threshold: to go on would be to guess
+                    state = replace(state, failed=self._without_value(value))
+                else:
+                    state = state.after(value, measure, holds=measure < find.below)
         return state
 
-    def _holds(self, record: RunRecord) -> bool:
-        return CATALOGUE[self._find.metric].evaluate(record) < self._find.below
+    def _without_value(self, value: int) -> str:
+        """The reason of a search that came to a run in which the metric has no value."""
+        metric, axis = CATALOGUE[self._find.metric], self._find.axis
+        at = f"{axis} = {self._find.written(value)}"
+        if metric.least > 1:
+            return (
+                f"{NOT_ESTIMABLE}: {metric.name} needs {metric.least} observations at {at}; "
+                f"lengthen the runs (run.length), or leave that {axis} out of the bracket"
+            )
+        return f"{metric.name} has nothing to be measured on at {at}; leave that {axis} out of the bracket"
 
-    def _threshold(self, state: _State) -> tuple[int, str]:
-        """The answer of one replication, and what to say of it when it lies outside the bracket."""
+    def _threshold(self, state: _State) -> tuple[int, Bound | None, str]:
+        """The answer of one replication; when it lies outside the bracket a bound, and what to say of it.
+
+        A smallest value is one more than the largest at which the condition does not hold: what is at most the first value of the
+        bracket is less than the next.
+        """
         find = self._find
         first, last = (find.start, find.stop) if find.largest else (find.stop, find.start)
         if state.near == last:
-            return state.near, f"holds at every {find.axis} from {find.start} to {find.stop}; the threshold lies beyond"
+            note = f"holds at every {find.axis} from {find.start} to {find.stop}; the threshold lies beyond"
+            return (last, Bound.AT_LEAST, note) if find.largest else (last + 1, Bound.LESS_THAN, note)
         if not find.start <= state.near <= find.stop:
-            return state.near, f"holds nowhere from {find.start} to {find.stop}, not even at {find.axis} = {first}"
-        return state.near, ""
+            note = f"holds nowhere from {find.start} to {find.stop}, not even at {find.axis} = {first}"
+            return (first, Bound.LESS_THAN, note) if find.largest else (first + 1, Bound.AT_LEAST, note)
+        return state.near, None, ""
 
     def _not_monotone(self, replication: int, done: Records, state: _State) -> str:
         """Which points of the plan contradict the threshold. What the search looked at itself cannot: it is how it got there."""
@@ -171,7 +192,8 @@ class Bisection:
             value = self._find.read(point.axes[self._find.axis])
             assert value is not None  # as all on the line are
             beyond = value >= state.far if self._find.largest else value <= state.far
-            if self._holds(record) == beyond:
+            measure = CATALOGUE[self._find.metric].evaluate(record)
+            if not math.isnan(measure) and (measure < self._find.below) == beyond:
                 wrong.append(str(value))
         if not wrong:
             return ""

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from hostsim.estimate import student
-from hostsim.expect import SearchAnswer
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import RunRecord
 from hostsim.scenario.plan import Point, PointMaker, Records, Task
 from hostsim.scenario.scenario import Precision
+from hostsim.search_answer import SearchAnswer
 
 __all__ = ["FLAG", "MOST_FOR_PRECISION", "Replications"]
 

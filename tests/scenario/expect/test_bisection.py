@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hostsim.errors import InputError
-from hostsim.expect import SearchAnswer
 from hostsim.record import RunRecord
 from hostsim.scenario.plan import Fidelity, RecordKey, Search, Task
 from hostsim.scenario.planner import make_plan
 from hostsim.scenario.scenario import Scenario
+from hostsim.search_answer import Bound, SearchAnswer
 from tests.scenario.small_scenario import load_text, record
 
 FIND = "  - name: threshold\n    between: [0, 99]\n    find: {SIDE: receivers, from: START, to: STOP, where: {metric: loss, below: 0.01 %}}\n"
@@ -73,8 +73,14 @@ def test_every_replication_finds_its_own_threshold(
         return 0 if holds else LIMIT
 
     answer, ran = run(search, dropped, random.Random(seed))
-    ends = (start - 1, stop) if largest else (start, stop + 1)
-    assert list(answer.values) == [min(max(threshold, ends[0]), ends[1]) for threshold in thresholds]
+    # exact where both sides of the threshold lie in the bracket; a bound at its end otherwise
+    low, high = (start, stop) if largest else (start + 1, stop + 1)
+    assert list(answer.values) == [min(max(threshold, low), high) for threshold in thresholds]
+    assert answer.bounds == {
+        replication: Bound.AT_LEAST if threshold >= high else Bound.LESS_THAN
+        for replication, threshold in enumerate(thresholds)
+        if not low <= threshold < high
+    }
     for replication in range(len(thresholds)):
         assert sum(task.replication == replication for task in ran) <= math.ceil(math.log2(width)) + 1
 
@@ -109,11 +115,12 @@ def test_replications_share_their_random_numbers_with_every_other_point(tmp_path
 
 
 def test_a_threshold_outside_the_bracket_is_said_to_be(tmp_path: Path) -> None:
-    """The nearest end is the value, with a note."""
+    """The nearest end is a bound of the value, with a note."""
     (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 8), Fidelity(replications=1), sweep=False).searches
     everywhere, _ = run(search, lambda task: 0, random.Random(1))
     nowhere, _ = run(search, lambda task: LIMIT, random.Random(1))
-    assert (everywhere.values, nowhere.values) == ((8.0,), (0.0,))
+    assert (everywhere.values, nowhere.values) == ((8.0,), (1.0,))
+    assert (everywhere.bounds, nowhere.bounds) == ({0: Bound.AT_LEAST}, {0: Bound.LESS_THAN})
     assert everywhere.notes == ("replication 0: holds at every receivers from 1 to 8; the threshold lies beyond",)
     assert nowhere.notes == ("replication 0: holds nowhere from 1 to 8, not even at receivers = 1",)
     assert [case["receivers"] for case in (*everywhere.points, *nowhere.points)] == [8, 1]
@@ -146,6 +153,44 @@ def test_a_failed_run_ends_the_search_without_an_answer(tmp_path: Path) -> None:
     assert (answer.name, answer.values, answer.points) == ("threshold", (), ())
     assert answer.notes == ("replication 1: the run at receivers = 4 failed: InvariantError: lost a packet",)
     assert len(done) == 5
+
+
+@pytest.mark.parametrize(
+    ("metric", "below", "reason"),
+    [
+        (
+            "latency_p99",
+            "10 ms",
+            "not estimable: latency_p99 needs 368 observations at receivers = 4; lengthen the runs (run.length), or leave that receivers out of the bracket",
+        ),
+        (
+            "latency_mean",
+            "10 ms",
+            "latency_mean has nothing to be measured on at receivers = 4; leave that receivers out of the bracket",
+        ),
+    ],
+)
+def test_a_run_without_the_measure_ends_the_search_without_an_answer(
+    tmp_path: Path, metric: str, below: str, reason: str
+) -> None:
+    """No value is on neither side of a limit; the reason says what to do."""
+    text = FIND.replace("SIDE", "largest").replace("START", "1").replace("STOP", "8")
+    text = text.replace("metric: loss, below: 0.01 %", f"metric: {metric}, below: {below}")
+    (search,) = make_plan(
+        load_text(tmp_path, ("expect:\n", f"expect:\n{text}")), Fidelity(replications=1), sweep=False
+    ).searches
+    answer, ran = run(search, lambda task: 0, random.Random(1))
+    assert (answer.values, answer.notes, len(ran)) == ((), (f"replication 0: {reason}",), 1)
+
+
+def test_a_point_of_the_sweep_without_the_measure_contradicts_no_threshold(tmp_path: Path) -> None:
+    """It is on neither side."""
+    plan = make_plan(scenario_with(tmp_path, "largest", 1, 8), Fidelity(replications=1))
+    (search,) = plan.searches
+    done = {task.key: record(task.key, task.point.axes, 0, of=0) for task in plan.tasks if receivers(task) == 1}
+    while waiting := search.wants(done):
+        done |= {task.key: record(task.key, task.point.axes, 0 if receivers(task) <= 5 else LIMIT) for task in waiting}
+    assert (search.answer(done).values, search.answer(done).notes) == ((5,), ())
 
 
 @settings(max_examples=60)
