@@ -64,6 +64,7 @@ def load(
     scenario: str | Path,
     overrides: Changes | None = None,
     axes: Changes | None = None,
+    root: str | Path | None = None,
 ) -> Scenario:
     """Load a scenario and check it whole: every point that it needs is made, nothing is run.
 
@@ -73,11 +74,12 @@ def load(
             (``"800 B"``). The axis that varies such a path keeps this one value.
         axes: values of axes in place of those of the file, by name (``{"receivers": [8, 16], "rate": "30 kpps"}``); a dotted path
             makes an axis of its own.
+        root: folder below which the scenario and all files that it names lie; the scenario's own folder by default.
 
     Raises:
         InputError: with everything that is wrong.
     """
-    return Scenario.of(load_plain(scenario, option_texts(overrides), option_texts(axes, "{}")))
+    return Scenario.of(load_plain(scenario, option_texts(overrides), option_texts(axes, "{}"), root))
 
 
 @takes_options
@@ -86,6 +88,7 @@ def run(
     *,
     overrides: Changes | None = None,
     axes: Changes | None = None,
+    root: str | Path | None = None,
     expectations: bool = False,
     **options: Unpack[RunOptions],
 ) -> Results:
@@ -95,12 +98,13 @@ def run(
         scenario: name of a shipped one, path of a file, or one that `load` returned.
         overrides: values by dotted path, as `load` takes them; not with a loaded scenario.
         axes: values of axes by name, as `load` takes them; not with a loaded scenario.
+        root: folder that holds all files of the scenario, as `load` takes it; not with a loaded scenario.
         expectations: run what the expectations need as well; without it only those are judged whose runs are there.
         **options: of a run.
     """
     from hostsim.pipeline import run_sweep
 
-    chosen = _chosen(scenario, overrides, axes)
+    chosen = _chosen(scenario, overrides, axes, root)
     found = run_sweep(chosen, fidelity(options), execution_options(options), expectations=expectations)
     return Results.of(found)
 
@@ -108,6 +112,7 @@ def run(
 @takes_options
 def check(
     *subjects: AnyScenario,
+    root: str | Path | None = None,
     **options: Unpack[RunOptions],
 ) -> Verdicts:
     """Judge expectations and claims; runs only what they need and the results folder does not hold.
@@ -117,11 +122,12 @@ def check(
     Args:
         subjects: names of shipped scenarios, paths of files, loaded scenarios, or patterns of claim ids (``split*.40k``);
             all shipped scenarios where there is none.
+        root: folder that holds all files of the scenarios, as `load` takes it.
         **options: of a run.
     """
     from hostsim.pipeline import execute_all, judge_expectations
 
-    runs, chosen = fidelity(options), select(*subjects)
+    runs, chosen = fidelity(options), select(*subjects, root=root)
     plans = [plan(scenario, runs, sweep=False, expectations=True) for scenario, _ in chosen]
     verdicts = []
     for (scenario, names), outcome in zip(chosen, execute_all(plans, execution_options(options)), strict=True):
@@ -138,6 +144,7 @@ def what_if(
     costs: Mapping[str, Scalar] | None = None,
     overrides: Changes | None = None,
     axes: Changes | None = None,
+    root: str | Path | None = None,
     **options: Unpack[RunOptions],
 ) -> WhatIf:
     """Run a scenario before and after a change; gives the paired differences on common random numbers.
@@ -153,12 +160,13 @@ def what_if(
             longer held against anything published.
         overrides: values by dotted path on both sides, as `load` takes them.
         axes: values of axes on both sides, as `load` takes them: the points to compare.
+        root: folder that holds all files of the scenario, as `load` takes it; that of a loaded scenario.
         **options: of a run.
     """
     from hostsim.analysis.what_if import what_if as run_both
     from hostsim.notebook.what_if import WhatIf
 
-    before, after = sides(scenario, changes, costs=costs, overrides=overrides, axes=axes)
+    before, after = sides(scenario, changes, costs=costs, overrides=overrides, axes=axes, root=root)
     changed = {**option_texts(changes), **option_texts(costs)}
     return WhatIf.of(run_both(before, after, changed, fidelity(options), execution_options(options)))
 
@@ -170,6 +178,7 @@ def sides(
     costs: Mapping[str, Scalar] | None = None,
     overrides: Changes | None = None,
     axes: Changes | None = None,
+    root: str | Path | None = None,
 ) -> tuple[PlainScenario, PlainScenario]:
     """Load a scenario before and after a change, as `what_if` takes them; nothing is run.
 
@@ -181,8 +190,8 @@ def sides(
     both, points = option_texts(overrides), option_texts(axes, "{}")
     if isinstance(scenario, PlainScenario):
         both, points = {**scenario.overrides, **both}, {**scenario.axis_texts, **points}
-        scenario = scenario.file
-    return load_sides(scenario, option_texts(changes), option_texts(costs), both, points)
+        root, scenario = scenario.resolver.root, scenario.file
+    return load_sides(scenario, option_texts(changes), option_texts(costs), both, points, root)
 
 
 def compare(after: PlainResults, before: PlainResults | str | Path, tolerance: float = 0.02) -> Differences:
@@ -218,6 +227,7 @@ def reproduce(
         **options: of a run.
     """
     from hostsim.campaign.executor.process_pool import worker_pool
+    from hostsim.confinement import confined
     from hostsim.pipeline import run_sweeps
     from hostsim.report.page import write_page
 
@@ -228,7 +238,8 @@ def reproduce(
             found.append(Results.of(result))
             drawn.append(submit(_drawn, replace(result, records=()), folder, place))
         sections = [section.result() for section in drawn]
-    write_page(folder / "report.html", sections, title="Reproduction of the published experiments")
+    page = confined(folder, folder / "report.html")
+    write_page(page, sections, title="Reproduction of the published experiments")
     return found
 
 
@@ -315,9 +326,10 @@ def _chosen(
     scenario: AnyScenario,
     overrides: Changes | None,
     axes: Changes | None,
+    root: str | Path | None,
 ) -> PlainScenario:
     if isinstance(scenario, str | Path):
-        return load_plain(scenario, option_texts(overrides), option_texts(axes, "{}"))
-    if overrides or axes:
-        raise InputError(Fault("overrides and axes go with a scenario by name or file, not with a loaded one"))
+        return load_plain(scenario, option_texts(overrides), option_texts(axes, "{}"), root)
+    if overrides or axes or root is not None:
+        raise InputError(Fault("overrides, axes and root go with a scenario by name or file, not with a loaded one"))
     return scenario

@@ -16,11 +16,13 @@ __all__ = [
     "MAX_BYTES",
     "display_name",
     "find_below",
+    "is_below",
     "is_stdout",
     "is_there",
     "read_text",
     "require_file",
     "require_folder",
+    "require_root",
     "why_not",
     "write_whole",
 ]
@@ -64,6 +66,15 @@ def why_not(file: Path) -> str:
         return "file not found"
 
 
+def is_below(file: Path, folder: Path) -> bool:
+    """True when a path leads into a folder, links followed.
+
+    Raises:
+        OSError: it cannot be followed; ValueError and RuntimeError, too, of names that no system can have.
+    """
+    return file.resolve().is_relative_to(folder.resolve())
+
+
 def find_below(name: str, beside: Path, root: Path) -> Path:
     """Find the file that another file names.
 
@@ -78,14 +89,30 @@ def find_below(name: str, beside: Path, root: Path) -> Path:
     file = beside / name
     given, allowed = repr(name), f"a file below {display_name(root)}"
     try:
-        is_below = file.resolve().is_relative_to(root.resolve())
+        inside = is_below(file, root)
     except (OSError, ValueError, RuntimeError):
-        is_below = True  # is_there says no
-    if not is_below:
-        raise InputError(Fault("leads out of the scenario's folder", given=given, allowed=allowed))
+        inside = True  # is_there says no
+    if not inside:
+        raise InputError(Fault("leads out of the scenario's root", given=given, allowed=f"{allowed}, or a root above"))
     if not is_there(file):
         raise InputError(Fault("file not found", given=given, allowed=allowed, nearest=_nearest_file(file, name)))
     return file
+
+
+def require_root(root: Path, file: Path) -> Path:
+    """Check that a root folder is there and holds a scenario's file.
+
+    Returns:
+        The root.
+
+    Raises:
+        InputError: it is no folder, or the file lies elsewhere.
+    """
+    if not root.is_dir():
+        raise InputError(Fault("is not a folder", "--root", repr(str(root)), "a folder that holds the scenario"))
+    if not is_below(file, root):
+        raise InputError(Fault("does not hold the scenario", "--root", repr(str(root)), f"a folder above {file}"))
+    return root
 
 
 def _nearest_file(file: Path, name: str) -> str:
@@ -181,7 +208,7 @@ def _descriptor(there: os.stat_result) -> int | None:
 
 def _replace(target: Path, content: bytes, there: os.stat_result | None) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with unfinished.open("xb") as file:
             file.write(content)

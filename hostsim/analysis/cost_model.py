@@ -124,7 +124,7 @@ class _ChangedConstants(Resolver):
 
     def __init__(self, scenario: Scenario, known: Mapping[str, Constant], values: Mapping[str, float]) -> None:
         self._base = scenario.resolver
-        super().__init__(self._base.tree, (), scenario.file.parent)
+        super().__init__(self._base.tree, (), scenario.file.parent, scenario.resolver.root)
         self._values = values
         self._in_part: dict[Any, list[Constant]] = {}
         own = {a.path for a in scenario.assumptions if _is_own(a)} & values.keys()

@@ -140,6 +140,7 @@ def sides(
     costs: Mapping[str, str] | None = None,
     overrides: Mapping[str, str] | None = None,
     axes: Mapping[str, str] | None = None,
+    root: str | Path | None = None,
 ) -> tuple[Scenario, Scenario]:
     """A scenario before and after a change.
 
@@ -150,6 +151,7 @@ def sides(
         costs: by name the value afterwards, as `cost_paths` takes them.
         overrides: values by dotted path on both sides.
         axes: values of axes on both sides.
+        root: folder that holds all files of the scenario.
 
     Raises:
         InputError: with everything that is wrong.
@@ -157,7 +159,7 @@ def sides(
     overrides, axes = dict(overrides or {}), dict(axes or {})
     if not changes and not costs:
         raise InputError(Fault("nothing is changed", allowed="at least one path, axis or cost with its value"))
-    plain = load(scenario, overrides, axes)
+    plain = load(scenario, overrides, axes, root)
     changes = {**changes, **cost_paths(plain, costs or {})}
     owners = {axis.paths[0]: name for name, axis in plain.axes.items() if len(axis.paths) == 1}
     moved = {owners.get(name, name): value for name, value in changes.items()}
@@ -185,14 +187,14 @@ def sides(
     if faults:
         raise InputError(faults)
     chosen = {name: value for name, value in moved.items() if name in plain.axes}
-    after = load(scenario, {**overrides, **inside}, {**first, **chosen})
+    after = load(scenario, {**overrides, **inside}, {**first, **chosen}, root)
     several = [name for name in chosen if len(_values(after)[name]) > 1]
     if several:
         raise InputError(
             Fault("has several values afterwards", name, chosen[name], "one value; ask once for each")
             for name in several
         )
-    return (plain if first == axes else load(scenario, overrides, first)), after
+    return (plain if first == axes else load(scenario, overrides, first, root)), after
 
 
 def cost_paths(scenario: Scenario, costs: Mapping[str, str]) -> dict[str, str]:

@@ -11,8 +11,11 @@ import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from hostsim.campaign.source_digest import Code
+from hostsim.confinement import confined
+from hostsim.errors import StoreError
 from hostsim.files import write_whole
 
 __all__ = ["ABOUT", "describe", "difference"]
@@ -21,45 +24,86 @@ ABOUT = "about.json"
 """File beside the runs of a version: hostsim and Python, day of the first run, and the parts of the code."""
 _MOST_VERSIONS, _MOST_PARTS = 3, 6
 """Longest lists in a note."""
+_MOST_BYTES = 64 * 1024
+"""Largest file `ABOUT` that is read: one that `describe` wrote has a tenth of it."""
+_LONGEST = 80
+"""Characters of a name or a version in a note."""
 
 
-def describe(folder: Path, code: Code) -> None:
-    """Write what the code of a folder of runs is made of.
+def describe(results: Path, folder: Path, code: Code) -> None:
+    """Write what the code of a folder of runs is made of, unless it is written already.
+
+    Args:
+        results: the results folder.
+        folder: the folder of runs, below it.
+        code: the code in use.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: it cannot be written, or a link leads out of the results folder.
     """
+    file = confined(results, folder / ABOUT)
+    if file.exists():
+        return
     about = {
         "hostsim": importlib.metadata.version("hostsim"),
         "python": platform.python_version(),
         "first_run": datetime.now(UTC).date().isoformat(),
         "parts": dict(sorted(code.parts.items())),
     }
-    write_whole(folder / ABOUT, (json.dumps(about, indent=1) + "\n").encode())
+    write_whole(file, (json.dumps(about, indent=1) + "\n").encode())
 
 
-def difference(folders: Sequence[Path], code: Code) -> str:
+def difference(results: Path, folders: Sequence[Path], code: Code) -> str:
     """The runs that other versions of the code have left, and the modules in which these differ, in words.
 
+    What the files say is untrusted: no link is followed out of the results folder, and text is made printable and cut.
+
     Args:
+        results: the results folder.
         folders: one of each version, the latest first.
         code: the code in use.
     """
-    lines = [_line(folder, code) for folder in folders[:_MOST_VERSIONS]]
+    lines = [_line(results, folder, code) for folder in folders[:_MOST_VERSIONS]]
     if more := folders[_MOST_VERSIONS:]:
         runs = sum(_runs(folder) for folder in more)
         lines.append(f"{_counted(runs, 'run')} of {_counted(len(more), 'older version')}")
     return "\n".join(f"  {line}" for line in lines)
 
 
-def _line(folder: Path, code: Code) -> str:
-    counted = f"{folder.name}: {_counted(_runs(folder), 'run')}"
+def _line(results: Path, folder: Path, code: Code) -> str:
+    counted = f"{_printable(folder.name)}: {_counted(_runs(folder), 'run')}"
     try:
-        about = json.loads((folder / ABOUT).read_bytes())
-        differing = ", ".join(_differing(about["parts"], code.parts))
-        return f"{counted} of hostsim {about['hostsim']}, the first on {about['first_run']}; differs in {differing}"
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # no file, or not one that `describe` wrote
+        about = _read(confined(results, folder / ABOUT))
+        differing = ", ".join(map(_printable, _differing(about["parts"], code.parts)))
+        version, day = _printable(about["hostsim"]), _printable(about["first_run"])
+        return f"{counted} of hostsim {version}, the first on {day}; differs in {differing}"
+    # no file, or not one that `describe` wrote
+    except (StoreError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return f"{counted} of an earlier version, which did not note its modules"
+
+
+def _read(file: Path) -> Any:
+    """The content of a JSON file.
+
+    Raises:
+        ValueError: it is too large, or no JSON.
+    """
+    with file.open("rb") as stream:
+        data = stream.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise ValueError("too large")
+    return json.loads(data)
+
+
+def _printable(text: Any) -> str:
+    """Text without control characters, which a terminal would obey, and not longer than a name.
+
+    Raises:
+        TypeError: it is no text.
+    """
+    if not isinstance(text, str):
+        raise TypeError("no text")
+    return "".join(letter for letter in text if letter.isprintable())[:_LONGEST]
 
 
 def _runs(folder: Path) -> int:

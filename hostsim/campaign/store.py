@@ -22,9 +22,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hostsim.campaign.code_version import ABOUT, describe, difference
+from hostsim.campaign.code_version import describe, difference
 from hostsim.campaign.source_digest import Code, read_code
+from hostsim.confinement import confined, require_inside, require_small_table, sweep_unfinished
 from hostsim.errors import StoreError
+from hostsim.files import is_below
 from hostsim.record import Histogram, IntArray, RunRecord, Scalar, Series
 
 __all__ = ["FORMAT", "RunKey", "Store", "code_digest"]
@@ -71,6 +73,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
+        self._swept = False
         self._runs = self.folder / "runs" / code_digest()
         self._is_described = self._is_told = False
 
@@ -83,7 +86,8 @@ class Store:
         """The run, finished or failed; None when there is none that can be read."""
         path = self.path(key)
         try:
-            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            with pq.ParquetFile(confined(self.folder, path), page_checksum_verification=True) as file:
+                require_small_table(path, file.metadata)
                 facts = file.schema_arrow.metadata or {}
                 version = int(facts.get(b"hostsim.format", b"0"))
                 if version == FORMAT:
@@ -109,7 +113,12 @@ class Store:
         path = self.path((record.point_id, record.replication, record.seed))
         unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
         try:
+            require_inside(self.folder, path.parent)
             path.parent.mkdir(parents=True, exist_ok=True)
+            if not self._swept:
+                self._swept = True
+                sweep_unfinished(self.folder)
+                sweep_unfinished(self.folder / "runs", "**/*.tmp")
             try:
                 pq.write_table(
                     _to_table(record),
@@ -126,8 +135,7 @@ class Store:
         except OSError as error:
             raise StoreError(f"{path}: a run cannot be written: {error}") from error
         if not self._is_described:
-            if not (self._runs / ABOUT).is_file():
-                describe(self._runs, _code())
+            describe(self.folder, self._runs, _code())
             self._is_described = True
 
     @functools.cached_property
@@ -135,8 +143,9 @@ class Store:
         """Folders of other versions of the code that have runs, the latest first."""
         try:
             folders = [folder for folder in self._runs.parent.iterdir() if folder != self._runs and folder.is_dir()]
+            folders = [folder for folder in folders if is_below(folder, self.folder)]
             folders.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
-        except OSError:  # no run at all is there, or nobody may look
+        except (OSError, RuntimeError):  # no run at all is there, nobody may look, or links go in a circle
             return []
         return [folder for folder in folders if any(folder.rglob("*.parquet"))]
 
@@ -150,7 +159,7 @@ class Store:
         if self._runs.exists() and not any((other / path.relative_to(self._runs)).is_file() for other in self._others):
             return
         self._is_told = True
-        kept = difference(self._others, _code())
+        kept = difference(self.folder, self._others, _code())
         _log.warning(
             "%s: runs of other versions of the code are kept there and not reused:\n%s", self._runs.parent, kept
         )

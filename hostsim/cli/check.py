@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.failure import say_failed
-from hostsim.cli.option import DryRun, RunOptions, Texts, option, percent, run_options
+from hostsim.cli.failure import say_failed, say_warnings
+from hostsim.cli.option import DryRun, Root, RunOptions, Texts, option, percent, run_options
 from hostsim.cli.status import Status
 from hostsim.cli.strict_json import plain, print_json
 from hostsim.cli.text_table import verdict_table
@@ -47,6 +47,7 @@ def check(
     tolerance: Annotated[
         str, option("--tolerance", "PERCENT", "With --against: relative difference that is let pass.")
     ] = "2 %",
+    root: Root = None,
     *,
     dry_run: DryRun = False,
     **options: Unpack[RunOptions],
@@ -57,15 +58,21 @@ def check(
     """
     share = percent(tolerance, "--tolerance")
     if against is None:
-        _check_claims(subjects or (), options, junit, as_json=as_json, dry_run=dry_run)
+        _check_claims(subjects or (), root, options, junit, as_json=as_json, dry_run=dry_run)
     elif junit is None:
-        _check_against(against, _swept(subjects or ()), share, options, as_json=as_json, dry_run=dry_run)
+        _check_against(against, _swept(subjects or (), root), share, options, as_json=as_json, dry_run=dry_run)
     else:
         raise InputError(Fault("goes with claims, not with --against", "--junit", str(junit)))
 
 
 def _check_claims(
-    subjects: Sequence[str], options: RunOptions, junit: Path | None, *, as_json: bool, dry_run: bool
+    subjects: Sequence[str],
+    root: Path | None,
+    options: RunOptions,
+    junit: Path | None,
+    *,
+    as_json: bool,
+    dry_run: bool,
 ) -> None:
     """Judge the expectations of scenarios, and print and write the verdicts."""
     from hostsim import api
@@ -74,19 +81,20 @@ def _check_claims(
     from hostsim.files import require_file, write_whole
     from hostsim.results import scoreboard
 
-    scenarios = [scenario for scenario, _ in api.select(*subjects)]
+    scenarios = [scenario for scenario, _ in api.select(*subjects, root=root)]
     if junit is not None:
         require_file(junit)
     if dry_run:
         typer.echo(dry_run_table(scenarios, options, sweep=False, expectations=True))
         return
     with Reporter() as options["progress"]:
-        verdicts = api.check(*subjects, **options)
+        verdicts = api.check(*subjects, root=root, **options)
     quick = options["quick"]
     if as_json:
         print_json(scoreboard.as_json(verdicts, quick=quick))
     else:
         print_verdicts(verdicts, quick=quick)
+    say_warnings(warning for scenario in scenarios for warning in scenario.warnings)
     if junit is not None:
         write_whole(junit, scoreboard.as_junit(verdicts, quick=quick).encode())
     if not all(scoreboard.is_accepted(verdict, quick=quick) for verdict in verdicts):
@@ -103,14 +111,15 @@ def print_verdicts(verdicts: Sequence[Verdict], *, quick: bool) -> None:
             typer.echo(f"{verdict.expectation.name}: {text}", err=True)
 
 
-def _swept(subjects: Sequence[str]) -> list[Scenario]:
+def _swept(subjects: Sequence[str], root: Path | None) -> list[Scenario]:
     """The scenarios to compare, also those without expectations: their curves can move as well."""
     from hostsim.scenario.load import load
     from hostsim.scenario.selection import select
     from hostsim.scenario.shipped_data import shipped
 
-    asked = [scenario for scenario, _ in select(*subjects)]
-    named = [load(subject) for subject in subjects if subject in shipped() or Path(subject).is_file()]
+    asked = [scenario for scenario, _ in select(*subjects, root=root)]
+    named = [load(name) for name in subjects if name in shipped()]
+    named += [load(file, root=root) for file in subjects if file not in shipped() and Path(file).is_file()]
     known = {scenario.file for scenario in asked}
     return [*asked, *(scenario for scenario in named if scenario.file not in known)]
 

@@ -1,7 +1,8 @@
-"""Messages on stderr about failed runs of a sweep."""
+"""Messages on stderr: warnings of scenarios, and failed runs of a sweep."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import typer
@@ -9,7 +10,13 @@ import typer
 if TYPE_CHECKING:
     from hostsim.results.results import Results
 
-__all__ = ["say_failed", "say_partial"]
+__all__ = ["say_failed", "say_partial", "say_warnings"]
+
+
+def say_warnings(warnings: Iterable[str]) -> None:
+    """Each warning once."""
+    for warning in dict.fromkeys(warnings):
+        typer.echo(f"warning: {warning}", err=True)
 
 
 def say_failed(found: Results) -> None:

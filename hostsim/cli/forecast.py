@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hostsim.cli.failure import say_warnings
 from hostsim.cli.text_table import columns, duration
 from hostsim.errors import HostsimError
 
@@ -61,7 +62,7 @@ def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
 
 
 def dry_run_table(scenarios: Iterable[Scenario], options: RunOptions, *, sweep: bool, expectations: bool) -> str:
-    """The table that ``--dry-run`` prints: one row a scenario.
+    """The table that ``--dry-run`` prints: one row a scenario. Their warnings go to stderr.
 
     Raises:
         InputError: the options cannot be used together, or a limit cannot be kept.
@@ -71,14 +72,16 @@ def dry_run_table(scenarios: Iterable[Scenario], options: RunOptions, *, sweep: 
 
     execution, fidelity = api.execution_options(options), api.fidelity(options)
     check_options(execution.jobs, execution.cluster, execution.limits)
-    rows = []
+    rows, warnings = [], dict[str, None]()
     for scenario in scenarios:
+        warnings |= dict.fromkeys(scenario.warnings)
         plan = api.plan(scenario, fidelity, sweep=sweep, expectations=expectations)
         known = forecast(plan, execution.store, execution.jobs)
         missing = known.runs - known.stored
         more = f"up to {known.searched}" if known.searched else "none"
         took = f"about {duration(known.seconds)}" if missing else "nothing"
         rows.append((known.scenario, known.points, known.runs, known.stored, missing, more, took))
+    say_warnings(warnings)
     return columns(("scenario", "points", "runs", "stored", "missing", "added by searches", "takes"), rows)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.option import RunOptions, ScenarioName, SetAsRun, Texts, option, pairs, run_options
+from hostsim.cli.option import Root, RunOptions, ScenarioName, SetAsRun, Texts, option, pairs, run_options
 from hostsim.cli.strict_json import print_json
 from hostsim.cli.text_table import columns
 from hostsim.errors import Fault, InputError
@@ -43,6 +43,7 @@ def show(
     scenario: ScenarioName,
     overrides: SetAsRun = None,
     axes: Annotated[Texts, option("--axis", "NAME=VALUES", "Give an axis other values, as `run` would.")] = None,
+    root: Root = None,
     *,
     copy: Annotated[
         bool,
@@ -56,7 +57,7 @@ def show(
     """
     from hostsim import api
 
-    loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"))
+    loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"), root)
     if copy:
         _copy(loaded)
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar, get_args
 
 import typer
@@ -14,6 +15,7 @@ from hostsim.run_option import OPTIONS, RunOptions, quantity, with_signature
 
 __all__ = [
     "DryRun",
+    "Root",
     "RunOptions",
     "ScenarioName",
     "SetAsRun",
@@ -31,6 +33,12 @@ T = TypeVar("T")
 Texts = list[str] | None
 """Values of an option that may be given often; None where it is not given."""
 ScenarioName = Annotated[str, typer.Argument(help="Name of a shipped scenario, or path of a file.")]
+Root = Annotated[
+    Path | None,
+    typer.Option(
+        "--root", metavar="DIR", help="Folder that holds all files that a scenario names; its own folder by default."
+    ),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be run and how long it would take; run nothing of it.")
 ]

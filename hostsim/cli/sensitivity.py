@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.option import DryRun, RunOptions, ScenarioName, Texts, option, pairs, repeated, run_options
+from hostsim.cli.option import DryRun, Root, RunOptions, ScenarioName, Texts, option, pairs, repeated, run_options
 from hostsim.cli.status import Status
 from hostsim.cli.text_table import columns, duration
 from hostsim.errors import Fault, InputError
@@ -52,6 +52,7 @@ def sensitivity(
             "Folder for table and figure, instead of SCENARIO/sensitivity below the results folder.",
         ),
     ] = None,
+    root: Root = None,
     *,
     dry_run: DryRun = False,
     **options: Unpack[RunOptions],
@@ -73,7 +74,7 @@ def sensitivity(
     from hostsim.files import require_folder
     from hostsim.pipeline import execute
 
-    loaded = api.load(scenario, pairs(overrides, "--set"))
+    loaded = api.load(scenario, pairs(overrides, "--set"), root=root)
     point = parse_point(loaded, pairs(at, "--at"))
     constants = variable_constants(loaded, point, only or ())
     size = SampleSize(trajectories, samples, most)

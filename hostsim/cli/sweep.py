@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 from hostsim.cli.failure import say_failed, say_partial
-from hostsim.cli.option import DryRun, RunOptions, ScenarioName, Texts, option, pairs, repeated, run_options
+from hostsim.cli.option import DryRun, Root, RunOptions, ScenarioName, Texts, option, pairs, repeated, run_options
 from hostsim.cli.status import Status
 from hostsim.cli.text_table import columns, duration
 from hostsim.errors import Fault, InputError
@@ -34,6 +34,7 @@ def run(
             "-o --output", "DIR", "Folder for tables and figures, instead of DIR/SCENARIO below the results folder."
         ),
     ] = None,
+    root: Root = None,
     *,
     dry_run: DryRun = False,
     **options: Unpack[RunOptions],
@@ -49,7 +50,7 @@ def run(
     from hostsim.files import require_folder
     from hostsim.report.folder import write
 
-    loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"))
+    loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"), root)
     folder = output or Path(options["results"], loaded.name)
     require_folder(folder)
     if dry_run:
@@ -125,6 +126,7 @@ def plot(
 ) -> None:
     """Draw the figures of an earlier run; runs nothing."""
     from hostsim import api
+    from hostsim.confinement import confined
     from hostsim.plots.style import save
     from hostsim.plots.warm_up import draw_warm_up
     from hostsim.report.folder import draw_figures
@@ -134,6 +136,8 @@ def plot(
     for folder in _folders(subject, results, context):
         if warm_up:
             record = api.longest_warm_up(read(folder), results)
+            for kind in ("svg", "png"):
+                confined(folder, folder / "figures" / f"warm-up.{kind}")
             for file in save(draw_warm_up(record), folder / "figures" / "warm-up"):
                 typer.echo(file)
             continue
@@ -168,6 +172,7 @@ def report(
     **options: Unpack[RunOptions],
 ) -> None:
     """Write a self-contained HTML page; runs nothing."""
+    from hostsim.confinement import confined
     from hostsim.files import is_stdout
     from hostsim.report.page import write_report
     from hostsim.results.folder import read
@@ -184,7 +189,7 @@ def report(
     else:
         title = found[0].scenario if len(found) == 1 else "hostsim report"
         whole = Path(subjects[0]) if folders[0].parent == Path(subjects[0]) else folders[0]
-        page = write_report(output or whole / "report.html", found, title=title)
+        page = write_report(output or confined(whole, whole / "report.html"), found, title=title)
         if not is_stdout(page):
             typer.echo(page)
     if sum(map(say_partial, found)):

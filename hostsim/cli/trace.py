@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.option import RunOptions, ScenarioName, SetAsRun, Texts, option, pairs, repeated, run_options
+from hostsim.cli.option import Root, RunOptions, ScenarioName, SetAsRun, Texts, option, pairs, repeated, run_options
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.run_option import quantity
 
@@ -37,6 +37,7 @@ def trace(
     output: Annotated[
         Path | None, option("-o --output", "FILE", "The trace; SCENARIO.pftrace in this folder by default.")
     ] = None,
+    root: Root = None,
     *,
     replication: Annotated[
         int, typer.Option("--replication", metavar="N", min=0, help="Number of the replication, from 0.")
@@ -54,7 +55,7 @@ def trace(
     from hostsim.trace.perfetto import to_perfetto
     from hostsim.trace.recorder import observe
 
-    loaded = api.load(scenario, pairs(overrides, "--set"))
+    loaded = api.load(scenario, pairs(overrides, "--set"), root=root)
     file = output or Path(f"{loaded.name}.pftrace")
     require_file(file)
     point = _point(loaded, pairs(at, "--at"), api.fidelity(options))

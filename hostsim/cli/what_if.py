@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 from hostsim.cli.failure import say_failed
-from hostsim.cli.option import DryRun, RunOptions, ScenarioName, Texts, pairs, repeated, run_options
+from hostsim.cli.option import DryRun, Root, RunOptions, ScenarioName, Texts, pairs, repeated, run_options
 from hostsim.cli.status import Status
 from hostsim.cli.strict_json import plain, print_json
 
@@ -38,6 +38,7 @@ def what_if(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print strict JSON instead of a table, every measure.")
     ] = False,
+    root: Root = None,
     *,
     dry_run: DryRun = False,
     **options: Unpack[RunOptions],
@@ -57,12 +58,12 @@ def what_if(
     wanted, prices = pairs(changes, "--set"), pairs(costs, "--cost")
     overrides, values = pairs(both, "--both"), pairs(axes, "--axis")
     if dry_run:
-        before, after = api.sides(scenario, wanted, costs=prices, overrides=overrides, axes=values)
+        before, after = api.sides(scenario, wanted, costs=prices, overrides=overrides, axes=values, root=root)
         options["replications"] = with_least_replications(before, api.fidelity(options)).replications
         typer.echo(dry_run_table([before, after], options, sweep=True, expectations=False))
         return
     with Reporter() as options["progress"]:
-        found = api.what_if(scenario, wanted, costs=prices, overrides=overrides, axes=values, **options)
+        found = api.what_if(scenario, wanted, costs=prices, overrides=overrides, axes=values, root=root, **options)
     _print_differences(found, metrics or (), as_json=as_json)
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from hostsim.confinement import confined
 from hostsim.plots.figure import draw
 from hostsim.plots.style import figure_of, save
 from hostsim.results import folder as plain
@@ -37,5 +38,8 @@ def draw_figures(results: Results, folder: Path) -> list[Path]:
     files: list[Path] = []
     for figure in results.figures:
         axes = draw(results.table, figure, published=results.verdicts)
-        files += save(figure_of(axes), folder / "figures" / re.sub(r"[^\w.-]+", "-", figure.name))
+        name = re.sub(r"[^\w.-]+", "-", figure.name)
+        for kind in ("svg", "png"):
+            confined(folder, folder / "figures" / f"{name}.{kind}")
+        files += save(figure_of(axes), folder / "figures" / name)
     return files

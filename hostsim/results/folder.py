@@ -20,6 +20,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from hostsim.confinement import confined, sweep_unfinished
 from hostsim.errors import StoreError
 from hostsim.expect import (
     NOT_ESTIMABLE,
@@ -73,12 +74,14 @@ def write(results: Results, folder: Path) -> list[Path]:
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        for place in (folder, folder / "figures"):
+            sweep_unfinished(place)
         for name in _FRAMES:
-            write_table(getattr(results, name), folder / f"{name}.parquet")
+            write_table(getattr(results, name), confined(folder, folder / f"{name}.parquet"))
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written: {error.strerror or error}") from error
     files = [folder / f"{name}.parquet" for name in _FRAMES]
-    files.insert(1, write_whole(folder / "table.csv", as_csv(results.table).encode()))
+    files.insert(1, write_whole(confined(folder, folder / "table.csv"), as_csv(results.table).encode()))
     kept = {
         _KEYS.get(entry.name, entry.name): _plain(getattr(results, entry.name))
         for entry in dataclasses.fields(Results)
@@ -86,7 +89,7 @@ def write(results: Results, folder: Path) -> list[Path]:
     }
     tables = {file: _digest(folder / file) for file in _FILES}
     text = json.dumps({"format": _FORMAT, "tables": tables} | kept, indent=1, allow_nan=False)
-    files.append(write_whole(folder / "results.json", text.encode()))
+    files.append(write_whole(confined(folder, folder / "results.json"), text.encode()))
     return files
 
 
@@ -99,6 +102,8 @@ def read(folder: Path) -> Results:
     from hostsim.results.table import read_table
 
     try:
+        for file in ("results.json", *_FILES):
+            confined(folder, folder / file)
         kept = json.loads((folder / "results.json").read_text(encoding="utf-8"))
         if kept.pop("format") != _FORMAT:
             raise StoreError(f"{folder}: written by another version of hostsim; run the scenario again")

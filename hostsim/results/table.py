@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from hostsim.confinement import require_small_table, require_small_text
 from hostsim.errors import Fault, InputError, StoreError
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import RunRecord
@@ -129,8 +131,7 @@ def read_table(path: Path) -> pd.DataFrame:
         StoreError: there is none, or it cannot be read.
     """
     try:
-        with pq.ParquetFile(path) as file:
-            arrow = file.read()
+        arrow = _read_small(path)
         metadata = arrow.schema.metadata or {}
         attributes = {name: json.loads(metadata[f"hostsim.{name}".encode()]) for name in ("units", "provenance")}
     except KeyError as error:
@@ -140,6 +141,28 @@ def read_table(path: Path) -> pd.DataFrame:
     table: pd.DataFrame = arrow.to_pandas()
     table.attrs.update(attributes)
     return table
+
+
+def _read_small(path: Path) -> pa.Table:
+    """A flat table that takes no more memory than one of hostsim may: a text that all rows share takes no space in the file.
+
+    Raises:
+        StoreError: it is too large, or not flat.
+    """
+    with pq.ParquetFile(path) as file:
+        require_small_table(path, file.metadata)
+        schema = file.schema_arrow
+    if any(pa.types.is_nested(field.type) for field in schema):
+        raise StoreError(f"{path}: is not a table of hostsim")
+    texts = {field.name: field.type for field in schema if field.type in (pa.string(), pa.large_string())}
+    with pq.ParquetFile(path, read_dictionary=list(texts)) as file:
+        arrow = file.read()
+    for name, kind in texts.items():
+        place = arrow.schema.get_field_index(name)
+        lengths = (pc.take(pc.binary_length(chunk.dictionary), chunk.indices) for chunk in arrow[name].chunks)
+        require_small_text(path, sum(pc.sum(chunk).as_py() or 0 for chunk in lengths))
+        arrow = arrow.set_column(place, pa.field(name, kind), arrow[name].cast(kind))
+    return arrow
 
 
 def entities(record: RunRecord, kind: str) -> pd.DataFrame:

@@ -19,9 +19,7 @@ __all__ = ["MOST_VALUES", "Axis", "canonical_text", "make_axis", "read_values"]
 MOST_VALUES = 100_000
 """Most values of an axis."""
 
-_RANGE = re.compile(
-    r"\s*(?P<start>-?\d+)\s*\.\.\s*(?P<stop>-?\d+)\s*(?::\s*(?P<step>\d+))?\s*(?P<unit>[^\d\s:.].*?)?\s*"
-)
+_RANGE = re.compile(r"(?P<start>-?\d+)\s*\.\.\s*(?P<stop>-?\d+)(?:\s*:\s*(?P<step>\d+))?(?:\s*(?P<unit>[^\d\s:.].*))?")
 _HALF_RANGE = re.compile(r"\d\s*\.\.|\.\.\s*\d")
 _ALLOWED_RANGE = f"start..stop:step with start not above stop, a step above 0, at most {MOST_VALUES} values"
 
@@ -143,7 +141,7 @@ def read_values(text: str, like: Iterable[Scalar]) -> list[Scalar]:
     as_text = bool(known := list(like)) and all(isinstance(value, str) for value in known)
     values: list[Scalar] = []
     for piece in text.split(","):
-        match = _RANGE.fullmatch(piece)
+        match = _RANGE.fullmatch(piece.strip())
         if match is None and _HALF_RANGE.search(piece):
             raise InputError(Fault("is not a range", given=repr(piece), allowed=_ALLOWED_RANGE, file="--axis"))
         if match is None:

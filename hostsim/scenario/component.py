@@ -51,9 +51,9 @@ class Part(Generic[Model]):
 class Parts:
     """The components that one scenario names: its platform, hardware and guests."""
 
-    def __init__(self, beside: Path) -> None:
-        """Names that are paths start at the folder ``beside``."""
-        self._beside = beside
+    def __init__(self, beside: Path, root: Path | None = None) -> None:
+        """Names that are paths start at the folder ``beside`` and do not lead out of ``root``, by default the same folder."""
+        self._beside, self._root = beside, root or beside
         self._read: dict[Any, Part[Any]] = {}
 
     def platform(self, name: str, prefix: KeyPath, changes: Changes = ()) -> Part[PlatformSpec]:
@@ -87,12 +87,12 @@ class Parts:
         return self._read[key]
 
     def _open(self, kind: str, model: type[Model], name: str, prefix: KeyPath, changes: Changes) -> Part[Model]:
-        file = find_part(kind, name, self._beside, self._beside)
+        file = find_part(kind, name, self._beside, self._root)
         shipped = _Shipped.of(kind, file)
         try:
             if shipped is not None and not changes:
                 return _untouched(shipped, model, prefix)
-            written = _shipped(shipped) if shipped is not None else _extended(file, kind, self._beside, ())
+            written = _shipped(shipped) if shipped is not None else _extended(file, kind, self._root, ())
         except InputError as error:
             return Part(None, Tree({}, {}, display_name(file)), (), error.faults)
         return _checked(model, written, prefix, changes)

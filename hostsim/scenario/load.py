@@ -14,10 +14,11 @@ from typing import Any
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import AnswersSpec, Expectation, FigureSpec
-from hostsim.files import display_name
+from hostsim.files import display_name, require_root
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import Scalar
 from hostsim.scenario.axis import Axis, make_axis, read_values
+from hostsim.scenario.check.effect import without_effect
 from hostsim.scenario.component import Change, range_faults
 from hostsim.scenario.expect.expectation import LoadTrial, Reader, required_points
 from hostsim.scenario.expect.schema import ExpectPart, FigurePart
@@ -35,6 +36,8 @@ from hostsim.spec.effective_settings import vmx_table
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec
 from hostsim.spec.platform import PlatformSpec
+from hostsim.spec.quantity import LONGEST
+from hostsim.units import SECOND
 
 __all__ = ["RESERVED", "load"]
 
@@ -42,13 +45,16 @@ RESERVED = frozenset(
     {"point", "replication", "seed", "value", "low", "high", "cut_s", "length_s", "events", "wall_s", "flags", "error"}
 ) | frozenset(CATALOGUE)
 """Names of columns of tables, which no axis may have."""
-MOST_POINTS = 1_000_000
-"""Most points of a sweep."""
+MOST_POINTS = 10_000
+"""Most points of a sweep: each is made and checked before anything runs, a thousand in a second."""
 _SWEEPABLE = tuple(PointFile.model_fields)
 
 
 def load(
-    scenario: str | Path, overrides: Mapping[str, str] | None = None, axes: Mapping[str, str] | None = None
+    scenario: str | Path,
+    overrides: Mapping[str, str] | None = None,
+    axes: Mapping[str, str] | None = None,
+    root: str | Path | None = None,
 ) -> Scenario:
     """Load a scenario: read, validate and check it at every point that it needs.
 
@@ -57,18 +63,20 @@ def load(
         overrides: values in place of those of the file, as text by dotted path (``--set``). The axis that varies such a path
             keeps this one value.
         axes: values of axes in place of those of the file, as text by name (``--axis``); a dotted path makes an axis of its own.
+        root: folder below which the scenario and all files that it names lie; the scenario's own folder by default.
 
     Raises:
         InputError: with everything that is wrong.
     """
     file = find_scenario(scenario)
-    return _Loading(file, overrides or {}, axes or {}).scenario()
+    top = file.parent if root is None else require_root(Path(root), file)
+    return _Loading(file, overrides or {}, axes or {}, top).scenario()
 
 
 class _Loading:
     """One file on its way to a scenario."""
 
-    def __init__(self, file: Path, overrides: Mapping[str, str], axes: Mapping[str, str]) -> None:
+    def __init__(self, file: Path, overrides: Mapping[str, str], axes: Mapping[str, str], root: Path) -> None:
         written = Tree.of(file, display_name(file))
         if not isinstance(written.data, dict):
             raise InputError(
@@ -78,12 +86,12 @@ class _Loading:
         self._faults: list[Fault] = []
         tree, self._assumptions, faults = unwrap(written)
         self._faults += faults
-        base = Resolver(tree, (), file.parent)
+        base = Resolver(tree, (), file.parent, root)
         inside = self._set(base, overrides)
-        self._tree = self._tree_with(tree, inside)
+        self._tree = tree.put([change for change in inside if split_part_path(change[0]) is None])
         self._pinned = {dotted(path): (value, place) for path, value, place in inside}
         self._resolver = Resolver(
-            self._tree, [change for change in inside if split_part_path(change[0]) is not None], file.parent
+            self._tree, [change for change in inside if split_part_path(change[0]) is not None], file.parent, root
         )
         self._overrides, self._axis_texts = overrides, axes
 
@@ -173,10 +181,6 @@ class _Loading:
             else:
                 self._faults.append(fault)
         return changes
-
-    def _tree_with(self, tree: Tree, changes: list[Change]) -> Tree:
-        here = [change for change in changes if split_part_path(change[0]) is None]
-        return tree.put(here) if here else tree
 
     def _unsettable(self, resolver: Resolver, path: KeyPath, place: Place, roots: tuple[str, ...]) -> Fault | None:
         """The fault of a path that no value can be put at."""
@@ -345,17 +349,9 @@ class _Loading:
                     )
         count = math.prod(len(axis.values) for axis in axes.values())
         if count > MOST_POINTS:
-            place = self._tree.place(("sweep",))
             sizes = " x ".join(str(len(axis.values)) for axis in axes.values())
-            fault = Fault(
-                "has too many points",
-                "sweep",
-                f"{sizes} = {count}",
-                f"at most {MOST_POINTS}",
-                "",
-                place.file,
-                place.line,
-            )
+            most, given = f"at most {MOST_POINTS}", f"{sizes} = {count}"
+            fault = self._tree.fault(("sweep",), "has too many points", most, given=given)
             raise InputError(in_order([*self._faults, fault], display_name(self._file)))
 
     # --- points
@@ -364,11 +360,11 @@ class _Loading:
         self, points: PointResolver, expectations: Mapping[int, Expectation], run: RunPart | None
     ) -> tuple[str, ...]:
         """Resolves every point that the scenario needs, and the file as it stands; returns the warnings."""
-        length = run.length if run is not None else 1
+        length = run.length if run is not None else LONGEST * SECOND
         base = self._resolver.resolve((), length)
         self._faults += base.faults
-        warnings = list(base.warnings)
         axes = points.axes
+        warnings, judged = list(base.told), [] if axes else [base.effects]
         if (len(self._faults) and not axes) or len(self._faults) > MOST_FAULTS:
             return tuple(warnings)
         first = {name: axis.values[0] for name, axis in axes.items()}
@@ -384,7 +380,8 @@ class _Loading:
         known = set(self._faults)
         for point, place in itertools.chain(swept, asked):
             resolution = points.resolve(point, length, place)
-            warnings += resolution.warnings
+            warnings += resolution.told
+            judged.append(resolution.effects)
             new = [fault for fault in resolution.faults if fault not in known]
             known.update(new)
             self._faults += new
@@ -392,7 +389,7 @@ class _Loading:
                 more = "has more faults at other points, which are not looked for"
                 self._faults.append(Fault(more, "sweep", "", "", "", place.file, place.line))
                 break
-        return tuple(dict.fromkeys(warnings))
+        return tuple(dict.fromkeys([*without_effect(judged), *warnings]))
 
     def _check_assumptions(self) -> None:
         for assumption in self._assumptions:

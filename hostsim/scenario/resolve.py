@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
 from hostsim.errors import Fault, InputError
 from hostsim.files import find_below
 from hostsim.scenario.check.capacity import feature_warnings, nic_faults, traffic_faults, vm_faults
+from hostsim.scenario.check.contradiction import contradictions
 from hostsim.scenario.check.directpath import passthrough_faults, passthrough_warnings
+from hostsim.scenario.check.effect import Effects, effects
+from hostsim.scenario.check.offered_load import load_faults
 from hostsim.scenario.check.reference import network_faults, server_faults
 from hostsim.scenario.component import Change, Changes, Part, Parts
 from hostsim.scenario.schema import PointFile
@@ -51,25 +54,32 @@ class Resolution:
     """None when there are faults."""
     faults: tuple[Fault, ...]
     warnings: tuple[str, ...]
+    """What its runs carry."""
+    effects: Effects = field(default_factory=dict)
+    """Settings that were judged, see `hostsim.scenario.check.effect`."""
+    told: tuple[str, ...] = ()
+    """Warnings other than of settings that have no effect."""
 
 
 class Resolver:
     """Resolves points of one scenario file: any values of its axes become a spec."""
 
-    def __init__(self, tree: Tree, changes: Iterable[Change], folder: Path) -> None:
+    def __init__(self, tree: Tree, changes: Iterable[Change], folder: Path, root: Path) -> None:
         """A scenario, its assumptions unwrapped.
 
         Args:
             tree: what the file says.
             changes: what options put in its place, for every point.
             folder: where relative paths start.
+            root: folder that no path may lead out of.
         """
         self.tree = tree
-        self.parts = Parts(folder)
+        self.root = root
+        self.parts = Parts(folder, root)
         self._folder = folder
         self._changes = tuple(changes)
         self._instants: dict[str, tuple[int, ...]] = {}
-        self._settings_files = SettingsFiles(folder)
+        self._settings_files = SettingsFiles(folder, root)
 
     def with_files(self, tree: Tree, changes: Changes = ()) -> tuple[Tree, list[Fault]]:
         """The scenario with the settings of the files that it names merged into it, and their faults.
@@ -135,10 +145,10 @@ class Resolver:
         """Instants of a file of arrivals in picoseconds.
 
         Raises:
-            InputError: not below the scenario's folder; see `read_instants`.
+            InputError: not below the scenario's root; see `read_instants`.
         """
         if name not in self._instants:
-            self._instants[name] = read_instants(find_below(name, self._folder, self._folder))
+            self._instants[name] = read_instants(find_below(name, self._folder, self.root))
         return self._instants[name]
 
 
@@ -167,15 +177,18 @@ class _PointBuilder:
         settings = self._host_settings(platform)
         groups = list(self._groups(platform))
         traffic = {name: flow for name in self._mapping(("traffic",)) if (flow := self._flow(name))}
-        spec = None
+        spec, told, judged = None, list[str](), dict[str, str]()
         if self._file and platform and hardware and settings and not self.faults:
+            self.faults += contradictions(self._tree, self._file, hardware, platform)
             self.faults += nic_faults(self._tree, self._file, hardware, platform)
             self.faults += vm_faults(self._tree, self._file, groups, hardware)
             self.faults += passthrough_faults(self._tree, self._file, groups, hardware)
             if not self.faults:
                 self.faults += traffic_faults(self._tree, self._file, groups, hardware, traffic)
-            self.warnings += feature_warnings(self._file, platform)
-            self.warnings += passthrough_warnings(self._file)
+            if not self.faults:
+                self.faults += load_faults(self._tree, self._file, traffic, length_ps)
+            told = [*feature_warnings(self._file, platform), *passthrough_warnings(self._file)]
+            self.warnings += told
         if self._file and platform and hardware and settings and not self.faults:
             spec = PointSpec.model_validate(
                 {
@@ -193,7 +206,9 @@ class _PointBuilder:
                     "length": f"{length_ps} ps",
                 }
             )
-        return Resolution(spec, tuple(self.faults), tuple(dict.fromkeys(self.warnings)))
+            judged = effects(self._tree, self._file, platform, spec)
+        warnings = tuple(dict.fromkeys(self.warnings))
+        return Resolution(spec, tuple(self.faults), warnings, judged, tuple(dict.fromkeys(told)))
 
     def _mapping(self, path: KeyPath) -> Mapping[str, Any]:
         value = self._tree.get(path)

@@ -18,6 +18,7 @@ from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.quantity import PositiveDuration
 from hostsim.spec.workload import (
+    MOST_CV,
     BridgedSpec,
     HttpSpec,
     MulticastSpec,
@@ -93,7 +94,7 @@ class ArrivalsPart(Spec):
 
     process: Literal["constant", "poisson", "gamma", "replay"] = "constant"
     """``constant``: fixed interval. ``poisson``: exponential gaps. ``gamma``: gaps with the given ``cv``. ``replay``: instants from ``file``."""
-    cv: Annotated[float, Field(gt=0)] | None = None
+    cv: Annotated[float, Field(gt=0, le=MOST_CV)] | None = None
     """Coefficient of variation of the gaps, for ``gamma`` only."""
     file: str | None = None
     """For ``replay`` only: path of a text file of seconds, one a line, ascending."""

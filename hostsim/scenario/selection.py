@@ -17,17 +17,17 @@ from hostsim.scenario.shipped_data import claims, shipped
 __all__ = ["expected_claims", "restrict", "select"]
 
 
-def select(*subjects: str | Path | Scenario) -> list[tuple[Scenario, frozenset[str]]]:
+def select(*subjects: str | Path | Scenario, root: str | Path | None = None) -> list[tuple[Scenario, frozenset[str]]]:
     """Select what `check` is given: scenarios restricted to the expectations asked for, and the names of these.
 
-    A scenario keeps, beside these, the expectations that they are computed from.
+    A scenario keeps, beside these, the expectations that they are computed from. Files are loaded with ``root``, see `load`.
 
     Raises:
         InputError: a subject is no scenario, no file and no pattern that matches a claim.
     """
     if not subjects:
         return [(scenario, frozenset(_names(scenario))) for scenario in map(load, shipped())]
-    load_once = functools.cache(load)
+    load_once = functools.cache(functools.partial(_loaded, root=root))
     loaded: dict[str, Scenario] = {}
     asked: dict[str, set[str]] = {}
     faults: list[Fault] = []
@@ -79,6 +79,11 @@ def restrict(scenario: Scenario, names: Iterable[str]) -> Scenario:
     return dataclasses.replace(
         scenario, expectations=tuple(entry for entry in scenario.expectations if entry.name in needed)
     )
+
+
+def _loaded(subject: str | Path, root: str | Path | None) -> Scenario:
+    """A subject as a scenario; the files of a shipped one lie where they were installed, below no root of a user's."""
+    return load(subject, root=None if str(subject) in shipped() else root)
 
 
 def _is_pattern(subject: str) -> bool:

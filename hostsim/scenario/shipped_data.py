@@ -71,7 +71,7 @@ def find_part(kind: str, name: str, beside: Path, root: Path) -> Path:
         kind: ``platforms``, ``hardware`` or ``guests``.
         name: a shipped name, or a path (it has a slash or ends in ``.yaml``) relative to ``beside``.
         beside: folder of the file that names it.
-        root: folder of the scenario, which no path may lead out of.
+        root: folder that no path may lead out of.
 
     Raises:
         InputError: no such name or file; without place.

@@ -45,7 +45,9 @@ LONGEST = 2500 * 3600
 """Seconds that fit 64 bits of picoseconds, in hours without a fraction."""
 
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
-_TEXT = re.compile(rf"\s*(?P<number>{_NUMBER})\s*(?P<unit>\D.*?)?\s*\Z")
+_LEADING = re.compile(_NUMBER)
+_SHOWN = 40
+"""Characters of a wrong unit that a message repeats."""
 
 
 def read_quantity(text: Any, kind: str) -> float:
@@ -61,15 +63,17 @@ def read_quantity(text: Any, kind: str) -> float:
     allowed = _allowed(kind)
     if isinstance(text, int | float) and not isinstance(text, bool):
         raise ValueError(f"has no unit|{allowed}")
-    match = _TEXT.match(text) if isinstance(text, str) else None
-    if match is None:
+    # one pass: a pattern for the whole text would try each way to share out its blanks
+    bare = text.strip() if isinstance(text, str) else ""
+    number = _LEADING.match(bare)
+    unit = bare[number.end() :].lstrip() if number is not None else ""
+    if number is None or unit[:1].isdecimal() or "\n" in unit:
         raise ValueError(f"is not a {kind}|{allowed}")
-    unit = match["unit"]
-    if unit is None:
+    if not unit:
         raise ValueError(f"has no unit|{allowed}")
     if unit not in UNITS[kind]:
-        raise ValueError(f"has the unit {unit!r}, which is not one of {kind}|{allowed}")
-    value = float(match["number"]) * UNITS[kind][unit]
+        raise ValueError(f"has the unit {unit[:_SHOWN]!r}, which is not one of {kind}|{allowed}")
+    value = float(number[0]) * UNITS[kind][unit]
     if not math.isfinite(value):
         raise ValueError(f"is not finite|{allowed}")
     return value

@@ -13,6 +13,7 @@ from hostsim.spec.quantity import Duration, PositiveDuration, Rate, Size
 from hostsim.units import SECOND
 
 __all__ = [
+    "MOST_CV",
     "ArrivalSpec",
     "BridgedSpec",
     "Connected",
@@ -31,6 +32,8 @@ __all__ = [
 ]
 
 
+MOST_CV = 1000
+"""Greatest coefficient of variation: with more nearly all gaps round to nothing, and a single instant holds arrivals without end."""
 VnicNumber: TypeAlias = Annotated[int, Field(ge=0, le=13)]
 """Number of a NIC as a VM has them: ten vNICs and four that are passed through at most."""
 
@@ -44,7 +47,7 @@ class ArrivalSpec(Spec):
 
     process: Literal["constant", "poisson", "gamma", "replay"] = "constant"
     """``constant``: fixed interval. ``poisson``: exponential gaps. ``gamma``: gaps with the given ``cv``. ``replay``: timestamps from ``file``."""
-    cv: Annotated[float, Field(gt=0)] | None = None
+    cv: Annotated[float, Field(gt=0, le=MOST_CV)] | None = None
     """Coefficient of variation of the gaps, for ``gamma`` only."""
     timestamps_ps: tuple[int, ...] | None = None
     """For ``replay`` only: ascending instants in picoseconds. In a file: ``file: path`` to a text file of seconds, one a line."""
@@ -161,7 +164,7 @@ class ServiceSpec(Spec):
     """``gamma`` has the given ``cv``."""
     mean: PositiveDuration
     """Mean length."""
-    cv: Annotated[float, Field(gt=0)] | None = None
+    cv: Annotated[float, Field(gt=0, le=MOST_CV)] | None = None
     """Coefficient of variation, for ``gamma`` only."""
 
     @model_validator(mode="after")

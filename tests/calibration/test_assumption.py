@@ -10,6 +10,7 @@ import hostsim
 from hostsim.calibration.assumption import Study, assumptions_of, flipping, run_study
 from hostsim.campaign.simulate import simulate
 from hostsim.campaign.store import Store
+from hostsim.errors import InputError
 from hostsim.pipeline import ExecutionOptions
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.selection import select
@@ -95,6 +96,13 @@ def test_what_is_moved_is_every_assumption_behind_the_points(small: Path) -> Non
     assert "esxi.costs.context_switch" in found
     assert "dell-r810.nics.vmnic0.rx_ring" in found
     assert not {"esxi.costs.vnic_deliver", "rhel6.applications.udp_sink"} & found.keys()
+
+
+def test_a_word_is_one_of_the_words_that_may_stand_in_its_place(small: Path) -> None:
+    """A choice between two others would have no end to be moved from."""
+    small.write_text(SMALL.replace("range: [constant, poisson]", "range: [poisson, poisson]"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"process: lies outside its own range; .* allowed: one of its range"):
+        hostsim.load(small)
 
 
 def test_a_verdict_that_an_input_flips_is_found(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from toy_runs import toy_record
 
 from hostsim.campaign.code_version import ABOUT
 from hostsim.campaign.store import Store, code_digest
+from hostsim.errors import StoreError
 
 WANTED = ("ab" * 16, 0, 1)
 
@@ -98,6 +99,50 @@ def test_a_version_that_did_not_note_its_modules_is_named(
         (folder / ABOUT).write_text(about)
     [note] = notes(tmp_path, caplog)
     assert note.endswith("\n  0123456789abcdef: 2 runs of an earlier version, which did not note its modules")
+
+
+def test_no_link_out_of_the_results_folder_is_followed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Neither to read the file of another version, nor to write that of the code in use, nor to look for runs."""
+    results, mine = tmp_path / "results", tmp_path / "mine.json"
+    folder = left_by_another(results, "0123456789abcdef")
+    (folder / ABOUT).rename(mine)
+    (folder / ABOUT).symlink_to(mine)
+    [note] = notes(results, caplog)
+    assert note.endswith("2 runs of an earlier version, which did not note its modules")
+    folder.rename(tmp_path / "elsewhere")
+    (results / "runs/0123456789abcdef").symlink_to(tmp_path / "elsewhere")
+    assert notes(results, caplog) == []
+    own = results / "runs" / code_digest() / ABOUT
+    own.parent.mkdir()
+    own.symlink_to(tmp_path / "new.json")
+    with pytest.raises(StoreError, match="leads out of"):
+        Store(results).put(toy_record(1, 0))
+    assert not (tmp_path / "new.json").exists()
+
+
+@pytest.mark.parametrize("about", ["[" * 60_000, json.dumps({"parts": {"engine/ring": "x" * 65_536}})])
+def test_a_note_that_is_too_deep_or_too_large_is_not_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, about: str
+) -> None:
+    """The runs are counted all the same."""
+    folder = left_by_another(tmp_path, "0123456789abcdef")
+    whole = {"hostsim": "0.0.7", "first_run": "2026-05-04"}
+    (folder / ABOUT).write_text(about if about.startswith("[") else json.dumps(json.loads(about) | whole))
+    [note] = notes(tmp_path, caplog)
+    assert note.endswith("2 runs of an earlier version, which did not note its modules")
+
+
+def test_a_note_reaches_the_terminal_without_control_characters(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """They would move the cursor, and lines would be taken for those of hostsim; names that are too long are cut."""
+    folder = left_by_another(tmp_path, "01234567\x1b[2J", **{"model__\x1b[31mgone": "other"})
+    about = json.loads((folder / ABOUT).read_text())
+    (folder / ABOUT).write_text(json.dumps(about | {"hostsim": "1\r\n2" + "3" * 100, "first_run": "\u202etoday"}))
+    [note] = notes(tmp_path, caplog)
+    assert note.splitlines()[1:] == [
+        f"  01234567[2J: 2 runs of hostsim 12{'3' * 78}, the first on today; differs in model/[31mgone"
+    ]
 
 
 def test_of_many_versions_the_latest_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import os
 from pathlib import Path
 
 import numpy as np
@@ -169,3 +170,41 @@ def test_a_large_run_is_kept_small(tmp_path: Path) -> None:
     assert_same(store.get((POINT, 0, 1)), record)
     raw = sum(s.values.nbytes for s in series.values()) + counts.nbytes
     assert store.path((POINT, 0, 1)).stat().st_size < raw / 4
+
+
+def test_a_pipe_in_place_of_a_run_counts_as_missing_and_is_replaced(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Opening it would wait for somebody who writes."""
+    store, record = Store(tmp_path), toy_record(1, 0)
+    store.path((POINT, 0, 1)).parent.mkdir(parents=True)
+    os.mkfifo(store.path((POINT, 0, 1)))
+    assert store.get((POINT, 0, 1)) is None
+    assert "is a pipe or a device" in caplog.text
+    store.put(record)
+    assert_same(store.get((POINT, 0, 1)), record)
+
+
+def test_runs_are_kept_through_no_link_that_leads_out(tmp_path: Path) -> None:
+    """Nothing is written there, and what is there is not read."""
+    (tmp_path / "outside").mkdir()
+    away = Store(tmp_path / "outside")
+    away.put(toy_record(1, 0))
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/runs").symlink_to(tmp_path / "outside/runs")
+    store = Store(tmp_path / "results")
+    assert store.get((POINT, 0, 1)) is None
+    with pytest.raises(StoreError, match="leads out of"):
+        store.put(toy_record(2, 0))
+    assert away.get((POINT, 0, 2)) is None
+
+
+def test_what_killed_writers_left_is_swept_when_a_run_is_kept(tmp_path: Path) -> None:
+    """Of whatever run and version of the code, once it is a day old."""
+    young, old = (tmp_path / f"runs/0123/ab/x.parquet.{letter * 32}.tmp" for letter in "ab")
+    young.parent.mkdir(parents=True)
+    for file in (young, old):
+        file.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    Store(tmp_path).put(toy_record(1, 0))
+    assert (young.exists(), old.exists()) == (True, False)

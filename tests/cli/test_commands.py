@@ -19,6 +19,7 @@ import pytest
 import hostsim
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.scenario.shipped_data import shipped
+from tests.corpus import HARDWARE
 
 PACKAGE = Path(hostsim.__file__).parent
 FIELDS = [
@@ -174,6 +175,17 @@ def test_run_with_replications_and_seed(cli, tiny):
     assert cli("run", tiny, "--quick", "--jobs", "1", "--replications", "2", "--seed", "7").exit_code == 0
     table = pd.read_parquet("results/tiny/table.parquet")
     assert (list(table["replication"]), set(table["seed"])) == ([0, 1] * 4, {7})
+
+
+@pytest.mark.parametrize("command", [("run", "--dry-run"), ("check", "--dry-run"), ("check",), ("run",), ("show",)])
+def test_every_command_warns_of_settings_without_effect(cli, tiny, command):
+    """Before anything is run as well as afterwards."""
+    tiny.write_text(tiny.read_text().replace("vms:", "host: {advanced: {Net.NetSplitRxMode: 1}}\nvms:"))
+    warning = "warning: tiny.yaml:7: host.advanced.Net.NetSplitRxMode = 1 has no effect: it is not modelled"
+    name, *options = command
+    if name != "show":
+        options += ["--jobs", "1", "--quick"]
+    assert cli(name, "tiny.yaml", *options).stderr.splitlines().count(warning) == 1
 
 
 def test_a_dry_run_says_what_is_missing_and_runs_nothing(cli, tiny):
@@ -368,6 +380,20 @@ def test_where_results_go_and_what_they_are_held_against_is_known_before_anythin
     assert [file.name for file in Path("other").iterdir()] == ["report.html"]
 
 
+def test_pages_and_figures_of_a_folder_are_written_through_no_link_that_leads_out(cli, tiny):
+    """Where a user names the page himself, a link is followed."""
+    cli("run", tiny, "--jobs", "1", "--quick", "--axis", "receivers=1")
+    mine = Path("mine")
+    mine.write_text("untouched")
+    for name, command in (("report.html", ("report",)), ("figures/warm-up.png", ("plot", "--warm-up"))):
+        Path("results/tiny", name).symlink_to(mine.resolve())
+        refused = cli(*command, "tiny")
+        assert (refused.exit_code, mine.read_text()) == (2, "untouched")
+        assert f"results/tiny/{name}: leads out of results/tiny" in refused.stderr
+    assert cli("report", "tiny", "-o", "results/tiny/report.html").exit_code == 0
+    assert mine.read_text().startswith("<!doctype html>")
+
+
 def test_plot_and_report_draw_from_a_folder_without_running(cli, tiny):
     """What was run is enough."""
     cli("run", tiny, "--jobs", "1", "--quick")
@@ -527,3 +553,29 @@ def test_an_output_that_is_stdout_is_nothing_but_it(cli, tiny, tmp_path, command
         [sys.executable, "-m", "hostsim", *command, "-o", "/dev/stdout"], capture_output=True, check=True
     )
     assert piped.stdout == (tmp_path / "file").read_bytes()
+
+
+ROOTED = {
+    "show": (),
+    "run": ("--jobs", "1"),
+    "check": ("--jobs", "1"),
+    "check --against": ("--jobs", "1", "--dry-run", "--against", "results/tiny"),
+    "what-if": ("--set", "vms.receiver.vcpus=2", "--dry-run"),
+    "trace": ("--from", "1 ms", "--length", "1 ms"),
+    "sensitivity": ("--metric", "loss", "--dry-run"),
+}
+
+
+@pytest.mark.parametrize("command", ROOTED)
+def test_every_command_that_loads_a_scenario_takes_a_root(cli, tiny, command):
+    """Without one, what the scenario names beside its folder is refused."""
+    for name, text in (("hardware/box.yaml", HARDWARE), ("sweeps/tiny.yaml", tiny.read_text())):
+        Path(name).parent.mkdir()
+        Path(name).write_text(text.replace("dell-r810", "../hardware/box.yaml"))
+    name, *_ = command.split()
+    if "--against" in command:
+        assert cli("run", "sweeps/tiny.yaml", "--root", ".", "--jobs", "1").exit_code == 0
+    options = (name, "sweeps/tiny.yaml", *ROOTED[command])
+    refused, done = cli(*options), cli(*options, "--root", ".")
+    assert (refused.exit_code, done.exit_code) == (2, 0), (refused.output, done.output, done.exception)
+    assert "leads out of the scenario's root" in refused.stderr

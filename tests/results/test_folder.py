@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hostsim.errors import StoreError
+from hostsim.report import folder as drawn
 from hostsim.results.folder import as_csv, read, write
-from hostsim.results.table import write_table
+from hostsim.results.table import read_table, write_table
 from tests.sample_results import VERDICTS, results, table
 
 
 @pytest.fixture(scope="module")
 def written_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of results."""
+    """A folder of results with its figures."""
     folder = tmp_path_factory.mktemp("written")
-    write(results(), folder)
+    drawn.write(results(), folder)
     return folder
 
 
@@ -131,3 +135,109 @@ def test_a_damaged_folder_is_an_error_of_the_family(folder, content):
     (folder / "results.json").write_text(content)
     with pytest.raises(StoreError):
         read(folder)
+
+
+def outside(folder: Path) -> Path:
+    """A folder beside the results folder, with a file that nobody may touch."""
+    (folder.parent / "outside").mkdir()
+    (folder.parent / "outside/mine").write_text("untouched")
+    return folder.parent / "outside"
+
+
+@pytest.mark.parametrize("name", ["results.json", "table.csv", "figures/loss.svg", "figures/loss.png"])
+def test_results_are_written_through_no_link_that_leads_out(folder, name):
+    """The file that the link leads to stays as it is."""
+    mine = outside(folder) / "mine"
+    (folder / name).unlink()
+    (folder / name).symlink_to(mine)
+    with pytest.raises(StoreError, match=f"{name}: leads out of .*copy; put a folder or a file"):
+        drawn.write(results(), folder)
+    assert mine.read_text() == "untouched"
+
+
+def test_a_table_that_is_a_link_is_not_followed(folder):
+    """Tables take the place of whatever has their name."""
+    mine = outside(folder) / "mine"
+    (folder / "cpu.parquet").unlink()
+    (folder / "cpu.parquet").symlink_to(mine)
+    with pytest.raises(StoreError, match="leads out"):
+        drawn.write(results(), folder)
+    assert mine.read_text() == "untouched"
+
+
+def test_a_folder_of_figures_that_is_a_link_is_refused(folder):
+    """Nothing appears in the folder that it leads to."""
+    away = outside(folder)
+    shutil.rmtree(folder / "figures")
+    (folder / "figures").symlink_to(away)
+    with pytest.raises(StoreError, match="leads out"):
+        drawn.draw_figures(read(folder), folder)
+    assert [file.name for file in away.iterdir()] == ["mine"]
+
+
+def test_links_inside_a_results_folder_are_followed(folder, tmp_path):
+    """The folder itself may be one, and a file in it that leads to another of its files."""
+    (folder / "table.csv").rename(folder / "first.csv")
+    (folder / "table.csv").symlink_to("first.csv")
+    (tmp_path / "link").symlink_to(folder)
+    drawn.write(results(), tmp_path / "link")
+    assert read(tmp_path / "link").scenario == results().scenario
+    assert (folder / "table.csv").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["results.json", "table.parquet", "cpu.parquet"])
+def test_a_pipe_or_a_device_is_refused_before_it_is_opened(folder, name):
+    """Opening a pipe waits for somebody who writes; nobody does."""
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(StoreError, match=f"{name}: is a pipe or a device, not a file"):
+        read(folder)
+    (folder / name).unlink()
+    (folder / name).symlink_to("/dev/zero")
+    with pytest.raises(StoreError, match=f"{name}: leads out of"):
+        read(folder)
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_opened(folder):
+    """A file with a hole of a gigabyte takes no space on the disk."""
+    os.truncate(folder / "results.json", 2**30)
+    with pytest.raises(StoreError, match=r"results\.json: is too large: 1073741824 bytes; at most 268435456"):
+        read(folder)
+
+
+BOMBS = {
+    "many rows of one value": ({"a": pa.array(np.zeros(60_000_000, np.int8))}, "60000000 values; at most 50000000"),
+    "one long text in many rows": (
+        {
+            "a": pa.DictionaryArray.from_arrays(pa.array(np.zeros(3000, np.int32)), pa.array(["x" * 100_000])).cast(
+                "string"
+            )
+        },
+        "300000000 bytes of text; at most 268435456",
+    ),
+    "a text of megabytes": ({"a": pa.array(["x" * 269_000_000])}, "bytes unpacked; at most 268435456"),
+    "lists": ({"a": pa.array([[0]])}, "is not a table of hostsim"),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_small_file_that_unpacks_to_a_large_table_is_refused(tmp_path, name):
+    """Its head says how many values there are, and its texts how often each is used."""
+    columns, words = BOMBS[name]
+    pq.write_table(pa.table(columns), tmp_path / "table.parquet", compression="zstd")
+    assert (tmp_path / "table.parquet").stat().st_size < 300_000
+    with pytest.raises(StoreError, match=words):
+        read_table(tmp_path / "table.parquet")
+
+
+def test_what_killed_writers_left_is_swept(folder):
+    """Unfinished files that are a day old, and nothing that is younger or has another name."""
+    left = [f"table.parquet.{'a' * 32}.tmp", ".results.json.0123abcd.tmp", "figures/.loss.svg.0123abcd.tmp"]
+    kept = [".table.csv.0123abcd.tmp", "notes.tmp", "figures/loss.0123.tmp"]
+    for name in (*left, *kept):
+        (folder / name).write_text("half")
+    for name in (*left, *kept[1:]):
+        os.utime(folder / name, (0, 0))
+    drawn.write(results(), folder)
+    there = {str(file.relative_to(folder)) for file in folder.rglob("*.tmp")}
+    assert there == set(kept)

@@ -32,6 +32,13 @@ def sweep() -> str:
     )
 
 
+def quantities(count: int) -> str:
+    """So many quantities of nearly 10,000 characters, each with its unit behind many blanks and a line feed in it."""
+    blanks = " " * 9900
+    values = ", ".join(f'"{n}{blanks}x\\ny"' for n in range(count))
+    return changed(("values: [1, 2]}", f"values: [{values}]}}"), ("vms.receiver.count", "traffic.stream.rate"))
+
+
 LAUGHS = "\n".join(["a0: &a0 [x, x]", *(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]" for i in range(1, 30))])
 FILES: dict[str, tuple[str | bytes, str]] = {
     "longer than 4 MiB": (TEXT + "#" * (4 << 20), "is too long"),
@@ -42,13 +49,25 @@ FILES: dict[str, tuple[str | bytes, str]] = {
     "a million keys": ("".join(f"k{n}: 1\n" for n in range(300_000)), "is one key too many"),
     "a million entries": ("- a\n" * 1_000_000, "is one value too many"),
     "a text of megabytes": (changed(("What happens?", "x" * 4_000_000)), "is too long a text"),
+    "a quantity of many blanks": (changed(("40 kpps", '"1' + " " * 9900 + 'x\\ny"')), "is not a rate"),
+    "4 MiB of quantities of many blanks": (quantities(420), "is not a rate"),
     "UTF-16": (TEXT.encode("utf-16"), "is not UTF-8"),
     "Latin 1": (changed(("What happens?", "Qué pasa?")).encode("latin-1"), "is not UTF-8"),
     "zeros": (b"\0" * (1 << 20), "which YAML does not allow"),
     "an object": (changed(("count: 2", "count: !!python/object/apply:os.system ['touch run']")), "tags are not read"),
     "a new object": (changed(("count: 2", "count: !!python/object/new:os.system ['touch run']")), "tags are not read"),
     "a module": (changed(("count: 2", "count: !!python/module:antigravity")), "tags are not read"),
-    "a thousand million points": (sweep(), "given 1000 x 1000 x 1000 = 1000000000; allowed: at most 1000000"),
+    "a million points": (
+        changed(
+            ("values: [1, 2]}", f"values: [{_many('', 1000)}]}}"),
+            (
+                '{set: vms.receiver.vmx.ethernet0.emuRxMode, values: ["0", "1"]}',
+                f"{{set: traffic.stream.rate, values: [{_many(' pps', 1000)}]}}",
+            ),
+        ),
+        "given 1000 x 1000 = 1000000; allowed: at most 10000",
+    ),
+    "a thousand million points": (sweep(), "given 1000 x 1000 x 1000 = 1000000000; allowed: at most 10000"),
     "15,000 values that cannot be": (changed(("[1, 2]", str(list(range(4097, 19_000))))), "which are not looked for"),
     "keys that are nearly known": (
         changed(('{ethernet0.emuRxMode: "0"}', "{" + ", ".join(f"ethernet0.emuRxMod{n}: 1" for n in range(900)) + "}")),

@@ -103,6 +103,12 @@ def test_senders_say_what_nobody_published_of_them(name: str) -> None:
             assert needed <= written.keys(), flow
 
 
+@pytest.mark.parametrize("file", SERVERS.values(), ids=lambda file: file.stem)
+def test_a_server_says_whether_its_hyperthreads_are_on(file: Path) -> None:
+    """A default would be a choice that nobody sees."""
+    assert "threads" in Tree.of(file, file.name).data["cpu"]
+
+
 def width(constant: Constant) -> float:
     low, high = constant.ends
     return high / low if low > 0 else float("inf")

@@ -373,6 +373,12 @@ RATE = "rate: 40 kpps"
             "allowed: value, assumed: reason, range: [low, high]",
             id="assumption without range",
         ),
+        pytest.param(
+            COUNT,
+            "count: {value: 2, assumed: no reason, range: [1, 2, 3]}",
+            "small.yaml:9: vms.receiver.count: has a range of more than two ends; given 2; allowed: [low, high]",
+            id="assumption with three ends",
+        ),
     ],
 )  # fmt: skip
 def test_bad_input_says_what_is_wrong(tmp_path: Path, old: str, new: str, expected: str) -> None:
@@ -674,10 +680,12 @@ def test_platform_hardware_and_guests_are_axes_like_any_other(tmp_path: Path) ->
 
 
 def test_settings_that_are_known_but_not_modelled_warn(tmp_path: Path) -> None:
-    """The scenario and its points carry the warning."""
+    """The scenario with the line, and its points, wherever its file lies."""
     scenario = load_text(tmp_path, ('emuRxMode: "0"', 'emuRxMode: "0", ethernet0.udpRSS: 1'))
-    assert scenario.warnings == ("setting not modelled: ethernet0.udpRSS = 1",)
-    assert {task.point.warnings for task in make_plan(scenario, Fidelity()).tasks} == {scenario.warnings}
+    (warning,) = scenario.warnings
+    assert warning.endswith("small.yaml:12: vms.receiver.vmx.ethernet0.udpRSS = 1 has no effect: it is not modelled")
+    flags = {task.point.warnings for task in make_plan(scenario, Fidelity()).tasks}
+    assert flags == {("setting not modelled: ethernet0.udpRSS = 1",)}
 
 
 def test_assumptions_are_listed_with_their_range(tmp_path: Path) -> None:
@@ -798,3 +806,66 @@ def test_what_an_option_says_of_the_run_goes_before_what_the_file_says_of_a_quic
     assert (more.replications, more.quick_replications, more.quick_length_ps) == (7, 7, plain.quick_length_ps)
     both = load("first-sweep", {"run.length": "2 s", "run.quick.length": "1 s"}).run
     assert (both.length_ps, both.quick_length_ps) == (2 * 10**12, 10**12)
+
+
+def test_keys_that_several_kinds_of_traffic_share_are_told_once(tmp_path: Path) -> None:
+    """Any of them may come to stand there, by another option."""
+    with pytest.raises(InputError) as caught:
+        load_text(tmp_path, overrides={"traffic.stream.strems": "3"})
+    (fault,) = caught.value.faults
+    known = fault.allowed.removeprefix("one of ").split(", ")
+    assert (fault.nearest, len(known)) == ("streams", len(set(known)))
+
+
+def test_a_shorter_run_in_which_nothing_comes_is_refused_where_it_is_planned(tmp_path: Path) -> None:
+    """A quick look may be too quick."""
+    scenario = load_text(tmp_path, ("40 kpps", "1.5 pps"))
+    make_plan(scenario, Fidelity())
+    with pytest.raises(InputError, match=r"small\.yaml:14: traffic\.stream\.rate: makes nothing in a run of 0\.5 s"):
+        make_plan(scenario, Fidelity(quick=True))
+
+
+def test_ports_of_flows_are_told_apart_by_vm_kind_and_range(tmp_path: Path) -> None:
+    """Other groups, other servers and the next free port go together."""
+    one = "{kind: tcp_stream, to: receiver, direction: send, streams: 8, window: 64 KiB}"
+    for two in (
+        "{kind: tcp_stream, to: other, direction: send, window: 64 KiB}",
+        "{kind: request_response, to: receiver, request_size: 1 B, reply_size: 1 B}",
+        "{kind: tcp_stream, to: receiver, direction: receive, window: 64 KiB, port: 33008}",
+    ):
+        load_text(
+            tmp_path,
+            ("vms:\n", "vms:\n  other: {count: 1, guest: rhel6, networks: [vSwitch0]}\n"),
+            ("{kind: multicast, to: receiver, packet_size: 800 B, rate: 40 kpps}", f"{one}\n  two: {two}"),
+        )
+    web = "{kind: web, to: receiver, window: 64 KiB, rate: 10 /s, objects: 1, size: 1 B, write_size: 1 B}"
+    http = "{kind: http, to: receiver, method: get, size: 1 B, connections: 1, window: 64 KiB}"
+    with pytest.raises(InputError, match="has ports that connections of one have at the same VMs, receiver"):
+        load_text(
+            tmp_path,
+            (
+                "{kind: multicast, to: receiver, packet_size: 800 B, rate: 40 kpps}",
+                f"{web}\n  two: {http}",
+            ),
+            ("stream:", "one:"),
+        )
+
+
+def test_instants_after_the_run_are_refused(tmp_path: Path) -> None:
+    """A trace whose clock began long before."""
+    (tmp_path / "trace.txt").write_text("1.5\n2\n")
+    with pytest.raises(InputError, match=r"arrivals\.file: holds no instant within a run of 1 s; .*instants below 1 s"):
+        load_text(tmp_path, ("rate: 40 kpps", "arrivals: {process: replay, file: trace.txt}"))
+
+
+def test_traffic_of_no_vm_may_be_slow(tmp_path: Path) -> None:
+    """A sweep may begin with no VM; a group with many makes a packet together."""
+    slow = (
+        ("multicast", "work"),
+        ("packet_size: 800 B, rate: 40 kpps", "rate: 0.01 /s, service: {mean: 1 ms}"),
+        ("count: 2", "count: 100"),
+        ("receivers: 2}", "receivers: 100}"),
+    )
+    assert load_text(tmp_path, *slow, axes={"receivers": "0,100"}).name == "small"
+    with pytest.raises(InputError, match=r"makes nothing in a run of 1 s; .*from 0\.010101 /s on"):
+        load_text(tmp_path, *slow, axes={"receivers": "99"})

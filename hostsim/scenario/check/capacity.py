@@ -234,6 +234,7 @@ def _connection_faults(
 
 def feature_warnings(file: PointFile, platform: PlatformSpec) -> Iterator[str]:
     """Warnings of features that vNICs ask for and their physical NICs do not have."""
+    netqueue = "netNetqueueEnabled"
     for name, group in file.vms.items():
         for number, switch in enumerate(group.networks):
             key = f"ethernet{number}.pnicFeatures"
@@ -246,6 +247,8 @@ def feature_warnings(file: PointFile, platform: PlatformSpec) -> Iterator[str]:
                 yield f"vms.{name}: {key} asks for RSS, but this platform gives a vNIC one receive queue"
             elif _rings(file, switch) == 1:
                 yield f"vms.{name}: {key} asks for RSS, but no uplink of {switch} has rss_rings above 1"
+            elif file.host.kernel.get(netqueue, platform.kernel[netqueue].default) == "FALSE":
+                yield f"vms.{name}: {key} asks for RSS, but {netqueue} is FALSE and leaves each NIC its default queue"
 
 
 def _rings(file: PointFile, switch: str) -> int:

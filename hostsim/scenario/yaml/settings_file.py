@@ -31,10 +31,10 @@ MOST_LINES_OF_A_LIST = 100_000
 
 
 class SettingsFiles:
-    """The settings files of a scenario, each read once."""
+    """The settings files that a scenario names, each read once."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, root: Path) -> None:
+        self._folder, self._root = folder, root
         self._vmx: dict[Path, FileSettings] = {}
         self._advanced: dict[Path, FileSettings] = {}
 
@@ -62,7 +62,7 @@ class SettingsFiles:
             faults.append(tree.fault(key, "is not the path of a file", "text"))
             return None
         try:
-            return find_below(name, self._folder, self._folder)
+            return find_below(name, self._folder, self._root)
         except InputError as error:
             faults += tree.located(key, error)
             return None

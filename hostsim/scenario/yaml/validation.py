@@ -107,7 +107,7 @@ def _number(node: JsonSchema, noun: str) -> str:
     if low is not None:
         return f"{noun} from {low} on"
     if above is not None:
-        return f"{noun} above {above}"
+        return f"{noun} above {above}" + ("" if high is None else f", up to {high}")
     return f"{noun} up to {high}" if high is not None else noun
 
 
@@ -232,14 +232,15 @@ def _choices(root: JsonSchema, node: JsonSchema) -> list[str]:
     """The texts that may stand there, where only some may."""
     branches = [_resolved(root, branch) for branch in _branches(node)]
     found = [choice for branch in branches for choice in _choices(root, branch)]
-    return found + [choice for choice in node.get("enum", [node.get("const")]) if isinstance(choice, str)]
+    found += [choice for choice in node.get("enum", [node.get("const")]) if isinstance(choice, str)]
+    return list(dict.fromkeys(found))
 
 
 def _properties(root: JsonSchema, node: JsonSchema) -> list[str]:
     found = list(node.get("properties", {}))
     for branch in _branches(node):
         found += _properties(root, _resolved(root, branch))
-    return found
+    return list(dict.fromkeys(found))
 
 
 _OPEN = (*SETTINGS, "precision")

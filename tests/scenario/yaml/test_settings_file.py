@@ -71,5 +71,5 @@ def test_links_do_not_lead_out_of_the_folder(tmp_path: Path) -> None:
     inside.mkdir()
     (tmp_path / "secret.vmx").write_text(VMX)
     (inside / "web.vmx").symlink_to(tmp_path / "secret.vmx")
-    with pytest.raises(InputError, match="leads out of the scenario's folder"):
+    with pytest.raises(InputError, match="leads out of the scenario's root"):
         load_text(inside, FILE)

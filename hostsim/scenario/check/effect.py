@@ -1,0 +1,287 @@
+"""Settings without effect: a table of where each setting has one, and what is said of a setting elsewhere.
+
+A setting is judged where the scenario writes it, and only while its value is not the default: leaving a default out changes
+nothing either. It is told when it has no effect at any point of a sweep.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from hostsim.scenario.schema import PointFile
+from hostsim.scenario.yaml.reader import KeyPath
+from hostsim.scenario.yaml.source_tree import Tree, dotted, show_value
+from hostsim.spec.effective_settings import vmx_table
+from hostsim.spec.host import PointSpec, VmGroupSpec
+from hostsim.spec.network import VSwitchSpec
+from hostsim.spec.nic import NicOptions
+from hostsim.spec.platform import PlatformSpec, SettingSpec, VnicSettings
+from hostsim.spec.workload import Connected, HttpSpec, TcpSpec, TcpStreamSpec
+
+__all__ = ["Effects", "effects", "without_effect"]
+
+Effects: TypeAlias = Mapping[str, str]
+"""By the path of each setting that was judged at a point: why it has no effect there, as a warning; empty where it has one."""
+
+_NUMBERED = re.compile(r"(ethernet|pciPassthru)(\d+)\.")
+_LOOKS = 10
+"""Dynamic tuning looks at the host first after one in so many of its period, see `hostsim.model.control.dense_mode`."""
+
+
+@dataclass(frozen=True)
+class _Vnic:
+    """A vNIC of VMs that are there."""
+
+    group: VmGroupSpec
+    number: int
+    settings: VnicSettings
+    uplinks: tuple[str, ...]
+    queues: int
+
+
+class _Point:
+    """What rules look at: a point, and what its VMs and NICs come to."""
+
+    def __init__(self, spec: PointSpec, file: PointFile) -> None:
+        self.spec, self.file = spec, file
+        self.groups = {group.name: group for group in spec.vms if group.count}
+        self.vnics = [
+            _Vnic(group, number, settings, spec.vswitches[switch].uplinks, self._queues(group, settings, switch))
+            for group in self.groups.values()
+            for number, (settings, switch) in enumerate(zip(group.settings.vnics, group.networks, strict=True))
+        ]
+        self.uplinks = dict.fromkeys(nic for vnic in self.vnics for nic in vnic.uplinks)
+        self.passed = dict.fromkeys(nic for group in self.groups.values() for nic in group.settings.passthrough)
+        self.flows = [flow for flow in spec.traffic.values() if self.groups.keys() & set(flow.to)]
+
+    def _queues(self, group: VmGroupSpec, settings: VnicSettings, switch: str) -> int:
+        options = [self.spec.nics.get(nic, NicOptions()) for nic in self.spec.vswitches[switch].uplinks]
+        return min(group.vcpus, max(entry.rss_rings for entry in options)) if settings.rss else 1
+
+    def is_written(self, vnic: _Vnic, key: str) -> bool:
+        return f"ethernet{vnic.number}.{key}" in self.file.vms[vnic.group.name].vmx
+
+    def has(self, device: str) -> bool:
+        return any(vnic.settings.device == device for vnic in self.vnics)
+
+    def dealt(self) -> bool:
+        """True where a NIC has receive queues beside the default one that vNICs could have."""
+        plain = {nic for switch in self.spec.vswitches.values() if not switch.vxlan for nic in switch.uplinks}
+        nics = self.spec.hardware.nics
+        return any(
+            nics[nic].rx_queues > self.spec.nics.get(nic, NicOptions()).drss for nic in self.uplinks if nic in plain
+        )
+
+
+# --- rules: why a setting has no effect at a point, or nothing
+
+Rule: TypeAlias = Callable[[_Point], str]
+
+
+def _needs(test: Callable[[_Point], bool], reason: str) -> Rule:
+    return lambda point: "" if test(point) else reason
+
+
+def _receives(flow: Any) -> bool:
+    """True for TCP traffic whose data VMs receive in full segments."""
+    return (isinstance(flow, TcpStreamSpec) and flow.direction == "receive") or (
+        isinstance(flow, HttpSpec) and flow.method == "post"
+    )
+
+
+def _after(*rules: Rule) -> Rule:
+    """The first of several reasons."""
+    return lambda point: next((reason for rule in rules if (reason := rule(point))), "")
+
+
+_VNIC = _needs(lambda point: bool(point.vnics), "no VM has a vNIC")
+_VMXNET3 = _needs(lambda point: point.has("vmxnet3"), "no VM has a vmxnet3")
+_E1000 = _needs(lambda point: point.has("e1000"), "no VM has an e1000")
+_NODES = _needs(lambda point: point.spec.hardware.cpu.sockets > 1, "the server has one NUMA node")
+_SMP = _needs(
+    lambda point: any(group.vcpus > 1 and not group.settings.exclusive for group in point.groups.values()),
+    "no VM has several vCPUs that share PCPUs with others",
+)
+_DATA_IN = _needs(lambda point: any(map(_receives, point.flows)), "no VM receives TCP data")
+_DENSE = _needs(lambda point: point.spec.settings.tune_dense, "Net.NetTuneHostMode is not dense")
+_SW_LRO = _needs(lambda point: point.spec.settings.sw_lro, "Net.Vmxnet3SwLRO is 0")
+_OPEN_SCHEME = _needs(
+    lambda point: any(
+        vnic.settings.device == "vmxnet3"
+        and not vnic.group.settings.exclusive
+        and not point.is_written(vnic, "coalescingScheme")
+        for vnic in point.vnics
+    ),
+    "each vmxnet3 has a scheme of its own",
+)
+_NETQUEUE = _needs(lambda point: point.spec.settings.netqueue, "netNetqueueEnabled is FALSE")
+_QUEUES = _needs(_Point.dealt, "no uplink of the VMs has receive queues beside its default one")
+
+
+def _several_queues(vnics: list[_Vnic]) -> bool:
+    """True where transmit queues of a VM could have contexts of their own."""
+    return len(vnics) > 1 or any(vnic.queues > 1 for vnic in vnics)
+
+
+def _contexts(point: _Point) -> bool:
+    open_to = [vnic for vnic in point.vnics if not point.is_written(vnic, "ctxPerDev")]
+    groups = {vnic.group.name for vnic in open_to}
+    return any(_several_queues([vnic for vnic in point.vnics if vnic.group.name == name]) for name in groups)
+
+
+def _first_look(point: _Point) -> bool:
+    return point.spec.settings.tune_interval < _LOOKS * point.spec.length
+
+
+ADVANCED: dict[str, Rule] = {
+    **dict.fromkeys(("Cpu.CoschedCostopThreshold", "Cpu.CoschedCostartThreshold", "Cpu.CoschedPollUsec"), _SMP),
+    **dict.fromkeys(("Numa.RebalancePeriod", "Numa.MigImbalanceThreshold"), _NODES),
+    "Net.NetNetqNumaIOCpuPinThreshold": _NODES,
+    "Net.CoalesceScheme": _after(_VMXNET3, _OPEN_SCHEME),
+    **dict.fromkeys(("Net.CoalesceRBCRate", "Net.CoalesceTxQDepthCap", "Net.vmxnetThroughputWeight"), _VMXNET3),
+    **dict.fromkeys(("Net.CoalesceTxTimeout", "Net.vNicTxPollBound"), _VNIC),
+    **dict.fromkeys(("Net.E1000IntrCoalesce", "Net.E1000TxCopySize"), _E1000),
+    "Net.MaxPortRxQueueLen": _needs(
+        lambda point: any(vnic.settings.split_rx for vnic in point.vnics),
+        'no vNIC has a receive context of its own (ethernetX.emuRxMode = "1")',
+    ),
+    "Net.NetVMTxType": _needs(_contexts, "no VM that follows it has several transmit queues"),
+    "Net.NetNetqRxDynamicLB": _after(_NETQUEUE, _QUEUES),
+    "Net.NetTuneHostMode": _needs(
+        _first_look, "its first check comes after the run: at a tenth of Net.NetTuneInterval"
+    ),
+    **dict.fromkeys(("Net.NetTuneInterval", "Net.NetTuneThreshold"), _DENSE),
+    "Net.Vmxnet3SwLRO": _DATA_IN,
+    **dict.fromkeys(("Net.VmxnetLROThreshold", "Net.VmxnetLROBackoffPeriod"), _after(_DATA_IN, _SW_LRO)),
+    "Net.VmxnetLROMaxLength": _after(
+        _DATA_IN,
+        _needs(lambda point: point.spec.settings.sw_lro or point.spec.settings.hw_lro, "both kinds of LRO are off"),
+    ),
+    "Net.Vmxnet3HwLRO": _after(
+        _DATA_IN,
+        _needs(lambda point: any(point.spec.hardware.nics[nic].lro for nic in point.uplinks), "no uplink does LRO"),
+    ),
+    "Net.UseHwTSO": _after(
+        _needs(lambda point: any(isinstance(flow, Connected) for flow in point.flows), "no traffic is TCP"),
+        _needs(lambda point: any(point.spec.hardware.nics[nic].tso for nic in point.uplinks), "no uplink does TSO"),
+    ),
+}
+"""When each advanced setting has an effect; one that is not listed always has."""
+KERNEL: dict[str, Rule] = {"netNetqueueEnabled": _QUEUES}
+"""Likewise of kernel settings."""
+
+
+def _vmx(point: _Point, group: VmGroupSpec, key: str, number: int | None) -> str:
+    """Why a ``.vmx`` key, that of a vNIC or device with its number, has no effect."""
+    settings = group.settings
+    if key in ("ethernetX.coalescingScheme", "ethernetX.coalescingParams") and settings.exclusive:
+        return "sched.cpu.latencySensitivity = high turns coalescing off"
+    if key == "ethernetX.ctxPerDev" and not point.spec.settings.tune_dense:
+        own = [vnic for vnic in point.vnics if vnic.group.name == group.name]
+        return "" if _several_queues(own) else "the VM has one transmit queue"
+    if key == "numa.nodeAffinity":
+        sockets = point.spec.hardware.cpu.sockets
+        return "" if len(settings.nodes) < sockets else f"it names all NUMA nodes of the server, {sockets}"
+    if key == "pciPassthruX.id":
+        is_on = point.file.vms[group.name].vmx.get(f"pciPassthru{number}.present") == "TRUE"
+        return "" if is_on else f"pciPassthru{number}.present is not TRUE"
+    if key == "sched.cpu.latencySensitivity" and not settings.exclusive:
+        return "of its degrees only high is modelled"
+    return ""
+
+
+def _nic(point: _Point, name: str, key: str) -> str:
+    """Why an option of a NIC's driver has no effect."""
+    if name not in point.uplinks and not (name in point.passed and key == "interrupt_interval"):
+        return f"no VM uses {name}" if name not in point.passed else f"{name} is passed through to a VM"
+    if key != "rss_rings":
+        return ""
+    asking = [vnic for vnic in point.vnics if vnic.settings.rss and name in vnic.uplinks]
+    if not asking:
+        return f"no vNIC behind {name} asks for RSS (ethernetX.pnicFeatures) and gets it on this platform"
+    if all(vnic.queues == 1 for vnic in asking):
+        return "each VM that asks for RSS has one vCPU, and its vNIC no more queues than that"
+    return ""
+
+
+def _flow(flow: TcpSpec, key: str) -> str:
+    if key == "burst":
+        return "" if _receives(flow) else "the peer sends no data, the VMs do"
+    return "the peer acknowledges no data, it sends it" if _receives(flow) else ""
+
+
+# --- what is written, and what rules say of it
+
+
+def effects(tree: Tree, file: PointFile, platform: PlatformSpec, spec: PointSpec) -> dict[str, str]:
+    """The settings of a sound point that are judged, each with the warning that it has no effect, or with none.
+
+    Args:
+        tree: the scenario with the settings of files that it names.
+        file: the same, read.
+        platform: whose settings and defaults apply.
+        spec: what it comes to.
+    """
+    found: dict[str, str] = {}
+    for path, reason in _judged(_Point(spec, file), platform):
+        place, shown = tree.place(path), dotted(path)
+        given = show_value(tree.get(path))
+        found[shown] = f"{place}: {shown} = {given} has no effect: {reason}" if reason else ""
+    return found
+
+
+def without_effect(points: Iterable[Effects]) -> list[str]:
+    """The warnings of settings that have an effect at no point."""
+    told: dict[str, str] = {}
+    for judged in points:
+        for path, warning in judged.items():
+            told[path] = warning and told.get(path, warning)
+    return [warning for warning in told.values() if warning]
+
+
+def _judged(point: _Point, platform: PlatformSpec) -> Iterator[tuple[KeyPath, str]]:
+    file = point.file
+    for section, rules in (("advanced", ADVANCED), ("kernel", KERNEL)):
+        table = getattr(platform, section)
+        for name, value in getattr(file.host, section).items():
+            if (state := _state(table[name], value)) is not None:
+                rule = rules.get(name)
+                yield ("host", section, name), state or (rule(point) if rule is not None else "")
+    for group in point.groups.values():
+        table = vmx_table(platform, len(group.networks)) if file.vms[group.name].vmx else {}
+        for name, value in file.vms[group.name].vmx.items():
+            if (state := _state(table[name], value)) is None:
+                continue
+            device = _NUMBERED.match(name)
+            key = name if device is None else f"{device[1]}X.{name[device.end() :]}"
+            reason = state or _vmx(point, group, key, None if device is None else int(device[2]))
+            yield ("vms", group.name, "vmx", name), reason
+        for key in ("rx_ring", "tx_ring"):
+            if getattr(file.vms[group.name], key) is not None:
+                yield ("vms", group.name, key), "" if group.networks else "the VMs have no vNIC"
+    for nic, options in file.host.nics.items():
+        for key in _changed(options, NicOptions()):
+            yield ("host", "nics", nic, key), _nic(point, nic, key)
+    connected = {name for group in point.groups.values() for name in group.networks}
+    for switch, spec in file.network.items():
+        for key in _changed(spec, VSwitchSpec(uplinks=spec.uplinks)):
+            yield ("network", switch, key), "" if switch in connected else f"no VM is connected to {switch}"
+    for name, flow in point.spec.traffic.items():
+        if isinstance(flow, TcpSpec):
+            written = flow.model_fields_set & {"burst", "peer_acks_every"}
+            yield from ((("traffic", name, key), _flow(flow, key)) for key in sorted(written))
+
+
+def _state(setting: SettingSpec, value: object) -> str | None:
+    """None of a default, why a setting that is not modelled has no effect, and nothing of one that is."""
+    read = setting.read(value)
+    if not setting.modelled:
+        return "it is not modelled" if setting.is_missed(read) else None
+    return None if read == setting.default else ""
+
+
+def _changed(options: Any, default: Any) -> list[str]:
+    return [key for key in sorted(options.model_fields_set) if getattr(options, key) != getattr(default, key)]

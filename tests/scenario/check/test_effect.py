@@ -1,0 +1,203 @@
+"""Settings without effect: each is told with its place and the reason, and it changes nothing indeed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hostsim.campaign.simulate import simulate
+from hostsim.record import RunRecord
+from hostsim.scenario.check.effect import ADVANCED, KERNEL
+from hostsim.scenario.load import load
+from hostsim.scenario.scenario import Scenario
+from hostsim.scenario.shipped_data import shipped_parts
+from hostsim.scenario.yaml.reader import read
+from hostsim.units import MS
+from tests.scenario.small_scenario import load_text
+
+TEXT = """\
+scenario: small
+question: What is sent?
+platform: esxi-6.0
+hardware: HARDWARE
+network:
+  vSwitch0: {uplinks: [vmnic0]}
+  vSwitch1: {uplinks: [vmnic1]}
+vms:
+  web:
+    count: 1
+    guest: rhel6
+    networks: [vSwitch0]
+    vmx: {ethernet0.ctxPerDev: 2}
+  idle: {count: 0, guest: rhel6, networks: [vSwitch0]}
+traffic:
+  stream: {kind: tcp_stream, to: web, direction: send, window: 64 KiB}
+run: {length: 10 ms, replications: 1, quick: {length: 5 ms, replications: 1}}
+"""
+ONE_NODE = """\
+hardware: box
+cpu: {model: x, family: nehalem, sockets: 1, cores: 4, clock: 2 GHz}
+nics:
+  vmnic0: {model: x, line_rate: 1 Gbit/s, node: 0, rx_ring: 512, driver: ixgbe, interrupt_interval: 50 us, rss: true, rx_queues: 4}
+  vmnic1: {model: x, line_rate: 1 Gbit/s, node: 0, rx_ring: 512, driver: ixgbe, interrupt_interval: 50 us}
+"""
+E1000 = {"vms.web.vmx.ethernet0.virtualDev": "e1000"}
+RECEIVE = {"traffic.stream.direction": "receive"}
+RSS = {"host.nics.vmnic0.rss_rings": "2", "vms.web.vmx.ethernet0.pnicFeatures": "4"}
+DENSE = {"host.advanced.Net.NetTuneHostMode": "dense"}
+HIGH = {"vms.web.vmx.sched.cpu.latencySensitivity": "high"}
+Options = Mapping[str, str]
+
+VAIN: list[tuple[str, str, Options, str]] = [
+    ("host.advanced.Net.NetSplitRxMode", "1", {}, "it is not modelled"),
+    ("host.advanced.Cpu.CreditAgePeriod", "1000", {}, "it is not modelled"),
+    ("vms.web.vmx.sched.cpu.min", "1000", {}, "it is not modelled"),
+    ("vms.web.vmx.sched.cpu.max", "2000", {}, "it is not modelled"),
+    ("vms.web.vmx.sched.cpu.affinity", "1", {}, "it is not modelled"),
+    ("host.advanced.Cpu.CoschedPollUsec", "500", {}, "no VM has several vCPUs that share PCPUs with others"),
+    ("host.advanced.Cpu.CoschedPollUsec", "500", {**HIGH, "vms.web.vcpus": "2"}, "no VM has several vCPUs that share PCPUs with others"),
+    ("host.advanced.Numa.RebalancePeriod", "500", {}, "the server has one NUMA node"),
+    ("host.advanced.Net.NetNetqNumaIOCpuPinThreshold", "50", {}, "the server has one NUMA node"),
+    ("host.advanced.Net.CoalesceScheme", "disabled", E1000, "no VM has a vmxnet3"),
+    ("host.advanced.Net.CoalesceScheme", "disabled", {"vms.web.vmx.ethernet0.coalescingScheme": "static"}, "each vmxnet3 has a scheme of its own"),
+    ("host.advanced.Net.CoalesceRBCRate", "2000", E1000, "no VM has a vmxnet3"),
+    ("host.advanced.Net.E1000IntrCoalesce", "0", {}, "no VM has an e1000"),
+    ("host.advanced.Net.E1000TxCopySize", "100", {}, "no VM has an e1000"),
+    ("host.advanced.Net.MaxPortRxQueueLen", "200", {}, 'no vNIC has a receive context of its own (ethernetX.emuRxMode = "1")'),
+    ("host.advanced.Net.NetVMTxType", "3", {}, "no VM that follows it has several transmit queues"),
+    ("host.advanced.Net.NetNetqRxDynamicLB", "0", {"host.kernel.netNetqueueEnabled": "FALSE"}, "netNetqueueEnabled is FALSE"),
+    ("host.advanced.Net.NetNetqRxDynamicLB", "0", {"host.nics.vmnic0.drss": "4"}, "no uplink of the VMs has receive queues beside its default one"),
+    ("host.advanced.Net.NetTuneHostMode", "dense", {}, "its first check comes after the run: at a tenth of Net.NetTuneInterval"),
+    ("host.advanced.Net.NetTuneInterval", "1", {}, "Net.NetTuneHostMode is not dense"),
+    ("host.advanced.Net.NetTuneThreshold", "0n 0n 0", {}, "Net.NetTuneHostMode is not dense"),
+    ("host.advanced.Net.Vmxnet3SwLRO", "0", {}, "no VM receives TCP data"),
+    ("host.advanced.Net.VmxnetLROThreshold", "10", {**RECEIVE, "host.advanced.Net.Vmxnet3SwLRO": "0"}, "Net.Vmxnet3SwLRO is 0"),
+    ("host.advanced.Net.VmxnetLROMaxLength", "9000", {**RECEIVE, "host.advanced.Net.Vmxnet3SwLRO": "0", "host.advanced.Net.Vmxnet3HwLRO": "0"}, "both kinds of LRO are off"),
+    ("host.advanced.Net.Vmxnet3HwLRO", "0", RECEIVE, "no uplink does LRO"),
+    ("host.advanced.Net.UseHwTSO", "0", {"hardware.nics.vmnic0.tso": "false"}, "no uplink does TSO"),
+    ("host.kernel.netNetqueueEnabled", "FALSE", {"host.nics.vmnic0.drss": "4"}, "no uplink of the VMs has receive queues beside its default one"),
+    ("vms.web.vmx.ethernet0.ctxPerDev", "3", {}, "the VM has one transmit queue"),
+    ("vms.web.vmx.ethernet0.coalescingScheme", "static", HIGH, "sched.cpu.latencySensitivity = high turns coalescing off"),
+    ("vms.web.vmx.numa.nodeAffinity", "0", {}, "it names all NUMA nodes of the server, 1"),
+    ("vms.web.vmx.sched.cpu.latencySensitivity", "low", {}, "of its degrees only high is modelled"),
+    ("vms.web.vmx.pciPassthru0.id", "vmnic1", {}, "pciPassthru0.present is not TRUE"),
+    ("host.nics.vmnic0.rss_rings", "3", {}, "no vNIC behind vmnic0 asks for RSS (ethernetX.pnicFeatures) and gets it on this platform"),
+    ("host.nics.vmnic1.interrupt_interval", "1 ms", {}, "no VM uses vmnic1"),
+    ("host.nics.vmnic0.rss_rings", "2", {"vms.web.vmx.ethernet0.pnicFeatures": "4"}, "each VM that asks for RSS has one vCPU, and its vNIC no more queues than that"),
+    ("network.vSwitch1.mtu", "9000", {}, "no VM is connected to vSwitch1"),
+    ("traffic.stream.burst", "8", {}, "the peer sends no data, the VMs do"),
+    ("traffic.stream.peer_acks_every", "8", RECEIVE, "the peer acknowledges no data, it sends it"),
+]  # fmt: skip
+"""A setting, its value, what else is set, and why the setting has no effect then."""
+
+FELT: list[tuple[str, str, Options]] = [
+    ("host.advanced.Cpu.CoschedPollUsec", "500", {"vms.web.vcpus": "2"}),
+    ("host.advanced.Net.CoalesceScheme", "disabled", {}),
+    ("host.advanced.Net.E1000IntrCoalesce", "0", E1000),
+    ("host.advanced.Net.MaxPortRxQueueLen", "200", {"vms.web.vmx.ethernet0.emuRxMode": "1"}),
+    ("host.advanced.Net.NetTuneHostMode", "dense", {"run.length": "7 s"}),
+    ("host.advanced.Net.NetTuneInterval", "1", {**DENSE, "run.length": "7 s"}),
+    ("host.advanced.Net.Vmxnet3SwLRO", "0", RECEIVE),
+    ("host.advanced.Net.NetNetqRxDynamicLB", "0", {}),
+    ("vms.web.vmx.ethernet0.ctxPerDev", "3", {**RSS, "vms.web.vcpus": "2"}),
+    ("vms.web.vmx.ethernet0.ctxPerDev", "3", {**DENSE, "run.length": "7 s"}),
+    ("vms.web.vmx.ethernet0.coalescingScheme", "static", {}),
+    ("host.nics.vmnic0.rss_rings", "2", {"vms.web.vmx.ethernet0.pnicFeatures": "4", "vms.web.vcpus": "2"}),
+    ("host.nics.vmnic0.interrupt_interval", "1 ms", {}),
+    ("traffic.stream.burst", "8", RECEIVE),
+    ("traffic.stream.peer_acks_every", "8", {}),
+]
+"""A setting, its value, and what else is set so that it has an effect."""
+
+ALWAYS = {
+    *("Cpu.Quantum", "Cpu.BoundLagQuanta", "Cpu.L3RebalancePeriod", "netMaxPktsToProcess"),
+    *("ethernetX.virtualDev", "ethernetX.present", "ethernetX.emuRxMode", "ethernetX.pnicFeatures"),
+    *("sched.cpu.shares", "sched.mem.min", "memSize", "pciPassthruX.present"),
+}
+"""Modelled settings that no rule is for: they have an effect wherever there is a VM, or describe it."""
+BY_VM = {
+    *("ethernetX.coalescingScheme", "ethernetX.coalescingParams", "ethernetX.ctxPerDev", "numa.nodeAffinity"),
+    *("pciPassthruX.id", "sched.cpu.latencySensitivity"),
+}
+"""Keys of a ``.vmx`` file with a rule."""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The scenario on a server with one NUMA node."""
+    (tmp_path / "box.yaml").write_text(ONE_NODE)
+    (tmp_path / "small.yaml").write_text(TEXT.replace("HARDWARE", "./box.yaml"))
+    return tmp_path / "small.yaml"
+
+
+def told(scenario: Scenario, path: str) -> list[str]:
+    """The warnings about a setting."""
+    return [warning for warning in scenario.warnings if f" {path} = " in warning]
+
+
+def ran(scenario: Scenario) -> RunRecord:
+    """One run of 10 ms."""
+    return simulate(scenario.spec({}, 10 * MS)[0], point_id="x", axes={}, seed=1, replication=0)
+
+
+@pytest.mark.parametrize(("path", "value", "others", "reason"), VAIN, ids=[f"{path} {why}" for path, _, _, why in VAIN])
+def test_a_setting_without_effect_is_told_and_changes_nothing(
+    file: Path, path: str, value: str, others: Options, reason: str
+) -> None:
+    """With its place, its value and the reason; a run with it counts what one without it counts."""
+    scenario = load(file, {**others, path: value})
+    assert told(scenario, path) == [
+        f"--set: {path} = {repr(value) if ' ' in value or not value.isdigit() else value} has no effect: {reason}"
+    ]
+    with_it, without = ran(scenario), ran(load(file, others))
+    assert with_it.series.keys() == without.series.keys()
+    for name, series in with_it.series.items():
+        np.testing.assert_array_equal(series.values, without.series[name].values, err_msg=name)
+
+
+@pytest.mark.parametrize(("path", "value", "others"), FELT)
+def test_a_setting_with_an_effect_is_not_told(file: Path, path: str, value: str, others: Options) -> None:
+    """Where what it is about is there."""
+    assert told(load(file, {**others, path: value}), path) == []
+
+
+def test_every_modelled_setting_has_a_rule_or_none_for_a_reason() -> None:
+    """A setting that a platform learns to model is put on one of the lists."""
+    tree = read(shipped_parts("platforms")["esxi"]).tree
+    modelled = {
+        section: {name for name, setting in tree[section].items() if setting["modelled"]}
+        for section in ("advanced", "kernel", "vmx")
+    }
+    assert modelled["advanced"] - ALWAYS == ADVANCED.keys()
+    assert modelled["kernel"] - ALWAYS == KERNEL.keys()
+    assert modelled["vmx"] - ALWAYS == BY_VM
+
+
+def test_the_line_of_a_setting_without_effect_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the scenario, or of the file that it takes settings from."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "web.vmx").write_text('memSize = "4096"\nsched.cpu.min = "500"\n')
+    scenario = load_text(
+        tmp_path,
+        ('{ethernet0.emuRxMode: "0"}', "{file: web.vmx}"),
+        ("vms:\n", "host: {advanced: {Net.E1000TxCopySize: 100}}\nvms:\n"),
+    )
+    assert scenario.warnings == (
+        "small.yaml:7: host.advanced.Net.E1000TxCopySize = 100 has no effect: no VM has an e1000",
+        "web.vmx:2: vms.receiver.vmx.sched.cpu.min = '500' has no effect: it is not modelled",
+    )
+
+
+def test_a_setting_that_has_an_effect_at_one_point_of_a_sweep_is_not_told(tmp_path: Path) -> None:
+    """An experiment may cross what makes a difference with where it makes none."""
+    length = ("vms:\n", "host: {advanced: {Net.MaxPortRxQueueLen: 160}}\nvms:\n")
+    assert load_text(tmp_path, length).warnings == ()
+    assert len(load_text(tmp_path, length, axes={"split": "0"}).warnings) == 1
+
+
+def test_defaults_that_are_written_are_not_told(file: Path) -> None:
+    """They change nothing, and say nothing else than their absence."""
+    assert load(file, {"host.advanced.Net.E1000TxCopySize": "2048", "host.nics.vmnic1.rss_rings": "1"}).warnings == ()
