@@ -16,8 +16,9 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line and end the process with its exit status."""
+    interrupt = CommandSigint()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
-        signal.signal(signal.SIGINT, CommandSigint())
+        signal.signal(signal.SIGINT, interrupt)
     try:
         from hostsim.cli.app import app
 
@@ -35,6 +36,8 @@ def main() -> None:
         _give_up_what_is_full()
         sys.exit(Status.INPUT)
     except Exception:  # nobody may take it for a claim that does not pass
+        if interrupt.has_come:  # the interpreter wraps an interrupt that comes in a class's __set_name__
+            _end_interrupted()
         _say(traceback.format_exc().rstrip())
         _give_up_what_is_full()
         sys.exit(Status.INTERNAL)

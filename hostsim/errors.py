@@ -126,6 +126,8 @@ def is_integer(value: object) -> bool:
 
 def nearest_name(given: str, known: Sequence[str]) -> str:
     """The known name nearest to the given one, or an empty string when none is near."""
+    if len(given) > 2 * max(map(len, known), default=0):  # less than 0.6 alike, and long to compare
+        return ""
     matches = difflib.get_close_matches(given, known, n=1, cutoff=0.6)
     if matches:
         return matches[0]

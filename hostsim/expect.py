@@ -17,7 +17,6 @@ __all__ = [
     "AnswersSpec",
     "At",
     "Band",
-    "Claim",
     "Compared",
     "Difference",
     "Direction",
@@ -54,22 +53,6 @@ class Band:
     def holds(self, value: float) -> bool:
         """True when the value lies in the band."""
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A published claim: one row of ``claims.csv``; its kind is scale, ratio, direction, arithmetic or rule."""
-
-    id: str
-    experiment: str
-    kind: str
-    condition: str
-    metric: str
-    published: str
-    unit: str
-    band: Band
-    basis: str
-    source: str
 
 
 @dataclass(frozen=True)
@@ -287,6 +270,8 @@ class Expectation:
     published: str
     """The published number as text; for an expectation of one's own the band in words."""
     is_claim: bool
+    kind: str = ""
+    """Of a claim, one of `hostsim.claim.CLAIM_KINDS`; empty for an expectation of the user's."""
 
     @property
     def counted_in(self) -> str:
@@ -388,8 +373,13 @@ class Verdict:
     reason: str = ""
     """Of a known one: the mechanism-level reason. Of a missing one: what is missing."""
     points: tuple[AxisValues, ...] = ()
-    """The cases behind the value: axis values, and under ``value`` (and ``low``, ``high`` where there is an interval) what came out at each."""
+    """The cases behind the value: axis values, and under ``value`` (and ``low``, ``high`` where there is an interval) what came out at each; ``raw`` is the raw measure
+    beside a settled response time."""
     notes: tuple[str, ...] = ()
     """What to know before trusting it: a bracket that was not monotone, flagged runs."""
     bound: Bound | None = None
     """The kind of bound, where the value is one: an end of a bracket that a threshold lies beyond."""
+    equal_replications: int = 0
+    """Of a deterministic value, the number of its replications, all equal to the last digit; 0 where chance acts, or of a single one."""
+    wall_s: float = 0.0
+    """Wall-clock seconds of the runs behind it, added up; 0 where they are not known."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,7 @@ BASELINE = Path(__file__).parent / "baseline"
 def small_points(folder: Path) -> dict[str, Point]:
     """The hosts that have fingerprints, and corners of every shipped scenario."""
     found = {}
+    shutil.copytree(BASELINE / "hardware", folder / "hardware")
     for kept in BASELINE.glob("*.yaml"):
         file = folder / kept.name
         file.write_text(yaml.safe_dump(yaml.safe_load(kept.read_text(encoding="utf-8"))["host"]), encoding="utf-8")

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -27,7 +28,7 @@ from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity, Plan, point_at
 from hostsim.scenario.planner import make_plan
 from hostsim.scenario.scenario import Scenario
-from hostsim.scenario.shipped_data import shipped
+from hostsim.scenario.shipped_data import data_root, shipped
 from hostsim.units import MS
 
 TEXT = """
@@ -213,6 +214,7 @@ def corners(plan: Plan) -> list[Mapping[str, Scalar]]:
 def test_no_result_depends_on_a_name(name: str, tmp_path: Path) -> None:
     """Every shipped scenario under random names, axes in reverse, expectations and figures gone: the same bytes of every metric."""
     text = shipped()[name].read_text(encoding="utf-8")
+    shutil.copytree(data_root() / "arrivals", tmp_path / "arrivals")
     file = tmp_path / f"x{random.Random(name).getrandbits(32):x}.yaml"
     changed, axes = renamed(text, random.Random(name + "names"))
     file.write_text(changed, encoding="utf-8")

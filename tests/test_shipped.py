@@ -71,6 +71,8 @@ def reaches(expectations: Mapping[str, Expectation], name: str, low: float, high
         return [] if holds else [f"{name}: {form.start} to {form.stop} does not reach past {low:g} to {high:g}"]
     if not isinstance(form, Ratio) or not isinstance(form.of, str) or not isinstance(form.to, str):
         return []
+    if any(isinstance(expectations[side].form, Ratio) for side in (form.of, form.to)):
+        return []  # of ratios of ratios: each of both is judged by itself
     of, to = (ends(expectations[side].band) for side in (form.of, form.to))
     limits = [end for end in (low, high) if math.isfinite(end) and end > 0]  # an open end of a ratio asks nothing
     if not limits:

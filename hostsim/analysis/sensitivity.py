@@ -24,8 +24,8 @@ from hostsim.analysis.sampling import (
     sobol_sample,
 )
 from hostsim.analysis.sensitivity_result import FactorSensitivity, SensitivityResult
-from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.errors import Fault, InputError
+from hostsim.metrics.catalogue import CATALOGUE, nearest_metric
 from hostsim.record import AxisValues
 from hostsim.scenario.plan import Fidelity, Plan, Records, Task, point_at
 from hostsim.scenario.scenario import Scenario
@@ -165,7 +165,7 @@ class Sensitivity:
 def _check(metric: str, sample_size: SampleSize) -> None:
     faults = []
     if metric not in CATALOGUE:
-        allowed, nearest = "one of " + ", ".join(CATALOGUE), nearest_name(metric, list(CATALOGUE))
+        allowed, nearest = "one of " + ", ".join(CATALOGUE), nearest_metric(metric)
         faults.append(Fault("unknown metric", "--metric", repr(metric), allowed, nearest))
     if sample_size.trajectories < 2:
         allowed = "an integer from 2: of one there is no interval"

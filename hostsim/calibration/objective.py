@@ -8,8 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from hostsim.analysis.cost_model import with_constants
+from hostsim.claim import Claim
 from hostsim.errors import Fault, InputError
-from hostsim.expect import Claim, Find, Ratio, Verdict
+from hostsim.expect import Find, Ratio, Verdict
 from hostsim.pipeline import ExecutionOptions, execute_all, judge_expectations
 from hostsim.record import Scalar
 from hostsim.scenario.plan import Fidelity

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
@@ -13,13 +14,14 @@ from hostsim.cli.failure import say_failed, say_warnings
 from hostsim.cli.option import DryRun, Root, RunOptions, Texts, option, percent, run_options
 from hostsim.cli.status import Status
 from hostsim.cli.strict_json import plain, print_json
-from hostsim.cli.text_table import verdict_table
-from hostsim.errors import Fault, InputError
+from hostsim.cli.text_table import columns, verdict_table
+from hostsim.errors import InputError
 
 if TYPE_CHECKING:
     from hostsim.expect import Verdict
     from hostsim.results.compare import Coverage
     from hostsim.results.differences import PairedDifference
+    from hostsim.results.junit import Suite
     from hostsim.results.results import Results
     from hostsim.scenario.scenario import Scenario
 
@@ -39,7 +41,10 @@ def check(
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print strict JSON instead of a table.")] = False,
-    junit: Annotated[Path | None, option("--junit", "FILE", "Write the verdicts as JUnit XML as well.")] = None,
+    junit: Annotated[
+        Path | None,
+        option("--junit", "FILE", "Write the verdicts, or with --against the comparison, as JUnit XML as well."),
+    ] = None,
     against: Annotated[
         Path | None,
         option("--against", "DIR", "Instead of claims: compare every point of the sweep with the results in DIR."),
@@ -59,10 +64,8 @@ def check(
     share = percent(tolerance, "--tolerance")
     if against is None:
         _check_claims(subjects or (), root, options, junit, as_json=as_json, dry_run=dry_run)
-    elif junit is None:
-        _check_against(against, _swept(subjects or (), root), share, options, as_json=as_json, dry_run=dry_run)
     else:
-        raise InputError(Fault("goes with claims, not with --against", "--junit", str(junit)))
+        _check_against(against, _swept(subjects or (), root), share, options, junit, as_json=as_json, dry_run=dry_run)
 
 
 def _check_claims(
@@ -78,8 +81,9 @@ def _check_claims(
     from hostsim import api
     from hostsim.cli.forecast import dry_run_table
     from hostsim.cli.progress import Reporter
-    from hostsim.files import require_file, write_whole
+    from hostsim.files import require_file
     from hostsim.results import scoreboard
+    from hostsim.results.junit import verdict_suites
 
     scenarios = [scenario for scenario, _ in api.select(*subjects, root=root)]
     if junit is not None:
@@ -87,6 +91,7 @@ def _check_claims(
     if dry_run:
         typer.echo(dry_run_table(scenarios, options, sweep=False, expectations=True))
         return
+    started = datetime.now(UTC)
     with Reporter() as options["progress"]:
         verdicts = api.check(*subjects, root=root, **options)
     quick = options["quick"]
@@ -96,16 +101,30 @@ def _check_claims(
         print_verdicts(verdicts, quick=quick)
     say_warnings(warning for scenario in scenarios for warning in scenario.warnings)
     if junit is not None:
-        write_whole(junit, scoreboard.as_junit(verdicts, quick=quick).encode())
+        _write_junit(junit, verdict_suites(verdicts, quick=quick), started, options)
     if not all(scoreboard.is_accepted(verdict, quick=quick) for verdict in verdicts):
         raise typer.Exit(Status.CLAIM)
 
 
+def _write_junit(file: Path, suites: Sequence[Suite], started: datetime, options: RunOptions) -> None:
+    """Write suites as JUnit XML, with the properties of this call."""
+    from importlib.metadata import version
+
+    from hostsim.files import write_whole
+    from hostsim.results.junit import document
+
+    fidelity, seed = "quick" if options["quick"] else "full", str(options["seed"])
+    properties = {"hostsim": version("hostsim"), "fidelity": fidelity, "seed": seed}
+    write_whole(file, document(suites, started, properties).encode())
+
+
 def print_verdicts(verdicts: Sequence[Verdict], *, quick: bool) -> None:
-    """Print the table of verdicts on stdout, and on stderr the reasons and notes to know before trusting it."""
+    """Print the table of verdicts and their tally by kind on stdout, and on stderr the reasons and notes to know before trusting them."""
     from hostsim.results.scoreboard import HEADINGS, as_rows
+    from hostsim.results.tally import TALLY_HEADINGS, outcomes, tally_rows
 
     typer.echo(verdict_table(HEADINGS, as_rows(verdicts, quick=quick)))
+    typer.echo("\n" + columns(TALLY_HEADINGS, tally_rows(outcomes(verdicts, quick=quick))))
     for verdict in verdicts:
         for text in [*([verdict.reason] if verdict.reason else []), *verdict.notes]:
             typer.echo(f"{verdict.expectation.name}: {text}", err=True)
@@ -147,18 +166,31 @@ class Comparison:
     compared: int = 0
     failed: int = 0
     """Runs."""
+    suites: list[Suite] = field(default_factory=list)
+    """For JUnit, one a scenario."""
 
 
 def _check_against(
-    folder: Path, scenarios: Sequence[Scenario], tolerance: float, options: RunOptions, *, as_json: bool, dry_run: bool
+    folder: Path,
+    scenarios: Sequence[Scenario],
+    tolerance: float,
+    options: RunOptions,
+    junit: Path | None,
+    *,
+    as_json: bool,
+    dry_run: bool,
 ) -> None:
     """Sweep each scenario and print the curves that have moved since an earlier run."""
     from hostsim.cli.forecast import dry_run_table
+    from hostsim.files import require_file
 
+    if junit is not None:
+        require_file(junit)
     before = [_earlier(folder, scenario, options) for scenario in scenarios]
     if dry_run:
         typer.echo(dry_run_table(scenarios, options, sweep=True, expectations=False))
         return
+    started = datetime.now(UTC)
     done = _compared(zip(scenarios, before, strict=True), tolerance, options)
     if as_json:
         print_json([_move_row(name, move) for name, move in done.moves])
@@ -166,6 +198,8 @@ def _check_against(
         _print_moves(done, tolerance)
     if as_json or done.moves:
         typer.echo(f"{done.compared} of {done.points} points compared", err=True)
+    if junit is not None:
+        _write_junit(junit, done.suites, started, options)
     if done.failed:
         raise typer.Exit(Status.FAILED_RUNS)
     if done.moves or done.compared < done.points:
@@ -176,7 +210,8 @@ def _compared(pairs: Iterable[tuple[Scenario, Results]], tolerance: float, optio
     """Sweep scenarios and compare each with its earlier results."""
     from hostsim import api
     from hostsim.cli.progress import Reporter
-    from hostsim.results.compare import coverage
+    from hostsim.results.compare import coverage, wall_seconds
+    from hostsim.results.junit import comparison_suite
 
     done = Comparison()
     for scenario, then in pairs:
@@ -188,8 +223,11 @@ def _compared(pairs: Iterable[tuple[Scenario, Results]], tolerance: float, optio
         done.points += held.points
         done.compared += held.compared
         _tell_uncompared(scenario.name, held)
+        moves: list[PairedDifference] = []
         if len(held.alone) < held.points or not len(found.failed):
-            done.moves += [(scenario.name, move) for move in api.compare(found, then, tolerance)]
+            moves = list(api.compare(found, then, tolerance))
+        done.moves += [(scenario.name, move) for move in moves]
+        done.suites.append(comparison_suite(scenario.name, held, moves, wall_seconds(found.table, found.axes)))
     return done
 
 

@@ -23,7 +23,8 @@ class CommandSigint:
     """
 
     def __init__(self) -> None:
-        self._has_come = False
+        self.has_come = False
+        """True once a signal has come."""
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Receives a signal."""
@@ -32,9 +33,9 @@ class CommandSigint:
 
     def arrive(self) -> None:
         """Bounds the processor time that is left; ends the process at the second call. A handler that defers the signal calls it, too."""
-        if self._has_come:
+        if self.has_come:
             end(b"interrupted\n")
-        self._has_come = True
+        self.has_come = True
         if sys.platform != "win32":
             signal.signal(signal.SIGPROF, _end_late)
             signal.setitimer(signal.ITIMER_PROF, GRACE_S)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hostsim.errors import nearest_name
 from hostsim.estimate import least_count
 from hostsim.metrics.functions import (
     busiest,
@@ -28,7 +29,7 @@ from hostsim.metrics.functions import (
 )
 from hostsim.record import RunRecord
 
-__all__ = ["CATALOGUE", "NO_BOUND", "Metric"]
+__all__ = ["CATALOGUE", "FORMER_NAMES", "NO_BOUND", "Metric", "nearest_metric"]
 
 
 @dataclass(frozen=True)
@@ -44,25 +45,42 @@ class Metric:
     """Value over the measured window; NaN where the run has nothing to measure it on, or too little."""
     least: int = 1
     """Fewest observations that it can be told from; a percentile of fewer is not estimable."""
+    raw: str = ""
+    """Of a settled response time: the measure of the same requests that is finite even where they pile up."""
 
 
 NO_BOUND = "no bound"
 """Stands in the place of an infinite response time."""
-UNSETTLED = "infinite where requests pile up to the end of the run"
 
 
 def _percentile(prefix: str, name: str, share: float, histogram: str, what: str) -> Metric:
-    least = least_count(share)
-    rank = "Median" if share == 0.5 else f"{100 * share:g}th percentile"
-    is_latency = prefix == "latency"
+    least, is_latency = least_count(share), prefix == "latency"
     return Metric(
         f"{prefix}_{name.replace('.', '')}",
         "us" if is_latency else "ms",
-        f"{rank} of {what}; not estimable from fewer than {least}{'' if is_latency else ', ' + UNSETTLED}.",
+        f"{_rank(share)} of {what}; not estimable from fewer than {least}.",
         "percentile",
-        quantile(histogram, share) if is_latency else scaled(settled(histogram, share), 1e-3),
+        quantile(histogram, share) if is_latency else scaled(quantile(histogram, share), 1e-3),
         least,
     )
+
+
+def _settled(statistic: str, share: float | None) -> Metric:
+    """Settled response time: infinite where requests pile up, and else the raw measure."""
+    raw = f"response_time_{statistic}"
+    return Metric(
+        f"settled_response_{statistic}",
+        "ms",
+        f"{raw} of a host that keeps up with its requests; infinite where they pile up to the end of the run.",
+        "instant" if share is None else "percentile",
+        scaled(settled("flow.response", share), 1e-3),
+        1 if share is None else least_count(share),
+        raw,
+    )
+
+
+def _rank(share: float) -> str:
+    return "Median" if share == 0.5 else f"{100 * share:g}th percentile"
 
 
 _ENTRIES = (
@@ -236,15 +254,15 @@ _ENTRIES = (
         for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999))
     ),
     Metric(
-        "response_mean",
+        "response_time_mean",
         "ms",
-        f"Mean time from a client's request to the end of its answer at the client; {UNSETTLED}.",
+        "Mean time from a client's request to the end of its answer at the client.",
         "instant",
-        scaled(settled("flow.response"), 1e-3),
+        scaled(histogram_mean("flow.response"), 1e-3),
     ),
     *(
         _percentile(
-            "response",
+            "response_time",
             name,
             share,
             "flow.response",
@@ -252,6 +270,7 @@ _ENTRIES = (
         )
         for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99))
     ),
+    *(_settled(name, share) for name, share in (("mean", None), ("p50", 0.50), ("p95", 0.95), ("p99", 0.99))),
     *(
         Metric(
             f"stage_{stage}",
@@ -323,7 +342,7 @@ _ENTRIES = (
     Metric(
         "transactions",
         "/s",
-        "Requests answered: the last frame of the answer is through the wire.",
+        "Requests whose answer is through the wire, last frame included.",
         "rate",
         rate("flow.answered"),
     ),
@@ -371,3 +390,11 @@ _ENTRIES = (
 
 CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in _ENTRIES}
 """Every measure by name, in the order of tables."""
+
+FORMER_NAMES = {f"response_{name}": f"settled_response_{name}" for name in ("mean", "p50", "p95", "p99")}
+"""Names of measures in files of earlier versions, and what has the same values today."""
+
+
+def nearest_metric(given: str) -> str:
+    """The name of the metric that an unknown name most likely means: its present name, or the most similar one; empty where none is."""
+    return FORMER_NAMES.get(given) or nearest_name(given, list(CATALOGUE))

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
-from hostsim.expect import Verdict, VerdictState
+from hostsim.expect import Verdict
 from hostsim.notebook.markup import chip, details, heading, note, paragraph, table
 from hostsim.report.gauge import gauge
 from hostsim.results.differences import Differences, difference_rows
 from hostsim.results.results import Results
-from hostsim.results.scoreboard import band_text, interval_text, is_accepted, known_text, label, value_text
+from hostsim.results.scoreboard import band_text, interval_cell, known_text, label, value_text
+from hostsim.results.tally import TALLY_HEADINGS, outcomes, tally_rows, tally_words
 from hostsim.results.verdicts import Verdicts
 
 __all__ = ["differences_html", "results_html", "verdicts_html"]
@@ -48,14 +49,17 @@ def results_html(results: Results) -> str:
         )
     if results.verdicts:
         parts.append(
-            details(_tally(results.verdicts, quick=results.quick), _scores(results.verdicts, quick=results.quick))
+            details(
+                _summary(results.verdicts, quick=results.quick),
+                _kinds(results.verdicts, quick=results.quick) + _scores(results.verdicts, quick=results.quick),
+            )
         )
     return Markup("").join(parts)
 
 
 def verdicts_html(verdicts: Verdicts, *, quick: bool) -> str:
-    """HTML scoreboard of verdicts: value, interval and accepted band, drawn and in numbers."""
-    return paragraph(_tally(verdicts, quick=quick)) + _scores(verdicts, quick=quick)
+    """HTML scoreboard of verdicts: counts by kind; value, interval and accepted band, drawn and in numbers."""
+    return paragraph(_summary(verdicts, quick=quick)) + _kinds(verdicts, quick=quick) + _scores(verdicts, quick=quick)
 
 
 def differences_html(found: Differences, caption: str = "", notes: Sequence[str] = ()) -> str:
@@ -79,12 +83,12 @@ def _bold(row: Sequence[str], name: str, headings: Sequence[str]) -> tuple[str, 
     return tuple(Markup("<b>{}</b>").format(cell) if heading == name else cell for heading, cell in cells)
 
 
-def _tally(verdicts: Iterable[Verdict], *, quick: bool) -> str:
-    verdicts = list(verdicts)
-    accepted = sum(is_accepted(verdict, quick=quick) for verdict in verdicts)
-    missing = sum(verdict.state is VerdictState.MISSING for verdict in verdicts)
-    words = f"{accepted} of {len(verdicts)} expectations as they should be"
-    return f"{words}, {missing} not answered by these runs" if missing else words
+def _summary(verdicts: Sequence[Verdict], *, quick: bool) -> str:
+    return f"{len(verdicts)} expectations: {tally_words(outcomes(verdicts, quick=quick))}"
+
+
+def _kinds(verdicts: Iterable[Verdict], *, quick: bool) -> Markup:
+    return table(TALLY_HEADINGS, tally_rows(outcomes(verdicts, quick=quick)), TALLY_HEADINGS[1:])
 
 
 def _scores(verdicts: Iterable[Verdict], *, quick: bool) -> Markup:
@@ -99,7 +103,7 @@ def _scores(verdicts: Iterable[Verdict], *, quick: bool) -> Markup:
                 expectation.name,
                 published,
                 value_text(verdict),
-                interval_text(verdict),
+                interval_cell(verdict),
                 band_text(expectation.band, expectation.unit),
                 _painted_gauge(verdict),
                 word,

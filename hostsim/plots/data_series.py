@@ -62,8 +62,11 @@ class Curve:
         return dict(zip(self.x, ends, strict=True))
 
     def errors(self) -> list[list[float]]:
-        """Distances of the interval's ends from the mean, below and above; NaN where it has none."""
-        ends = [(p.mean - p.low, p.high - p.mean) if np.isfinite(p.half) else (np.nan, np.nan) for p in self.points]
+        """Distances of the interval's ends from the mean, below and above; NaN where it has none, or none with a width."""
+        ends = [
+            (p.mean - p.low, p.high - p.mean) if np.isfinite(p.half) and p.half else (np.nan, np.nan)
+            for p in self.points
+        ]
         return [[low for low, _ in ends], [high for _, high in ends]]
 
 

@@ -20,7 +20,7 @@ __all__ = ["LATENCIES", "STAGES", "cpu_shares", "latency_rows", "stage_times"]
 
 STAGES = tuple(name for name in CATALOGUE if name.startswith("stage_"))
 """Measures of the stages of a round trip, in its order."""
-LATENCIES = tuple(name for name in CATALOGUE if name.startswith(("latency_", "response_")))
+LATENCIES = tuple(name for name in CATALOGUE if name.startswith(("latency_", "response_time_", "settled_response_")))
 _WORDS = {"vcpu": "vCPUs", "netpoll": "NetPoll", "splitrx": "splitRx", "networld": "NetWorld"}
 
 Bars = list[tuple[str, dict[str, float]]]

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hostsim.claim import CLAIM_KINDS
 from hostsim.expect import Verdict
 from hostsim.files import write_whole
 from hostsim.plots.figure import draw
@@ -20,16 +22,8 @@ from hostsim.report.breakdown import cpu_shares, latency_rows, stage_times
 from hostsim.report.context_table import CONTEXT_HEADINGS, context_rows, last_points
 from hostsim.report.gauge import gauge
 from hostsim.results.results import Results
-from hostsim.results.scoreboard import (
-    band_text,
-    interval_text,
-    is_accepted,
-    known_text,
-    label,
-    number,
-    range_text,
-    value_text,
-)
+from hostsim.results.scoreboard import band_text, interval_cell, known_text, label, number, range_text, value_text
+from hostsim.results.tally import OUTCOMES, OWN, TALLY_HEADINGS, outcome, outcomes, tally_rows, tally_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,11 +66,16 @@ def write_page(path: Path, sections: Sequence[Section], *, title: str) -> Path:
     environment.filters["number"] = number
     claims = [claim for view in sections for claim in view["claims"]]
     results = [view["results"] for view in sections]
+    found = [(claim["kind"], claim["outcome"]) for claim in claims]
     page = environment.get_template("page.html.j2").render(
         title=title + _caveat(results),
         views=sections,
         claims=claims,
-        accepted=sum(claim["accepted"] for claim in claims),
+        counts=Counter(each for _, each in found),
+        kinds=CLAIM_KINDS,
+        outcomes=OUTCOMES,
+        tally=tally_rows(found),
+        tally_headings=TALLY_HEADINGS,
         quick=any(found.quick for found in results),
     )
     return write_whole(path, page.encode())
@@ -116,6 +115,7 @@ def section(results: Results, place: int) -> Section:
         "id": prefix,
         "results": results,
         "claims": [_claim(verdict, quick=results.quick) for verdict in results.verdicts],
+        "tally": tally_words(outcomes(results.verdicts, quick=results.quick)),
         "figures": [
             (
                 figure.words,
@@ -166,14 +166,15 @@ def _claim(verdict: Verdict, *, quick: bool) -> dict[str, Any]:
         "published": f"{expectation.published} {expectation.unit}" if expectation.is_claim else "",
         "value": value_text(verdict),
         "unit": expectation.unit,
-        "interval": interval_text(verdict),
+        "interval": interval_cell(verdict),
         "band": band_text(expectation.band, expectation.unit),
         "gauge": _markup(gauge(verdict, state=verdict.state.value)),
         "label": label(verdict, quick=quick),
         "state": verdict.state.value,
         "known": known_text(verdict),
         "range": range_text(verdict.known) if verdict.known else "",
-        "accepted": is_accepted(verdict, quick=quick),
+        "kind": expectation.kind or OWN,
+        "outcome": outcome(verdict, quick=quick),
         "reason": verdict.reason,
         "notes": verdict.notes,
         "columns": columns,

@@ -16,24 +16,29 @@ from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.results.differences import PairedDifference
 from hostsim.results.table import axes_of
 
-__all__ = ["Coverage", "compare", "coverage", "differences", "require_axes"]
+__all__ = ["Coverage", "compare", "coverage", "differences", "require_axes", "wall_seconds"]
 
 
 @dataclass(frozen=True)
 class Coverage:
     """Coverage of a comparison: the points of two tables that have paired runs."""
 
-    points: int
-    """Those of either table."""
+    paired: tuple[str, ...]
+    """Points with two pairs of finished runs or more, whose differences have an interval."""
     alone: tuple[str, ...]
     """Points without a pair of finished runs: only one table has them, or their runs failed."""
     single: tuple[str, ...]
     """Points with one pair, of whose difference there is no interval."""
 
     @property
+    def points(self) -> int:
+        """Number of the points of either table."""
+        return len(self.paired) + len(self.alone) + len(self.single)
+
+    @property
     def compared(self) -> int:
-        """Points whose differences have an interval."""
-        return self.points - len(self.alone) - len(self.single)
+        """Number of the points whose differences have an interval."""
+        return len(self.paired)
 
 
 def require_axes(table: pd.DataFrame, axes: Sequence[str], whose: str) -> None:
@@ -73,9 +78,17 @@ def coverage(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) -> 
     pairs: Counter[tuple[Any, ...]] = Counter(dict.fromkeys(_places(pd.concat([now, then]), axes), 0))
     finished = [table[table["error"] == ""] for table in (now, then)]
     pairs.update(_places(finished[0].merge(finished[1], on=[*axes, "replication"]), axes))
-    words = {at: ", ".join(f"{axis}={value}" for axis, value in zip(axes, at, strict=True)) for at in pairs}
+    words = {at: _words(axes, at) for at in pairs}
     alone, single = (tuple(words[at] for at, runs in pairs.items() if runs == count) for count in (0, 1))
-    return Coverage(len(pairs), alone, single)
+    return Coverage(tuple(words[at] for at, runs in pairs.items() if runs > 1), alone, single)
+
+
+def wall_seconds(table: pd.DataFrame, axes: Sequence[str]) -> dict[str, float]:
+    """Wall-clock seconds of the runs of each point, added up, by the point in words."""
+    spent: Counter[str] = Counter()
+    for at, seconds in zip(_places(table, axes), table["wall_s"].fillna(0.0), strict=True):
+        spent[_words(axes, at)] += seconds
+    return dict(spent)
 
 
 def compare(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str], tolerance: float) -> list[PairedDifference]:
@@ -148,6 +161,11 @@ def _comparable(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) 
 def _places(table: pd.DataFrame, axes: Sequence[str]) -> list[tuple[Any, ...]]:
     """The point of each row."""
     return list(zip(*(table[axis] for axis in axes), strict=True)) if axes else [()] * len(table)
+
+
+def _words(axes: Sequence[str], at: Sequence[Any]) -> str:
+    """A point in words."""
+    return ", ".join(f"{axis}={value}" for axis, value in zip(axes, at, strict=True))
 
 
 def _points(pairs: pd.DataFrame, axes: Sequence[str]) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.estimate import student
 from hostsim.expect import FigureSpec
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.metrics.catalogue import CATALOGUE, nearest_metric
 from hostsim.record import AxisValues
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def require_figure(table: pd.DataFrame, figure: FigureSpec) -> None:
     ]
     for metric in (figure.y, figure.right, *figure.stack):
         if metric is not None and metric not in CATALOGUE:
-            near = nearest_name(metric, list(CATALOGUE))
             allowed = "a name that `metrics` lists"
+            near = nearest_metric(metric)
             faults.append(Fault("unknown metric", f"figures.{figure.name}", metric, allowed, near))
     if faults:
         raise InputError(faults)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, InputError
 from hostsim.estimate import Interval
 from hostsim.expect import NOT_ESTIMABLE
-from hostsim.metrics.catalogue import CATALOGUE, NO_BOUND
+from hostsim.metrics.catalogue import CATALOGUE, NO_BOUND, nearest_metric
 from hostsim.results.scoreboard import number
 
 if TYPE_CHECKING:
@@ -121,11 +121,10 @@ def require_metrics(names: Iterable[str]) -> None:
     Raises:
         InputError: with every one that it does not have.
     """
-    known = list(CATALOGUE)
-    unknown = [name for name in names if name not in known]
+    unknown = [name for name in names if name not in CATALOGUE]
     if unknown:
         allowed = "a name that `metrics` lists"
-        raise InputError(Fault("unknown metric", "", name, allowed, nearest_name(name, known)) for name in unknown)
+        raise InputError(Fault("unknown metric", "", name, allowed, nearest_metric(name)) for name in unknown)
 
 
 def difference_rows(found: Differences) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -30,6 +30,7 @@ from hostsim.expect import (
     required_metrics,
 )
 from hostsim.record import RunRecord, Scalar
+from hostsim.results.deterministic import deterministic_note
 from hostsim.results.point_estimate import (
     Case,
     MissingError,
@@ -38,6 +39,7 @@ from hostsim.results.point_estimate import (
     case_of,
     cases_of,
     difference,
+    equal_in_all,
     notes_of,
     opened,
     ratio,
@@ -75,6 +77,7 @@ def judge(
     verdicts = []
     for expectation in expectations:
         verdict = _verdict(expectation, scenario, estimator)
+        verdict = replace(verdict, wall_s=runs.take_wall_s(_searched_lines(expectation.form, estimator.expectations)))
         entry = (known or {}).get(expectation.name) if expectation.is_claim else None
         if entry is not None:
             verdict = replace(verdict, known=entry, reason=verdict.reason or entry.reason)
@@ -113,9 +116,27 @@ def _verdict(expectation: Expectation, scenario: str, estimator: _Estimator) -> 
         ci_high=interval.high if math.isfinite(interval.high) else None,
         state=state_of(interval, expectation.band, estimate.bound),
         points=estimate.cases,
-        notes=estimate.notes,
+        notes=_with_determinism(estimate),
         bound=estimate.bound,
+        equal_replications=estimate.equal_replications,
     )
+
+
+def _searched_lines(form: Form, others: Mapping[str, Expectation]) -> list[Case]:
+    """The axis values that the searches behind a form hold fixed: its own, or those of the expectations it is a ratio of."""
+    match form:
+        case Find():
+            return [form.at]
+        case Ratio():
+            sides = [others[side].form for side in (form.of, form.to) if isinstance(side, str)]
+            return [line for side in sides for line in _searched_lines(side, others)]
+    return []
+
+
+def _with_determinism(estimate: PointEstimate) -> tuple[str, ...]:
+    """The notes of an estimate, after one on what its interval means where it is deterministic."""
+    equal = estimate.equal_replications
+    return (deterministic_note(equal), *estimate.notes) if equal else estimate.notes
 
 
 @dataclass(frozen=True)
@@ -195,7 +216,8 @@ class _Estimator:
         values = {r: r_squared(x, [estimate.values[r] for estimate in estimates]) for r in common}
         if not values or any(math.isnan(value) for value in values.values()):
             raise MissingError(f"{form.metric} does not vary along {form.against}")
-        return PointEstimate(self.runs.interval(values, most=1.0), values, cases_of(estimates), notes_of(estimates))
+        interval, equal = self.runs.interval(values, most=1.0), equal_in_all(estimates)
+        return PointEstimate(interval, values, cases_of(estimates), notes_of(estimates), equal)
 
 
 def _refused(form: Refused) -> PointEstimate:

@@ -6,7 +6,7 @@ The forms of expectations are put together from these in `hostsim.results.judge`
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hostsim.estimate import Interval, paired_difference, student, variance_ratio
@@ -14,6 +14,7 @@ from hostsim.expect import NOT_ESTIMABLE
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import AxisValues, RunRecord, Scalar
 from hostsim.results.batch_means import batch_means_interval
+from hostsim.results.deterministic import digest_of, equal_replications
 from hostsim.search_answer import Bound
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "case_of",
     "cases_of",
     "difference",
+    "equal_in_all",
     "notes_of",
     "opened",
     "point_text",
@@ -47,6 +49,8 @@ class PointEstimate:
     """By replication, where each has a value."""
     cases: tuple[Case, ...] = ()
     notes: tuple[str, ...] = ()
+    equal_replications: int = 0
+    """Of a deterministic point, the number of its replications, see `hostsim.results.deterministic`; else 0."""
     bounds: Mapping[int, Bound] = field(default_factory=dict)
     """By replication: the kind of bound, where its value is one."""
 
@@ -67,13 +71,21 @@ class _Run:
     """By metric; empty when it failed."""
     flags: tuple[str, ...]
     error: str | None
+    digest: bytes
+    """Of a finished run, see `hostsim.results.deterministic`."""
+    wall_s: float
+    """Wall-clock seconds; 0 where they are not known."""
     alone: Mapping[str, tuple[Interval, str]] = field(default_factory=dict)
     """Of the only run of its point: by metric, its interval and what that rests on."""
 
 
-def _run(record: RunRecord, metrics: Iterable[str]) -> _Run:
-    values = {} if record.error else {metric: CATALOGUE[metric].evaluate(record) for metric in metrics}
-    return _Run(values, record.flags, record.error)
+def _run(record: RunRecord, metrics: Collection[str]) -> _Run:
+    wall_s = float(record.facts.get("wall_s", 0.0))
+    if record.error is not None:
+        return _Run({}, record.flags, record.error, b"", wall_s)
+    raw = {CATALOGUE[metric].raw for metric in metrics} - {""}
+    values = {metric: CATALOGUE[metric].evaluate(record) for metric in {*metrics, *raw}}
+    return _Run(values, record.flags, None, digest_of(record), wall_s)
 
 
 class Runs:
@@ -88,6 +100,7 @@ class Runs:
             level: of the intervals.
         """
         self._level = level
+        self._asked: set[frozenset[tuple[str, Scalar]]] = set()
         metrics = set(metrics)
         self._runs: dict[frozenset[tuple[str, Scalar]], dict[int, _Run]] = {}
         records = list(records) if isinstance(records, Iterator) else records
@@ -122,7 +135,9 @@ class Runs:
             spread, rests_on = next(iter(runs.values())).alone[metric]
             if math.isfinite(spread.half):
                 interval, notes = _possible(spread), (*notes, f"one replication: the interval is that of {rests_on}")
-        return PointEstimate(interval, values, (case_of(at, interval),), notes)
+        raw, raw_notes = _raw(metric, interval.mean, runs.values())
+        equal = equal_replications([run.digest for run in runs.values()])
+        return PointEstimate(interval, values, ({**case_of(at, interval), **raw},), (*notes, *raw_notes), equal)
 
     def line(self, metric: str, at: Case, axis: str, values: Iterable[Scalar]) -> list[PointEstimate]:
         """Estimate a metric at every point of a line; raises as `at` does."""
@@ -133,7 +148,18 @@ class Runs:
         interval = student(list(values.values()), self._level)
         return interval if interval.count == 1 else _possible(interval, most)
 
+    def take_wall_s(self, lines: Iterable[Case] = ()) -> float:
+        """Wall-clock seconds of the runs at all points that were looked at since the last call, added up.
+
+        Args:
+            lines: axis values of searches, whose runs count at whatever points they lie.
+        """
+        searched = [at for line in lines for at in self._runs if frozenset(line.items()) <= at]
+        points, self._asked = self._asked.union(searched), set()
+        return math.fsum(run.wall_s for at in points for run in self._runs.get(at, {}).values())
+
     def _finished(self, at: Case) -> dict[int, _Run]:
+        self._asked.add(frozenset(at.items()))
         runs = self._runs.get(frozenset(at.items()))
         if not runs:
             raise MissingError(f"no run at {point_text(at)}")
@@ -171,8 +197,8 @@ def ratio(of: PointEstimate, to: PointEstimate, runs: Runs) -> PointEstimate:
     worth = _pairing([of.values[r] for r in paired], [to.values[r] for r in paired])
     if any(math.isnan(value) for value in values.values()):
         worth = ("nothing is known of the ratio, as both of its sides are bounds: widen their brackets",)
-    notes = (*notes_of([of, to]), *worth)
-    return PointEstimate(opened(runs.interval(values), bounds), values, cases_of([of, to]), notes, bounds=bounds)
+    notes, interval = (*notes_of([of, to]), *worth), opened(runs.interval(values), bounds)
+    return PointEstimate(interval, values, cases_of([of, to]), notes, equal_in_all([of, to]), bounds=bounds)
 
 
 def difference(of: PointEstimate, less: PointEstimate, level: float) -> PointEstimate:
@@ -186,7 +212,7 @@ def difference(of: PointEstimate, less: PointEstimate, level: float) -> PointEst
         raise MissingError("no replication has both sides of the difference")
     values = {replication: of.values[replication] - less.values[replication] for replication in paired}
     interval = paired_difference([of.values[r] for r in paired], [less.values[r] for r in paired], level)
-    return PointEstimate(interval, values, cases_of([of, less]), notes_of([of, less]))
+    return PointEstimate(interval, values, cases_of([of, less]), notes_of([of, less]), equal_in_all([of, less]))
 
 
 def opened(interval: Interval, bounds: Mapping[int, Bound]) -> Interval:
@@ -228,6 +254,22 @@ def cases_of(estimates: Iterable[PointEstimate]) -> tuple[Case, ...]:
 def notes_of(estimates: Iterable[PointEstimate]) -> tuple[str, ...]:
     """The notes of several estimates, each once."""
     return tuple(dict.fromkeys(note for estimate in estimates for note in estimate.notes))
+
+
+def equal_in_all(estimates: Iterable[PointEstimate]) -> int:
+    """Number of equal replications behind several estimates; 0 unless each is deterministic."""
+    return min((estimate.equal_replications for estimate in estimates), default=0)
+
+
+def _raw(metric: str, value: float, runs: Iterable[_Run]) -> tuple[Case, tuple[str, ...]]:
+    """The raw measure beside a settled one, for the case of a point, and a note on it where the settled one has no bound."""
+    name = CATALOGUE[metric].raw
+    if not name:
+        return {}, ()
+    raw = [run.values[name] for run in runs]
+    mean = math.fsum(raw) / len(raw)
+    note = f"{metric} has no bound; {name} of the same runs is {mean:.4g} {CATALOGUE[name].unit}"
+    return {"raw": mean}, (note,) if math.isinf(value) else ()
 
 
 def point_text(at: Case) -> str:

@@ -1,28 +1,29 @@
-"""Scoreboard of verdicts: text, strict JSON, JUnit XML, and acceptance.
+"""Scoreboard of verdicts: text, strict JSON, and acceptance.
 
-Nothing is judged here: that is `hostsim.results.judge`.
+Nothing is judged here: that is `hostsim.results.judge`. JUnit XML is `hostsim.results.junit`, the counts by kind `hostsim.results.tally`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from xml.etree import ElementTree as ET
+from collections.abc import Iterable
 
 from hostsim.expect import NOT_ESTIMABLE, Band, KnownRed, Verdict, VerdictState
 from hostsim.metrics.catalogue import NO_BOUND
+from hostsim.results.deterministic import DETERMINISTIC
 
 __all__ = [
     "as_json",
-    "as_junit",
     "as_rows",
     "band_text",
+    "interval_cell",
     "interval_text",
     "is_accepted",
     "known_text",
     "label",
     "number",
     "range_text",
+    "sentence",
     "value_text",
 ]
 
@@ -105,7 +106,7 @@ def as_rows(verdicts: Iterable[Verdict], *, quick: bool) -> list[tuple[str, ...]
                 expectation.name,
                 f"{expectation.published} {expectation.unit}".rstrip() if expectation.is_claim else "–",
                 value_text(verdict),
-                interval_text(verdict),
+                interval_cell(verdict),
                 band_text(expectation.band, expectation.unit),
                 label(verdict, quick=quick) + (f" ({known_text(verdict)})" if verdict.known else ""),
             )
@@ -132,6 +133,11 @@ def interval_text(verdict: Verdict) -> str:
     return f"[{number(verdict.ci_low)}, {number(verdict.ci_high)}]"
 
 
+def interval_cell(verdict: Verdict) -> str:
+    """The interval of the value for a table: in words, ``deterministic`` where it has no width because nothing random acts."""
+    return DETERMINISTIC if verdict.equal_replications else interval_text(verdict)
+
+
 def as_json(verdicts: Iterable[Verdict], *, quick: bool) -> list[dict[str, object]]:
     """The verdicts as plain values for strict JSON: an absent or infinite number is None."""
 
@@ -142,6 +148,7 @@ def as_json(verdicts: Iterable[Verdict], *, quick: bool) -> list[dict[str, objec
         {
             "claim": verdict.expectation.name,
             "scenario": verdict.scenario,
+            "kind": verdict.expectation.kind or None,
             "unit": verdict.expectation.unit,
             "published": verdict.expectation.published,
             "value": finite(verdict.value),
@@ -154,31 +161,14 @@ def as_json(verdicts: Iterable[Verdict], *, quick: bool) -> list[dict[str, objec
             "known": verdict.known is not None,
             "reason": verdict.reason,
             "notes": list(verdict.notes),
+            "deterministic": verdict.equal_replications > 0,
+            "cases": [
+                {name: finite(value) if isinstance(value, float) else value for name, value in case.items()}
+                for case in verdict.points
+            ],
         }
         for verdict in verdicts
     ]
-
-
-def as_junit(verdicts: Sequence[Verdict], *, quick: bool) -> str:
-    """The verdicts as a JUnit document: one suite a scenario, one case an expectation; a known red one is skipped."""
-    root = ET.Element("testsuites", name="hostsim")
-    for scenario in dict.fromkeys(verdict.scenario for verdict in verdicts):
-        of_scenario = [verdict for verdict in verdicts if verdict.scenario == scenario]
-        failed = [verdict for verdict in of_scenario if not is_accepted(verdict, quick=quick)]
-        skipped = [verdict for verdict in of_scenario if verdict.known and verdict not in failed]
-        counts = {"tests": len(of_scenario), "failures": len(failed), "errors": 0, "skipped": len(skipped)}
-        suite = ET.SubElement(root, "testsuite", {"name": scenario} | {key: str(n) for key, n in counts.items()})
-        for verdict in of_scenario:
-            case = ET.SubElement(suite, "testcase", classname=scenario, name=verdict.expectation.name)
-            text = sentence(verdict, quick=quick)
-            if verdict in failed:
-                ET.SubElement(case, "failure", type=label(verdict, quick=quick), message=text)
-            elif verdict in skipped:
-                ET.SubElement(case, "skipped", message=f"known red: {verdict.reason}")
-            else:
-                ET.SubElement(case, "system-out").text = text
-    ET.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
 def sentence(verdict: Verdict, *, quick: bool) -> str:
@@ -189,4 +179,4 @@ def sentence(verdict: Verdict, *, quick: bool) -> str:
     if verdict.known is not None:
         text += f"; {known_text(verdict)}"
     text = "; ".join([text, *([verdict.reason] if verdict.reason else []), *verdict.notes])
-    return "".join(letter if letter.isprintable() else " " for letter in text)  # XML has no control characters
+    return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -22,6 +22,7 @@ from hostsim.errors import Fault, InputError, StoreError
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import RunRecord
 from hostsim.results.bottleneck import bottleneck
+from hostsim.results.deterministic import DETERMINISTIC, digest_of, equal_replications
 from hostsim.units import SECOND
 
 __all__ = ["WALL_CLOCK", "axes_of", "entities", "read_table", "series_frame", "to_table", "write_table"]
@@ -39,7 +40,7 @@ def to_table(records: Iterable[RunRecord], *, provenance: Mapping[str, str] | No
 
     Columns: ``point``, ``replication``, ``seed``; the axes; every metric of the catalogue; ``cut_s`` and ``length_s``, start
     and end of the measured window; ``events`` and ``run_dispatches`` of the whole run; ``wall_s``; ``bottleneck``, what was full
-    (`hostsim.results.bottleneck`); ``flags``, joined by semicolons; ``error``, empty unless the run failed. A failed run has NaN in all its metrics. An axis with values of
+    (`hostsim.results.bottleneck`); ``flags``, joined by semicolons, ``deterministic`` where all replications of the point are equal to the last digit; ``error``, empty unless the run failed. A failed run has NaN in all its metrics. An axis with values of
     several kinds becomes text.
 
     ``attrs["units"]`` maps a column to its unit, ``attrs["provenance"]`` says what the table was made with.
@@ -52,7 +53,9 @@ def to_table(records: Iterable[RunRecord], *, provenance: Mapping[str, str] | No
         InputError: an axis has the name of another column.
     """
     # one record at a time: there may be more of them than memory holds
-    runs = [(dict(record.axes), _row(record)) for record in records]
+    rows = [(dict(record.axes), _row(record), b"" if record.error else digest_of(record)) for record in records]
+    runs = [(at, row) for at, row, _ in rows]
+    _flag_deterministic((row, digest) for _, row, digest in rows)
     axes = list(dict.fromkeys(name for at, _ in runs for name in at))
     taken = [name for name in axes if name in _COLUMNS]
     if taken:
@@ -90,6 +93,18 @@ def _row(record: RunRecord) -> dict[str, Any]:
         "flags": "; ".join(record.flags),
         "error": record.error or "",
     }
+
+
+def _flag_deterministic(rows: Iterable[tuple[dict[str, Any], bytes]]) -> None:
+    """Flags the rows of deterministic points; a failed run has no digest and takes no part."""
+    points: dict[str, list[tuple[dict[str, Any], bytes]]] = {}
+    for row, digest in rows:
+        if digest:
+            points.setdefault(row["point"], []).append((row, digest))
+    for replications in points.values():
+        equal = equal_replications([digest for _, digest in replications])
+        for row, _ in replications if equal else ():
+            row["flags"] = "; ".join(filter(None, (row["flags"], f"{DETERMINISTIC}: {equal} replications equal")))
 
 
 def _axis(values: list[Any]) -> list[Any]:

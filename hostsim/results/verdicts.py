@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from hostsim.expect import Verdict
 from hostsim.results.scoreboard import as_json, as_rows, is_accepted
+from hostsim.results.tally import OUTCOMES, outcomes, tally
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,12 +39,13 @@ class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  a tuple has no room for `
         return all(is_accepted(verdict, quick=self.quick) for verdict in self)
 
     def frame(self) -> pd.DataFrame:
-        """The verdicts as a tidy frame, one row each, with the columns of ``hostsim check --json``: values, ends of intervals and of bands in ``unit``."""
+        """The verdicts as a tidy frame, one row each, with the columns of ``hostsim check --json`` but the cases: values, ends of intervals and of bands in ``unit``."""
         import pandas as pd
 
         columns = [
             "claim",
             "scenario",
+            "kind",
             "unit",
             "published",
             "value",
@@ -56,9 +58,18 @@ class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  a tuple has no room for `
             "known",
             "reason",
             "notes",
+            "deterministic",
         ]
         numbers = dict.fromkeys(("value", "ci_low", "ci_high", "low", "high"), "float64")
         return pd.DataFrame(as_json(self, quick=self.quick), columns=columns).astype(numbers)
+
+    def tally(self) -> pd.DataFrame:
+        """Counts by kind of claim as a tidy frame: in band, undecided, known red, red and missing, each by itself."""
+        import pandas as pd
+
+        rows = tally(outcomes(self, quick=self.quick))
+        frame = pd.DataFrame([counter[each] for each in OUTCOMES] for counter in rows.values())
+        return frame.set_axis(pd.Index(rows, name="kind")).set_axis(list(OUTCOMES), axis="columns")
 
     def __repr__(self) -> str:
         rows = (f"{row[0]}: {row[2]} {row[3]}, band {row[4]}: {row[5]}" for row in as_rows(self, quick=self.quick))

@@ -361,6 +361,7 @@ class _Loading:
     ) -> tuple[str, ...]:
         """Resolves every point that the scenario needs, and the file as it stands; returns the warnings."""
         length = run.length if run is not None else LONGEST * SECOND
+        shortest = length if run is None else min(length, self._quick(run)[0])
         base = self._resolver.resolve((), length)
         self._faults += base.faults
         axes = points.axes
@@ -379,7 +380,9 @@ class _Loading:
         )
         known = set(self._faults)
         for point, place in itertools.chain(swept, asked):
-            resolution = points.resolve(point, length, place)
+            resolution = points.resolve(point, shortest, place)
+            if resolution.spec is None and shortest < length:  # traffic may make something in the longer runs only
+                resolution = points.resolve(point, length, place)
             warnings += resolution.told
             judged.append(resolution.effects)
             new = [fault for fault in resolution.faults if fault not in known]

@@ -109,7 +109,7 @@ class PointResolver:
     """Resolves the points of a scenario by the values of their axes, each point once.
 
     Sound points are kept as long as the scenario is: loading checks them, every plan uses them again. A point is kept at the length
-    of run that it was first resolved for; for another length its spec is copied.
+    of run that it was first resolved for; for a longer one its spec is copied, for a shorter one it is resolved again.
     """
 
     def __init__(self, resolver: Resolver, axes: Mapping[str, Axis]) -> None:
@@ -127,7 +127,9 @@ class PointResolver:
         """
         key = point_key(values[name] for name in self.axes)
         known = self._sound.get(key)
-        if known is None:
+        if known is None or (
+            known.spec is not None and length_ps < known.spec.length
+        ):  # traffic may make nothing in it
             known = self._resolve(values, length_ps, place or Place("--axis"))
             if known.spec is not None:
                 self._sound[key] = known

@@ -7,10 +7,12 @@ import dataclasses
 import difflib
 import functools
 import importlib.resources
+from dataclasses import replace
 from pathlib import Path
 
+from hostsim.claim import CLAIM_KINDS, Claim
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.expect import Band, Claim, KnownRed
+from hostsim.expect import Band, KnownRed
 from hostsim.files import display_name, find_below, is_there, why_not
 from hostsim.scenario.yaml.reader import read
 
@@ -92,13 +94,18 @@ def claims() -> dict[str, Claim]:
     """The published claims by id, in the order of the scoreboard.
 
     Raises:
-        InputError: the shipped table is damaged.
+        InputError: the shipped table is damaged, or has a claim of an unknown kind.
     """
     file = data_root() / "claims.csv"
     columns = [field.name for field in dataclasses.fields(Claim) if field.name != "band"]
     found: dict[str, Claim] = {}
     with file.open(encoding="utf-8", newline="") as stream:
-        for row in csv.DictReader(stream):
+        rows = csv.DictReader(stream)
+        for row in rows:
+            if (kind := row.get("kind") or "") not in CLAIM_KINDS:
+                allowed, nearest = "one of " + ", ".join(CLAIM_KINDS), nearest_name(kind, list(CLAIM_KINDS))
+                fault = Fault("unknown kind of claim", f"{row.get('id')}.kind", kind, allowed, nearest)
+                raise InputError(replace(fault, file=display_name(file), line=rows.line_num))
             try:
                 low, high = (float(row[end]) if row[end] else None for end in ("low", "high"))
                 texts = {column: row[column] for column in columns}

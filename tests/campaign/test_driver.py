@@ -302,4 +302,6 @@ def test_ctrl_c_ends_a_sweep_with_all_that_has_finished(tmp_path: Path) -> None:
     out, err = process.communicate(timeout=10)
     state, count = out.split()
     assert (process.returncode, state, err) == (0, "interrupted", "")
-    assert len(list((tmp_path / "store").rglob("*.parquet"))) == int(count) < 20
+    stored = len(list((tmp_path / "store").rglob("*.parquet")))
+    assert int(count) <= stored <= int(count) + 2  # one of each worker may be stored while the signal is on its way
+    assert stored < 20

@@ -28,7 +28,6 @@ import pytest
         (["run", "tiny.yaml", "--jobs", "2", "--cluster", "x", "--dry-run"], ["--jobs", "--cluster"]),
         (["check", "tiny.yaml", "--against", "results", "--tolerance", "2"], ["--tolerance", "has no unit"]),
         (["check", "tiny.yaml", "--against", "results", "--tolerance", "-2 %"], ["is negative"]),
-        (["check", "tiny.yaml", "--against", "results", "--junit", "x"], ["--junit"]),
         (["check", "no.such.*"], ["'no.such.*'"]),
         (["plot", "nowhere"], ["nowhere", "hostsim run"]),
         (["report", "nowhere"], ["nowhere", "hostsim run"]),

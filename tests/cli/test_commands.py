@@ -26,6 +26,7 @@ FIELDS = [
     *(
         "claim",
         "scenario",
+        "kind",
         "unit",
         "published",
         "value",
@@ -37,7 +38,7 @@ FIELDS = [
         "verdict",
         "known",
     ),
-    *("reason", "notes"),
+    *("reason", "notes", "deterministic", "cases"),
 ]
 
 
@@ -245,7 +246,12 @@ def test_check_prints_value_interval_band_and_verdict(cli, tiny):
     """A name that is asked alone brings what it is computed from, and only itself is shown."""
     done = cli("check", tiny, "--jobs", "1")
     assert done.exit_code == 0, done.output
-    header, *rows = done.stdout.splitlines()
+    table, _, tally = done.stdout.partition("\n\n")
+    header, *rows = table.splitlines()
+    assert [line.split() for line in tally.splitlines()] == [
+        ["kind", "expectations", "in", "band", "undecided", "known", "red", "red", "missing"],
+        ["own", "3", "3", "0", "0", "0", "0"],
+    ]
     assert header.split() == ["claim", "published", "value", "interval", "band", "verdict"]
     assert [row.split("  ")[0] for row in rows] == ["nothing lost", "room", "room ratio"]
     assert [row.split()[-1] for row in rows] == ["pass", "pass", "pass"]
@@ -267,7 +273,7 @@ def test_a_threshold_beyond_its_bracket_is_a_bound_everywhere(cli, tiny):
     tiny.write_text(tiny.read_text().replace("below: 0.7 %", "below: 90 %").replace("[2, 2]", "[2, 30]"))
     done = cli("check", tiny, "--jobs", "1", "--junit", "junit.xml")
     assert done.exit_code == 1
-    room, ratio = ([cell for cell in row.split("  ") if cell] for row in done.stdout.splitlines()[2:])
+    room, ratio = ([cell for cell in row.split("  ") if cell] for row in done.stdout.split("\n\n")[0].splitlines()[2:])
     assert [cell.strip() for cell in room] == ["room", "–", "at least 3", "at least 3", "2 to 30 receivers", "open"]
     assert [cell.strip() for cell in ratio][2:] == ["–", "–", "1 ratio", "open"]
     assert "open: at least 3 receivers" in Path("junit.xml").read_text()
@@ -298,6 +304,27 @@ def test_check_fails_when_an_expectation_does(cli, tiny):
     suite = ET.parse("junit.xml").getroot().find("testsuite")  # noqa: S314  our own text
     assert suite is not None
     assert (suite.get("tests"), suite.get("failures")) == ("3", "1")
+    assert all(float(case.get("time")) > 0 for case in suite.iter("testcase"))
+
+
+def test_check_against_writes_junit(cli, tiny):
+    """A point whose curves moved is a failure, one without a counterpart an error; the runs behind them took some time."""
+    cli("run", tiny, "--jobs", "1", "--axis", "receivers=1", "-o", "trusted")
+    tiny.write_text(tiny.read_text().replace("packet_size: 200 B", "packet_size: 1400 B"))
+    done = cli("check", tiny, "--jobs", "1", "--against", "trusted", "--tolerance", "0.1 %", "--junit", "moves.xml")
+    assert done.exit_code == 1, done.output
+    (suite,) = ET.parse("moves.xml").getroot()  # noqa: S314  our own text
+    assert [suite.get(name) for name in ("name", "tests", "failures", "errors")] == ["tiny", "4", "2", "2"]
+    assert "guest_cpu at receivers=1, rate=2 kpps" in suite.find(".//failure").get("message")
+    assert float(suite.get("time")) > 0
+
+
+def test_a_crash_behind_a_verdict_is_an_error_in_junit(cli, tiny):
+    """With the time of runs that were made."""
+    done = cli("check", tiny, "--jobs", "1", "--quick", "--max-time", "1 ms", "--junit", "junit.xml")
+    assert done.exit_code == 1
+    (suite,) = ET.parse("junit.xml").getroot()  # noqa: S314  our own text
+    assert (suite.get("failures"), suite.get("errors")) == ("0", "3")
 
 
 def test_check_against_an_earlier_run(cli, tiny):
@@ -463,11 +490,12 @@ def test_reproduce_runs_all_that_is_shipped_and_writes_one_report(tiny, tmp_path
     environment = os.environ | {"PYTHONPATH": str(installed.parent)}
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    claims, costs, report = done.stdout.strip().split("\n\n")
+    claims, tally, costs, report = done.stdout.strip().split("\n\n")
+    assert tally.split()[:2] == ["kind", "expectations"]
     assert [line.split()[-1] for line in claims.splitlines()[1:]] == ["pass", "pass?", "pass?"]
     assert costs.split()[:3] == ["scenario", "runs", "simulated"]
     assert costs.splitlines()[1].split()[:2] == ["tiny", "5"]
-    assert "3 of 3" in (tmp_path / report).read_text()
+    assert "undecided" in (tmp_path / report).read_text()
     assert (tmp_path / "results" / "tiny" / "table.parquet").is_file()
 
 
@@ -558,7 +586,7 @@ def test_an_output_that_is_stdout_is_nothing_but_it(cli, tiny, tmp_path, command
 ROOTED = {
     "show": (),
     "run": ("--jobs", "1"),
-    "check": ("--jobs", "1"),
+    "check": ("--jobs", "1", "--dry-run"),
     "check --against": ("--jobs", "1", "--dry-run", "--against", "results/tiny"),
     "what-if": ("--set", "vms.receiver.vcpus=2", "--dry-run"),
     "trace": ("--from", "1 ms", "--length", "1 ms"),

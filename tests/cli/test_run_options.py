@@ -14,6 +14,7 @@ ALL = ("quick", "seed", "replications", "jobs", "cluster", "results", "max_memor
 OFFERED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("run", "check", "reproduce", "what-if"), ALL),
     "sensitivity": ALL[:6],
+    "assumptions": ("quick", "seed", "replications", "jobs", "results"),
     "calibrate": ("quick", "seed", "replications", "jobs", "results"),
     "verify": ("quick", "seed", "jobs"),
     "trace": ("quick", "seed"),

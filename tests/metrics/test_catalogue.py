@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.metrics.catalogue import CATALOGUE, nearest_metric
 from hostsim.record import Histogram, RunRecord
+from tests.campaign.toy_runs import answered_record
 
 PERCENTILES = [metric for metric in CATALOGUE.values() if metric.kind == "percentile"]
 
@@ -27,7 +28,9 @@ def test_the_percentiles_and_what_they_need() -> None:
     """The sizes at which a sample's largest value is a valid upper limit, and the median's."""
     least = {"p50": 6, "p95": 72, "p99": 368, "p999": 3688, "p9999": 36887}
     told = {f"latency_{rank}": count for rank, count in least.items()}
-    told |= {f"response_{rank}": least[rank] for rank in ("p50", "p95", "p99")}
+    told |= {
+        f"{of}_{rank}": least[rank] for of in ("response_time", "settled_response") for rank in ("p50", "p95", "p99")
+    }
     assert {metric.name: metric.least for metric in PERCENTILES} == told
 
 
@@ -38,6 +41,25 @@ def test_a_percentile_of_too_few_is_not_told(metric) -> None:
     assert unit <= metric.evaluate(record(metric.least)) <= 2 * unit
     assert math.isnan(metric.evaluate(record(metric.least - 1, before=10**6)))
     assert math.isnan(metric.evaluate(record(0)))
+
+
+@pytest.mark.parametrize("statistic", ["mean", "p50", "p95", "p99"])
+def test_the_raw_response_time_is_finite_where_the_settled_one_is_not(statistic: str) -> None:
+    """Requests pile up to the end of the run; where they do not, both are the same number."""
+    raw, settled = CATALOGUE[f"response_time_{statistic}"], CATALOGUE[f"settled_response_{statistic}"]
+    assert settled.raw == raw.name
+    rising = answered_record([10 + time // 2 for time in range(128)], cut=0)
+    assert settled.evaluate(rising) == math.inf
+    assert 10 < raw.evaluate(rising) < 80
+    level = answered_record([30] * 128, cut=0)
+    assert raw.evaluate(level) == settled.evaluate(level)
+
+
+def test_a_name_of_earlier_versions_leads_to_the_measure_that_has_its_values() -> None:
+    """The raw measure has a similar name, but other values."""
+    assert "response_p95" not in CATALOGUE
+    assert nearest_metric("response_p95") == "settled_response_p95"
+    assert nearest_metric("thruoghput") == "throughput"
 
 
 def test_a_mean_needs_one() -> None:

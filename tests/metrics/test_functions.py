@@ -75,7 +75,7 @@ def test_nothing_to_measure_on_is_no_number(metric: str, counters: dict[str, tup
     assert math.isnan(CATALOGUE[metric].evaluate(record(**counters)))
 
 
-RESPONSES = ("response_mean", "response_p50", "response_p95", "response_p99")
+RESPONSES = ("settled_response_mean", "settled_response_p50", "settled_response_p95", "settled_response_p99")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_noise_of_an_idle_host_is_finite() -> None:
     """Hardly a request is under way at a time: a line through their times that rises is chance, whatever it rises by; it does for some of so many seeds."""
     draw = np.random.default_rng(7)
     runs = [noise(draw, each) for each in (2, 4) for _ in range(200)]
-    for metric in ("response_mean", "response_p50", "response_p95"):
+    for metric in ("settled_response_mean", "settled_response_p50", "settled_response_p95"):
         values = [CATALOGUE[metric].evaluate(run) for run in runs]
         assert all(math.isfinite(value) for value in values if value == value)
     late = [
@@ -119,22 +119,22 @@ def test_noise_of_an_idle_host_is_finite() -> None:
 def test_a_rise_is_worth_a_request_more_under_way(requests: int, is_bounded: bool) -> None:
     """By 6 ms through the second half of a run: at 100 requests a second that is half a request, at 1,000 six."""
     run = requests_record([[10 + 0.1 * number] * requests for number in range(128)])
-    assert math.isfinite(CATALOGUE["response_mean"].evaluate(run)) is is_bounded
+    assert math.isfinite(CATALOGUE["settled_response_mean"].evaluate(run)) is is_bounded
 
 
 def test_a_rise_of_a_percentile_is_that_of_the_requests_above_it() -> None:
     """Those that take longer than the 99th percentile are 50 a second of 5,000: by 9 ms slower they are not one more under way, by 44 ms they are two."""
     for rise, is_bounded in ((10, True), (50, False)):
         slices = [[5.0] * 49 + [20 + rise * number / 64] for number in range(128)]
-        assert math.isfinite(CATALOGUE["response_p99"].evaluate(requests_record(slices))) is is_bounded
+        assert math.isfinite(CATALOGUE["settled_response_p99"].evaluate(requests_record(slices))) is is_bounded
 
 
 @pytest.mark.parametrize(
     ("slow", "bounded"),
     [
-        (0, ("response_mean", "response_p50", "response_p95", "response_p99")),
-        (4, ("response_p50", "response_p95")),
-        (12, ("response_p50",)),
+        (0, ("settled_response_mean", "settled_response_p50", "settled_response_p95", "settled_response_p99")),
+        (4, ("settled_response_p50", "settled_response_p95")),
+        (12, ("settled_response_p50",)),
         (120, ()),
     ],
 )
@@ -148,9 +148,9 @@ def test_where_a_percentile_has_no_bound_no_higher_one_and_no_mean_has_one(slow:
 def test_a_percentile_that_is_too_noisy_to_be_judged_has_no_bound_above_one_that_has_none() -> None:
     """The times of a fiftieth jump up and down while the rest piles up; and the 99th of a stretch of 320 requests is not estimable."""
     slices = [[10 + number] * 98 + [200 + 700 * (number // 16 % 2)] * 2 for number in range(128)]
-    assert CATALOGUE["response_p99"].evaluate(requests_record(slices)) == math.inf
+    assert CATALOGUE["settled_response_p99"].evaluate(requests_record(slices)) == math.inf
     few = requests_record([[10 + number] * 40 for number in range(128)])
-    assert CATALOGUE["response_p99"].evaluate(few) == math.inf
+    assert CATALOGUE["settled_response_p99"].evaluate(few) == math.inf
 
 
 def test_a_percentile_that_does_not_rise_is_told_beside_one_that_does() -> None:
@@ -158,5 +158,5 @@ def test_a_percentile_that_does_not_rise_is_told_beside_one_that_does() -> None:
     record = answered_record([10 + time for time in range(128)])
     counts = record.histograms["flow.response"].counts
     counts[:, 0, 5] += np.arange(129) * 4500
-    assert CATALOGUE["response_p50"].evaluate(record) == pytest.approx(5.6, abs=0.1)
-    assert CATALOGUE["response_p95"].evaluate(record) == math.inf
+    assert CATALOGUE["settled_response_p50"].evaluate(record) == pytest.approx(5.6, abs=0.1)
+    assert CATALOGUE["settled_response_p95"].evaluate(record) == math.inf

@@ -10,7 +10,7 @@ from hostsim.errors import WiringError
 from hostsim.model.build import build_host
 from hostsim.model.cpu.world import WorldState
 from hostsim.model.host import Host
-from hostsim.model.workload.udp import _Datagram
+from hostsim.model.workload.udp import Datagram
 from hostsim.spec.host import PointSpec
 from hostsim.spec.network import UDP_HEADERS, packet_on_wire
 from hostsim.spec.nic import NicOptions
@@ -102,7 +102,7 @@ def test_what_was_not_written_is_taken_back() -> None:
     vcpu, port = host.vcpus[0], host.nics["vmnic1"]
     vcpu.state = WorldState.RUNNING
     (transmit,) = vcpu.direct
-    burst = Train(_Datagram(host.flows[0]), 5, 0, 10 * US, 0, 0)
+    burst = Train(Datagram(host.flows[0], host.flows[0].size), 5, 0, 10 * US, 0, 0)
     transmit.post(burst)
     (late,) = transmit.cancel([burst], 25 * US)
     transmit.send(25 * US)
@@ -140,7 +140,7 @@ def test_what_is_written_early_in_a_long_burst_goes_20_us_later() -> None:
     host = build_host(passed("send", rate="1 /s"), Streams(1, 0))
     (transmit,) = host.vcpus[0].direct
     host.vcpus[0].state = WorldState.RUNNING
-    transmit.post(Train(_Datagram(host.flows[0]), 5, 0, 10 * US, 0, 0))
+    transmit.post(Train(Datagram(host.flows[0], host.flows[0].size), 5, 0, 10 * US, 0, 0))
     transmit.send_early()
     host.clock.advance(20 * US + 1)
     port = host.nics["vmnic1"]

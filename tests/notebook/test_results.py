@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hostsim.expect import AnswersSpec, FigureSpec
 from hostsim.notebook.results import Differences, Results, Verdicts
 from hostsim.results.differences import PairedDifference
 from hostsim.results.folder import write
+from hostsim.results.tally import TALLY_HEADINGS
 from hostsim.results.verdicts import Verdicts as PlainVerdicts
 from tests.sample_results import BOUNDED, VERDICTS, results
 
@@ -58,8 +60,18 @@ def test_parts_of_what_shows_itself_show_themselves() -> None:
     assert shown.verdicts.quick
     picked = shown.verdicts.only("pass*")
     assert [verdict.expectation.name for verdict in picked] == ["passes"]
-    assert "1 of 1 expectations" in picked._repr_html_()
+    assert "1 expectations: 1 in band" in picked._repr_html_()
     assert not hasattr(PlainVerdicts(VERDICTS), "_repr_html_")
+
+
+def test_verdicts_are_counted_by_kind_and_never_added_up() -> None:
+    """What is in band and what is known red are counts of their own."""
+    page = Results.of(results()).verdicts._repr_html_()
+    assert "7 expectations: 3 in band, 1 undecided, 1 known red, 1 red, 1 missing" in page
+    heads = re.findall(r"<th [^>]*>(.*?)</th>", page)
+    assert heads[:7] == list(TALLY_HEADINGS)
+    assert re.findall(r"<td [^>]*>(.*?)</td>", page)[:7] == ["own", "7", "3", "1", "1", "1", "1"]
+    assert "as they should be" not in page
 
 
 def test_a_certain_difference_is_bold() -> None:

@@ -176,13 +176,16 @@ def test_a_percentile_that_cannot_be_told_is_told_in_words():
 def test_what_has_no_bound_is_marked_at_the_top():
     """No point and no band there: an arrowhead and words, and the axis goes by what has a bound."""
     rows = table()
-    rows["response_p95"] = rows["loss"].where(rows["receivers"] < 4, np.inf)
-    ax = draw(rows, FigureSpec("response", "receivers", "response_p95", ("split",)))
+    rows["settled_response_p95"] = rows["loss"].where(rows["receivers"] < 4, np.inf)
+    ax = draw(rows, FigureSpec("response", "receivers", "settled_response_p95", ("split",)))
     assert [(text.get_text(), text.get_position()[0]) for text in ax.texts] == [("no bound", 4)]
     heads = [line for line in ax.get_lines() if line.get_marker() == "^"]
     assert [list(line.get_xdata()) for line in heads] == [[4], [4]]
     assert ax.get_ylim()[1] < 40
-    nothing = draw(rows.assign(response_p95=np.inf), FigureSpec("response", "receivers", "response_p95", ("split",)))
+    nothing = draw(
+        rows.assign(settled_response_p95=np.inf),
+        FigureSpec("response", "receivers", "settled_response_p95", ("split",)),
+    )
     assert [text.get_text() for text in nothing.texts] == ["no bound"] * 3
 
 
@@ -190,7 +193,7 @@ def many(count: int) -> pd.DataFrame:
     """The sample table with as many series; of 4 receivers no response time has a bound."""
     one = table().query("split == '0'")
     rows = pd.concat([one.assign(split=str(number), loss=one["loss"] + number) for number in range(count)])
-    return rows.assign(response_p95=rows["loss"].where(rows["receivers"] < 4, np.inf))
+    return rows.assign(settled_response_p95=rows["loss"].where(rows["receivers"] < 4, np.inf))
 
 
 def test_thirty_two_lines_are_told_apart_in_the_plot_and_in_the_legend():
@@ -224,11 +227,11 @@ def marks(ax: Axes) -> list[tuple[float, float, str, str]]:
     ]
 
 
-@pytest.mark.parametrize("right", [None, "response_p99"])
+@pytest.mark.parametrize("right", [None, "settled_response_p99"])
 def test_what_has_no_bound_at_the_same_place_stands_side_by_side(right: str | None):
     """Each arrowhead has the marker of its series below it, and none is on another, whatever metric it is of."""
-    rows = many(7).assign(response_p99=lambda table: table["response_p95"])
-    ax = draw(rows, FigureSpec("response", "receivers", "response_p95", ("split",), right=right))
+    rows = many(7).assign(settled_response_p99=lambda table: table["settled_response_p95"])
+    ax = draw(rows, FigureSpec("response", "receivers", "settled_response_p95", ("split",), right=right))
     found = [mark for axes in ax.get_figure(root=True).axes for mark in marks(axes)]
     assert len(found) == 14 if right is None else 28
     for number, one in enumerate(found):

@@ -69,9 +69,9 @@ def test_stages_are_shown_where_there_are_round_trips():
 
 def test_latencies_have_their_units_and_what_cannot_be_told_is_told_in_words():
     """Measures that no point has make no column."""
-    runs = found(latency_mean=1234.5, response_p95=0.01234)
-    runs.table.loc[runs.table["receivers"] == 1, "response_p95"] = np.nan
+    runs = found(latency_mean=1234.5, settled_response_p95=0.01234)
+    runs.table.loc[runs.table["receivers"] == 1, "settled_response_p95"] = np.nan
     headings, rows = latency_rows(runs, {})
-    assert headings == ["point", "latency mean (us)", "response p95 (ms)"]
+    assert headings == ["point", "latency mean (us)", "settled response p95 (ms)"]
     assert rows == [["receivers=1", "1,234", "not estimable"], ["receivers=2", "2,469", "0.0247"]]
     assert latency_rows(found())[1] == []

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
+from hostsim.claim import CLAIM_KINDS
 from hostsim.expect import AnswersSpec, FigureSpec
 from hostsim.plots.figure import draw
 from hostsim.plots.style import INK, as_svg
@@ -82,7 +84,41 @@ def test_every_claim_figure_setting_warning_and_failure_is_shown(page):
         assert words in text
     assert "setting not modelled: Net.Y = 1" in text
     assert "1 of 6 runs failed" in text
-    assert "10 of 14" in text
+    tiles = re.findall(r"<div><b>(\d+)</b><span>(.*?)</span>", page)
+    assert tiles[:5] == [
+        ("14", "expectations, of these"),
+        ("6", "in band"),
+        ("2", "undecided"),
+        ("2", "known red"),
+        ("2", "red"),
+    ]
+    assert "3 in band, 1 undecided, 1 known red, 1 red, 1 missing" in text
+    assert "as they should be" not in text
+
+
+def test_the_page_counts_verdicts_by_kind_of_claim(tmp_path):
+    """Each kind has a row, and what the kinds mean stands below."""
+    kinds = [*CLAIM_KINDS, ""]
+    made = [replace(VERDICTS[0], expectation=replace(VERDICTS[0].expectation, kind=kind)) for kind in kinds]
+    page = write_report(tmp_path / "r.html", [results(verdicts=(*made, VERDICTS[4]))]).read_text()
+    table = re.search(r'<table class="cases" aria-label="verdicts by kind">.*?</table>', page, re.DOTALL)[0]
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in table.split("<tr>")[2:]]
+    assert [row[:3] for row in rows] == [
+        *([kind, "1", "1"] for kind in CLAIM_KINDS),
+        ["own", "2", "1"],
+        ["all", "7", "6"],
+    ]
+    assert rows[-1][4] == "1", "known red"
+    for meaning in CLAIM_KINDS.values():
+        assert meaning in page
+
+
+def test_a_deterministic_value_has_a_word_in_place_of_an_interval(tmp_path):
+    """And no line in its gauge."""
+    made = replace(VERDICTS[0], ci_low=2.0, ci_high=2.0, equal_replications=3)
+    page = write_report(tmp_path / "r.html", [results(verdicts=(made,))]).read_text()
+    assert '<td class="nowrap">deterministic</td>' in page
+    assert '<line class="pass"' not in page
 
 
 def test_a_bound_and_the_range_of_a_known_red_are_shown(tmp_path):
@@ -92,7 +128,7 @@ def test_a_bound_and_the_range_of_a_known_red_are_shown(tmp_path):
         "at least 189",
         "known, but outside its range 500.25 to 512",
         "Known to be red, with a value of 500.25 to 512.",
-        "0 of 2",
+        "undecided",
     ):
         assert words in text
 

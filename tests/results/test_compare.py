@@ -57,11 +57,11 @@ def test_a_percentile_that_one_side_cannot_tell_is_told_in_words() -> None:
 def test_what_loses_its_bound_has_moved_and_what_never_had_one_has_not() -> None:
     """Either way; said in words."""
     bounded, unbounded = (to_table(line("guest_cpu", "receivers", [(1, [10.0, 10.0])])) for _ in range(2))
-    bounded["response_p95"], unbounded["response_p95"] = 5.0, float("inf")
+    bounded["settled_response_p95"], unbounded["settled_response_p95"] = 5.0, float("inf")
     (lost,) = compare(unbounded, bounded, ["receivers"], 0.02)
-    assert str(lost) == "response_p95 at receivers=1: 5 -> no bound ms"
+    assert str(lost) == "settled_response_p95 at receivers=1: 5 -> no bound ms"
     (found,) = compare(bounded, unbounded, ["receivers"], 0.02)
-    assert str(found) == "response_p95 at receivers=1: no bound -> 5 ms"
+    assert str(found) == "settled_response_p95 at receivers=1: no bound -> 5 ms"
     assert compare(unbounded, unbounded, ["receivers"], 0.02) == []
 
 
@@ -124,9 +124,11 @@ def test_coverage_tells_points_without_a_pair_and_with_a_single_one() -> None:
     ours[-1] = failed(ours[-1], "boom")
     theirs = line("guest_cpu", "receivers", [(1, [10.0] * 3), (3, [50.0] * 2), (4, [9.0] * 2)])
     held = coverage(to_table(ours), to_table(theirs), ["receivers"])
-    assert held == Coverage(4, ("receivers=2", "receivers=3"), ("receivers=4",))
+    assert held == Coverage(("receivers=1",), ("receivers=2", "receivers=3"), ("receivers=4",))
     assert held.compared == 1
-    assert coverage(curve(0), curve(0), ["receivers", "split"]) == Coverage(2, (), ())
+    assert coverage(curve(0), curve(0), ["receivers", "split"]) == Coverage(
+        ("receivers=1, split=0", "receivers=2, split=0"), (), ()
+    )
 
 
 @pytest.mark.parametrize("swapped", [False, True], ids=["earlier", "later"])

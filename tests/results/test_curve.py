@@ -14,8 +14,8 @@ from tests.sample_results import results, table
 def test_the_numbers_of_a_curve_say_where_it_has_no_bound() -> None:
     """An infinite mean is no missing one; its interval has no ends to show."""
     rows = table()
-    rows["response_p95"] = rows["replication"].where(rows["receivers"] < 2, np.inf)
-    frame = curve_frame(rows, FigureSpec("response", "receivers", "response_p95"))
+    rows["settled_response_p95"] = rows["replication"].where(rows["receivers"] < 2, np.inf)
+    frame = curve_frame(rows, FigureSpec("response", "receivers", "settled_response_p95"))
     last = frame[frame["receivers"] == 2]
     assert list(last["mean"]) == [np.inf]
     assert last[["low", "high"]].isna().all(axis=None)

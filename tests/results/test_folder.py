@@ -114,8 +114,8 @@ def test_a_percentile_that_cannot_be_told_stands_in_words():
 def test_percentiles_of_nothing_are_empty_and_their_column_stays_one_of_numbers():
     """There was no request, so there is nothing that could not be told of it."""
     rows = pd.read_csv(io.StringIO(as_csv(table())))
-    assert rows[["response_mean", "response_p50", "latency_p9999"]].isna().all(axis=None)
-    assert rows["response_p50"].dtype == float
+    assert rows[["settled_response_mean", "settled_response_p50", "latency_p9999"]].isna().all(axis=None)
+    assert rows["settled_response_p50"].dtype == float
 
 
 def test_failed_runs_are_rows_of_their_own():

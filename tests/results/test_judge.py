@@ -27,9 +27,11 @@ from hostsim.expect import (
     VerdictState,
     Worst,
 )
+from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import RunRecord
 from hostsim.results.judge import judge, state_of
 from hostsim.search_answer import Bound, SearchAnswer
+from tests.campaign.toy_runs import answered_record
 
 PASS, FAIL, OPEN, MISSING = VerdictState
 AT_LEAST, AT_MOST, LESS_THAN = Bound
@@ -356,9 +358,58 @@ def test_flags_of_the_runs_are_notes() -> None:
     """A verdict carries what its runs warn of, once."""
     records = [
         RunRecord(r.point_id, r.replication, 1, r.axes, r.instants_ps, r.series, {}, r.cut, ("warm-up",))
-        for r in runs("host_cpu", [30.0, 30.0], n=1)
+        for r in runs("host_cpu", [30.0, 31.0], n=1)
     ]
     assert verdict_on(expect(At("host_cpu", {"n": 1}), 0, 100), records).notes == ("warm-up",)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        At("host_cpu", {"n": 1}),
+        Worst((At("host_cpu", {"n": 1}), At("host_cpu", {"n": 1}))),
+        Ratio("host_cpu", {"n": 1}, {"n": 2}),
+        Difference("host_cpu", {"n": 1}, {"n": 2}),
+        RSquared("host_cpu", "n", (1, 2), {}),
+    ],
+    ids=lambda form: type(form).__name__,
+)
+def test_a_value_of_equal_replications_is_deterministic(form: Form) -> None:
+    """The interval without width is no certainty, and the verdict says so; one replication that differs anywhere ends it."""
+    records = line("host_cpu", "n", [(1, [30.0] * 3), (2, [20.0] * 3)])
+    verdict = verdict_on(expect(form), records)
+    assert (verdict.equal_replications, verdict.ci_low) == (3, verdict.value)
+    assert verdict.notes[0].startswith("deterministic: 3 replications equal to the last digit")
+    other = run(host_cpu=30, loss=0.1, replication=2, n=1)  # in another measure than that of the verdict
+    random = verdict_on(expect(form), [other if r.replication == 2 and r.axes == {"n": 1} else r for r in records])
+    assert (random.equal_replications, random.value) == (0, verdict.value)
+    assert not any("deterministic" in note for note in random.notes)
+
+
+def test_a_single_replication_is_not_deterministic() -> None:
+    """Nothing is known of its spread."""
+    assert verdict_on(expect(At("host_cpu", {"n": 1})), runs("host_cpu", [30.0], n=1)).equal_replications == 0
+
+
+def test_equal_answers_of_a_search_are_not_deterministic() -> None:
+    """They are whole numbers: equal ones may come from runs that are not."""
+    answer = SearchAnswer("it", (20.0, 20.0, 20.0))
+    form = Find(True, "n", 1, 99, "loss", 0.01, {})
+    assert verdict_on(expect(form), [], {"it": answer}).equal_replications == 0
+
+
+def test_the_raw_percentile_stands_beside_a_settled_one() -> None:
+    """In the case behind the value; where the settled one has no bound a note names both."""
+    rising, level = ([10 + time // 2 for time in range(128)], [30] * 128)
+    form = At("settled_response_p95", {})
+    unbounded = verdict_on(expect(form), [answered_record(rising, cut=0)])
+    raw = CATALOGUE["response_time_p95"].evaluate(answered_record(rising, cut=0))
+    assert (unbounded.value, unbounded.points[0]["raw"]) == (math.inf, raw)
+    assert 60 < raw < 80
+    assert f"settled_response_p95 has no bound; response_time_p95 of the same runs is {raw:.4g} ms" in unbounded.notes
+    bounded = verdict_on(expect(form), [answered_record(level, cut=0)])
+    assert bounded.points[0]["raw"] == bounded.value
+    assert not any("no bound" in note for note in bounded.notes)
 
 
 def test_known_claims_carry_their_reason() -> None:

@@ -1,19 +1,19 @@
-"""Verdicts in words, in JSON and in JUnit, and when a campaign may be accepted."""
+"""Verdicts in words and in JSON, and when a campaign may be accepted."""
 
 from __future__ import annotations
 
 import json
 import math
-from xml.etree import ElementTree as ET
+from dataclasses import replace
 
 import pytest
 
 from hostsim.expect import NOT_ESTIMABLE, Band, VerdictState
 from hostsim.metrics.catalogue import NO_BOUND
+from hostsim.results.junit import verdict_suites
 from hostsim.results.scoreboard import (
     HEADINGS,
     as_json,
-    as_junit,
     as_rows,
     band_text,
     interval_text,
@@ -21,6 +21,7 @@ from hostsim.results.scoreboard import (
     known_text,
     label,
     number,
+    sentence,
     value_text,
 )
 from hostsim.search_answer import Bound
@@ -101,14 +102,14 @@ def test_rows_have_a_cell_for_each_heading_and_mark_known_ones():
     ],
 )
 def test_a_known_red_says_whether_it_is_as_listed(given, words):
-    """In the table, in the sentence, and as a failure in JUnit where it is not."""
+    """In the table, in the sentence, and as a failure or an error in JUnit where it is not."""
     assert known_text(given) == words
     assert as_rows([given], quick=False)[0][-1] == label(given, quick=False) + (f" ({words})" if words else "")
-    case = ET.fromstring(as_junit([given], quick=False)).find(".//testcase")  # noqa: S314  our own text
-    assert case is not None
-    failure = case.find("failure")
-    assert (failure is None) == (words == "known")
-    assert failure is None or words in str(failure.get("message"))
+    [suite] = verdict_suites([given], quick=False)
+    [case] = suite.cases
+    expected = "skipped" if words == "known" else "error" if given.state is VerdictState.MISSING else "failure"
+    assert case.result == expected
+    assert words in case.text
 
 
 @pytest.mark.parametrize(
@@ -137,6 +138,7 @@ def test_json_is_strict_and_has_the_agreed_keys():
         {
             "claim": "a.claim",
             "scenario": "small",
+            "kind": None,
             "unit": "%",
             "published": "about 2",
             "value": None,
@@ -149,28 +151,10 @@ def test_json_is_strict_and_has_the_agreed_keys():
             "known": False,
             "reason": "",
             "notes": ["look at it"],
+            "deterministic": False,
+            "cases": [{"receivers": 2, "value": 2.0, "low": 1.5}],
         }
     ]
-
-
-def test_junit_counts_failures_and_skips_what_is_known():
-    """A CI server shows the same as the exit status says."""
-    suite = ET.fromstring(as_junit(VERDICTS, quick=True)).find("testsuite")  # noqa: S314  our own text
-    assert suite is not None
-    assert {key: suite.get(key) for key in ("name", "tests", "failures", "skipped")} == {
-        "name": "small",
-        "tests": "7",
-        "failures": "2",
-        "skipped": "1",
-    }
-    failing = [case.get("name") for case in suite if case.find("failure") is not None]
-    assert failing == ["fails", "missing"]
-
-
-def test_junit_is_valid_xml_whatever_a_reason_holds():
-    """Control characters and markup in a reason do not break the file."""
-    odd = verdict(state=VerdictState.FAIL, reason="a <b> & \x00\x1b[31m \n c")
-    assert "a <b> & " in (ET.fromstring(as_junit([odd], quick=False)).find(".//failure").get("message"))  # noqa: S314  our own text
 
 
 def test_a_percentile_with_too_few_observations_is_told_in_words():
@@ -179,5 +163,23 @@ def test_a_percentile_with_too_few_observations_is_told_in_words():
     told = verdict(value=None, interval=(None, None), state=VerdictState.MISSING, reason=reason)
     untold = verdict(value=None, interval=(None, None), state=VerdictState.MISSING, reason="no run")
     assert [row[2] for row in as_rows([told, untold], quick=False)] == ["not estimable", "–"]
-    assert "missing: not estimable" in as_junit([told], quick=False)
+    assert sentence(told, quick=False).startswith("missing: not estimable")
     assert as_json([told], quick=False)[0]["value"] is None
+
+
+def test_a_deterministic_value_has_no_interval_in_the_table_and_is_told_in_json():
+    """A range without width would look like one that was measured."""
+    made = replace(verdict(interval=(2.0, 2.0)), equal_replications=3)
+    assert as_rows([made], quick=False)[0][3] == "deterministic"
+    assert as_json([made], quick=False)[0]["deterministic"] is True
+
+
+def test_json_has_the_kind_of_a_claim_and_the_raw_value_of_its_cases():
+    """A raw measure stands beside one without a bound, which JSON has no number for."""
+    made = verdict()
+    made = replace(
+        made, expectation=replace(made.expectation, kind="scale"), points=({"n": 1, "value": math.inf, "raw": 51.5},)
+    )
+    (row,) = as_json([made], quick=False)
+    assert row["kind"] == "scale"
+    assert row["cases"] == [{"n": 1, "value": None, "raw": 51.5}]

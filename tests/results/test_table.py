@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,21 @@ def test_an_axis_of_several_kinds_becomes_text() -> None:
     table = to_table([run(receivers=1, depth=1), run(receivers="all", depth=1.5)])
     assert table["receivers"].tolist() == ["1", "all"]
     assert table["depth"].tolist() == [1.0, 1.5]
+
+
+def test_rows_of_a_deterministic_point_are_flagged() -> None:
+    """All finished replications equal to the last digit in every measure; of one alone nothing is known."""
+    equal, single = (run(replication=r, host_cpu=30, n=1) for r in range(3)), run(host_cpu=30, n=2)
+    other = [run(replication=r, host_cpu=30, loss=r, n=3) for r in range(2)]
+    crashed = failed(run(replication=3, n=1), "Traceback")
+    table = to_table([*equal, crashed, single, *other])
+    assert table["flags"].tolist() == ["deterministic: 3 replications equal"] * 3 + [""] * 4
+
+
+def test_a_deterministic_run_keeps_its_other_flags() -> None:
+    """Each is a reason of its own to look."""
+    records = [replace(run(replication=r, n=1), flags=("warm-up",)) for r in range(2)]
+    assert set(to_table(records)["flags"]) == {"warm-up; deterministic: 2 replications equal"}
 
 
 def test_an_axis_must_not_hide_a_column() -> None:

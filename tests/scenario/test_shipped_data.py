@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hostsim.claim import CLAIM_KINDS
 from hostsim.errors import InputError
 from hostsim.expect import Band
 from hostsim.scenario import shipped_data
@@ -32,6 +33,30 @@ def test_claims_carry_bands_that_may_be_open() -> None:
     """An empty cell is an open end."""
     assert claims()["splitrx.default.40k"].band == Band(19.0, 21.0)
     assert any(claim.band.high is None for claim in claims().values())
+
+
+def test_every_claim_is_of_a_known_kind_and_expectations_carry_it() -> None:
+    """The scoreboard is told apart by it."""
+    assert {claim.kind for claim in claims().values()} == set(CLAIM_KINDS)
+    expected = {e.name: e.kind for e in load("dense-high").expectations if e.is_claim}
+    assert expected == {name: claims()[name].kind for name in expected}
+
+
+def test_a_claim_of_an_unknown_kind_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By file, line and the nearest kind."""
+    lines = (data_root() / "claims.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    lines[2] = lines[2].replace(",scale,", ",scales,")
+    (tmp_path / "claims.csv").write_text("".join(lines), encoding="utf-8")
+    monkeypatch.setattr(shipped_data, "data_root", lambda: tmp_path)
+    claims.cache_clear()
+    try:
+        with pytest.raises(InputError) as raised:
+            claims()
+    finally:
+        claims.cache_clear()
+    (fault,) = raised.value.faults
+    assert (fault.line, fault.given, fault.nearest) == (3, "scales", "scale")
+    assert fault.path.endswith(".kind")
 
 
 def test_known_red_claims_are_published_ones() -> None:
@@ -86,7 +111,7 @@ WARNED = {
         "vms.receiver: ethernet0.pnicFeatures asks for RSS, but this platform gives a vNIC one receive queue",
     ),
     "small-udp": (
-        "small-udp.yaml:65: host.advanced.Net.vmxnetThroughputWeight = 128 has no effect: no VM has a vmxnet3",
+        "small-udp.yaml:70: host.advanced.Net.vmxnetThroughputWeight = 128 has no effect: no VM has a vmxnet3",
     ),
 }
 """What shipped scenarios warn of: an experiment that compares versions asks an old one for what it does not have, and one

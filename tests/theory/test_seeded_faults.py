@@ -122,7 +122,7 @@ def forget_the_last_interrupt(patch: pytest.MonkeyPatch) -> None:
 
     def announce(self, now):
         original(self, now)
-        self._owed = 0
+        self._theoretical = 0
 
     patch.setattr(Vnic, "_raise", announce)
 
@@ -144,8 +144,8 @@ def streams_in_order_of_asking(patch: pytest.MonkeyPatch) -> None:
 
 def laws() -> None:
     """A whole host with work, and one with packets, keep every balance."""
-    measure(point("queue.yaml"), (1, 0), 20 * MS)
-    measure(point("stream.yaml"), (1, 0), 50 * MS)
+    measure(point("queue.yaml"), Streams(1, 0), 20 * MS)
+    measure(point("stream.yaml"), Streams(1, 0), 50 * MS)
 
 
 def is_excluded_by_theory(name: str) -> bool:

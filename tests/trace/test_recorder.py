@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,7 @@ def spec_of(name: str, folder: Path) -> PointSpec:
     """A small host of the fingerprints, or a point of a shipped scenario."""
     if name in SHIPPED:
         return point_at(load(name), SHIPPED[name]).spec
+    shutil.copytree(BASELINE / "hardware", folder / "hardware", dirs_exist_ok=True)
     file = folder / "host.yaml"
     file.write_text(yaml.safe_dump(yaml.safe_load((BASELINE / f"{name}.yaml").read_text())["host"], sort_keys=False))
     return point_at(load(file), {}).spec

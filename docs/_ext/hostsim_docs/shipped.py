@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hostsim.claim import CLAIM_KINDS
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.results.scoreboard import range_text
 from hostsim.scenario.component import Parts
@@ -61,6 +62,7 @@ def claims_page() -> str:
     rows = [
         [
             code(c.id),
+            c.kind,
             c.condition,
             f"{c.published} {c.unit}".strip(),
             _band(c.band.low, c.band.high),
@@ -69,6 +71,9 @@ def claims_page() -> str:
         ]
         for c in claims().values()
     ]
+    kinds = [
+        [kind, meaning, str(sum(c.kind == kind for c in claims().values()))] for kind, meaning in CLAIM_KINDS.items()
+    ]
     reasons = "\n".join(
         f"- {code(claim)}, {range_text(known)}: {prose(' '.join(known.reason.split()))}" for claim, known in red.items()
     )
@@ -76,7 +81,8 @@ def claims_page() -> str:
 
 {len(rows)} published numbers, each with the band in which a value is accepted. `hostsim check` holds {len(asked)} of them against the simulator; {len(red)} are known to come out red.
 
-{table(("claim", "condition", "published", "accepted", "basis", ""), rows)}
+{table(("kind", "meaning", "claims"), kinds)}
+{table(("claim", "kind", "condition", "published", "accepted", "basis", ""), rows)}
 ## Known to be red
 
 Each with the range of its value, in the unit of the claim: a check accepts it there and nowhere else ({{ref}}`known-red`).

@@ -125,16 +125,33 @@ class Bisection:
             ]
             cases += [
                 {**self._point(side).axes, "replication": replication, "value": self._metric(side, replication, done)}
+                | self._raw(side, replication, done)
                 for side in sorted((state.near, state.far))
                 if self._find.start <= side <= self._find.stop
             ]
-        return SearchAnswer(self.name, tuple(values), tuple(cases), tuple(notes), bounds=bounds)
+        noted = (*notes, *self._raw_notes(cases))
+        return SearchAnswer(self.name, tuple(values), tuple(cases), noted, bounds=bounds)
 
     def _point(self, value: int) -> Point:
         return self._maker.point({**self._find.at, self._find.axis: self._find.written(value)})
 
     def _metric(self, value: int, replication: int, done: Records) -> float:
         return CATALOGUE[self._find.metric].evaluate(done[self._point(value).id, replication])
+
+    def _raw(self, value: int, replication: int, done: Records) -> dict[str, float]:
+        """For the case of a side, the raw measure beside a settled one; empty where the measure is no settled one."""
+        name = CATALOGUE[self._find.metric].raw
+        return {"raw": CATALOGUE[name].evaluate(done[self._point(value).id, replication])} if name else {}
+
+    def _raw_notes(self, cases: Sequence[AxisValues]) -> tuple[str, ...]:
+        """A note on the raw measure at the sides of the threshold where the settled one has no bound."""
+        raw = [float(case["raw"]) for case in cases if "raw" in case and case["value"] == math.inf]
+        if not raw:
+            return ()
+        name = CATALOGUE[self._find.metric].raw
+        low, high, unit = f"{min(raw):.4g}", f"{max(raw):.4g}", CATALOGUE[name].unit
+        span = low if low == high else f"{low} to {high}"
+        return (f"{self._find.metric} has no bound beyond the threshold; {name} of the same runs is {span} {unit}",)
 
     def _state(self, replication: int, done: Records) -> _State:
         find = self._find

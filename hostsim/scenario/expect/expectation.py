@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from hostsim.claim import Claim
 from hostsim.errors import nearest_name
 from hostsim.expect import (
     Always,
     AnswersSpec,
     At,
     Band,
-    Claim,
     Compared,
     Difference,
     Expectation,
@@ -131,7 +131,7 @@ class Reader(Lookup):
                 self.fault((*path, "claim"), "unknown claim", "an id of claims.csv", nearest)
                 return None
             self._check_unit(claim, form, unit, (*path, "claim"))
-            made = Expectation(claim.id, form, claim.band, claim.unit, claim.published, is_claim=True)
+            made = Expectation(claim.id, form, claim.band, claim.unit, claim.published, is_claim=True, kind=claim.kind)
         else:
             low, high = (self.bound(end, unit, (*path, "between")) for end in part.between or (None, None))
             if low is not None and high is not None and low > high:

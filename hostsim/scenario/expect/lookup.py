@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hostsim.errors import Fault, nearest_name
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.metrics.catalogue import CATALOGUE, nearest_metric
 from hostsim.record import AxisValues, Scalar
 from hostsim.scenario.axis import Axis
 from hostsim.scenario.yaml.reader import KeyPath
@@ -43,7 +43,7 @@ class Lookup:
         """The unit of a metric; empty where it is unknown."""
         if name in CATALOGUE:
             return CATALOGUE[name].unit
-        self.fault(path, "unknown metric", "one of " + ", ".join(CATALOGUE), nearest_name(name, list(CATALOGUE)))
+        self.fault(path, "unknown metric", "one of " + ", ".join(CATALOGUE), nearest_metric(name))
         return ""
 
     def point(self, given: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> dict[str, Scalar]:

@@ -6,6 +6,7 @@ import math
 import random
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from hostsim.scenario.plan import Fidelity, RecordKey, Search, Task
 from hostsim.scenario.planner import make_plan
 from hostsim.scenario.scenario import Scenario
 from hostsim.search_answer import Bound, SearchAnswer
+from tests.campaign.toy_runs import answered_record
 from tests.scenario.small_scenario import load_text, record
 
 FIND = "  - name: threshold\n    between: [0, 99]\n    find: {SIDE: receivers, from: START, to: STOP, where: {metric: loss, below: 0.01 %}}\n"
@@ -124,6 +126,29 @@ def test_a_threshold_outside_the_bracket_is_said_to_be(tmp_path: Path) -> None:
     assert everywhere.notes == ("replication 0: holds at every receivers from 1 to 8; the threshold lies beyond",)
     assert nowhere.notes == ("replication 0: holds nowhere from 1 to 8, not even at receivers = 1",)
     assert [case["receivers"] for case in (*everywhere.points, *nowhere.points)] == [8, 1]
+
+
+def test_the_raw_percentile_stands_beside_the_settled_one_that_decides(tmp_path: Path) -> None:
+    """A host of six VMs and more cannot keep up: its runs count as above any limit, and what their percentile is, is said."""
+    text = FIND.replace("SIDE", "largest").replace("START", "1").replace("STOP", "8")
+    text = text.replace("metric: loss, below: 0.01 %", "metric: settled_response_p95, below: 100 ms")
+    scenario = load_text(tmp_path, ("expect:\n", f"expect:\n{text}"))
+    (search,) = make_plan(scenario, Fidelity(replications=1), sweep=False).searches
+    done: dict[RecordKey, RunRecord] = {}
+    while waiting := search.wants(done):
+        for task in waiting:
+            times = [30] * 128 if receivers(task) <= 5 else [10 + time // 2 for time in range(128)]
+            done[task.key] = replace(answered_record(times, cut=0), axes=task.point.axes)
+    answer = search.answer(done)
+    assert answer.values == (5.0,)
+    (near, far) = answer.points
+    assert near["raw"] == near["value"]
+    assert far["value"] == math.inf
+    assert 60 < float(far["raw"]) < 80
+    (note,) = answer.notes
+    assert note.startswith(
+        "settled_response_p95 has no bound beyond the threshold; response_time_p95 of the same runs is 7"
+    )
 
 
 def test_a_condition_that_is_not_monotone_is_said_to_be(tmp_path: Path) -> None:

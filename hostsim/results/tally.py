@@ -1,0 +1,73 @@
+"""Tally of verdicts by kind of claim: how many lie in their bands, and how many do not, each counted apart.
+
+A kind is one of `hostsim.claim.CLAIM_KINDS`. What is in band and what is known to be red are never added up: only the first says
+that a published number is reproduced.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from hostsim.claim import CLAIM_KINDS
+from hostsim.expect import Verdict, VerdictState
+from hostsim.results.scoreboard import is_accepted
+
+__all__ = ["ALL", "OUTCOMES", "OWN", "TALLY_HEADINGS", "outcome", "outcomes", "tally", "tally_rows", "tally_words"]
+
+OUTCOMES = ("in band", "undecided", "known red", "red", "missing")
+"""What a verdict counts as; each as exactly one."""
+OWN = "own"
+"""Kind of an expectation that is no published claim."""
+ALL = "all"
+"""Heads the counts of all kinds together."""
+TALLY_HEADINGS = ("kind", "expectations", *OUTCOMES)
+
+
+def outcome(verdict: Verdict, *, quick: bool) -> str:
+    """The outcome that a verdict counts as: where its interval lies, and for one outside the band, whether it is listed as known to be red.
+
+    Undecided is also a value in the band whose interval is too wide to tell (``pass?`` at quick fidelity).
+    """
+    match verdict.state:
+        case VerdictState.PASS:
+            return "in band"
+        case VerdictState.MISSING:
+            return "missing"
+        case _ if verdict.known:
+            return "known red" if is_accepted(verdict, quick=quick) else "red"
+        case VerdictState.OPEN:
+            return "undecided"
+        case VerdictState.FAIL:
+            return "red"
+
+
+def outcomes(verdicts: Iterable[Verdict], *, quick: bool) -> list[tuple[str, str]]:
+    """Kind and outcome of each verdict."""
+    return [(verdict.expectation.kind or OWN, outcome(verdict, quick=quick)) for verdict in verdicts]
+
+
+def tally(found: Iterable[tuple[str, str]]) -> dict[str, Counter[str]]:
+    """Counts of outcomes by kind, in the order of the kinds; of several kinds, those of `ALL` as well.
+
+    Args:
+        found: kinds with outcomes, of `outcomes`.
+    """
+    pairs = list(found)
+    counts = {kind: Counter(each for of, each in pairs if of == kind) for kind in (*CLAIM_KINDS, OWN)}
+    counts = {kind: counter for kind, counter in counts.items() if counter}
+    return counts | {ALL: Counter(each for _, each in pairs)} if len(counts) > 1 else counts
+
+
+def tally_rows(found: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
+    """The tally as a table, one row a kind, under `TALLY_HEADINGS`."""
+    return [
+        (kind, str(counter.total()), *(str(counter[each]) for each in OUTCOMES))
+        for kind, counter in tally(found).items()
+    ]
+
+
+def tally_words(found: Iterable[tuple[str, str]]) -> str:
+    """The tally in words, without the kinds: ``3 in band, 1 known red``; outcomes of no verdict are left out, but not ``in band``."""
+    counter = Counter(each for _, each in found)
+    return ", ".join(f"{counter[each]} {each}" for each in OUTCOMES if counter[each] or each == OUTCOMES[0])

@@ -1,0 +1,74 @@
+"""Verdicts counted by kind of claim and by outcome."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hostsim.claim import CLAIM_KINDS
+from hostsim.expect import Verdict, VerdictState
+from hostsim.results.tally import OUTCOMES, outcome, outcomes, tally, tally_rows, tally_words
+from hostsim.results.verdicts import Verdicts
+from tests.sample_results import VERDICTS, verdict
+
+
+def of_kind(kind: str, state: VerdictState = VerdictState.PASS, *, known: bool = False) -> Verdict:
+    made = verdict(state=state, known=known)
+    return replace(made, expectation=replace(made.expectation, kind=kind))
+
+
+@pytest.mark.parametrize(
+    ("state", "known", "counts_as"),
+    [
+        (VerdictState.PASS, False, "in band"),
+        (VerdictState.PASS, True, "in band"),
+        (VerdictState.OPEN, False, "undecided"),
+        (VerdictState.OPEN, True, "known red"),
+        (VerdictState.FAIL, False, "red"),
+        (VerdictState.FAIL, True, "known red"),
+        (VerdictState.MISSING, False, "missing"),
+        (VerdictState.MISSING, True, "missing"),  # a list of reds excuses no crash
+    ],
+)
+@pytest.mark.parametrize("quick", [False, True])
+def test_a_verdict_counts_as_one_outcome(state: VerdictState, known: bool, counts_as: str, quick: bool):
+    """At quick fidelity too, a value in the band with an interval that is not is undecided."""
+    assert outcome(of_kind("scale", state, known=known), quick=quick) == counts_as
+
+
+def test_kinds_have_rows_in_their_order_and_all_together_the_last():
+    """Only kinds that there are; what is in band and what is known red stay in columns of their own."""
+    given = [
+        of_kind("rule"),
+        of_kind("scale", VerdictState.FAIL, known=True),
+        of_kind("scale"),
+        of_kind(""),
+        of_kind("scale", VerdictState.FAIL),
+        of_kind("ratio", VerdictState.OPEN),
+    ]
+    rows = tally_rows(outcomes(given, quick=False))
+    assert rows == [
+        ("scale", "3", "1", "0", "1", "1", "0"),
+        ("ratio", "1", "0", "1", "0", "0", "0"),
+        ("rule", "1", "1", "0", "0", "0", "0"),
+        ("own", "1", "1", "0", "0", "0", "0"),
+        ("all", "6", "3", "1", "1", "1", "0"),
+    ]
+    assert tally_words(outcomes(given, quick=False)) == "3 in band, 1 undecided, 1 known red, 1 red"
+
+
+def test_one_kind_needs_no_sum():
+    """It would be the same row twice; of no verdicts there is nothing."""
+    assert list(tally(outcomes([of_kind("rule")], quick=False))) == ["rule"]
+    assert tally([]) == {}
+    assert tally_words([]) == "0 in band"
+
+
+def test_verdicts_have_the_tally_as_a_frame():
+    """One row a kind, one column an outcome."""
+    frame = Verdicts([*VERDICTS, *map(of_kind, CLAIM_KINDS)], quick=True).tally()
+    assert list(frame.index) == [*CLAIM_KINDS, "own", "all"]
+    assert list(frame.columns) == list(OUTCOMES)
+    assert frame.loc["own"].tolist() == [3, 1, 1, 1, 1]
+    assert frame.loc["all"].sum() == len(VERDICTS) + len(CLAIM_KINDS)
