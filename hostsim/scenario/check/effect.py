@@ -1,7 +1,7 @@
 """Settings without effect: a table of where each setting has one, and what is said of a setting elsewhere.
 
 A setting is judged where the scenario writes it, and only while its value is not the default: leaving a default out changes
-nothing either. It is told when it has no effect at any point of a sweep.
+nothing either. A warning names it when it has no effect at any point of a sweep.
 """
 
 from __future__ import annotations
