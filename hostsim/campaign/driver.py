@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from hostsim.campaign.deferred_sigint import deferred_sigint
 from hostsim.campaign.executor.base import Executor
 from hostsim.campaign.executor.options import open_executor
 from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
@@ -124,9 +125,11 @@ def _work_off(front: _Front, executor: Executor, tell: Callable[[Plan, Progress]
             executor.submit(task)
         if not front.running:
             return
-        for task, record in executor.wait():
-            for sweep in front.finish(task, record):
-                tell(sweep.plan, front.progress(sweep, executor.workers))
+        ended = executor.wait()
+        with deferred_sigint():  # a run is stored and counted, or neither
+            for task, record in ended:
+                for sweep in front.finish(task, record):
+                    tell(sweep.plan, front.progress(sweep, executor.workers))
 
 
 def _simulate() -> Simulate:

@@ -17,7 +17,6 @@ from hostsim.errors import InvariantError
 from hostsim.model.host import Host
 from hostsim.model.telemetry import WORLD_KINDS
 from hostsim.record import Histogram, IntArray, Series
-from hostsim.spec.workload import MulticastSpec
 
 __all__ = ["LEVELS", "check_invariants", "check_slices"]
 
@@ -68,13 +67,12 @@ def check_invariants(host: Host) -> None:
     busy = sum(pcpu.busy(now) for pcpu in host.scheduler.pcpus)
     if charged != busy:
         raise InvariantError(f"{charged} ps charged to worlds but PCPUs were busy for {busy} ps", "the host", now)
-    mixed = any(not isinstance(traffic, MulticastSpec) for traffic in host.spec.traffic.values())
     for port in host.ports:
         if port.split is None:
             continue
-        surplus = port.vnic.ring.pushed - port.split.ring.taken  # unicast frames come without a copy
-        if surplus < 0 or (surplus and not mixed):
-            what = f"{port.split.ring.taken} packets copied but {port.vnic.ring.pushed} put on the ring"
+        sent = port.split.ring.taken + port.vnic.unicast  # unicast goes past the split-receive context
+        if sent != port.vnic.ring.pushed:
+            what = f"{sent} packets copied and delivered but {port.vnic.ring.pushed} put on the ring"
             raise InvariantError(what, port.vnic.name, now)
     for flow in host.flows:
         if flow.latency.least < 0:

@@ -103,8 +103,9 @@ def register_probes(host: Host) -> None:
         " split_capacity ring_capacity context vcpu",
         host.ports,
         lambda p, _: (
-            # unicast goes past the split-receive context: what the vNIC got and the context did not hand on
-            p.vnic.ring.pushed + (p.split.ring.pushed - p.split.ring.taken if p.split else 0),
+            # unicast goes past the split-receive context
+            p.split.ring.pushed + p.vnic.unicast if p.split else p.vnic.ring.pushed,
+            # a multicast packet is one frame
             p.vnic.frames + (p.split.ring.pushed - p.split.ring.taken if p.split else 0),
             p.split.ring.dropped if p.split else 0,
             p.split.ring.taken if p.split else 0,

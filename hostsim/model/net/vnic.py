@@ -52,6 +52,7 @@ class Vnic:
         lro: whether software LRO pays.
         transmits: transmit queues of the same vNIC.
         frames: of the wire, put on their way into the ring.
+        unicast: packets that the switch has delivered to it, other than copies of multicast.
         lost: frames that found no room there.
         is_far: what was put there last was put there from another NUMA node.
         raised: instant of its last interrupt.
@@ -74,7 +75,7 @@ class Vnic:
         self.ring.on_drop = self._dropped
         self.vcpu, self.lro = vcpu, lro
         self.transmits: list[TxQueue] = []
-        self.frames = self.lost = self.raised = 0
+        self.frames = self.unicast = self.lost = self.raised = 0
         self.is_far = False
         self.interrupt_ps = self.doorbell_ps = 0
         self._refill, self._used_up = refill, 0

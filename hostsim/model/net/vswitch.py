@@ -135,6 +135,7 @@ class VSwitch:
                 if sender.round_trip is not None:
                     sender.round_trip.off_nic(train.arrived, sender.queue.interrupted, start)
                 step = packet_ps + self._costs.deliver(sender.size * train.frames, far=far)
+                vnic.unicast += train.count
                 vnic.receive(train.restamped(at + step, step))
                 at += train.count * step
                 continue
@@ -155,7 +156,9 @@ class VSwitch:
         frame = packet_ps + costs.frame(sender.size, far=far) + (costs.sw_lro if vnic.lro.on else 0)
         arrived = first.arrived
         gap = (last.arrived + (last.count - 1) * last.gap - arrived) // (count - 1) if count > 1 else 0
-        vnic.lro.count(count, -(-count // most))
+        packets = -(-count // most)
+        vnic.lro.count(count, packets)
+        vnic.unicast += packets
         deliver = costs.vnic_deliver
         while count:
             frames = most if count > most else count
