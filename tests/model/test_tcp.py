@@ -8,6 +8,7 @@ from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
+from hostsim.model.workload.tcp import RETRANSMIT_AFTER
 from hostsim.model.workload.tcp_sender import TcpSender
 from hostsim.units import MS, NS, US, transmission_ps
 
@@ -202,3 +203,16 @@ def test_an_acknowledgement_covers_whole_packets_of_several_frames():
     receiver._congestion.in_flight = 40
     receiver._read(Train(data, 3, 0, 0, 0, 0, None, 4), 0, False)
     assert (receiver._acks_out, receiver._acks_out_frames, receiver._owing) == (1, 8, 4)
+
+
+def test_a_dropped_answer_is_sent_again_once_after_the_retransmission_timeout():
+    """The peer has sent all of its file and waits for the answer, so that nothing but the server's timer brings it about."""
+    host = build_host(point(traffic={"f": files("post", size="1448 B")}), Streams(1, 0))
+    (data,) = {flow for flow, _ in host.vms[0].vnics[0].filter.senders}
+    receiver = data._handle.__self__
+    receiver._remaining = 0
+    receiver._answer_dropped(1)
+    assert receiver._timer.due == RETRANSMIT_AFTER
+    for _ in range(2):
+        receiver._send_again(RETRANSMIT_AFTER)
+        assert host.transmits[0].ring.pushed == 1
