@@ -25,7 +25,8 @@ class Balancer:
     with the least, the one whose move leaves the two closest. A system world's load is the time for which it ran or waited in the last period.
 
     vCPUs have a right to equal virtual time: those that wait furthest behind go on where those are that are furthest ahead, at most
-    one at each PCPU. A vCPU has a PCPU while it runs, and when a system world has just cut it short and it is to go on next.
+    one at each PCPU. A vCPU has a PCPU while it runs, and when a system world has just cut it short and it is to go on next
+    (docs/decisions/0064, docs/decisions/0071).
 
     Attributes:
         moves: worlds that it has moved to another PCPU.

@@ -29,7 +29,7 @@ __all__ = ["DirectRing", "DirectTx"]
 
 UNBOUNDED = 1 << 62
 LAG: Final = 20 * US
-"""How long what was written may wait for more of the same burst: less than interrupts of a NIC are apart, so that no answer is seen later for it."""
+"""How long what was written may wait for more of the same burst: less than interrupts of a NIC are apart, so that no answer is seen later for it (docs/decisions/0085)."""
 _AS_THEY_COME = Coalescing(scheme="disabled", rate=1, depth=1, timeout=0)
 """Nothing but the NIC's moderation holds an interrupt back."""
 
