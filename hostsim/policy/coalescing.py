@@ -29,7 +29,7 @@ def coalesced_interrupt(first: int, theoretical: int, interval: int) -> int:
 
     A vNIC that was quiet may interrupt several times in a row; one that always has something to announce interrupts once an
     interval. ``theoretical`` is the theoretical arrival time of the generic cell rate algorithm (ITU-T I.371): the instant up to which
-    interrupts have used the intervals up. It bounds a rate and not a distance: docs/decisions/0041.
+    interrupts have used the intervals up.
     """
     soonest = theoretical - (RATE_WINDOW - interval)
     return soonest if soonest > first else first

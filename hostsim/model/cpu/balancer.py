@@ -1,4 +1,4 @@
-"""Load balancing between the busy PCPUs of a NUMA node; idle ones steal waiting worlds by themselves."""
+"""Load balancing between the busy PCPUs of a NUMA node; idle ones steal waiting worlds by themselves (docs/decisions/0064, docs/decisions/0071)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ class Balancer:
     with the least, the one whose move leaves the two closest. A system world's load is the time for which it ran or waited in the last period.
 
     vCPUs have a right to equal virtual time: those that wait furthest behind go on where those are that are furthest ahead, at most
-    one at each PCPU. A vCPU has a PCPU while it runs, and when a system world has just cut it short and it is to go on next
-    (docs/decisions/0064, docs/decisions/0071).
+    one at each PCPU. A vCPU has a PCPU while it runs, and when a system world has just cut it short and it is to go on next.
 
     Attributes:
         moves: worlds that it has moved to another PCPU.

@@ -1,7 +1,7 @@
 """DirectPath I/O: the rings of a physical NIC that is passed through to a VM, as the guest's driver uses them.
 
 No context of the VMkernel, no virtual switch and no copy is in between. The VMkernel takes each interrupt of the NIC, as often as the
-guest's driver lets the NIC raise it, and injects it.
+guest's driver lets the NIC raise it, and injects it. The NIC gets what a guest writes every 20 us of a burst (docs/decisions/0085).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["DirectRing", "DirectTx"]
 
 UNBOUNDED = 1 << 62
 LAG: Final = 20 * US
-"""How long what was written may wait for more of the same burst: less than interrupts of a NIC are apart, so that no answer is seen later for it (docs/decisions/0085)."""
+"""How long what was written may wait for more of the same burst: less than interrupts of a NIC are apart, so that no answer is seen later for it."""
 _AS_THEY_COME = Coalescing(scheme="disabled", rate=1, depth=1, timeout=0)
 """Nothing but the NIC's moderation holds an interrupt back."""
 
