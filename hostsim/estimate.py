@@ -154,7 +154,7 @@ def _lag_1(values: FloatArray) -> float:
 
 
 def least_count(share: float, level: float = 0.95) -> int:
-    """Fewest independent values of which a quantile can be told: the ends of an equal-tailed interval lie among them."""
+    """Fewest independent values of which a quantile can be told: the ends of an equal-tailed interval lie among them (docs/decisions/0009)."""
     return math.ceil(math.log((1 - level) / 2) / math.log(max(share, 1 - share)))
 
 

@@ -1,6 +1,6 @@
 """Search answers: the values that a sequential search found, and bounds in place of values beyond the bracket.
 
-A value beyond the bracket is censored: the search knows on which side of its end the value lies, and no more.
+A value beyond the bracket is censored: the search knows on which side of its end the value lies, and no more (docs/decisions/0104).
 """
 
 from __future__ import annotations

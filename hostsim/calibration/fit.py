@@ -218,7 +218,7 @@ def most_evaluations(group: Group) -> int:
 def _robust_step(share: FloatArray, distances: FloatArray, jac: FloatArray) -> FloatArray:
     """Robust (Huber) step from ``share``: a residual beyond its band counts in proportion and not by its square.
 
-    So claims that cannot be met do not take others out of their bands (Huber, 1964).
+    So claims that cannot be met do not take others out of their bands (Huber, 1964; docs/decisions/0083).
     """
     from scipy.optimize import least_squares
 

@@ -2,7 +2,7 @@
 
 Followed are all imports of the package, in functions too, but not those for type checkers. A module is hashed as its syntax tree
 without comments, layout, docstrings and texts of errors: a change of these changes no number. What a scenario file says is not in
-here: a run is kept under the hash of its resolved point as well.
+here: a run is kept under the hash of its resolved point as well (docs/decisions/0102).
 
 This is not the digest of compiled modules (`hostsim.compiled`), nor does it tell compiled code from its sources: both give the same bytes.
 """

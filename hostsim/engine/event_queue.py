@@ -2,7 +2,7 @@
 
 SimPy keeps its events in a list of tuples, ordered by comparing tuples. Here every entry knows its instant, its rank among
 entries of the same instant and its place in the heap, all plain integers: once compiled, nothing is made when an entry is
-put in or taken out, and an entry that is to fall due sooner moves up from where it is.
+put in or taken out, and an entry that is to fall due sooner moves up from where it is (docs/decisions/0068).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Bounded drop-tail rings of packet trains, evaluated lazily.
 
 A producer pushes a train whose instants may still lie ahead; the ring holds only what is here by now. Whether a packet
-finds room is settled when somebody looks, in closed form, so that a push costs the same for one packet and for many.
+finds room is settled when somebody looks, in closed form, so that a push costs the same for one packet and for many. A slot is
+free as soon as its packet is taken (docs/decisions/0002).
 """
 
 from __future__ import annotations

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from hostsim.errors import nearest_name
-from hostsim.estimate import least_count
 from hostsim.metrics.functions import (
     busiest,
     cpu_per_gbit,
@@ -18,69 +14,20 @@ from hostsim.metrics.functions import (
     over,
     per_10kpps,
     per_nic,
-    quantile,
     queues_used,
     rate,
     scaled,
-    settled,
     sum_share,
     tso_size,
     users_per_cpu,
 )
-from hostsim.record import RunRecord
+from hostsim.metrics.metric import Metric, percentile, settled_response
 
-__all__ = ["CATALOGUE", "FORMER_NAMES", "NO_BOUND", "Metric", "nearest_metric"]
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A metric: its name, unit, meaning and function."""
-
-    name: str
-    unit: str
-    meaning: str
-    kind: str
-    """``instant`` ratio or level over the window, ``rate`` per second, or ``percentile``."""
-    evaluate: Callable[[RunRecord], float]
-    """Value over the measured window; NaN where the run has nothing to measure it on, or too little."""
-    least: int = 1
-    """Fewest observations that it can be told from; a percentile of fewer is not estimable."""
-    raw: str = ""
-    """Of a settled response time: the measure of the same requests that is finite even where they pile up."""
+__all__ = ["CATALOGUE", "FORMER_NAMES", "NO_BOUND", "nearest_metric"]
 
 
 NO_BOUND = "no bound"
 """Stands in the place of an infinite response time."""
-
-
-def _percentile(prefix: str, name: str, share: float, histogram: str, what: str) -> Metric:
-    least, is_latency = least_count(share), prefix == "latency"
-    return Metric(
-        f"{prefix}_{name.replace('.', '')}",
-        "us" if is_latency else "ms",
-        f"{_rank(share)} of {what}; not estimable from fewer than {least}.",
-        "percentile",
-        quantile(histogram, share) if is_latency else scaled(quantile(histogram, share), 1e-3),
-        least,
-    )
-
-
-def _settled(statistic: str, share: float | None) -> Metric:
-    """Settled response time: infinite where requests pile up, and else the raw measure."""
-    raw = f"response_time_{statistic}"
-    return Metric(
-        f"settled_response_{statistic}",
-        "ms",
-        f"{raw} of a host that keeps up with its requests; infinite where they pile up to the end of the run.",
-        "instant" if share is None else "percentile",
-        scaled(settled("flow.response", share), 1e-3),
-        1 if share is None else least_count(share),
-        raw,
-    )
-
-
-def _rank(share: float) -> str:
-    return "Median" if share == 0.5 else f"{100 * share:g}th percentile"
 
 
 _ENTRIES = (
@@ -244,7 +191,7 @@ _ENTRIES = (
         histogram_mean("flow.latency"),
     ),
     *(
-        _percentile(
+        percentile(
             "latency",
             name,
             share,
@@ -261,7 +208,7 @@ _ENTRIES = (
         scaled(histogram_mean("flow.response"), 1e-3),
     ),
     *(
-        _percentile(
+        percentile(
             "response_time",
             name,
             share,
@@ -270,7 +217,7 @@ _ENTRIES = (
         )
         for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99))
     ),
-    *(_settled(name, share) for name, share in (("mean", None), ("p50", 0.50), ("p95", 0.95), ("p99", 0.99))),
+    *(settled_response(name, share) for name, share in (("mean", None), ("p50", 0.50), ("p95", 0.95), ("p99", 0.99))),
     *(
         Metric(
             f"stage_{stage}",
@@ -392,7 +339,7 @@ CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in _ENTRIES}
 """Every measure by name, in the order of tables."""
 
 FORMER_NAMES = {f"response_{name}": f"settled_response_{name}" for name in ("mean", "p50", "p95", "p99")}
-"""Names of measures in files of earlier versions, and what has the same values today."""
+"""Names of measures in files of earlier versions, and what has the same values today (docs/decisions/0109)."""
 
 
 def nearest_metric(given: str) -> str:

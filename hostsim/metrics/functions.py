@@ -210,7 +210,8 @@ def settled(name: str, part: float | None = None) -> Callable[[RunRecord], float
 
     Where they come faster than they are answered, how long they take is only a matter of how long one looks. It is told from what rises: by
     Little's law the requests under way grow by the requests a second times the rise of their mean time, and where a quantile rises, its
-    share of the requests above it takes at least that much longer. A rise that is not worth one request more under way is noise.
+    share of the requests above it takes at least that much longer. A rise that is not worth one request more under way is noise
+    (docs/decisions/0072).
 
     A quantile has no bound where it rises itself or one of `QUANTILES` below it does; a mean, where it rises itself or any of them does.
 

@@ -2,7 +2,7 @@
 
 Each balance is closed with a count made on the spot, never with a difference of the counters it checks. `check_invariants`
 looks at the present state of the host; `check_slices` at the samples of all its counters, so that a law that was broken on the way
-is found together with the slice in which that happened. The order of packets is checked where they are read
+is found together with the slice in which that happened (docs/decisions/0007). The order of packets is checked where they are read
 (`hostsim.model.guest.vcpu`).
 """
 

@@ -1,6 +1,7 @@
 """Predicates on runs: 1 or 0, with an interval from 0 to 1 where the runs leave a statement open.
 
-A limit leaves a statement open where the interval of a measure straddles it; a line that rises or falls goes by its means.
+A limit leaves a statement open where the interval of a measure straddles it; a line that rises or falls goes by its means
+(docs/decisions/0015).
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ RESERVED = frozenset(
 ) | frozenset(CATALOGUE)
 """Names of columns of tables, which no axis may have."""
 MOST_POINTS = 10_000
-"""Most points of a sweep: each is made and checked before anything runs, a thousand in a second."""
+"""Most points of a sweep: each is made and checked before anything runs, a thousand in a second (docs/decisions/0091)."""
 _SWEEPABLE = tuple(PointFile.model_fields)
 
 

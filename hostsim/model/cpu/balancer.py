@@ -1,4 +1,4 @@
-"""Load balancing between the busy PCPUs of a NUMA node; idle ones steal waiting worlds by themselves."""
+"""Load balancing between the busy PCPUs of a NUMA node; idle ones steal waiting worlds by themselves (docs/decisions/0064, docs/decisions/0071)."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ __all__ = ["Demand"]
 
 
 class Demand:
-    """The CPU demand of a group of worlds in the last period.
+    """The CPU demand of a group of worlds in the last period (docs/decisions/0077).
 
     Attributes:
         used: PCPUs that they used in the last period, on average.

@@ -189,7 +189,7 @@ class Pcpu:
         else:
             self._halted = True
             if self.pool is self.node:  # an exclusive PCPU spins in the monitor instead
-                self._last = None  # the idle loop, a context of its own
+                self._last = None  # the idle loop, a context of its own: docs/decisions/0049
             self._idle_since = now
             self.pool.idle.put(self)
 

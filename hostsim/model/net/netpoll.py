@@ -19,7 +19,7 @@ class NetPoll(World):
     """The receive context of one queue of a physical NIC: polls frames in batches and runs the virtual switch on them.
 
     It polls on as long as its budget is used up. A poll that finds the ring empty is the last: it forwards its batch, and sleeps until
-    the next interrupt.
+    the next interrupt (docs/decisions/0078).
 
     Attributes:
         queue: the queue that it serves.
@@ -68,7 +68,8 @@ class NetPoll(World):
                 end += switch.work_ps(train, packet_ps, where, memory)
                 if not (batch and batch[-1].merge(train)):
                     batch.append(train)
-            # Frames that come while it works belong to the same poll, as long as there is budget: it needs no event for them.
+            # Frames that come while it works belong to the same poll, as long as there is budget: it needs no event for them
+            # (docs/decisions/0004).
             if not budget or not switch.runs_on:
                 break
         else:  # the driver has seen the ring empty and wants an interrupt again, which moderation may hold back

@@ -58,10 +58,10 @@ class VSwitch:
 
     Multicast packets are replicated one by one, port after port; each copy is handed on at the instant its own work is done.
     Split contexts that sleep are woken together when the poll is over, as a kernel sends such wake-ups off at the end of its
-    receive loop; those that run find the copies at their instants.
+    receive loop; those that run find the copies at their instants (docs/decisions/0005).
 
     Frames of a connection that follow each other in a poll are joined to packets for the guest, as far as LRO goes; a packet
-    is handed on when the last of its frames is done.
+    is handed on when the last of its frames is done (docs/decisions/0018).
 
     Attributes:
         runs_on: True when no receiver waits for the end of the poll, so that a poll may run on while frames keep coming.

@@ -1,6 +1,7 @@
 """Bisection: the search for a threshold on an integer axis, each replication by itself on common random numbers.
 
-Bisection; once there is a measure on both sides that can be interpolated, the step is taken to where it would reach the limit.
+Bisection; once there is a measure on both sides that can be interpolated, the step is taken to where it would reach the limit
+(docs/decisions/0047, docs/decisions/0074).
 """
 
 from __future__ import annotations
