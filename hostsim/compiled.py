@@ -1,8 +1,8 @@
-"""The hot modules compiled: a checkout keeps them in ``build/compiled``, and they are imported from there as long as they fit.
+"""The hot modules compiled: a wheel brings them along, a checkout keeps them in ``build/compiled``; they are imported as long as they fit.
 
 They fit while all sources that they were compiled from, or against, are what they were, and so is the interpreter; else the
 sources themselves are imported, which give the same results and take longer. ``HOSTSIM_PURE=1`` asks for the sources in
-any case. `make setup` compiles (docs/decisions/0039).
+any case. `make setup` compiles, and so does the build of a wheel, ``.ci/build_hook.py`` (docs/decisions/0039, 0115).
 """
 
 from __future__ import annotations
@@ -27,11 +27,26 @@ else:
         return lambda cls: cls
 
 
-__all__ = ["DIGEST", "FOLDER", "PURE", "covered", "digest", "fits", "in_use", "modules", "mypyc_attr", "use"]
+__all__ = [
+    "BUNDLED",
+    "DIGEST",
+    "FOLDER",
+    "PURE",
+    "covered",
+    "digest",
+    "fits",
+    "in_use",
+    "kind",
+    "modules",
+    "mypyc_attr",
+    "use",
+]
 
 PACKAGE = Path(__file__).parent
-FOLDER = PACKAGE.parent / "build" / "compiled"
-"""Where the compiled modules of a checkout are."""
+BUNDLED = PACKAGE / "compiled_modules"
+"""Where a wheel has its compiled modules."""
+FOLDER = BUNDLED if BUNDLED.is_dir() else PACKAGE.parent / "build" / "compiled"
+"""Where the compiled modules of this package are."""
 PURE = "HOSTSIM_PURE"
 """Environment variable: when it is set, and not empty, nothing compiled is imported."""
 DIGEST = "digest"
@@ -94,3 +109,8 @@ def use() -> None:
 def in_use() -> bool:
     """True where hot modules are compiled ones in this process."""
     return any(isinstance(finder, _Finder) for finder in sys.meta_path)
+
+
+def kind() -> str:
+    """Return ``compiled`` or ``interpreted``: which of the two this process simulates with."""
+    return "compiled" if in_use() else "interpreted"

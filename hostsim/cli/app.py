@@ -16,6 +16,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from hostsim import compiled
 from hostsim.cli import check, inspection, sweep
 from hostsim.cli.assumptions import assumptions
 from hostsim.cli.calibrate import calibrate
@@ -86,13 +87,20 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(version("hostsim"))
+        slower = "" if compiled.in_use() else ", which takes four to eight times as long"
+        typer.echo(f"{version('hostsim')} ({compiled.kind()}{slower})")
         raise typer.Exit
 
 
 @app.callback()
 def _options(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    version: bool = typer.Option(
+        False,
+        "--version",
+        callback=_version,
+        is_eager=True,
+        help="Print the version, and whether the simulator is compiled.",
+    ),
 ) -> None:
     logging.basicConfig(format="%(message)s", stream=sys.stderr, level=logging.WARNING)
 

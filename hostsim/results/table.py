@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from hostsim import compiled
 from hostsim.confinement import require_small_table, require_small_text
 from hostsim.errors import Fault, InputError, StoreError
 from hostsim.metrics.catalogue import CATALOGUE
@@ -114,7 +115,7 @@ def _axis(values: list[Any]) -> list[Any]:
 
 def _versions() -> dict[str, str]:
     libraries = {name: importlib.metadata.version(name) for name in ("hostsim", "numpy", "simpy")}
-    return {**libraries, "python": platform.python_version()}
+    return {**libraries, "python": platform.python_version(), "simulator": compiled.kind()}
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:

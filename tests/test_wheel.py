@@ -1,0 +1,61 @@
+"""The wheel that a user installs: compiled, the same bytes, and pure where it cannot be compiled or is not to be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.slow
+
+
+def build(source: Path, folder: Path, **environment: str) -> Path:
+    """Build the wheel of a source tree as pip does, in an environment of its own."""
+    env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "HOSTSIM_PURE")}
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, source]
+    subprocess.run(command, check=True, env=env | environment)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def test_a_wheel_is_compiled_and_gives_the_bytes_of_the_sources(tmp_path: Path) -> None:
+    """Installed into an empty environment, whose only other packages are the dependencies."""
+    wheel = build(ROOT, tmp_path / "wheel")
+    assert "none-any" not in wheel.name
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    binaries = tmp_path / "venv" / "bin"
+    subprocess.run([binaries / "pip", "install", "--quiet", wheel], check=True)
+    outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "HOSTSIM_PURE")}
+    tables = []
+    for pure, kind in (("", "compiled"), ("1", "interpreted")):
+        env = {**outside, "HOSTSIM_PURE": pure}
+        said = subprocess.run(
+            [binaries / "hostsim", "--version"], check=True, env=env, cwd=tmp_path, capture_output=True, text=True
+        )
+        assert f"({kind}" in said.stdout
+        results = tmp_path / kind
+        command = [binaries / "hostsim", "run", "first-sweep", "--quick", "--results", results]
+        subprocess.run(command, check=True, env=env, cwd=tmp_path, capture_output=True)
+        tables.append(pd.read_parquet(results / "first-sweep" / "table.parquet").drop(columns="wall_s"))
+    pd.testing.assert_frame_equal(*tables, check_exact=True)
+
+
+@pytest.mark.parametrize(
+    "environment", [{"HOSTSIM_PURE": "1"}, {"CC": "/there-is-no-compiler"}], ids=["asked", "no compiler"]
+)
+def test_a_wheel_is_pure_where_it_cannot_be_compiled_or_is_not_to_be(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    """A pure wheel serves any platform; a checkout without compiled modules, as theirs would be taken as they are."""
+    source = tmp_path / "source"
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(".git", ".venv", "build", "results", ".*_cache"))
+    wheel = build(source, tmp_path / "wheel", **environment)
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert not any("compiled_modules" in name for name in zipfile.ZipFile(wheel).namelist())
