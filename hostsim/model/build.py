@@ -151,16 +151,11 @@ def _add_queues(host: Host, name: str, port: Pnic) -> None:
     here = [device for vm in host.vms for device in vm.devices if device.nic is port]
     owned = [(device, device.rings) for device in here if device.rings]
     served = [device for device in here if not device.rings]
-    shared: list[list[RxQueue]] = []
-    for switch, vswitch in spec.vswitches.items():
-        if name not in vswitch.uplinks:
-            continue
-        left = nic.rx_queues - options.drss
-        shared.append(_rings(host, switch, port, options.drss))
-        if (
-            not spec.settings.netqueue or vswitch.vxlan
-        ):  # in a tunnel the NIC sees one address, and all is for the default queue
-            continue
+    left = nic.rx_queues - options.drss
+    switch = next((switch for switch, vswitch in spec.vswitches.items() if name in vswitch.uplinks), None)
+    shared = [] if switch is None else [_rings(host, switch, port, options.drss)]
+    # in a tunnel the NIC sees one address, and all is for the default queue
+    if switch is not None and spec.settings.netqueue and not spec.vswitches[switch].vxlan:
         for device in [device for device in served if len(device.ports) > 1]:
             if left >= options.rss_rings:
                 owned.append((device, _rings(host, switch, port, options.rss_rings)))

@@ -18,7 +18,7 @@ from hostsim.model.cpu.world import WorldState
 from hostsim.model.net.device import GuestDevice
 from hostsim.model.net.networld import Uplink
 from hostsim.model.net.nic_setup import add_nic, add_rx_queue
-from hostsim.model.net.pnic import RxQueue
+from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.policy.aggregation import Backoff
 from hostsim.spec.platform import Coalescing, PassthroughSettings
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hostsim.model.host import Host, VirtualMachine
     from hostsim.model.workload.flow import Sender
 
-__all__ = ["DirectPath", "DirectRing", "DirectTx"]
+__all__ = ["MOST_JOINED", "DirectDevice", "DirectPath", "DirectRing", "DirectTx"]
 
 MOST_JOINED = 65536
 """Bytes of a packet that LRO of a NIC makes at most: the length field of IPv4."""
@@ -123,8 +123,25 @@ class DirectTx(TransmitQueue):
         self.send_early()
 
 
-class DirectPath(GuestDevice):
-    """A physical NIC that is assigned to one VM (DirectPath I/O): with RSS it has queues for each vCPU, as far as there are queues."""
+class DirectDevice(GuestDevice):
+    """A device whose queues are those of a physical NIC: with RSS one pair for each vCPU, as far as there are queues."""
+
+    def __init__(self, host: Host, vm: VirtualMachine, port: Pnic, queues: int) -> None:
+        """Add queues of a port to a VM, at most so many."""
+        spec = host.spec
+        nic = spec.hardware.nics[port.name]
+        super().__init__(port, lro=True, tso=nic.tso, interrupt_ps=host.costs.interrupt)
+        uplink = Uplink(port, nic.rate, host.costs, spec.drivers[nic.driver], vxlan=False, tso=nic.tso)
+        for vcpu in vm.vcpus[: queues if nic.rss else 1]:
+            queue = add_rx_queue(host, port, vcpu.node)
+            ring = DirectRing(host.clock, queue, vcpu)
+            queue.poll = ring
+            self.rings.append(queue)
+            self.add_queues(vcpu, ring, DirectTx(host.clock, uplink, vcpu))
+
+
+class DirectPath(DirectDevice):
+    """A physical NIC that is assigned to one VM (DirectPath I/O)."""
 
     def __init__(self, host: Host, vm: VirtualMachine, settings: PassthroughSettings, streams: Streams) -> None:
         """Pass a NIC through to a VM.
@@ -132,17 +149,9 @@ class DirectPath(GuestDevice):
         Raises:
             WiringError: it is not a NIC of the host, or in use.
         """
-        name, spec = settings.nic, host.spec
-        nic = spec.hardware.nics.get(name)
+        name = settings.nic
+        nic = host.spec.hardware.nics.get(name)
         if nic is None or name in host.nics:
             state = "in use" if nic else "not a NIC of the host"
             raise WiringError(f"{name!r} cannot be passed through: it is {state}")
-        port = add_nic(host, name, MOST_JOINED, streams)
-        super().__init__(port, lro=True, tso=nic.tso, interrupt_ps=host.costs.interrupt)
-        uplink = Uplink(port, nic.rate, host.costs, spec.drivers[nic.driver], vxlan=False, tso=nic.tso)
-        for vcpu in vm.vcpus[: nic.rx_queues if nic.rss else 1]:
-            queue = add_rx_queue(host, port, vcpu.node)
-            ring = DirectRing(host.clock, queue, vcpu)
-            queue.poll = ring
-            self.rings.append(queue)
-            self.add_queues(vcpu, ring, DirectTx(host.clock, uplink, vcpu))
+        super().__init__(host, vm, add_nic(host, name, MOST_JOINED, streams), nic.rx_queues)
