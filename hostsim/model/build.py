@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
-from hostsim.model.contract import Wire
 from hostsim.model.control.dense_mode import DenseMode
 from hostsim.model.control.numa_io import NumaIo
 from hostsim.model.cpu.balancer import Balancer
 from hostsim.model.cpu.firmware import Firmware
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.guest.vcpu import Vcpu
-from hostsim.model.host import Host, PassthroughNic, VirtualMachine, VirtualNic
-from hostsim.model.net.closed_loop_wire import ClosedLoopWire
-from hostsim.model.net.directpath import DirectRing, DirectTx
+from hostsim.model.host import Host, VirtualMachine
+from hostsim.model.net.device import GuestDevice
+from hostsim.model.net.directpath import DirectPath
 from hostsim.model.net.netpoll import NetPoll
 from hostsim.model.net.netqueue import NetQueue
-from hostsim.model.net.networld import NetWorld, TxCoalescing, TxQueue, Uplink
-from hostsim.model.net.open_loop_wire import OpenLoopWire
+from hostsim.model.net.networld import NetWorld, TxQueue
+from hostsim.model.net.nic_setup import add_nic, add_rx_queue
 from hostsim.model.net.pnic import Pnic, RxQueue
-from hostsim.model.net.vnic import Vnic
-from hostsim.model.net.vswitch import Port, SplitRx, VSwitch
+from hostsim.model.net.virtual_nic import E1000, Vmxnet3
+from hostsim.model.net.vswitch import VSwitch
 from hostsim.model.telemetry import register_probes
 from hostsim.model.workload.attach import attach_workloads
-from hostsim.policy.aggregation import Backoff
 from hostsim.policy.scheduling import home_nodes
 from hostsim.spec.host import PointSpec, VmGroupSpec
-from hostsim.spec.nic import NicOptions, NicSpec
-from hostsim.spec.platform import VnicSettings
-from hostsim.spec.workload import ExchangeSpec, TcpSpec
+from hostsim.spec.nic import NicOptions
 
-__all__ = ["build_host"]
+__all__ = ["DEVICES", "build_host"]
 
-QUEUE_DISCIPLINE = 1000
-"""Packets that wait in a guest for a full transmit ring (Linux ``txqueuelen``)."""
-MOST_JOINED = 65536
-"""Bytes of a packet that LRO of a NIC makes at most: the length field of IPv4."""
+DEVICES: Final[Mapping[str, Callable[[Host, VirtualMachine, Any, Streams], GuestDevice]]] = {
+    "vmxnet3": Vmxnet3,
+    "e1000": E1000,
+    "directpath": DirectPath,
+}
+"""Kinds of guest devices by their names in the spec."""
 
 
 def build_host(spec: PointSpec, streams: Streams) -> Host:
@@ -50,12 +51,14 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
         lro = settings.lro_bytes if settings.sw_lro else 0
         host.switches[name] = VSwitch(host.scheduler, host.costs, lro_octets=lro, vxlan=vswitch.vxlan)
         for uplink in vswitch.uplinks:
-            _add_nic(host, name, uplink, streams)
+            if uplink not in spec.hardware.nics:
+                raise WiringError(f"the uplink {uplink!r} of {name!r} is not a NIC of the host")
+            add_nic(host, uplink, settings.lro_bytes if settings.hw_lro else 0, streams)
     for group in spec.vms:
         for number in range(group.count):
             _add_vm(host, group, f"{group.name}[{number}]", streams)
-    for name in (uplink for vswitch in spec.vswitches.values() for uplink in vswitch.uplinks):
-        _add_queues(host, name)
+    for name, port in host.nics.items():
+        _add_queues(host, name, port)
     attach_workloads(host, streams)
     host.balancer = Balancer(host.scheduler, host.worlds(), settings.rebalance_period, host.costs.vcpu_lead)
     if spec.hardware.firmware is not None:  # its worlds stay where they are
@@ -68,34 +71,13 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
                 vcpu.boot(int(streams.stream(*scope).integers(0, group.guest.timer_period)))
     for poll in host.polls:
         poll.rest(host.clock.now)
-    for port in (port for vm in host.vms for passed in vm.passthrough for port in passed.ports):
-        port.vnic.unmask(host.clock.now)
+    for device in (device for vm in host.vms for device in vm.devices):
+        for ring in device.rings:
+            ring.unmask(host.clock.now)
     host.numa_io = NumaIo(host)
     host.dense_mode = DenseMode(host)
     register_probes(host)
     return host
-
-
-def _closed_loop(spec: PointSpec) -> bool:
-    """True when some traffic is closed-loop: a peer waits for the host's answers."""
-    return any(isinstance(traffic, TcpSpec | ExchangeSpec) for traffic in spec.traffic.values())
-
-
-def _wire(spec: PointSpec, number: int, streams: Streams) -> Wire:
-    """Make the wire in front of the host's ``number``-th port."""
-    return ClosedLoopWire(streams.stream("nic", number)) if _closed_loop(spec) else OpenLoopWire()
-
-
-def _add_nic(host: Host, switch: str, name: str, streams: Streams) -> None:
-    """Add a port of a physical NIC, without receive queues."""
-    spec = host.spec
-    nic = spec.hardware.nics.get(name)
-    if nic is None:
-        raise WiringError(f"the uplink {name!r} of {switch!r} is not a NIC of the host")
-    joins = spec.settings.lro_bytes if nic.lro and spec.settings.hw_lro else 0
-    host.nics[name] = Pnic(
-        name, host.scheduler.nodes[nic.node], _wire(spec, len(host.nics), streams), nic.tx_queue, joins=joins
-    )
 
 
 def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None:
@@ -124,10 +106,8 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
             )
         )
     vm = VirtualMachine(name, group, vcpus)
-    for number, (settings, network) in enumerate(zip(group.settings.vnics, group.networks, strict=True)):
-        _add_vnic(host, vm, number, settings, network)
-    for passed in group.settings.passthrough:
-        vm.passthrough.append(_pass_through(host, passed, vcpus, _wire(spec, len(host.nics), streams)))
+    for settings in group.settings.devices:
+        vm.devices.append(DEVICES[settings.device](host, vm, settings, streams))
     _add_networlds(host, vm)
     if exclusive := group.settings.exclusive:
         for vcpu in vcpus:
@@ -140,106 +120,18 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
     host.vms.append(vm)
 
 
-def _add_vnic(host: Host, vm: VirtualMachine, number: int, settings: VnicSettings, network: str) -> None:
-    """Add a vNIC to a VM: receive and transmit queues, spread over the vCPUs."""
-    spec, clock = host.spec, host.clock
-    vswitch = spec.vswitches[network]
-    on_switch = sum(vnic.switch == network for other in host.vms for vnic in other.vnics)
-    name = vswitch.uplinks[(on_switch + sum(vnic.switch == network for vnic in vm.vnics)) % len(vswitch.uplinks)]
-    nic, hardware = host.nics[name], spec.hardware.nics[name]
-    options = spec.nics.get(name, NicOptions())
-    queues = min(len(vm.vcpus), options.rss_rings) if settings.rss else 1
-    uplink = Uplink(
-        nic,
-        hardware.rate,
-        host.costs,
-        spec.drivers[hardware.driver],
-        vxlan=vswitch.vxlan,
-        tso=spec.settings.hw_tso and (hardware.vxlan_tso if vswitch.vxlan else hardware.tso),
-    )
-    emulated = settings.device == "e1000"
-    coalescing = TxCoalescing(
-        spec.settings.tx_timeout, spec.settings.tx_depth_cap, spec.settings.tx_call_rate, calls=not emulated
-    )
-    made = VirtualNic(settings, host.switches[network], network, nic)
-    for place in range(queues):
-        vcpu = vm.vcpus[place]
-        label = f"{vm.name}.eth{number}" + (f"-rx{place}" if queues > 1 else "")
-        backoff = Backoff(spec.settings.lro_threshold, spec.settings.lro_backoff)
-        vnic = Vnic(clock, label, settings.rx_ring, settings.coalescing, vcpu, backoff, settings.refill)
-        split = None
-        if settings.split_rx:
-            capacity, budget = spec.settings.port_rx_queue, spec.settings.poll_budget
-            split = SplitRx(f"{vm.name}.splitRx", vcpu.node, vcpu.last, vnic, host.costs, capacity, budget)
-            vm.worlds.append(split)
-        transmit = TxQueue(
-            clock, label.replace("-rx", "-tx"), settings.tx_ring + QUEUE_DISCIPLINE, coalescing, uplink, vcpu
-        )
-        if emulated:
-            vnic.interrupt_ps, transmit.copied = host.costs.e1000_interrupt, spec.settings.e1000_tx_copy
-            vnic.doorbell_ps = transmit.doorbell_ps = host.costs.e1000_doorbell
-        vcpu.vnics.append(vnic)
-        vcpu.transmits.append(transmit)
-        made.ports.append(Port(vnic, split))
-        made.transmits.append(transmit)
-        made.filter.vnics.append(vnic)
-    for port in made.ports:
-        port.vnic.transmits = made.transmits
-    vm.vnics.append(made)
-
-
-def _pass_through(host: Host, name: str, vcpus: list[Vcpu], wire: Wire) -> PassthroughNic:
-    """Pass a NIC through to a VM (DirectPath I/O): with RSS it has a queue for each vCPU, as far as there are queues.
-
-    Raises:
-        WiringError: it is not a NIC of the host, or in use.
-    """
-    spec = host.spec
-    nic = spec.hardware.nics.get(name)
-    if nic is None or name in host.nics:
-        raise WiringError(f"{name!r} cannot be passed through: it is {'in use' if nic else 'not a NIC of the host'}")
-    options = spec.nics.get(name, NicOptions())
-    interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval
-    joins = MOST_JOINED if nic.lro else 0
-    port = host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], wire, nic.tx_queue, joins=joins)
-    uplink = Uplink(port, nic.rate, host.costs, spec.drivers[nic.driver], vxlan=False, tso=nic.tso)
-    made = PassthroughNic(port)
-    for place in range(min(len(vcpus), nic.rx_queues) if nic.rss else 1):
-        vcpu = vcpus[place]
-        queue = RxQueue(host.clock, f"{name}-rx{place}", nic.rx_ring, interval, port, vcpu.node)
-        ring = DirectRing(host.clock, queue, vcpu, host.costs.interrupt)
-        queue.poll = ring
-        port.queues.append(queue)
-        transmit = DirectTx(host.clock, uplink, vcpu)
-        vcpu.vnics.append(ring)
-        vcpu.direct.append(transmit)
-        made.ports.append(Port(ring, None))
-        made.transmits.append(transmit)
-        made.filter.vnics.append(ring)
-    rings = NetQueue(host.clock, [port.queues], spec.netqueue, dynamic=False, resteer=wire.resteer)
-    rings.deal(made.filter, 0)
-    host.netqueues[name] = rings
-    return made
-
-
 def _add_networlds(host: Host, vm: VirtualMachine) -> None:
     """Add the NetWorlds of a VM: one transmit context for the VM, for a vNIC, or for a queue, as configured."""
-    shared: list[TxQueue] = []
-    contexts: list[tuple[str, list[TxQueue]]] = []
-    for number, vnic in enumerate(vm.vnics):
-        if vnic.settings.tx_context == "vm":
-            shared += vnic.transmits
-        elif vnic.settings.tx_context == "vnic":
-            contexts.append((f"{vm.name}.NetWorld-eth{number}", vnic.transmits))
-        else:
-            contexts += [
-                (f"{vm.name}.NetWorld-eth{number}-{place}", [queue]) for place, queue in enumerate(vnic.transmits)
-            ]
-    if shared:
-        contexts.insert(0, (f"{vm.name}.NetWorld", shared))
-    for name, queues in contexts:
-        start = _beside(vm.vcpus[-1].last)
-        world = NetWorld(name, vm.vcpus[0].node, start, host.scheduler, host.costs, host.spec.settings.tx_poll_bound)
+    contexts: dict[str, list[TxQueue]] = {"NetWorld": []}  # the one for the VM is the first
+    for device in vm.devices:
+        for name, queue in device.transmit_contexts():
+            contexts.setdefault(name, []).append(queue)
+    for name, queues in contexts.items():
+        if not queues:
+            continue
+        node, start = vm.vcpus[0].node, _beside(vm.vcpus[-1].last)
+        bound = host.spec.settings.tx_poll_bound
+        world = NetWorld(f"{vm.name}.{name}", node, start, host.scheduler, host.costs, bound)
         world.queues = queues
         for queue in queues:
             queue.serve(world)
@@ -252,55 +144,51 @@ def _beside(pcpu: Pcpu) -> Pcpu:
     return pcpus[(pcpus.index(pcpu) + 1) % len(pcpus)]
 
 
-def _add_queues(host: Host, name: str) -> None:
-    """Add the receive queues of a port with their NetPolls, and assign the vNICs to them."""
+def _add_queues(host: Host, name: str, port: Pnic) -> None:
+    """Add the receive queues of a port with their NetPolls, and assign the guest devices to them; those of guests are there already."""
     spec = host.spec
     nic, options = spec.hardware.nics[name], spec.nics.get(name, NicOptions())
-    (switch,) = (switch for switch, vswitch in spec.vswitches.items() if name in vswitch.uplinks)
-    here = [vnic for vm in host.vms for vnic in vm.vnics if vnic.nic.name == name]
-    hashed = [vnic for vnic in here if len(vnic.ports) > 1]
-    tunnelled = spec.vswitches[switch].vxlan  # so that the NIC sees one address, and all is for the default queue
+    here = [device for vm in host.vms for device in vm.devices if device.nic is port]
+    owned = [(device, device.rings) for device in here if device.rings]
+    served = [device for device in here if not device.rings]
     left = nic.rx_queues - options.drss
-    shared = [_rings(host, name, nic, options.drss)]
-    owned = []
-    if spec.settings.netqueue and not tunnelled:
-        for vnic in hashed:
+    switch = next((switch for switch, vswitch in spec.vswitches.items() if name in vswitch.uplinks), None)
+    shared = [] if switch is None else [_rings(host, switch, port, options.drss)]
+    # in a tunnel the NIC sees one address, and all is for the default queue
+    if switch is not None and spec.settings.netqueue and not spec.vswitches[switch].vxlan:
+        for device in [device for device in served if len(device.ports) > 1]:
             if left >= options.rss_rings:
-                owned.append((vnic, _rings(host, name, nic, options.rss_rings)))
+                owned.append((device, _rings(host, switch, port, options.rss_rings)))
+                served.remove(device)
                 left -= options.rss_rings
-        dealt = len(here) - len(owned)
-        shared += [_rings(host, name, nic, 1) for _ in range(min(left, dealt))]
-    dynamic, wire = spec.settings.netqueue_dynamic, host.nics[name].wire
-    netqueue = NetQueue(host.clock, shared, spec.netqueue, dynamic=dynamic, resteer=wire.resteer)
-    for vnic, rings in owned:
-        netqueue.give(vnic.filter, rings)
-    alone = [vnic for vnic in here if not any(vnic is other for other, _ in owned)]
-    for position, vnic in enumerate(alone):
-        netqueue.deal(vnic.filter, position)
+        shared += [_rings(host, switch, port, 1) for _ in range(min(left, len(served)))]
+    netqueue = NetQueue(
+        host.clock, shared, spec.netqueue, dynamic=spec.settings.netqueue_dynamic, resteer=port.wire.resteer
+    )
+    for device, rings in owned:
+        netqueue.give(device.filter, rings)
+    for position, device in enumerate(served):
+        netqueue.deal(device.filter, position)
     host.netqueues[name] = netqueue
 
 
-def _rings(host: Host, name: str, nic: NicSpec, count: int) -> list[RxQueue]:
+def _rings(host: Host, switch: str, port: Pnic, count: int) -> list[RxQueue]:
     """Make the rings of a receive queue, each with a NetPoll, on the NIC's NUMA node."""
-    spec, port = host.spec, host.nics[name]
-    options = spec.nics.get(name, NicOptions())
-    interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval
-    switch = next(switch for switch, vswitch in spec.vswitches.items() if name in vswitch.uplinks)
+    spec = host.spec
     rings = []
     for _ in range(count):
         number = len(port.queues)
-        queue = RxQueue(host.clock, f"{name}-rx{number}", nic.rx_ring, interval, port, port.node)
-        port.queues.append(queue)
+        queue = add_rx_queue(host, port, port.node)
         start = port.node.pcpus[len(host.polls) % len(port.node.pcpus)]
         poll = NetPoll(
-            f"{name}-pollWorld-{number}",
+            f"{port.name}-pollWorld-{number}",
             port.node,
             start,
             host.scheduler,
             queue,
             host.switches[switch],
             host.costs,
-            spec.drivers[nic.driver],
+            spec.drivers[spec.hardware.nics[port.name].driver],
             spec.settings.poll_budget,
         )
         host.polls.append(poll)

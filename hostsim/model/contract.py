@@ -1,4 +1,4 @@
-"""Contracts between the parts of a packet's path: wires, receive queues, pollers, interrupted vCPUs, packet sinks, guest processes.
+"""Contracts between the parts of a packet's path: wires, receive queues, pollers, interrupted vCPUs, transmit queues, packet sinks, guest processes.
 
 Frames are pulled and packets are pushed. A `Wire` is polled: a port asks it for the frames that have come, whenever a receive queue is looked at.
 A queue interrupts its `RxPoller`, which polls the queue until it is empty and unmasks the interrupt. A vNIC interrupts an `InterruptTarget`,
@@ -11,7 +11,7 @@ Parts that are told of each packet are compiled base classes; protocols serve ca
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from hostsim.engine.packet_train import Stream, Train
 from hostsim.engine.probe import Level
@@ -19,6 +19,7 @@ from hostsim.engine.probe import Level
 if TYPE_CHECKING:
     from hostsim.engine.arrivals import Arrivals
     from hostsim.model.cpu.node import Node
+    from hostsim.model.guest.vcpu import Vcpu
     from hostsim.model.net.pnic import RxQueue
     from hostsim.model.net.vnic import Vnic
     from hostsim.model.workload.flow import Flow, Sender
@@ -31,10 +32,13 @@ __all__ = [
     "InterruptTarget",
     "PacketSink",
     "RxPoller",
+    "TransmitQueue",
     "Wire",
 ]
 
 S = TypeVar("S", bound=Stream)
+UNBOUNDED: Final = 1 << 62
+"""An instant that no run reaches, or a capacity that nothing fills."""
 
 
 class InboundStream(Stream):
@@ -129,6 +133,41 @@ class PacketSink(Protocol[S]):
     def cancel(self, trains: Iterable[Train[S]], now: int) -> list[Train[S]]:
         """Give back those of the packets whose instants lie after ``now``, because the burst that posts them was preempted."""
         ...
+
+
+class TransmitQueue:
+    """A transmit queue of a guest device, which vCPUs post packets to: a context of the VMkernel serves it, or the NIC itself does.
+
+    A packet's instant may lie ahead, so the queue learns from its vCPUs when to look: at a halt, at the ends of bursts, as it asks for in `attach`.
+
+    Attributes:
+        poster: the vCPU that posts here; of several, the last one.
+        doorbell_ps: cost for the guest of announcing a packet.
+    """
+
+    poster: Vcpu
+    doorbell_ps: int
+
+    def attach(self, vcpu: Vcpu) -> None:
+        """Let a further vCPU post here: list the queue in its `Vcpu.halt_queues` or `Vcpu.burst_queues`, once."""
+        raise NotImplementedError
+
+    def post(self, train: Train[GuestStream]) -> None:
+        """Post packets that the guest writes at instants that may lie ahead."""
+        raise NotImplementedError
+
+    def cancel(self, trains: Iterable[Train[GuestStream]], now: int) -> list[Train[GuestStream]]:
+        """Take back those of the packets that a preempted guest has not written by ``now``."""
+        raise NotImplementedError
+
+    def guest_halts(self, now: int) -> None:
+        """Have waiting packets sent: a vCPU that lists the queue in `Vcpu.halt_queues` halts."""
+
+    def send(self, now: int) -> None:
+        """Transmit the packets written by ``now``: a burst of a vCPU that lists the queue in `Vcpu.burst_queues` ends."""
+
+    def send_early(self, end: int = UNBOUNDED) -> None:
+        """Arrange to transmit before the ``end`` of such a burst the packets written early in it."""
 
 
 class GuestProcess(Protocol):

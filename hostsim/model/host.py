@@ -1,4 +1,4 @@
-"""A host as data: PCPUs, physical NICs, virtual switches, VMs with their vNICs, and the flows that come at it.
+"""A host as data: PCPUs, physical NICs, virtual switches, VMs with their devices, and the flows that come at it.
 
 `hostsim.model.build` wires one from its spec.
 """
@@ -17,47 +17,18 @@ from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.scheduler import NumaClient, Scheduler
 from hostsim.model.cpu.world import World
 from hostsim.model.guest.vcpu import Vcpu
-from hostsim.model.net.directpath import DirectTx
+from hostsim.model.net.device import GuestDevice
 from hostsim.model.net.netpoll import NetPoll
-from hostsim.model.net.netqueue import NetQueue, VnicFilter
+from hostsim.model.net.netqueue import NetQueue
 from hostsim.model.net.networld import TxQueue
 from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.vswitch import Port, VSwitch
 from hostsim.model.workload.flow import Flow
 from hostsim.spec.host import PointSpec, VmGroupSpec
-from hostsim.spec.platform import VnicSettings
 
-__all__ = ["Host", "PassthroughNic", "VirtualMachine", "VirtualNic"]
+__all__ = ["Host", "VirtualMachine"]
 
 SLICES_AT_FIRST = 128
-
-
-@dataclass(eq=False)
-class VirtualNic:
-    """A vNIC of a VM: its receive and transmit queues, its virtual switch, and the uplink that carries its traffic."""
-
-    settings: VnicSettings
-    vswitch: VSwitch
-    switch: str
-    """Name of the virtual switch."""
-    nic: Pnic
-    """The uplink that teaming chose for its virtual port."""
-    ports: list[Port] = field(default_factory=list)
-    """Virtual ports, one for each receive queue."""
-    transmits: list[TxQueue] = field(default_factory=list)
-    filter: VnicFilter = field(default_factory=lambda: VnicFilter([]))
-
-
-@dataclass(eq=False)
-class PassthroughNic:
-    """A physical NIC that is assigned to one VM (DirectPath I/O)."""
-
-    nic: Pnic
-    ports: list[Port] = field(default_factory=list)
-    """Its receive queues as the guest's driver polls them."""
-    transmits: list[DirectTx] = field(default_factory=list)
-    """Its transmit queues, likewise."""
-    filter: VnicFilter = field(default_factory=lambda: VnicFilter([]))
 
 
 @dataclass(eq=False)
@@ -67,17 +38,12 @@ class VirtualMachine:
     name: str
     group: VmGroupSpec
     vcpus: list[Vcpu]
-    vnics: list[VirtualNic] = field(default_factory=list)
-    passthrough: list[PassthroughNic] = field(default_factory=list)
+    devices: list[GuestDevice] = field(default_factory=list)
+    """Its network devices, in the order of their numbers: vNICs, then NICs that are passed through."""
     worlds: list[World] = field(default_factory=list)
     """Its NetWorlds and split-receive contexts."""
     numa_clients: list[NumaClient] = field(default_factory=list)
     """One, or several for a wide VM."""
-
-    @property
-    def devices(self) -> list[VirtualNic | PassthroughNic]:
-        """NICs as the guest sees them, in the order of their numbers."""
-        return [*self.vnics, *self.passthrough]
 
     @property
     def is_bound(self) -> bool:
@@ -85,13 +51,12 @@ class VirtualMachine:
         return bool(self.group.settings.nodes) or self.group.settings.exclusive
 
     def frames(self) -> int:
-        """Packets through its vNICs."""
-        received = sum(port.vnic.frames for vnic in self.vnics for port in vnic.ports)
-        return received + sum(queue.ring.taken for vnic in self.vnics for queue in vnic.transmits)
+        """Packets that contexts of the VMkernel have carried for it."""
+        return sum(device.frames() for device in self.devices)
 
     def near(self, node: Node) -> bool:
-        """True when one of its uplinks is attached to this NUMA node."""
-        return any(vnic.nic.node is node for vnic in self.vnics)
+        """True when one of its devices is best served from this NUMA node."""
+        return any(device.near(node) for device in self.devices)
 
 
 class Host:
@@ -141,13 +106,13 @@ class Host:
 
     @property
     def ports(self) -> list[Port]:
-        """All receive queues of vNICs and passed-through NICs, VM after VM."""
+        """All receive queues of guest devices, VM after VM."""
         return [port for vm in self.vms for device in vm.devices for port in device.ports]
 
     @property
     def transmits(self) -> list[TxQueue]:
-        """All transmit queues of vNICs, VM after VM."""
-        return [queue for vm in self.vms for vnic in vm.vnics for queue in vnic.transmits]
+        """All transmit queues that contexts serve, VM after VM."""
+        return [queue for vm in self.vms for device in vm.devices for _, queue in device.transmit_contexts()]
 
     @property
     def queues(self) -> list[RxQueue]:

@@ -136,7 +136,7 @@ class HostView:
                     tuple(vswitch.uplinks),
                     vswitch.mtu,
                     vswitch.vxlan,
-                    Counter(vm.group.name for vm in host.vms for vnic in vm.vnics if vnic.switch == name),
+                    Counter(vm.group.name for vm in host.vms for device in vm.devices if device.switch == name),
                 )
                 for name, vswitch in spec.vswitches.items()
             ),
@@ -174,7 +174,7 @@ def _names(to: str | Iterable[str]) -> list[str]:
 
 def _nics(host: Host) -> Iterable[NicView]:
     links = {uplink: name for name, vswitch in host.spec.vswitches.items() for uplink in vswitch.uplinks}
-    passed = {direct.nic.name: vm.group.name for vm in host.vms for direct in vm.passthrough}
+    passed = {device.nic.name: vm.group.name for vm in host.vms for device in vm.devices if not device.switch}
     for name, nic in host.spec.hardware.nics.items():
         port = host.nics.get(name)
         queues = len(port.queues) if port is not None else 0

@@ -12,6 +12,7 @@ from hostsim.spec.guest import GuestSpec
 from hostsim.spec.platform import (
     Coalescing,
     HostSettings,
+    PassthroughSettings,
     PlatformSpec,
     Refill,
     SettingSpec,
@@ -232,8 +233,8 @@ def _exclusive(platform: PlatformSpec, keys: _Values, warnings: list[str]) -> bo
     return modelled and degree == "high"
 
 
-def _passthrough(keys: _Values, path: str, faults: list[Fault]) -> tuple[str, ...]:
-    """Names of the NICs that are passed through, in the order of their numbers."""
+def _passthrough(keys: _Values, path: str, faults: list[Fault]) -> tuple[PassthroughSettings, ...]:
+    """NICs that are passed through, in the order of their numbers."""
     names: list[str] = []
     for number in range(PASSTHROUGH):
         where, name = f"{path}.pciPassthru{number}.id", str(keys[f"pciPassthru{number}.id"])
@@ -244,7 +245,7 @@ def _passthrough(keys: _Values, path: str, faults: list[Fault]) -> tuple[str, ..
         elif name in names:
             faults.append(Fault("is passed through to this VM already", where, repr(name), "each NIC once"))
         names.append(name)
-    return tuple(names)
+    return tuple(PassthroughSettings(nic=name) for name in names)
 
 
 def _vnic(

@@ -74,7 +74,7 @@ class VmGroupSpec(Spec):
 
 def links(group: VmGroupSpec, vswitches: Mapping[str, VSwitchSpec]) -> list[VSwitchSpec]:
     """The virtual switch of each NIC of the VMs of a group, in the order of their numbers; a passed-through NIC has one of its own."""
-    passed = [VSwitchSpec(uplinks=(nic,)) for nic in group.settings.passthrough]
+    passed = [VSwitchSpec(uplinks=(entry.nic,)) for entry in group.settings.passthrough]
     return [vswitches[name] for name in group.networks] + passed
 
 

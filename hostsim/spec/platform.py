@@ -280,6 +280,15 @@ class VnicSettings(Spec):
     """Whose transmit contexts are: the VM's, each vNIC's, each queue's (``ethernetX.ctxPerDev``, ``Net.NetVMTxType``)."""
 
 
+class PassthroughSettings(Spec):
+    """Effective settings of one NIC that is passed through to a VM."""
+
+    device: Literal["directpath"] = "directpath"
+    """How it is passed through: the whole port (DirectPath I/O)."""
+    nic: str
+    """Name of the physical NIC (``pciPassthruX.id``)."""
+
+
 class VmSettings(Spec):
     """Effective settings of the VMs of a group (``.vmx`` keys), in the model's units."""
 
@@ -291,6 +300,11 @@ class VmSettings(Spec):
     """NUMA nodes that the VM may run on (``numa.nodeAffinity``); none given is any."""
     reserved: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Share of the VM's memory that is reserved (``sched.mem.min`` of ``memSize``)."""
-    passthrough: tuple[str, ...] = ()
-    """Names of the physical NICs that the VM has to itself, in the order of their numbers (``pciPassthruX.id``)."""
+    passthrough: tuple[PassthroughSettings, ...] = ()
+    """NICs that are passed through to the VM, in the order of their numbers."""
     vnics: tuple[VnicSettings, ...]
+
+    @property
+    def devices(self) -> tuple[VnicSettings | PassthroughSettings, ...]:
+        """The network devices of the VM, in the order of their numbers: vNICs, then NICs that are passed through."""
+        return (*self.vnics, *self.passthrough)

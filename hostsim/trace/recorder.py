@@ -19,6 +19,7 @@ from hostsim.model.host import Host
 from hostsim.model.net.networld import TxQueue
 from hostsim.model.net.pnic import RxQueue
 from hostsim.model.net.vnic import Vnic
+from hostsim.model.net.vswitch import Port
 from hostsim.spec.host import PointSpec
 from hostsim.trace.timeline import Marks, Span, Timeline, Track, WorldLine
 from hostsim.units import US
@@ -61,7 +62,7 @@ def watch(host: Host, begin: int, end: int) -> Timeline:
     clock.advance(begin)
     before = [pcpu.busy(begin) for pcpu in pcpus]
     worlds = [_World(world, begin) for world in host.worlds()]
-    held = [_Interrupts(port.vnic) for vm in host.vms for vnic in vm.vnics for port in vnic.ports]
+    held = [_Interrupts(port.vnic) for port in _switch_ports(host)]
     counted = _counted(host)
     levels = _levels(host)
     watched: tuple[_World | _Interrupts | _Counted, ...] = (*worlds, *held, *counted)
@@ -164,13 +165,18 @@ def _counted(host: Host) -> list[_Counted]:
     return [*map(interrupts, host.queues), *map(wakes, host.transmits)]
 
 
+def _switch_ports(host: Host) -> list[Port]:
+    """Receive queues of devices that are on a virtual switch; others are those of their NICs."""
+    return [port for vm in host.vms for device in vm.devices if device.switch for port in device.ports]
+
+
 def _levels(host: Host) -> list[_Level]:
     """Tracks of queue lengths, and of the states of dense mode and NUMA I/O."""
     levels = [_value("host", f"node{node.index}", "worlds waiting", node.waiting) for node in host.scheduler.nodes]
     levels.append(_value("host", "tuning", "dense mode", host.dense_mode.state))
     levels.append(_value("host", "tuning", "NUMA I/O", host.numa_io.state))
     levels += [_settled(queue) for queue in host.queues]
-    for port in (port for vm in host.vms for vnic in vm.vnics for port in vnic.ports):
+    for port in _switch_ports(host):
         name = port.vnic.name
         if port.split is not None:
             levels.append(_waiting(Track("vNICs", name, "port queue", "packets"), port.split.ring))

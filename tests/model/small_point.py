@@ -21,6 +21,7 @@ from hostsim.spec.platform import (
     HostSettings,
     NetQueueSpec,
     NumaIoSpec,
+    PassthroughSettings,
     TuningSpec,
     VmSettings,
     VnicSettings,
@@ -114,10 +115,11 @@ def vnic(**changes: Any) -> VnicSettings:
 
 
 def group(name: str = "vm", *, vnics: tuple[VnicSettings, ...] | None = None, **changes: Any) -> VmGroupSpec:
-    """VMs with a vNIC on each of ``networks``, vSwitch0 where nothing is said."""
+    """VMs with a vNIC on each of ``networks``, vSwitch0 where nothing is said, and the NICs of ``passthrough``."""
     networks = changes.pop("networks", ("vSwitch0",))
     nodes, shares = changes.pop("nodes", ()), changes.pop("shares", 1000)
-    others = {name: changes.pop(name) for name in ("passthrough", "reserved", "exclusive") if name in changes}
+    others = {name: changes.pop(name) for name in ("reserved", "exclusive") if name in changes}
+    others["passthrough"] = tuple(PassthroughSettings(nic=name) for name in changes.pop("passthrough", ()))
     settings = VmSettings(shares=shares, nodes=nodes, vnics=vnics or (vnic(),) * len(networks), **others)
     values = {"count": 1, "vcpus": 1, "guest": guest()} | changes
     return VmGroupSpec(name=name, networks=networks, settings=settings, **values)

@@ -101,7 +101,7 @@ def test_what_was_not_written_is_taken_back() -> None:
     host = build_host(passed("send", rate="1 /s"), Streams(1, 0))
     vcpu, port = host.vcpus[0], host.nics["vmnic1"]
     vcpu.state = WorldState.RUNNING
-    (transmit,) = vcpu.direct
+    (transmit,) = vcpu.burst_queues
     burst = Train(Datagram(host.flows[0], host.flows[0].size), 5, 0, 10 * US, 0, 0)
     transmit.post(burst)
     (late,) = transmit.cancel([burst], 25 * US)
@@ -138,7 +138,7 @@ def test_a_nic_of_its_own_is_not_a_switchs() -> None:
 def test_what_is_written_early_in_a_long_burst_goes_20_us_later() -> None:
     """Five datagrams 10 us apart: after 20 us the first three are handed to the NIC, though the burst goes on."""
     host = build_host(passed("send", rate="1 /s"), Streams(1, 0))
-    (transmit,) = host.vcpus[0].direct
+    (transmit,) = host.vcpus[0].burst_queues
     host.vcpus[0].state = WorldState.RUNNING
     transmit.post(Train(Datagram(host.flows[0], host.flows[0].size), 5, 0, 10 * US, 0, 0))
     transmit.send_early()

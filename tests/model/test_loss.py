@@ -43,7 +43,7 @@ def test_lost_segments_go_again():
     port = nic(rx_ring=4, interrupt_interval="50 us")
     host = run(point(vm, traffic={"f": files("post", size="11584 B")}, nics={"vmnic0": port}), 100 * MS)
     flow = host.flows[0]
-    answers = host.vms[0].vnics[0].nic.tx_packets
+    answers = host.vms[0].devices[0].nic.tx_packets
     assert flow.lost_nic > 100
     assert flow.sent - flow.lost_nic == flow.delivered
     assert answers > flow.delivered // 8 > 100

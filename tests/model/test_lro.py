@@ -180,7 +180,7 @@ def test_a_stream_on_a_whole_host_loses_nothing_by_being_joined(kind: str):
     assert flow.octets == 1448 * flow.delivered > 1448 * 5000
     ratio = flow.delivered / port.ring.taken
     assert ratio == 1 if kind == "none" else ratio > 4
-    assert host.vms[0].vnics[0].nic.tx_packets < 0.6 * port.ring.taken
+    assert host.vms[0].devices[0].nic.tx_packets < 0.6 * port.ring.taken
 
 
 def test_hardware_lro_saves_what_software_lro_costs():

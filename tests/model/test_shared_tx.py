@@ -51,7 +51,7 @@ def test_users_are_spread_over_the_vcpus() -> None:
     for vcpus in (1, 2):
         host = run(point(group(vcpus=vcpus), traffic={"u": users(2)}, cost=CALM, cores=6), 60 * MS)
         answered.append(host.flows[0].answered)
-        assert all(host.transmits[0] in vcpu.transmits for vcpu in host.vcpus)
+        assert all(host.transmits[0] in vcpu.halt_queues for vcpu in host.vcpus)
     assert answered[1] > 1.5 * answered[0]
 
 
@@ -61,8 +61,8 @@ def test_a_passed_nic_without_rss_sends_what_any_vcpu_wrote() -> None:
     flow = stream("receive", vnic=1, streams=4)
     spec = point(vm, traffic={"tcp": flow}, nics=TWO | {"vmnic1": nic(lro=True)}, cost=CALM, cores=6)
     host = run(spec, 50 * MS)
-    (queue,) = (queue for queue in host.vcpus[0].direct)
-    assert [vcpu.direct for vcpu in host.vcpus] == [[queue]] * 4
+    (queue,) = host.vcpus[0].burst_queues
+    assert [vcpu.burst_queues for vcpu in host.vcpus] == [[queue]] * 4
     host.nics["vmnic1"].depart(host.clock.now)
     assert host.flows[0].octets * 8 / 0.05 > 5e9
 

@@ -6,7 +6,8 @@ import pytest
 
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
-from hostsim.model.host import Host, VirtualNic
+from hostsim.model.host import Host
+from hostsim.model.net.device import GuestDevice
 from hostsim.model.workload.tcp_setup import FIRST_TUNNEL_PORT, TUNNEL_PORTS
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
 from hostsim.spec.network import VSwitchSpec
@@ -23,11 +24,11 @@ def build(spec) -> Host:
     return build_host(spec, Streams(1, 0))
 
 
-def vnics(host: Host) -> list[VirtualNic]:
-    return [made for vm in host.vms for made in vm.vnics]
+def vnics(host: Host) -> list[GuestDevice]:
+    return [made for vm in host.vms for made in vm.devices]
 
 
-def queues_of(made: VirtualNic) -> list[str]:
+def queues_of(made: GuestDevice) -> list[str]:
     """Queues that what is sent to a vNIC comes by, in the order of its connections."""
     return [sender.queue.name for sender, _ in made.filter.senders]
 

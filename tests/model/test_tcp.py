@@ -88,7 +88,7 @@ def test_files_are_complete(method: str, size: str):
     """Every file has all its segments; what is under way is less than a file on each connection."""
     host = run(point(traffic={"f": files(method, size=size, connections=3)}), 60 * MS)
     segments = -(-(10**6 if size == "1 MB" else int(size.split(maxsplit=1)[0])) // SIZE)
-    flow, switch = host.flows[0], host.vms[0].vnics[0]
+    flow, switch = host.flows[0], host.vms[0].devices[0]
     done = flow.octets // (segments * SIZE)
     assert done >= 10
     if method == "post":
@@ -121,7 +121,7 @@ def test_small_messages_are_segments_of_their_own():
         sw_lro=True,
     )
     host = build(spec, 5 * MS)
-    (train,) = {id(sender): sender for sender, _ in host.vms[0].vnics[0].filter.senders}.values()
+    (train,) = {id(sender): sender for sender, _ in host.vms[0].devices[0].filter.senders}.values()
     assert (train.size, train.joins) == (256, False)
     host.clock.advance(20 * MS)
     assert host.flows[0].octets == 256 * host.flows[0].delivered > 0
@@ -130,11 +130,11 @@ def test_small_messages_are_segments_of_their_own():
 
 def test_a_sender_with_tso_makes_few_packets():
     """64 KiB at most: 45 segments of 1448 bytes in a packet; frames on the wire are the same."""
-    few = run(point(traffic={"s": stream("send", window="1 MiB", delay="0 s")}), 50 * MS).vms[0].vnics[0].nic
+    few = run(point(traffic={"s": stream("send", window="1 MiB", delay="0 s")}), 50 * MS).vms[0].devices[0].nic
     many = (
         run(point(traffic={"s": stream("send", window="1 MiB", delay="0 s")}, hw_tso=False), 50 * MS)
         .vms[0]
-        .vnics[0]
+        .devices[0]
         .nic
     )
     assert few.tx_frames > 40 * few.tx_packets
@@ -171,7 +171,7 @@ def test_events_grow_with_dispatches_and_not_with_packets(direction: str, size: 
 def sender_of(spec) -> tuple[Host, TcpSender]:
     """A host with one connection on which the guest sends, before anything has been sent."""
     host = build_host(spec, Streams(1, 0))
-    (acks,) = {flow for flow, _ in host.vms[0].vnics[0].filter.senders if flow.size == 0 and flow.burst > 1}
+    (acks,) = {flow for flow, _ in host.vms[0].devices[0].filter.senders if flow.size == 0 and flow.burst > 1}
     return host, acks._handle.__self__
 
 
@@ -198,7 +198,7 @@ def test_a_pause_longer_than_the_delayed_acknowledgement_has_one(pause: int, ack
 def test_an_acknowledgement_covers_whole_packets_of_several_frames():
     """Three packets of four frames and an acknowledgement for every second one: it covers eight frames, and four wait for the next."""
     host = build_host(point(traffic={"s": stream("receive", window="64 KiB")}), Streams(1, 0))
-    (data,) = {flow for flow, _ in host.vms[0].vnics[0].filter.senders}
+    (data,) = {flow for flow, _ in host.vms[0].devices[0].filter.senders}
     receiver = data._handle.__self__
     receiver._congestion.in_flight = 40
     receiver._read(Train(data, 3, 0, 0, 0, 0, None, 4), 0, False)

@@ -67,7 +67,7 @@ def test_requests_come_whether_or_not_the_server_keeps_up():
     host = run(point(traffic={"p": pages(*[1 * MS] * 10)}), 20 * MS)
     flow = host.flows[0]
     assert (flow.asked, flow.answered) == (10, 10)
-    assert len(host.vms[0].vnics[0].filter.senders) == 20
+    assert len(host.vms[0].devices[0].filter.senders) == 20
     flow.response.flush()
     assert flow.response.total > sum(range(1, 11)) * 40 * US
 
@@ -76,7 +76,7 @@ def test_connections_are_used_again():
     """Requests far apart share one connection's place; it starts anew each time, with the first window."""
     host = run(point(traffic={"p": pages(*(place * MS for place in range(1, 9)), size="20000 B")}), 20 * MS)
     assert host.flows[0].answered == 8
-    assert len(host.vms[0].vnics[0].filter.senders) == 2
+    assert len(host.vms[0].devices[0].filter.senders) == 2
     host.flows[0].response.flush()
     assert len(set(host.flows[0].response.counts.nonzero()[0])) <= 2
 

@@ -49,12 +49,7 @@ class DenseMode(ControlLoop):
         self._timer.arm(now + settings.tune_interval)
 
     def _apply(self, *, dense: bool, now: int) -> None:
+        tx_timeout = self._host.spec.tuning.tx_timeout
         for vm in self._host.vms:
-            for made in vm.vnics:
-                settings = made.settings
-                if settings.dense is None:
-                    continue
-                for port in made.ports:
-                    port.vnic.coalesce(settings.dense if dense else settings.coalescing, now)
-                for queue in made.transmits:
-                    queue.be_patient(self._host.spec.tuning.tx_timeout if dense else None)
+            for device in vm.devices:
+                device.follow_dense_mode(now, dense=dense, tx_timeout=tx_timeout)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hostsim.engine.packet_train import Train
-from hostsim.model.contract import GuestStream
+from hostsim.model.contract import GuestStream, TransmitQueue
 from hostsim.model.guest.vcpu import Vcpu
-from hostsim.model.net.directpath import DirectTx
-from hostsim.model.net.networld import TxQueue
 
 __all__ = ["SharedTxQueue"]
 
@@ -16,13 +14,9 @@ __all__ = ["SharedTxQueue"]
 class SharedTxQueue:
     """A shared transmit queue as seen by one vCPU: the last poster is charged for a call, and a halt of any sends the waiting packets."""
 
-    def __init__(self, queue: TxQueue | DirectTx, vcpu: Vcpu) -> None:
+    def __init__(self, queue: TransmitQueue, vcpu: Vcpu) -> None:
         self._queue, self._vcpu = queue, vcpu
-        if isinstance(queue, TxQueue):
-            if queue not in vcpu.transmits:
-                vcpu.transmits.append(queue)
-        elif queue not in vcpu.direct:
-            vcpu.direct.append(queue)
+        queue.attach(vcpu)
 
     def post(self, train: Train[GuestStream]) -> None:
         """Post packets that the vCPU writes at instants that may lie ahead."""

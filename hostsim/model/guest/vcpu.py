@@ -15,14 +15,12 @@ from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import Stream, Train
 from hostsim.engine.ring import Ring
 from hostsim.errors import InvariantError
-from hostsim.model.contract import GuestProcess, InboundStream, PacketSink
+from hostsim.model.contract import GuestProcess, InboundStream, PacketSink, TransmitQueue
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World, WorldState
-from hostsim.model.net.directpath import DirectTx
-from hostsim.model.net.networld import TxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.workload.cpu_work import CpuWork
 from hostsim.model.workload.flow import Sender
@@ -47,7 +45,8 @@ class Vcpu(World):
         pending_ps: time to be charged with the next burst, in picoseconds.
         ipi_sender: the vCPU that posted to the inbox last; it pays for the interprocessor interrupt.
         vnics: receive queues whose interrupts it takes.
-        transmits, direct: transmit queues that it posts to, those of passed-through NICs apart.
+        halt_queues: transmit queues that it posts to and tells when the guest halts.
+        burst_queues: those that it tells when a burst begins and when it ends.
         costs: cost table of the host.
         work: bursts of CPU that the guest has to do besides, if any.
     """
@@ -89,8 +88,8 @@ class Vcpu(World):
         self.halted = True
         self.interrupts = self.came = self.socket_dropped = self.read = self.pending_ps = 0
         self.vnics: list[Vnic] = []
-        self.transmits: list[TxQueue] = []
-        self.direct: list[DirectTx] = []
+        self.halt_queues: list[TransmitQueue] = []
+        self.burst_queues: list[TransmitQueue] = []
         self.work: CpuWork | None = None
 
     def boot(self, phase: int) -> None:
@@ -191,7 +190,7 @@ class Vcpu(World):
             end = self._poll(end)
         if process is not None:
             end = process.run(end)
-        for queue in self.direct:
+        for queue in self.burst_queues:
             queue.send_early(end)
         return end - start
 
@@ -268,7 +267,7 @@ class Vcpu(World):
             self._in_socket.clear()
         if self.work is not None:
             self.work.finish(now)
-        for queue in self.direct:
+        for queue in self.burst_queues:
             queue.send(now)
         drained, self._drained = self._drained, None
         if self._polled is not None:
@@ -289,7 +288,7 @@ class Vcpu(World):
             for train in target.cancel(mine, now):
                 self._held_back.append((target, train))
         self._cut_at = now
-        for queue in self.direct:
+        for queue in self.burst_queues:
             queue.send(now)
         socket = self._in_socket
         while socket and left < self._reading:
@@ -310,7 +309,7 @@ class Vcpu(World):
         for target, train in held:
             train.ready += start - self._cut_at
             self.post_to(target, train)
-        for queue in self.direct:
+        for queue in self.burst_queues:
             queue.send_early()
 
     def wakes(self, process: object) -> bool:
@@ -375,7 +374,7 @@ class Vcpu(World):
         self.halted = True
         for vnic in self.vnics:
             vnic.guest_halts(now)
-        for queue in self.transmits:
+        for queue in self.halt_queues:
             queue.guest_halts(now)
         self._await_inbox()
         self._await_work()

@@ -1,4 +1,4 @@
-"""DirectPath I/O: the rings of a physical NIC that is passed through to a VM, as the guest's driver uses them.
+"""DirectPath I/O: a physical NIC that is passed through to a VM, its rings as the guest's driver uses them.
 
 No context of the VMkernel, no virtual switch and no copy is in between. The VMkernel takes each interrupt of the NIC, as often as the
 guest's driver lets the NIC raise it, and injects it. The NIC gets what a guest writes every 20 us of a burst (docs/decisions/0085).
@@ -12,22 +12,28 @@ from typing import TYPE_CHECKING, Final
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
-from hostsim.model.contract import GuestStream, InterruptTarget
+from hostsim.errors import WiringError
+from hostsim.model.contract import UNBOUNDED, GuestStream, InterruptTarget, TransmitQueue
 from hostsim.model.cpu.world import WorldState
+from hostsim.model.net.device import GuestDevice
 from hostsim.model.net.networld import Uplink
-from hostsim.model.net.pnic import RxQueue
+from hostsim.model.net.nic_setup import add_nic, add_rx_queue
+from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.policy.aggregation import Backoff
-from hostsim.spec.platform import Coalescing
+from hostsim.spec.platform import Coalescing, PassthroughSettings
 from hostsim.units import US
 
 if TYPE_CHECKING:
+    from hostsim.engine.random_stream import Streams
     from hostsim.model.guest.vcpu import Vcpu
+    from hostsim.model.host import Host, VirtualMachine
     from hostsim.model.workload.flow import Sender
 
-__all__ = ["DirectRing", "DirectTx"]
+__all__ = ["MOST_JOINED", "DirectDevice", "DirectPath", "DirectRing", "DirectTx"]
 
-UNBOUNDED = 1 << 62
+MOST_JOINED = 65536
+"""Bytes of a packet that LRO of a NIC makes at most: the length field of IPv4."""
 LAG: Final = 20 * US
 """How long what was written may wait for more of the same burst: less than interrupts of a NIC are apart, so that no answer is seen later for it."""
 _AS_THEY_COME = Coalescing(scheme="disabled", rate=1, depth=1, timeout=0)
@@ -41,17 +47,16 @@ class DirectRing(Vnic):
         clock: the host's.
         queue: the queue.
         vcpu: the vCPU that takes its interrupts.
-        interrupt_ps: what a physical interrupt costs the PCPU that the vCPU runs on.
     """
 
-    def __init__(self, clock: Clock, queue: RxQueue, vcpu: InterruptTarget, interrupt_ps: int) -> None:
+    def __init__(self, clock: Clock, queue: RxQueue, vcpu: InterruptTarget) -> None:
         super().__init__(clock, queue.name, queue.ring.capacity, _AS_THEY_COME, vcpu, Backoff(1, 0))
-        self.queue, self._driven, self._interrupt_ps = queue, vcpu, interrupt_ps
+        self.queue = queue
 
     def interrupt(self, now: int) -> None:
         """Take the NIC's interrupt: the VMkernel handles it and injects it into the guest."""
-        self._driven.pending_ps += self._interrupt_ps
-        self._driven.interrupt(now, self)
+        self.vcpu.pending_ps += self.interrupt_ps
+        self.vcpu.interrupt(now, self)
 
     def take(self, limit: int, now: int) -> list[Train[Sender]]:
         """Poll the NIC with its interrupt masked."""
@@ -74,20 +79,22 @@ class DirectRing(Vnic):
         """Ignore that the guest halts: the NIC does not know."""
 
 
-class DirectTx:
+class DirectTx(TransmitQueue):
     """A transmit queue of a passed-through NIC: packets go to the wire when the guest writes them.
 
     It is put there when the burst ends that wrote it, or is cut short, and every `LAG` of a longer burst: by then it is certain what was
     written.
-
-    Attributes:
-        poster: the vCPU that writes here; of several, the last one.
     """
 
     def __init__(self, clock: Clock, uplink: Uplink, vcpu: Vcpu) -> None:
         self._clock, self._uplink, self.poster = clock, uplink, vcpu
+        self.doorbell_ps = 0
         self._ring: Ring[GuestStream] = Ring(UNBOUNDED)
         self._timer = Timer(clock, self._go_on)
+
+    def attach(self, vcpu: Vcpu) -> None:
+        if self not in vcpu.burst_queues:
+            vcpu.burst_queues.append(self)
 
     def post(self, train: Train[GuestStream]) -> None:
         """Post packets that the guest writes at instants that may lie ahead."""
@@ -114,3 +121,37 @@ class DirectTx:
     def _go_on(self, now: int) -> None:
         self.send(now)
         self.send_early()
+
+
+class DirectDevice(GuestDevice):
+    """A device whose queues are those of a physical NIC: with RSS one pair for each vCPU, as far as there are queues."""
+
+    def __init__(self, host: Host, vm: VirtualMachine, port: Pnic, queues: int) -> None:
+        """Add queues of a port to a VM, at most so many."""
+        spec = host.spec
+        nic = spec.hardware.nics[port.name]
+        super().__init__(port, lro=True, tso=nic.tso, interrupt_ps=host.costs.interrupt)
+        uplink = Uplink(port, nic.rate, host.costs, spec.drivers[nic.driver], vxlan=False, tso=nic.tso)
+        for vcpu in vm.vcpus[: queues if nic.rss else 1]:
+            queue = add_rx_queue(host, port, vcpu.node)
+            ring = DirectRing(host.clock, queue, vcpu)
+            queue.poll = ring
+            self.rings.append(queue)
+            self.add_queues(vcpu, ring, DirectTx(host.clock, uplink, vcpu))
+
+
+class DirectPath(DirectDevice):
+    """A physical NIC that is assigned to one VM (DirectPath I/O)."""
+
+    def __init__(self, host: Host, vm: VirtualMachine, settings: PassthroughSettings, streams: Streams) -> None:
+        """Pass a NIC through to a VM.
+
+        Raises:
+            WiringError: it is not a NIC of the host, or in use.
+        """
+        name = settings.nic
+        nic = host.spec.hardware.nics.get(name)
+        if nic is None or name in host.nics:
+            state = "in use" if nic else "not a NIC of the host"
+            raise WiringError(f"{name!r} cannot be passed through: it is {state}")
+        super().__init__(host, vm, add_nic(host, name, MOST_JOINED, streams), nic.rx_queues)

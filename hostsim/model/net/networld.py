@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
-from hostsim.model.contract import GuestStream
+from hostsim.model.contract import GuestStream, TransmitQueue
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
@@ -46,7 +46,7 @@ NEVER: Final = 1 << 30
 
 
 class TxCoalescing:
-    """Transmit coalescing settings of a platform; an e1000 has no calls to bound."""
+    """Transmit coalescing settings of a platform; a device without calls has none to bound."""
 
     def __init__(self, timeout: int, depth_cap: int, call_rate: int, *, calls: bool = True) -> None:
         self.timeout, self.depth_cap, self.call_rate, self.calls = timeout, depth_cap, call_rate, calls
@@ -97,16 +97,14 @@ class Uplink:
             stream.sent(train, first, step, frame)
 
 
-class TxQueue:
+class TxQueue(TransmitQueue):
     """A transmit queue of a vNIC, with the wake-ups of its context.
 
     Attributes:
         name: for tables.
         ring: descriptors, and what waits in the guest's queue discipline before them.
         uplink: uplink of its packets.
-        poster: the vCPU that posts here; of several, the last one.
         copied: bytes of a packet up to which its context copies it; 0 where it maps the guest's memory.
-        doorbell_ps: cost for the guest of announcing a packet.
         wakes: by cause, how often its context was woken for it.
     """
 
@@ -138,6 +136,10 @@ class TxQueue:
 
     def _timeout(self) -> int:
         return self._coalescing.timeout if self._patience is None else self._patience
+
+    def attach(self, vcpu: Vcpu) -> None:
+        if self not in vcpu.halt_queues:
+            vcpu.halt_queues.append(self)
 
     def post(self, train: Train[GuestStream]) -> None:
         """Post packets that the guest writes at instants that may lie ahead."""

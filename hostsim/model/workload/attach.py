@@ -61,7 +61,7 @@ def _attach_multicast(
     host.netqueues[uplink].flood(sender, toeplitz_hash(DEFAULT_KEY, rss_input(PEER, group)))
     nic.wire.carry(sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position)))
     for vm in members:
-        host.switches[networks[0]].join(sender, vm.vnics[0].ports[0])
+        host.switches[networks[0]].join(sender, vm.devices[0].ports[0])
 
 
 def _attach_bridged(
@@ -72,7 +72,7 @@ def _attach_bridged(
     flow = Flow(name, traffic.data, 1)
     host.flows.append(flow)
     for number, vm in enumerate(members):
-        enters, leaves = vm.vnics[traffic.enters], vm.vnics[traffic.leaves]
+        enters, leaves = vm.devices[traffic.enters], vm.devices[traffic.leaves]
         nic = enters.nic
         vxlan = host.spec.vswitches[enters.switch].vxlan
         frame_ps = transmission_ps(packet_on_wire(traffic.packet, vxlan=vxlan), host.spec.hardware.nics[nic.name].rate)

@@ -124,7 +124,7 @@ def _open_connection(
         file,
         size=size,
         small_ps=_wire_ps(host, vm, traffic, 0),
-        full=full and (traffic.vnic < len(vm.vnics) or host.spec.hardware.nics[device.nic.name].tso),
+        full=full and device.tso,
         acks_every=traffic.peer_acks_every,
         request=(request_size, request_ps),
         think=think,
@@ -238,9 +238,8 @@ def _endpoints(
 def _filter_frames(host: Host, vm: VirtualMachine, traffic: Connected, place: int, senders: list[Sender]) -> None:
     """Steer the frames of a VM's connection number ``place`` by the receive filter of its NIC."""
     device, value = vm.devices[traffic.vnic], _rss_hash(host, vm, traffic, place)
-    emulated = traffic.vnic < len(vm.vnics) and vm.vnics[traffic.vnic].settings.device == "e1000"
     for sender in senders:
-        sender.joins = sender.joins and not emulated  # an e1000 has no LRO
+        sender.joins = sender.joins and device.lro
         host.netqueues[device.nic.name].add(device.filter, sender, value)
 
 

@@ -27,7 +27,7 @@ def passthrough_faults(
         if not group.settings.passthrough or not group.count:
             continue
         path: KeyPath = ("vms", group.name)
-        for nic in group.settings.passthrough:
+        for nic in (entry.nic for entry in group.settings.passthrough):
             key: KeyPath = (*path, "vmx", _key(file, group.name, nic))
             sharing = "DirectPath I/O does not go with NIC sharing"
             if nic not in hardware.nics:

@@ -54,7 +54,7 @@ class _Point:
             for number, (settings, switch) in enumerate(zip(group.settings.vnics, group.networks, strict=True))
         ]
         self.uplinks = dict.fromkeys(nic for vnic in self.vnics for nic in vnic.uplinks)
-        self.passed = dict.fromkeys(nic for group in self.groups.values() for nic in group.settings.passthrough)
+        self.passed = dict.fromkeys(entry.nic for group in self.groups.values() for entry in group.settings.passthrough)
         self.flows = [flow for flow in spec.traffic.values() if self.groups.keys() & set(flow.to)]
 
     def _queues(self, group: VmGroupSpec, settings: VnicSettings, switch: str) -> int:
@@ -185,7 +185,7 @@ def _vmx(point: _Point, group: VmGroupSpec, key: str, number: int | None) -> str
     if key == "numa.nodeAffinity":
         sockets = point.spec.hardware.cpu.sockets
         return "" if len(settings.nodes) < sockets else f"it names all NUMA nodes of the server, {sockets}"
-    if key == "pciPassthruX.id":
+    if key.startswith("pciPassthruX.") and key != "pciPassthruX.present":
         is_on = point.file.vms[group.name].vmx.get(f"pciPassthru{number}.present") == "TRUE"
         return "" if is_on else f"pciPassthru{number}.present is not TRUE"
     if key == "sched.cpu.latencySensitivity" and not settings.exclusive:

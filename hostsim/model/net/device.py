@@ -1,0 +1,75 @@
+"""Guest devices: the network devices of a VM as its guest sees them, and what the rest of the host may ask of any of them.
+
+A kind of device is a class: vmxnet3 and e1000 in `hostsim.model.net.virtual_nic`, a passed-through NIC in `hostsim.model.net.directpath`.
+`hostsim.model.build` has the table of them. Nobody else tells kinds apart.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hostsim.model.contract import TransmitQueue
+from hostsim.model.cpu.node import Node
+from hostsim.model.net.netqueue import VnicFilter
+from hostsim.model.net.networld import TxQueue
+from hostsim.model.net.pnic import Pnic, RxQueue
+from hostsim.model.net.vnic import Vnic
+from hostsim.model.net.vswitch import Port, SplitRx
+
+if TYPE_CHECKING:
+    from hostsim.model.guest.vcpu import Vcpu
+
+__all__ = ["GuestDevice"]
+
+
+class GuestDevice:
+    """A network device of a VM: base of all kinds. What it answers by itself holds for a device that no context of the VMkernel serves.
+
+    Attributes:
+        nic: port of the physical NIC that carries its traffic.
+        switch: name of its virtual switch; empty where the guest uses the NIC directly.
+        ports: its receive queues.
+        transmits: its transmit queues.
+        filter: receive filter of its MAC address.
+        rings: receive queues of the NIC that the guest polls by itself; none where NetPolls do.
+        lro: frames of its connections may be joined to larger packets.
+        tso: its guest may send packets that are larger than a frame.
+        interrupt_ps: what an interrupt costs beside its delivery: accesses to registers, or the VMkernel's own part.
+        doorbell_ps: cost for the guest of announcing packets or descriptors in a register.
+    """
+
+    def __init__(
+        self, nic: Pnic, switch: str = "", *, lro: bool, tso: bool, interrupt_ps: int = 0, doorbell_ps: int = 0
+    ) -> None:
+        self.nic, self.switch = nic, switch
+        self.lro, self.tso = lro, tso
+        self.interrupt_ps, self.doorbell_ps = interrupt_ps, doorbell_ps
+        self.ports: list[Port] = []
+        self.transmits: list[TransmitQueue] = []
+        self.filter = VnicFilter([])
+        self.rings: list[RxQueue] = []
+
+    def add_queues(self, vcpu: Vcpu, receive: Vnic, transmit: TransmitQueue, split: SplitRx | None = None) -> None:
+        """Add a pair of queues for a vCPU, with the device's costs of registers; ``split`` is the receive context of the first one."""
+        receive.interrupt_ps, receive.doorbell_ps = self.interrupt_ps, self.doorbell_ps
+        transmit.doorbell_ps = self.doorbell_ps
+        vcpu.vnics.append(receive)
+        transmit.attach(vcpu)
+        self.ports.append(Port(receive, split))
+        self.transmits.append(transmit)
+        self.filter.vnics.append(receive)
+
+    def transmit_contexts(self) -> list[tuple[str, TxQueue]]:
+        """Return the transmit queues that NetWorlds serve, each with the name of its context after the VM's."""
+        return []
+
+    def near(self, node: Node) -> bool:
+        """True when NUMA-aware I/O would have the VM on this node for it: contexts that serve the device run there."""
+        return False
+
+    def frames(self) -> int:
+        """Return the number of packets that contexts of the VMkernel have carried for it: its weight in NUMA-aware I/O."""
+        return 0
+
+    def follow_dense_mode(self, now: int, *, dense: bool, tx_timeout: int) -> None:
+        """Change to the tuning of dense mode, or back; its transmit contexts then wait for ``tx_timeout`` at most."""

@@ -1,0 +1,43 @@
+"""Set-up of physical NICs: a port with its wire, and its receive queues."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hostsim.model.contract import Wire
+from hostsim.model.cpu.node import Node
+from hostsim.model.net.closed_loop_wire import ClosedLoopWire
+from hostsim.model.net.open_loop_wire import OpenLoopWire
+from hostsim.model.net.pnic import Pnic, RxQueue
+from hostsim.spec.nic import NicOptions
+from hostsim.spec.workload import ExchangeSpec, TcpSpec
+
+if TYPE_CHECKING:
+    from hostsim.engine.random_stream import Streams
+    from hostsim.model.host import Host
+
+__all__ = ["add_nic", "add_rx_queue"]
+
+
+def add_nic(host: Host, name: str, lro_bytes: int, streams: Streams) -> Pnic:
+    """Add a port of a physical NIC to a host, without receive queues; its LRO, if it has any, makes packets of ``lro_bytes`` at most."""
+    nic = host.spec.hardware.nics[name]
+    node, joins = host.scheduler.nodes[nic.node], lro_bytes if nic.lro else 0
+    port = host.nics[name] = Pnic(name, node, _wire(host, streams), nic.tx_queue, joins=joins)
+    return port
+
+
+def _wire(host: Host, streams: Streams) -> Wire:
+    """Return the wire in front of the host's next port: where some traffic is closed-loop, a peer waits for the host's answers."""
+    if any(isinstance(traffic, TcpSpec | ExchangeSpec) for traffic in host.spec.traffic.values()):
+        return ClosedLoopWire(streams.stream("nic", len(host.nics)))
+    return OpenLoopWire()
+
+
+def add_rx_queue(host: Host, port: Pnic, memory: Node) -> RxQueue:
+    """Add a receive queue to a port, with its ring on the NUMA node ``memory`` and moderated as the driver's options say; it has no poller yet."""
+    nic, options = host.spec.hardware.nics[port.name], host.spec.nics.get(port.name, NicOptions())
+    interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval
+    queue = RxQueue(host.clock, f"{port.name}-rx{len(port.queues)}", nic.rx_ring, interval, port, memory)
+    port.queues.append(queue)
+    return queue

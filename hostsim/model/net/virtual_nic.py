@@ -1,0 +1,143 @@
+"""Virtual NICs, vmxnet3 and e1000: guest devices on a virtual switch, served by contexts of the VMkernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hostsim.model.cpu.node import Node
+from hostsim.model.net.device import GuestDevice
+from hostsim.model.net.networld import TxCoalescing, TxQueue, Uplink
+from hostsim.model.net.pnic import Pnic
+from hostsim.model.net.vnic import Vnic
+from hostsim.model.net.vswitch import SplitRx
+from hostsim.policy.aggregation import Backoff
+from hostsim.spec.nic import NicOptions
+from hostsim.spec.platform import VnicSettings
+
+if TYPE_CHECKING:
+    from hostsim.engine.random_stream import Streams
+    from hostsim.model.host import Host, VirtualMachine
+
+__all__ = ["E1000", "VirtualNic", "Vmxnet3"]
+
+QUEUE_DISCIPLINE = 1000
+"""Packets that wait in a guest for a full transmit ring (Linux ``txqueuelen``)."""
+
+
+class VirtualNic(GuestDevice):
+    """A vNIC: its queues, spread over the vCPUs, and the uplink that teaming chose for its virtual port."""
+
+    def __init__(
+        self,
+        host: Host,
+        vm: VirtualMachine,
+        settings: VnicSettings,
+        *,
+        lro: bool,
+        calls: bool,
+        copied: int = 0,
+        interrupt_ps: int = 0,
+        doorbell_ps: int = 0,
+    ) -> None:
+        """Connect the next vNIC of a VM.
+
+        Args:
+            host: that it is on.
+            vm: the VM, with the devices that it has so far.
+            settings: of this vNIC.
+            lro: its guest takes joined frames.
+            calls: its guest calls the VMkernel when enough packets wait.
+            copied: bytes of a packet up to which the VMkernel copies it out of the guest's memory.
+            interrupt_ps: what an interrupt costs the guest in accesses to registers.
+            doorbell_ps: cost for the guest of announcing packets or descriptors.
+        """
+        spec = host.spec
+        number = len(vm.devices)
+        network = vm.group.networks[number]
+        nic = _uplink(host, vm, network)
+        super().__init__(nic, network, lro=lro, tso=True, interrupt_ps=interrupt_ps, doorbell_ps=doorbell_ps)
+        self._settings, self._number = settings, number
+        self._queues: list[TxQueue] = []
+        vxlan, hardware = spec.vswitches[network].vxlan, spec.hardware.nics[nic.name]
+        uplink = Uplink(
+            nic,
+            hardware.rate,
+            host.costs,
+            spec.drivers[hardware.driver],
+            vxlan=vxlan,
+            tso=spec.settings.hw_tso and (hardware.vxlan_tso if vxlan else hardware.tso),
+        )
+        coalescing = TxCoalescing(
+            spec.settings.tx_timeout, spec.settings.tx_depth_cap, spec.settings.tx_call_rate, calls=calls
+        )
+        rings = spec.nics.get(nic.name, NicOptions()).rss_rings if settings.rss else 1
+        vcpus = vm.vcpus[:rings]
+        for place, vcpu in enumerate(vcpus):
+            label = f"{vm.name}.eth{number}" + (f"-rx{place}" if len(vcpus) > 1 else "")
+            backoff = Backoff(spec.settings.lro_threshold, spec.settings.lro_backoff)
+            receive = Vnic(host.clock, label, settings.rx_ring, settings.coalescing, vcpu, backoff, settings.refill)
+            split = None
+            if settings.split_rx:
+                capacity, budget = spec.settings.port_rx_queue, spec.settings.poll_budget
+                split = SplitRx(f"{vm.name}.splitRx", vcpu.node, vcpu.last, receive, host.costs, capacity, budget)
+                vm.worlds.append(split)
+            name, room = label.replace("-rx", "-tx"), settings.tx_ring + QUEUE_DISCIPLINE
+            transmit = TxQueue(host.clock, name, room, coalescing, uplink, vcpu)
+            transmit.copied = copied
+            receive.transmits = self._queues
+            self._queues.append(transmit)
+            self.add_queues(vcpu, receive, transmit, split)
+
+    def transmit_contexts(self) -> list[tuple[str, TxQueue]]:
+        if self._settings.tx_context == "vm":
+            return [("NetWorld", queue) for queue in self._queues]
+        name = f"NetWorld-eth{self._number}"
+        if self._settings.tx_context == "vnic":
+            return [(name, queue) for queue in self._queues]
+        return [(f"{name}-{place}", queue) for place, queue in enumerate(self._queues)]
+
+    def near(self, node: Node) -> bool:
+        return self.nic.node is node
+
+    def frames(self) -> int:
+        return self.filter.frames() + sum(queue.ring.taken for queue in self._queues)
+
+    def follow_dense_mode(self, now: int, *, dense: bool, tx_timeout: int) -> None:
+        """Change to static coalescing and patient transmit contexts, or back; a vNIC with settings of its own stays as it is."""
+        tuned = self._settings.dense
+        if tuned is None:
+            return
+        for port in self.ports:
+            port.vnic.coalesce(tuned if dense else self._settings.coalescing, now)
+        for queue in self._queues:
+            queue.be_patient(tx_timeout if dense else None)
+
+
+class Vmxnet3(VirtualNic):
+    """A vmxnet3, the paravirtual vNIC: no access to a register costs its guest anything, and its guest calls for its context."""
+
+    def __init__(self, host: Host, vm: VirtualMachine, settings: VnicSettings, _: Streams) -> None:
+        super().__init__(host, vm, settings, lro=True, calls=True)
+
+
+class E1000(VirtualNic):
+    """An emulated e1000: each access to a register is an exit; it has no LRO, and its packets are copied."""
+
+    def __init__(self, host: Host, vm: VirtualMachine, settings: VnicSettings, _: Streams) -> None:
+        super().__init__(
+            host,
+            vm,
+            settings,
+            lro=False,
+            calls=False,
+            copied=host.spec.settings.e1000_tx_copy,
+            interrupt_ps=host.costs.e1000_interrupt,
+            doorbell_ps=host.costs.e1000_doorbell,
+        )
+
+
+def _uplink(host: Host, vm: VirtualMachine, network: str) -> Pnic:
+    """Return the next uplink of a virtual switch for a virtual port: they are assigned round robin."""
+    before = sum(device.switch == network for other in (*host.vms, vm) for device in other.devices)
+    uplinks = host.spec.vswitches[network].uplinks
+    return host.nics[uplinks[before % len(uplinks)]]

@@ -1,0 +1,81 @@
+"""Guest devices: what each kind answers to the parts of a host that treat all kinds alike."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from hostsim.engine.random_stream import Streams
+from hostsim.model.build import DEVICES, build_host
+from hostsim.model.host import Host
+from hostsim.spec.platform import PassthroughSettings, VnicSettings
+from hostsim.units import MS
+from tests.model.small_point import ROUND, datagrams, group, nic, point, run, vnic
+
+NS = 1000
+COSTS = ROUND | {"e1000_interrupt": 640, "e1000_doorbell": 320}
+PAIR = (vnic(tx_context="queue"), vnic(device="e1000", tx_context="vm"))
+
+
+def host_with_all() -> Host:
+    """A VM with a vmxnet3, an e1000 and a NIC of its own on the second node, which does no TSO."""
+    vm = group(vcpus=2, networks=("vSwitch0",) * 2, vnics=PAIR, passthrough=("vmnic1",))
+    nics = {"vmnic0": nic(), "vmnic1": nic(node=1, tso=False)}
+    return build_host(point(vm, traffic={"s": datagrams("receive")}, nics=nics, sockets=2, cost=COSTS), Streams(1, 0))
+
+
+def test_each_kind_that_the_spec_names_can_be_built() -> None:
+    """And no other."""
+    parts = (VnicSettings, PassthroughSettings)
+    named = [kind for part in parts for kind in get_args(part.model_fields["device"].annotation)]
+    assert list(DEVICES) == named
+
+
+def test_each_kind_answers_for_itself() -> None:
+    """Devices have the order of their numbers; the passed-through one is on no switch."""
+    (vm,) = host_with_all().vms
+    assert [type(device) for device in vm.devices] == list(DEVICES.values())
+    assert [device.switch for device in vm.devices] == ["vSwitch0", "vSwitch0", ""]
+    assert [device.lro for device in vm.devices] == [True, False, True]
+    assert [device.tso for device in vm.devices] == [True, True, False]
+    assert [len(device.rings) for device in vm.devices] == [0, 0, 1]
+
+
+def test_accesses_to_registers_are_charged_by_device() -> None:
+    """An e1000's to the guest; the interrupt of a passed-through NIC to the PCPU that takes it; a vmxnet3 has none."""
+    (vm,) = host_with_all().vms
+    queues = [(device.ports[0].vnic, device.transmits[0]) for device in vm.devices]
+    assert [receive.interrupt_ps // NS for receive, _ in queues] == [0, 640, 300]
+    assert [(receive.doorbell_ps // NS, send.doorbell_ps // NS) for receive, send in queues] == [
+        (0, 0),
+        (320, 320),
+        (0, 0),
+    ]
+
+
+def test_only_vnics_have_transmit_contexts() -> None:
+    """The VM's comes first, whichever vNIC it is for."""
+    (vm,) = host_with_all().vms
+    assert [world.name for world in vm.worlds] == ["vm[0].NetWorld", "vm[0].NetWorld-eth0-0"]
+
+
+def test_dense_mode_leaves_a_passed_through_nic_alone() -> None:
+    """Contexts of vNICs become patient, and impatient again."""
+    host = host_with_all()
+    for dense, patience in ((True, 8 * MS), (False, None)):
+        for device in host.vms[0].devices:
+            device.follow_dense_mode(0, dense=dense, tx_timeout=8 * MS)
+        assert [queue._patience for queue in host.transmits] == [patience] * 2
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_numa_io_goes_by_vnics(number: int) -> None:
+    """Ten frames by the vNIC draw the VM to its uplink's node; by a passed-through NIC they count for nothing."""
+    vm = group(passthrough=("vmnic1",))
+    nics = {"vmnic0": nic(), "vmnic1": nic(node=1)}
+    host = run(point(vm, traffic={"s": datagrams("receive", vnic=number)}, nics=nics, sockets=2), 10 * MS)
+    (made,) = host.vms
+    assert host.flows[0].delivered == 10
+    assert made.frames() == 10 * (number == 0)
+    assert [made.near(place) for place in host.scheduler.nodes] == [True, False]
