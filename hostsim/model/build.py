@@ -16,14 +16,16 @@ from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.net.directpath import DirectRing, DirectTx
 from hostsim.model.net.netpoll import NetPoll
 from hostsim.model.net.netqueue import NetQueue
-from hostsim.model.net.networld import NetWorld, TxCoalescing, TxQueue, Uplink
+from hostsim.model.net.networld import NetWorld, TxQueue, Uplink
 from hostsim.model.net.open_loop_wire import OpenLoopWire
 from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import Port, SplitRx, VSwitch
 from hostsim.model.telemetry import register_probes
 from hostsim.model.workload.attach import attach_workloads
-from hostsim.policy.aggregation import Backoff
+from hostsim.policy.aggregation import Aggregation
+from hostsim.policy.catalogue import STEERING_RULES, TX_COALESCING, coalescing_scheme, software_lro
+from hostsim.policy.coalescing import Moderation
 from hostsim.policy.scheduling import home_nodes
 from hostsim.spec.host import PointSpec, VmGroupSpec
 from hostsim.spec.nic import NicOptions, NicSpec
@@ -47,8 +49,7 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
     host = Host(spec)
     settings = spec.settings
     for name, vswitch in spec.vswitches.items():
-        lro = settings.lro_bytes if settings.sw_lro else 0
-        host.switches[name] = VSwitch(host.scheduler, host.costs, lro_octets=lro, vxlan=vswitch.vxlan)
+        host.switches[name] = VSwitch(host.scheduler, host.costs, vxlan=vswitch.vxlan)
         for uplink in vswitch.uplinks:
             _add_nic(host, name, uplink, streams)
     for group in spec.vms:
@@ -92,10 +93,9 @@ def _add_nic(host: Host, switch: str, name: str, streams: Streams) -> None:
     nic = spec.hardware.nics.get(name)
     if nic is None:
         raise WiringError(f"the uplink {name!r} of {switch!r} is not a NIC of the host")
-    joins = spec.settings.lro_bytes if nic.lro and spec.settings.hw_lro else 0
-    host.nics[name] = Pnic(
-        name, host.scheduler.nodes[nic.node], _wire(spec, len(host.nics), streams), nic.tx_queue, joins=joins
-    )
+    lro = Aggregation(spec.settings.lro_bytes) if nic.lro and spec.settings.hw_lro else None
+    wire = _wire(spec, len(host.nics), streams)
+    host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], wire, nic.tx_queue, lro)
 
 
 def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None:
@@ -157,25 +157,26 @@ def _add_vnic(host: Host, vm: VirtualMachine, number: int, settings: VnicSetting
         vxlan=vswitch.vxlan,
         tso=spec.settings.hw_tso and (hardware.vxlan_tso if vswitch.vxlan else hardware.tso),
     )
-    emulated = settings.device == "e1000"
-    coalescing = TxCoalescing(
-        spec.settings.tx_timeout, spec.settings.tx_depth_cap, spec.settings.tx_call_rate, calls=not emulated
-    )
     made = VirtualNic(settings, host.switches[network], network, nic)
     for place in range(queues):
         vcpu = vm.vcpus[place]
         label = f"{vm.name}.eth{number}" + (f"-rx{place}" if queues > 1 else "")
-        backoff = Backoff(spec.settings.lro_threshold, spec.settings.lro_backoff)
-        vnic = Vnic(clock, label, settings.rx_ring, settings.coalescing, vcpu, backoff, settings.refill)
+        scheme, lro = coalescing_scheme(settings.coalescing), software_lro(spec.settings)
+        vnic = Vnic(clock, label, settings.rx_ring, scheme, vcpu, lro, settings.refill)
         split = None
         if settings.split_rx:
             capacity, budget = spec.settings.port_rx_queue, spec.settings.poll_budget
             split = SplitRx(f"{vm.name}.splitRx", vcpu.node, vcpu.last, vnic, host.costs, capacity, budget)
             vm.worlds.append(split)
         transmit = TxQueue(
-            clock, label.replace("-rx", "-tx"), settings.tx_ring + QUEUE_DISCIPLINE, coalescing, uplink, vcpu
+            clock,
+            label.replace("-rx", "-tx"),
+            settings.tx_ring + QUEUE_DISCIPLINE,
+            TX_COALESCING[settings.device](spec.settings),
+            uplink,
+            vcpu,
         )
-        if emulated:
+        if settings.device == "e1000":
             vnic.interrupt_ps, transmit.copied = host.costs.e1000_interrupt, spec.settings.e1000_tx_copy
             vnic.doorbell_ps = transmit.doorbell_ps = host.costs.e1000_doorbell
         vcpu.vnics.append(vnic)
@@ -200,13 +201,13 @@ def _pass_through(host: Host, name: str, vcpus: list[Vcpu], wire: Wire) -> Passt
         raise WiringError(f"{name!r} cannot be passed through: it is {'in use' if nic else 'not a NIC of the host'}")
     options = spec.nics.get(name, NicOptions())
     interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval
-    joins = MOST_JOINED if nic.lro else 0
-    port = host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], wire, nic.tx_queue, joins=joins)
+    lro = Aggregation(MOST_JOINED) if nic.lro else None
+    port = host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], wire, nic.tx_queue, lro)
     uplink = Uplink(port, nic.rate, host.costs, spec.drivers[nic.driver], vxlan=False, tso=nic.tso)
     made = PassthroughNic(port)
     for place in range(min(len(vcpus), nic.rx_queues) if nic.rss else 1):
         vcpu = vcpus[place]
-        queue = RxQueue(host.clock, f"{name}-rx{place}", nic.rx_ring, interval, port, vcpu.node)
+        queue = RxQueue(host.clock, f"{name}-rx{place}", nic.rx_ring, Moderation(interval), port, vcpu.node)
         ring = DirectRing(host.clock, queue, vcpu, host.costs.interrupt)
         queue.poll = ring
         port.queues.append(queue)
@@ -216,7 +217,7 @@ def _pass_through(host: Host, name: str, vcpus: list[Vcpu], wire: Wire) -> Passt
         made.ports.append(Port(ring, None))
         made.transmits.append(transmit)
         made.filter.vnics.append(ring)
-    rings = NetQueue(host.clock, [port.queues], spec.netqueue, dynamic=False, resteer=wire.resteer)
+    rings = NetQueue(host.clock, [port.queues], STEERING_RULES["static"](spec.netqueue), resteer=wire.resteer)
     rings.deal(made.filter, 0)
     host.netqueues[name] = rings
     return made
@@ -270,8 +271,8 @@ def _add_queues(host: Host, name: str) -> None:
                 left -= options.rss_rings
         dealt = len(here) - len(owned)
         shared += [_rings(host, name, nic, 1) for _ in range(min(left, dealt))]
-    dynamic, wire = spec.settings.netqueue_dynamic, host.nics[name].wire
-    netqueue = NetQueue(host.clock, shared, spec.netqueue, dynamic=dynamic, resteer=wire.resteer)
+    rule = STEERING_RULES["dynamic" if spec.settings.netqueue_dynamic else "static"](spec.netqueue)
+    netqueue = NetQueue(host.clock, shared, rule, resteer=host.nics[name].wire.resteer)
     for vnic, rings in owned:
         netqueue.give(vnic.filter, rings)
     alone = [vnic for vnic in here if not any(vnic is other for other, _ in owned)]
@@ -289,7 +290,7 @@ def _rings(host: Host, name: str, nic: NicSpec, count: int) -> list[RxQueue]:
     rings = []
     for _ in range(count):
         number = len(port.queues)
-        queue = RxQueue(host.clock, f"{name}-rx{number}", nic.rx_ring, interval, port, port.node)
+        queue = RxQueue(host.clock, f"{name}-rx{number}", nic.rx_ring, Moderation(interval), port, port.node)
         port.queues.append(queue)
         start = port.node.pcpus[len(host.polls) % len(port.node.pcpus)]
         poll = NetPoll(

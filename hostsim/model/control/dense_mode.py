@@ -5,6 +5,8 @@ from __future__ import annotations
 from hostsim.engine.clock import Timer
 from hostsim.model.contract import ControlLoop
 from hostsim.model.host import Host
+from hostsim.policy.catalogue import coalescing_scheme
+from hostsim.policy.coalescing import TxCoalescing
 from hostsim.policy.dense_mode import is_dense
 
 __all__ = ["DenseMode"]
@@ -49,12 +51,13 @@ class DenseMode(ControlLoop):
         self._timer.arm(now + settings.tune_interval)
 
     def _apply(self, *, dense: bool, now: int) -> None:
+        patience = self._host.spec.tuning.tx_timeout
         for vm in self._host.vms:
             for made in vm.vnics:
                 settings = made.settings
                 if settings.dense is None:
                     continue
                 for port in made.ports:
-                    port.vnic.coalesce(settings.dense if dense else settings.coalescing, now)
+                    port.vnic.coalesce(coalescing_scheme(settings.dense) if dense else None, now)
                 for queue in made.transmits:
-                    queue.be_patient(self._host.spec.tuning.tx_timeout if dense else None)
+                    queue.coalesce(TxCoalescing(patience, in_passing=False) if dense else None)

@@ -17,8 +17,7 @@ from hostsim.model.cpu.world import WorldState
 from hostsim.model.net.networld import Uplink
 from hostsim.model.net.pnic import RxQueue
 from hostsim.model.net.vnic import Vnic
-from hostsim.policy.aggregation import Backoff
-from hostsim.spec.platform import Coalescing
+from hostsim.policy.coalescing import CoalescingScheme
 from hostsim.units import US
 
 if TYPE_CHECKING:
@@ -30,8 +29,6 @@ __all__ = ["DirectRing", "DirectTx"]
 UNBOUNDED = 1 << 62
 LAG: Final = 20 * US
 """How long what was written may wait for more of the same burst: less than interrupts of a NIC are apart, so that no answer is seen later for it."""
-_AS_THEY_COME = Coalescing(scheme="disabled", rate=1, depth=1, timeout=0)
-"""Nothing but the NIC's moderation holds an interrupt back."""
 
 
 class DirectRing(Vnic):
@@ -45,7 +42,8 @@ class DirectRing(Vnic):
     """
 
     def __init__(self, clock: Clock, queue: RxQueue, vcpu: InterruptTarget, interrupt_ps: int) -> None:
-        super().__init__(clock, queue.name, queue.ring.capacity, _AS_THEY_COME, vcpu, Backoff(1, 0))
+        scheme = CoalescingScheme()  # nothing but the NIC's moderation holds an interrupt back
+        super().__init__(clock, queue.name, queue.ring.capacity, scheme, vcpu)
         self.queue, self._driven, self._interrupt_ps = queue, vcpu, interrupt_ps
 
     def interrupt(self, now: int) -> None:
