@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from hostsim.errors import WiringError
 from hostsim.policy.catalogue import COALESCING_SCHEMES, STEERING_RULES
 from hostsim.policy.coalescing import CoalescingScheme
+from hostsim.policy.netqueue import Move
 from hostsim.policy.steering import SteeringRule
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.platform import Coalescing
 from hostsim.units import MS, US
 
-from .small_point import CALM, group, multicast, nic, point, run, vnic
+from .small_point import CALM, datagrams, group, multicast, nic, point, run, vnic
 
 
 class PacketsOrTime(CoalescingScheme):
@@ -49,6 +52,20 @@ class RoundRobin(SteeringRule):
         return (self.flows - 1) % rings
 
 
+class Shuttle(SteeringRule):
+    """All vNICs on queue 1, then on queue 2, and back."""
+
+    def queue(self, position: int, queues: int) -> int:
+        return 1
+
+    def period(self) -> int | None:
+        return 5 * MS
+
+    def moves(self, loads: Sequence[float], members: Sequence[Sequence[float]]) -> list[Move]:
+        source = 1 if members[1] else 2
+        return [Move(source, 0, 3 - source) for _ in members[source]]
+
+
 @pytest.mark.parametrize(("most", "timeout", "each"), [(8, 2 * MS, 8), (64, 350 * US, 4)])
 def test_a_coalescing_scheme_of_ones_own(most: int, timeout: int, each: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Packets 100 us apart, each poll over before the next: an interrupt announces min(N, 1 + T // 100 us) of them."""
@@ -74,6 +91,14 @@ def test_a_steering_rule_of_ones_own(
     host = run(point(group(), traffic=streams, **RINGS), 5 * MS)
     assert [queue.ring.taken for queue in host.queues[:4]] == expected
     assert sum(flow.delivered for flow in host.flows) == 12
+
+
+def test_a_balancer_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two streams of 10 kpps that change queues every 5 ms for 20 ms: each queue gets 50 frames of each in a period."""
+    monkeypatch.setitem(STEERING_RULES, "static", lambda spec: Shuttle())
+    traffic = {"s": datagrams("receive", rate="10 kpps")}
+    host = run(point(group(count=2), traffic=traffic, nics={"vmnic0": nic(rx_queues=3)}), 20 * MS)
+    assert [queue.ring.taken for queue in host.queues] == [0, 200, 200]
 
 
 def test_a_ring_that_is_not_there_is_told_with_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:

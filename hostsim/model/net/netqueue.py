@@ -123,7 +123,7 @@ class NetQueue:
         moves = self._rule.moves(loads, members)
         for move in moves:
             target = self._filters[move.source].pop(move.member)
-            self._filters[move.target].append(target)
+            self._filters[self._within(move.target, len(self._queues))].append(target)
             for sender, value in target.senders:
                 self._steer(sender, value, target, self._queues[move.target])
         if moves:
