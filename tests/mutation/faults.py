@@ -159,9 +159,9 @@ _TIMERS = (
     ),
     Fault(
         "timer doubled: transmit coalescing in dense mode",
-        "hostsim/model/control/dense_mode.py",
-        "TxCoalescing(patience, in_passing=False)",
-        "TxCoalescing(2 * patience, in_passing=False)",
+        _COALESCING,
+        "self.timeout, self.in_passing = timeout, in_passing",
+        "self.timeout, self.in_passing = timeout if in_passing else 2 * timeout, in_passing",
         (
             *small_host("dense"),
             *model("dense_mode", "test_while_the_guest_runs_packets_leave_after_exactly_that_timer"),
