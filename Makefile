@@ -9,7 +9,7 @@ QUICK := $(if $(FULL),,--quick)
 CHECK ?=
 NOTEBOOKS ?=
 MUTANTS ?=
-WHOLE := $(addprefix tests/,test_ablation.py test_ablation_latency.py test_ablation_small_udp.py test_determinism.py theory/test_oracles.py theory/test_ciw.py)
+WHOLE := $(addprefix tests/,test_ablation.py test_ablation_latency.py test_ablation_small_udp.py test_determinism.py model/test_own_policy.py theory/test_oracles.py theory/test_ciw.py)
 
 COMPILED := build/.compiled
 SOURCES := hostsim/errors.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
@@ -38,7 +38,7 @@ check: setup
 	$(BIN)/hostsim check $(QUICK) --results $(RESULTS) $(CHECK)
 
 # The tests run the sources, for they take hosts apart; that what is compiled gives the same bytes is tested where it is there. Those in
-# WHOLE only run whole points, long ones, and take what is compiled where it fits.
+# WHOLE only run whole points, long ones or with policies of a user's own, and take what is compiled where it fits.
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(WHOLE))
 	HOSTSIM_PURE= $(BIN)/python -m pytest -n auto --dist worksteal $(WHOLE)

@@ -25,6 +25,7 @@ from hostsim.model.net.virtual_nic import E1000, Vmxnet3
 from hostsim.model.net.vswitch import VSwitch
 from hostsim.model.telemetry import register_probes
 from hostsim.model.workload.attach import attach_workloads
+from hostsim.policy.catalogue import STEERING_RULES
 from hostsim.policy.scheduling import home_nodes
 from hostsim.spec.host import PointSpec, VmGroupSpec
 from hostsim.spec.nic import NicOptions
@@ -48,8 +49,7 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
     host = Host(spec)
     settings = spec.settings
     for name, vswitch in spec.vswitches.items():
-        lro = settings.lro_bytes if settings.sw_lro else 0
-        host.switches[name] = VSwitch(host.scheduler, host.costs, lro_octets=lro, vxlan=vswitch.vxlan)
+        host.switches[name] = VSwitch(host.scheduler, host.costs, vxlan=vswitch.vxlan)
         for uplink in vswitch.uplinks:
             if uplink not in spec.hardware.nics:
                 raise WiringError(f"the uplink {uplink!r} of {name!r} is not a NIC of the host")
@@ -162,9 +162,8 @@ def _add_queues(host: Host, name: str, port: Pnic) -> None:
                 served.remove(device)
                 left -= options.rss_rings
         shared += [_rings(host, switch, port, 1) for _ in range(min(left, len(served)))]
-    netqueue = NetQueue(
-        host.clock, shared, spec.netqueue, dynamic=spec.settings.netqueue_dynamic, resteer=port.wire.resteer
-    )
+    rule = STEERING_RULES["dynamic" if spec.settings.netqueue_dynamic else "static"](spec.netqueue)
+    netqueue = NetQueue(host.clock, shared, rule, resteer=port.wire.resteer)
     for device, rings in owned:
         netqueue.give(device.filter, rings)
     for position, device in enumerate(served):

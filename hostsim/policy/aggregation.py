@@ -1,4 +1,4 @@
-"""Software large receive offload (LRO): the back-off that turns it off where it joins too few frames.
+"""Aggregation of frames by large receive offload (LRO): the most frames that it joins to a packet, and the back-off where joining does not pay.
 
 ``Net.VmxnetLROMaxLength``, ``Net.VmxnetLROThreshold``, ``Net.VmxnetLROUseRatio`` and ``Net.VmxnetLROBackoffPeriod`` as listed for 6.0.
 """
@@ -7,32 +7,59 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["Backoff"]
+__all__ = ["Aggregation", "Backoff"]
 
 USE_RATIO: Final = 2 / 3
 """Packets over frames from which joining does not pay (``Net.VmxnetLROUseRatio``)."""
 
 
-class Backoff:
-    """LRO back-off of a vNIC: on while joining frames makes fewer packets, off for a while where it does not.
+class Aggregation:
+    """Aggregation of consecutive frames of a connection to packets of a bounded length: LRO of a NIC, which is always on.
 
     Args:
+        octets: bytes of data in a packet at most.
+    """
+
+    def __init__(self, octets: int) -> None:
+        self._octets = octets
+
+    @property
+    def on(self) -> bool:
+        """True while frames are looked at for joining."""
+        return True
+
+    def frames(self, size: int) -> int:
+        """Return the most frames with ``size`` bytes of data that make a packet."""
+        most = self._octets // size
+        return most if most > 1 else 1
+
+    def count(self, frames: int, packets: int) -> None:
+        """Record that so many frames have become so many packets."""
+
+
+class Backoff(Aggregation):
+    """Software LRO of a vNIC with its back-off: on while joining frames makes fewer packets, off for a while where it does not.
+
+    Args:
+        octets: bytes of data in a packet at most.
         threshold: frames after which it looks.
         period: such stretches of frames for which it stays off.
     """
 
-    def __init__(self, threshold: int, period: int) -> None:
+    def __init__(self, octets: int, threshold: int, period: int) -> None:
+        super().__init__(octets)
         self._threshold, self._period = threshold, period
         self._frames = self._packets = 0
         self._off = 0
 
     @property
     def on(self) -> bool:
-        """True while LRO joins frames."""
         return self._off <= 0
 
+    def frames(self, size: int) -> int:
+        return super().frames(size) if self._off <= 0 else 1
+
     def count(self, frames: int, packets: int) -> None:
-        """Record that LRO has joined so many frames to so many packets."""
         if self._off > 0:
             self._off -= frames
             return

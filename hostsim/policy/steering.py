@@ -1,21 +1,94 @@
-"""Receive-side scaling (RSS): the receive queue of a packet by the Toeplitz hash of its addresses and ports.
+"""Steering of received frames: the receive queue of a vNIC (NetQueue) and the ring of a flow, by receive-side scaling (RSS) or a rule of one's own.
 
-The hash and its verification suite are Microsoft's ("Verifying the RSS Hash Calculation", NDIS driver documentation); NICs
+RSS takes the ring by the Toeplitz hash of addresses and ports. The hash and its verification suite are Microsoft's ("Verifying the RSS Hash Calculation", NDIS driver documentation); NICs
 of all makers compute the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from ipaddress import ip_address
+from typing import Final
 
-__all__ = ["DEFAULT_KEY", "SYMMETRIC_KEY", "rss_input", "rss_queue", "toeplitz_hash"]
+from hostsim.compiled import mypyc_attr
+from hostsim.policy.netqueue import Move, fixed_queue, rebalance
+
+__all__ = [
+    "DEFAULT_KEY",
+    "INDIRECTION",
+    "SYMMETRIC_KEY",
+    "DynamicNetQueue",
+    "SteeringRule",
+    "rss_input",
+    "rss_queue",
+    "toeplitz_hash",
+]
 
 DEFAULT_KEY = bytes.fromhex("6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa")
 """The key of the verification suite, which most drivers load unless told otherwise."""
 SYMMETRIC_KEY = bytes.fromhex("6d5a") * 20
 """A key that repeats every 16 bits: both directions of a connection have the same hash."""
+INDIRECTION: Final = 128
+"""Entries of a NIC's indirection table (Intel 82599 data sheet)."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)  # rules of a user's own
+class SteeringRule:
+    """Steering rule of a physical NIC: which receive queue serves a vNIC, and which ring of a queue takes a flow.
+
+    Each port has an object of its own. This base is NetQueue without a balancer (each vNIC keeps a queue), and RSS where a queue has several rings.
+    """
+
+    def queue(self, position: int, queues: int) -> int:
+        """Return the receive queue, 0 to ``queues`` - 1, of the vNIC at a position in the order of power-on. Queue 0 is the default queue."""
+        return fixed_queue(position, queues)
+
+    def ring(self, value: int, size: int, rings: int) -> int:
+        """Return the ring, 0 to ``rings`` - 1, of a flow; asked when it begins or its vNIC moves to another queue, if that has several rings.
+
+        Args:
+            value: RSS hash of its frames, 32 bits.
+            size: bytes of data in a full frame.
+            rings: rings of the queue, 2 or more.
+        """
+        return rss_queue(value, _indirection(rings))
+
+    def period(self) -> int | None:
+        """Return the time between two calls of `moves` in picoseconds; None for no balancing."""
+        return None
+
+    def moves(self, loads: Sequence[float], members: Sequence[Sequence[float]]) -> list[Move]:
+        """Return the moves of vNICs to other queues after a period, in the order in which they are made.
+
+        Args:
+            loads: share of a PCPU that the receive contexts of each queue used in the period.
+            members: frames that each vNIC of a queue received in it, by queue.
+        """
+        return []
+
+
+class DynamicNetQueue(SteeringRule):
+    """NetQueue with its balancer: all vNICs begin on the default queue, which is unpacked while it is busy; quiet queues are packed."""
+
+    def __init__(self, period: int, pack_below: float, unpack_above: float) -> None:
+        """Make a rule that balances once a ``period``; the marks are shares of a PCPU, see `rebalance`."""
+        self._period, self._pack_below, self._unpack_above = period, pack_below, unpack_above
+
+    def queue(self, position: int, queues: int) -> int:
+        return 0
+
+    def period(self) -> int | None:
+        return self._period
+
+    def moves(self, loads: Sequence[float], members: Sequence[Sequence[float]]) -> list[Move]:
+        return rebalance(loads, members, self._pack_below, self._unpack_above)
+
+
+@cache
+def _indirection(rings: int) -> tuple[int, ...]:
+    """Return the indirection table of a queue: entries spread evenly over its rings, as drivers do."""
+    return tuple(entry % rings for entry in range(INDIRECTION))
 
 
 def toeplitz_hash(key: bytes, data: bytes) -> int:

@@ -175,7 +175,7 @@ class PlatformSpec(Spec):
 class Coalescing(Spec):
     """Virtual interrupt coalescing of a vNIC: when it interrupts its guest."""
 
-    scheme: Literal["disabled", "static", "rbc"]
+    scheme: str
     """``disabled``: for every packet. ``static``: when ``depth`` packets wait or after ``timeout``. ``rbc``: at most ``rate`` a second."""
     rate: Positive
     """Interrupts in a second, of ``rbc``."""

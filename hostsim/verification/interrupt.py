@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from hostsim.engine.clock import Clock
 from hostsim.engine.random_stream import Streams
-from hostsim.spec.platform import Coalescing
-from hostsim.units import SECOND
+from hostsim.policy.coalescing import StaticCoalescing
+from hostsim.units import SECOND, US
 from hostsim.verification import closed_form
 from hostsim.verification.host_fixture import latency, measure, point
 from hostsim.verification.oracle import Oracle, Quantity
@@ -57,8 +57,8 @@ def static_coalescing() -> Iterator[Oracle]:
         ) -> Sequence[float]:
             clock = Clock()
             most = 10**9 if math.isinf(depth) else int(depth)
-            coalescing = Coalescing(scheme="static", rate=1, depth=most, timeout=timeout_us * 1_000_000)
-            guest = Guest(clock, coalescing, poisson(rate, streams.stream("arrivals")))
+            scheme = StaticCoalescing(most, timeout_us * US)
+            guest = Guest(clock, scheme, poisson(rate, streams.stream("arrivals")))
             return _cycle(guest, clock, round(packets * portion / rate * SECOND))
 
         text = "none" if math.isinf(depth) else f"{depth:g}"

@@ -22,9 +22,8 @@ from hostsim.model.cpu.world import World
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.workload.arrival_source import ArrivalTimer, make_arrivals
 from hostsim.model.workload.flow import Flow, Sender
-from hostsim.policy.aggregation import Backoff
+from hostsim.policy.coalescing import CoalescingScheme
 from hostsim.record import FloatArray
-from hostsim.spec.platform import Coalescing
 from hostsim.spec.workload import ArrivalSpec
 from hostsim.units import SECOND
 from hostsim.verification.host_fixture import point
@@ -155,10 +154,10 @@ class Guest(Receiver):
         pending_ps: time charged to it that it does not take.
     """
 
-    def __init__(self, clock: Clock, coalescing: Coalescing, arrivals: Arrivals) -> None:
+    def __init__(self, clock: Clock, scheme: CoalescingScheme, arrivals: Arrivals) -> None:
         super().__init__()
         self.halted, self.pending_ps, self.node = False, 0, Node(0)
-        vnic = Vnic(clock, "eth0", ROOM, coalescing, self, Backoff(ROOM, 1))
+        vnic = Vnic(clock, "eth0", ROOM, scheme, self)
         ArrivalTimer(clock, arrivals, Sender(self.flow, 64, 0, 1), lambda train, _: vnic.receive(train))
 
     def interrupt(self, now: int, vnic: Vnic) -> None:

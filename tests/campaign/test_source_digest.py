@@ -51,7 +51,7 @@ WITHOUT_EFFECT = {
 }
 WITH_EFFECT = {
     "a constant of the model": ("hostsim/model/cpu/firmware.py", r"DRIFT = 0\.1", "DRIFT = 0.2"),
-    "an operator of a policy": ("hostsim/policy/coalescing.py", r"last \+ interval", "last - interval"),
+    "an operator of a policy": ("hostsim/policy/coalescing.py", r"last \+ self", "last - self"),
     "an operator of the engine": ("hostsim/engine/ring.py", "missing <= 0", "missing < 0"),
     "a method of a spec": ("hostsim/spec/costs.py", r"self\.cycles or 0\.0", "self.cycles or 1.0"),
     "a statement of a run": (

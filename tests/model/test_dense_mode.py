@@ -10,6 +10,7 @@ from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.model.workload.flow import Flow, Sender
 from hostsim.model.workload.tcp import GuestPackets
+from hostsim.policy.coalescing import CoalescingScheme, RateBoundCalls, StaticCoalescing, TxCoalescing
 from hostsim.policy.dense_mode import is_dense
 from hostsim.spec.platform import Coalescing
 from hostsim.units import MS, SECOND
@@ -67,13 +68,13 @@ def test_it_is_withdrawn_when_the_load_falls():
     """In force while the guests work, withdrawn at the first check after they have stopped; all settings are back."""
     host = full()
     host.clock.advance(15 * MS)
-    assert all(queue._patience == 8 * MS for queue in host.transmits)
+    assert all(queue._coalescing.timeout == 8 * MS for queue in host.transmits)
     for vcpu in host.vcpus:
         vcpu.work = None
     host.clock.advance(35 * MS)
     assert host.dense_mode.state.value == 0
-    assert all(queue._patience is None for queue in host.transmits)
-    assert not any(port.vnic._static for port in host.ports)
+    assert all(isinstance(queue._coalescing, RateBoundCalls) for queue in host.transmits)
+    assert not any(isinstance(port.vnic._scheme, StaticCoalescing) for port in host.ports)
 
 
 def test_the_published_minute():
@@ -98,15 +99,15 @@ def test_vms_with_settings_of_their_own_are_left_alone():
     traffic = {"w": work("500 /s", "600 us"), "p": pages(1 * SECOND)}
     host = build_host(point(*groups, traffic=traffic, cores=2, tune_dense=True), Streams(1, 0))
     host.clock.advance(15 * MS)
-    assert [port.vnic._static for port in host.ports] == [True] * 4 + [False]
-    assert [queue._patience for queue in host.transmits] == [8 * MS] * 4 + [None]
+    assert [isinstance(port.vnic._scheme, StaticCoalescing) for port in host.ports] == [True] * 4 + [False]
+    assert [queue._coalescing.timeout for queue in host.transmits] == [8 * MS] * 4 + [4 * MS]
 
 
 def dense(**changes):
     """A vNIC and its transmit queue as dense mode makes them, on a host of its own."""
     vm = group(vnics=(vnic(coalescing=STATIC),), guest=guest(initial_window=8))
     host = build_host(point(vm, traffic={"p": pages(1 * MS, **changes)}, cost=CALM), Streams(1, 0))
-    host.transmits[0].be_patient(8 * MS)
+    host.transmits[0].coalesce(TxCoalescing(8 * MS, in_passing=False))
     return host
 
 
@@ -135,7 +136,7 @@ def test_a_vnic_changes_its_scheme_while_packets_wait():
     now = host.clock.now
     made.receive(Train(Sender(Flow("x", 100, 1), 100, 1, 1), 1, now, 0, now, 0))
     assert made._timer.due == host.clock.now + 4 * MS
-    made.coalesce(Coalescing(scheme="disabled", rate=4000, depth=1, timeout=0), host.clock.now)
+    made.coalesce(CoalescingScheme(), host.clock.now)
     assert made._timer.due == host.clock.now
 
 

@@ -17,8 +17,8 @@ from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import VSwitch
 from hostsim.model.workload.flow import Flow, Sender
-from hostsim.policy.aggregation import Backoff
-from hostsim.spec.platform import Coalescing
+from hostsim.policy.aggregation import Aggregation, Backoff
+from hostsim.policy.coalescing import CoalescingScheme, Moderation
 from hostsim.units import MS, NS
 
 from .small_point import CALM, ROUND, cost_table, group, nic, point, run, settings, stream
@@ -37,13 +37,13 @@ class Rig:
         self.clock = Clock()
         scheduler = Scheduler(self.clock, 2, 1, COST, settings())
         self.near, self.far = scheduler.nodes
-        self.switch = VSwitch(scheduler, COST, lro_octets=lro_octets, vxlan=vxlan)
+        self.switch, self.lro_octets = VSwitch(scheduler, COST, vxlan=vxlan), lro_octets
 
     def sender(self, size: int = 1000, *, joins: bool = True, threshold: int = 1000) -> Sender:
         guest = SimpleNamespace(halted=True, node=self.near, interrupt=lambda now, vnic: None)
         made = Sender(Flow("any", size, 1), size, 800 * NS, 64, joins=joins)
-        coalescing = Coalescing(scheme="disabled", rate=4000, depth=1, timeout=4 * MS)
-        made.vnic = Vnic(self.clock, "eth0", 4096, coalescing, guest, Backoff(threshold, 2))
+        lro = Backoff(self.lro_octets, threshold, 2) if self.lro_octets else None
+        made.vnic = Vnic(self.clock, "eth0", 4096, CoalescingScheme(), guest, lro)
         return made
 
     def receive(self, *batch: Train, far: bool = False) -> int:
@@ -155,8 +155,8 @@ def test_the_nic_joins_before_the_host_sees_anything(most: int, expected: list[i
     clock = Clock()
     node = Scheduler(clock, 1, 1, COST, settings()).nodes[0]
     sender, wire = Sender(Flow("any", 1000, 1), 1000, 10, 64, joins=True), ClosedLoopWire(np.random.default_rng(1))
-    port = Pnic("vmnic0", node, wire, 64, joins=most)
-    sender.queue = RxQueue(clock, "rx0", 64, 0, port, node)
+    port = Pnic("vmnic0", node, wire, 64, Aggregation(most))
+    sender.queue = RxQueue(clock, "rx0", 64, Moderation(0), port, node)
     wire.release(sender, 0, 0, 1, 7)
     taken = sender.queue.take(64, 1000)
     assert [train.frames for train in taken for _ in range(train.count)] == expected

@@ -9,9 +9,10 @@ import pytest
 from hostsim.engine.clock import Clock
 from hostsim.engine.packet_train import Train
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.net.networld import CAUSES, NetWorld, TxCoalescing, TxQueue, Uplink
+from hostsim.model.net.networld import CAUSES, NetWorld, TxQueue, Uplink
 from hostsim.model.net.open_loop_wire import OpenLoopWire
 from hostsim.model.net.pnic import Pnic
+from hostsim.policy.coalescing import RateBoundCalls
 from hostsim.spec.network import TCP_HEADERS
 from hostsim.units import MS, NS, US, transmission_ps
 
@@ -58,8 +59,10 @@ class Rig:
         self.guest = SimpleNamespace(pending_ps=0)
         self.world = NetWorld("NetWorld", node, node.pcpus[0], self.scheduler, COST, bound)
         uplink = Uplink(self.nic, RATE, COST, driver, vxlan=vxlan, tso=tso)
-        coalescing = TxCoalescing(4 * MS, depth_cap, 4000)
-        self.queues = [TxQueue(self.clock, f"q{n}", capacity, coalescing, uplink, self.guest) for n in range(queues)]
+        coalescing = [RateBoundCalls(4 * MS, depth_cap, 4000) for _ in range(queues)]
+        self.queues = [
+            TxQueue(self.clock, f"q{n}", capacity, each, uplink, self.guest) for n, each in enumerate(coalescing)
+        ]
         for queue in self.queues:
             queue.serve(self.world)
         self.world.queues = self.queues

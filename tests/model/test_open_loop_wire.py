@@ -13,6 +13,7 @@ from hostsim.model.cpu.node import Node
 from hostsim.model.net.open_loop_wire import OpenLoopWire
 from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.workload.flow import Flow, Sender
+from hostsim.policy.coalescing import Moderation
 from hostsim.spec.network import datagram_on_wire
 from hostsim.units import MS, US, transmission_ps
 
@@ -22,7 +23,7 @@ Sent = list[tuple[int, list[int]]]
 
 def a_queue() -> RxQueue:
     clock, node = Clock(), Node(0)
-    return RxQueue(clock, "vmnic0-rx0", 512, 0, Pnic("vmnic0", node, OpenLoopWire(), 0), node)
+    return RxQueue(clock, "vmnic0-rx0", 512, Moderation(0), Pnic("vmnic0", node, OpenLoopWire(), 0), node)
 
 
 QUEUE = a_queue()

@@ -12,17 +12,18 @@ from hostsim.model.host import Host
 from hostsim.model.net.networld import TxQueue
 from hostsim.model.workload.flow import Flow
 from hostsim.model.workload.tcp import GuestPackets
+from hostsim.policy.coalescing import TxCoalescing
 from hostsim.units import MS
 from tests.model.small_point import CALM, files, group, nic, point, run, stream, users, work
 
 TWO = {"vmnic0": nic(), "vmnic1": nic()}
 
 
-def posted(place: int, patience: int | None) -> tuple[Host, TxQueue]:
+def posted(place: int, coalescing: TxCoalescing | None) -> tuple[Host, TxQueue]:
     """A VM with one transmit queue and two vCPUs, of which one has just written a packet."""
     host = build_host(point(group(vcpus=2), traffic={"w": work("10 /s", "1 us")}), Streams(1, 0))
     (queue,) = host.transmits
-    queue.be_patient(patience)
+    queue.coalesce(coalescing)
     flow = GuestPackets(Flow("x", 100, 1), 100, lambda train, first, step, frame_ps: None, lambda frames: None)
     SharedTxQueue(queue, host.vcpus[place]).post(Train(flow, 1, 0, 0, 0, 0))
     return host, queue
@@ -31,7 +32,7 @@ def posted(place: int, patience: int | None) -> tuple[Host, TxQueue]:
 @pytest.mark.parametrize("place", [0, 1])
 def test_what_a_vcpu_wrote_goes_when_it_halts(place: int) -> None:
     """Dense mode waits for a halt or 8 ms: it is the halt, whichever vCPU wrote it."""
-    host, queue = posted(place, 8 * MS)
+    host, queue = posted(place, TxCoalescing(8 * MS, in_passing=False))
     host.vcpus[place].rest(0)
     assert queue.wakes == [0, 0, 1, 0]
 

@@ -9,6 +9,7 @@ from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.model.net.device import GuestDevice
 from hostsim.model.workload.tcp_setup import FIRST_TUNNEL_PORT, TUNNEL_PORTS
+from hostsim.policy.catalogue import STEERING_RULES
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions
@@ -241,7 +242,7 @@ def test_quiet_queues_are_packed_again():
     host = balanced("2048 B", "1 ms", netqueue=eager)
     host.clock.advance(85 * MS)
     assert in_use(host) == 4
-    host.netqueues["vmnic0"]._spec = balanced().spec.netqueue
+    host.netqueues["vmnic0"]._rule = STEERING_RULES["dynamic"](balanced().spec.netqueue)
     host.clock.advance(205 * MS)
     assert in_use(host) == 1
     before = [port.vnic.frames for port in host.ports]

@@ -9,7 +9,8 @@ import pytest
 from hostsim.engine.clock import Clock
 from hostsim.engine.packet_train import Train
 from hostsim.model.cpu.world import WorldState
-from hostsim.model.net.networld import TxCoalescing, TxQueue
+from hostsim.model.net.networld import TxQueue
+from hostsim.policy.coalescing import RateBoundCalls
 from hostsim.units import MS, US
 
 TIMEOUT = 4 * MS
@@ -32,10 +33,10 @@ class NotingContext:
 def a_queue() -> tuple[Clock, TxQueue, NotingContext]:
     clock, context = Clock(), NotingContext()
     queue = TxQueue(
-        clock, "eth0", 1512, TxCoalescing(TIMEOUT, 40, 4000), SimpleNamespace(), SimpleNamespace(pending_ps=0)
+        clock, "eth0", 1512, RateBoundCalls(TIMEOUT, 40, 4000), SimpleNamespace(), SimpleNamespace(pending_ps=0)
     )
     queue.serve(context)
-    queue._depth = DEPTH
+    queue._coalescing.depth = DEPTH
     return clock, queue, context
 
 

@@ -14,8 +14,7 @@ from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.workload.flow import Flow, Sender
-from hostsim.policy.aggregation import Backoff
-from hostsim.spec.platform import Coalescing
+from hostsim.policy.coalescing import CoalescingScheme
 from hostsim.units import MS, NS, US
 
 from .small_host import Labourer
@@ -72,8 +71,7 @@ class Rig:
             Vcpu(self.clock, f"vcpu{n}", node, node.pcpus[n % len(node.pcpus)], self.scheduler, COST, guest(napi_budget=budget), 0, 1000)
             for n in range(vcpus)
         ]  # fmt: skip
-        coalescing = Coalescing(scheme="disabled", rate=4000, depth=1, timeout=4 * MS)
-        self.vnic = Vnic(self.clock, "eth0", 4096, coalescing, self.vcpus[0], Backoff(1000, 8))
+        self.vnic = Vnic(self.clock, "eth0", 4096, CoalescingScheme(), self.vcpus[0])
         self.vcpus[0].vnics.append(self.vnic)
         self.processes = [Process(vcpu, self.vnic) for vcpu in self.vcpus]
 
@@ -154,9 +152,7 @@ def test_a_ring_longer_than_the_budget_takes_several_polls():
 def test_a_running_guest_takes_an_interrupt_dearer_than_a_poll_and_cheaper_than_a_wake_up():
     """A packet that comes after the ring was drained, while the guest still works."""
     rig = Rig()
-    other = Vnic(
-        rig.clock, "eth1", 64, Coalescing(scheme="disabled", rate=1, depth=1, timeout=1), rig.vcpus[0], Backoff(9, 9)
-    )
+    other = Vnic(rig.clock, "eth1", 64, CoalescingScheme(), rig.vcpus[0])
     rig.vcpus[0].vnics.append(other)
     rig.packets(5, 10 * US)
     rig.clock.advance(12 * US)

@@ -10,7 +10,8 @@ from hostsim.engine.clock import Clock
 from hostsim.engine.packet_train import Train
 from hostsim.model.cpu.node import Node
 from hostsim.model.net.vnic import Vnic
-from hostsim.policy.aggregation import Backoff
+from hostsim.policy.catalogue import coalescing_scheme
+from hostsim.policy.coalescing import CoalescingScheme, StaticCoalescing
 from hostsim.spec.platform import Coalescing, Refill
 from hostsim.units import MS, SECOND, US
 
@@ -32,7 +33,7 @@ class NotingGuest:
 def a_vnic(scheme: str, **changes: int) -> tuple[Clock, Vnic, NotingGuest]:
     values = {"scheme": scheme, "rate": 4000, "depth": 64, "timeout": 4 * MS} | changes
     clock, guest = Clock(), NotingGuest()
-    vnic = Vnic(clock, "eth0", 256, Coalescing.model_validate(values), guest, Backoff(4000, 8))
+    vnic = Vnic(clock, "eth0", 256, coalescing_scheme(Coalescing.model_validate(values)), guest)
     return clock, vnic, guest
 
 
@@ -139,6 +140,49 @@ def test_other_schemes_do_not(scheme: str) -> None:
     assert guest.interrupts == []
 
 
+class Noting(CoalescingScheme):
+    """Wants every interrupt a millisecond before its packet, and notes what it is told of them."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[int, int]] = []
+
+    def due(self, first: int) -> int:
+        return first - 1 * MS
+
+    def raised(self, now: int, taken: int) -> None:
+        self.told.append((now, taken))
+
+
+def test_a_scheme_learns_of_interrupts_and_cannot_announce_what_is_not_there() -> None:
+    """Two packets, each taken: the interrupts come with them, and the second after one packet was taken."""
+    clock, guest, scheme = Clock(), NotingGuest(), Noting()
+    vnic = Vnic(clock, "eth0", 256, scheme, guest)
+    vnic.receive(packets(1, 10 * US))
+    clock.advance(11 * US)
+    vnic.take(64, 11 * US)
+    vnic.unmask(11 * US)
+    vnic.receive(packets(1, 20 * US))
+    clock.advance(1 * MS)
+    assert scheme.told == [(10 * US, 0), (20 * US, 1)]
+    assert guest.interrupts == [10 * US, 20 * US]
+
+
+def test_a_scheme_comes_back_with_its_history() -> None:
+    """Rate-based coalescing whose intervals are used up still holds packets back after another scheme was in force."""
+    clock, vnic, guest = a_vnic("rbc")
+    for at in range(1, 18):
+        vnic.receive(packets(1, at * US))
+        clock.advance(at * US + 1)
+        if guest.interrupts[-1] == at * US:
+            vnic.take(1, at * US)
+            vnic.unmask(at * US)
+    assert len(guest.interrupts) == 16
+    vnic.coalesce(StaticCoalescing(64, 4 * MS), 18 * US)
+    vnic.coalesce(None, 19 * US)
+    clock.advance(1 * MS)
+    assert guest.interrupts[16:] == [1 * US + 250 * US]
+
+
 def test_a_packet_that_came_during_the_poll_is_announced_when_the_poll_ends():
     """The line is masked while the guest polls; unmasking finds what it missed."""
     clock, vnic, guest = a_vnic("disabled")
@@ -154,9 +198,8 @@ def test_a_packet_that_came_during_the_poll_is_announced_when_the_poll_ends():
 
 def refilled(lot: int, *, rest: bool) -> tuple[Vnic, NotingGuest]:
     """A vNIC of 256 descriptors, whose register costs 7 ps, with 300 packets at 0."""
-    coalescing = Coalescing(scheme="disabled", rate=4000, depth=1, timeout=4 * MS)
     guest = NotingGuest()
-    vnic = Vnic(Clock(), "eth0", 256, coalescing, guest, Backoff(4000, 8), Refill(lot=lot, rest=rest))
+    vnic = Vnic(Clock(), "eth0", 256, CoalescingScheme(), guest, refill=Refill(lot=lot, rest=rest))
     vnic.doorbell_ps = 7
     vnic.ring.on_drop = None
     return vnic, guest
@@ -196,8 +239,7 @@ def test_what_is_left_comes_back_at_the_end_of_a_poll_or_waits(rest: bool, room:
 def test_a_lost_packet_counts_with_all_its_frames() -> None:
     """Three packets of five frames come to a ring with room for one: ten frames are lost, and their sender is told of ten."""
     clock, guest, told = Clock(), NotingGuest(), []
-    coalescing = Coalescing(scheme="disabled", rate=4000, depth=64, timeout=4 * MS)
-    vnic = Vnic(clock, "eth0", 1, coalescing, guest, Backoff(4000, 8))
+    vnic = Vnic(clock, "eth0", 1, CoalescingScheme(), guest)
     vnic.receive(Train(SimpleNamespace(size=64, dropped=told.append), 3, 0, 0, 0, 0, None, 5))
     vnic.ring.settle(0)
     assert (vnic.frames, vnic.lost, told) == (15, 10, [10])

@@ -44,6 +44,7 @@ def model(file: str, *tests: str) -> tuple[str, ...]:
 
 
 _NODE, _PCPU, _SCHEDULER = "hostsim/model/cpu/node.py", "hostsim/model/cpu/pcpu.py", "hostsim/model/cpu/scheduler.py"
+_COALESCING = "hostsim/policy/coalescing.py"
 _RING, _VNIC, _NETWORLD = "hostsim/engine/ring.py", "hostsim/model/net/vnic.py", "hostsim/model/net/networld.py"
 _VCPU, _SENDER, _PNIC = (
     "hostsim/model/guest/vcpu.py",
@@ -151,16 +152,16 @@ _DROPS = (
 _TIMERS = (
     Fault(
         "timer doubled: static receive coalescing",
-        _VNIC,
+        _COALESCING,
         "return first + self._timeout\n",
         "return first + 2 * self._timeout\n",
         small_host("static", "dense"),
     ),
     Fault(
         "timer doubled: transmit coalescing in dense mode",
-        _NETWORLD,
-        "return self._coalescing.timeout if self._patience is None else self._patience",
-        "return self._coalescing.timeout if self._patience is None else 2 * self._patience",
+        _COALESCING,
+        "self.timeout, self.in_passing = timeout, in_passing",
+        "self.timeout, self.in_passing = timeout if in_passing else 2 * timeout, in_passing",
         (
             *small_host("dense"),
             *model("dense_mode", "test_while_the_guest_runs_packets_leave_after_exactly_that_timer"),
@@ -168,21 +169,21 @@ _TIMERS = (
     ),
     Fault(
         "timer doubled: transmit coalescing",
-        _NETWORLD,
-        "return self._coalescing.timeout if self._patience is None else self._patience",
-        "return 2 * self._coalescing.timeout if self._patience is None else self._patience",
+        _COALESCING,
+        "super().__init__(timeout)\n",
+        "super().__init__(2 * timeout)\n",
         model("networld", "test_what_nobody_calls_for_goes_by_the_timer"),
     ),
     Fault(
         "timer doubled: interrupt moderation of a physical NIC",
-        "hostsim/policy/coalescing.py",
-        "paced_to = last + interval",
-        "paced_to = last + 2 * interval",
+        _COALESCING,
+        "paced_to = last + self._interval",
+        "paced_to = last + 2 * self._interval",
         small_host("poisson"),
     ),
     Fault(
         "timer doubled: window of rate-based coalescing",
-        "hostsim/policy/coalescing.py",
+        _COALESCING,
         "RATE_WINDOW: Final = 4 * MS",
         "RATE_WINDOW: Final = 8 * MS",
         model("vnic", "test_rate_based_coalescing_keeps_its_rate"),
@@ -239,8 +240,8 @@ _TIMERS = (
     Fault(
         "timer doubled: NetQueue balancer",
         "hostsim/model/net/netqueue.py",
-        "        self._timer.arm(now + spec.period)\n",
-        "        self._timer.arm(now + 2 * spec.period)\n",
+        "        self._timer.arm(now + period)\n",
+        "        self._timer.arm(now + 2 * period)\n",
         small_host("queues"),
     ),
     Fault(
@@ -364,7 +365,7 @@ _WAKES = (
     Fault(
         "missed wake-up: a frame that comes earlier than the NIC was told",
         _PNIC,
-        "        self._timer.arm_by(moderated_interrupt(at, self.interrupted, self._interval))\n",
+        "        self._timer.arm_by(self._moderation.due(at, self.interrupted))\n",
         "",
         small_host("senders"),
     ),
@@ -418,14 +419,14 @@ _RULES = (
     Fault(
         "rule: coalescing counts a packet more than its depth",
         _VNIC,
-        "self.ring.nth(self._depth)",
-        "self.ring.nth(self._depth + 1)",
+        "self.ring.nth(depth)",
+        "self.ring.nth(depth + 1)",
         small_host("static"),
     ),
     Fault(
         "rule: rate-based coalescing forgets the last interrupt",
-        _VNIC,
-        "self._theoretical = max(self._theoretical, now) + self._interval",
+        _COALESCING,
+        "self._theoretical = (theoretical if theoretical > now else now) + self._interval",
         "self._theoretical = 0",
         model("vnic", "test_rate_based_coalescing_keeps_its_rate"),
     ),

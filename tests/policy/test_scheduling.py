@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.policy.coalescing import moderated_interrupt
 from hostsim.policy.scheduling import (
     costarts,
     costops,
@@ -134,10 +133,3 @@ def test_who_is_furthest_behind_goes_on_for_who_is_furthest_ahead():
     assert fairness_swaps([70, 10, 20], [50, 100], 20) == [(1, 1), (2, 0)]
     assert fairness_swaps([70, 10, 20], [50, 100], 100) == []
     assert fairness_swaps([], [50], 0) == []
-
-
-def test_interrupts_are_paced():
-    """The first comes at once, the next an interval after the last."""
-    assert moderated_interrupt(100, None, 250) == 100
-    assert moderated_interrupt(100, 90, 250) == 340
-    assert moderated_interrupt(900, 90, 250) == 900

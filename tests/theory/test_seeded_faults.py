@@ -16,8 +16,8 @@ from hostsim.errors import InvariantError
 from hostsim.model.build import build_host
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
-from hostsim.model.net.vnic import Vnic
 from hostsim.model.workload.cpu_work import CpuWork
+from hostsim.policy.coalescing import RateBasedCoalescing
 from hostsim.units import MS, US
 from hostsim.verification.catalogue import oracles
 from hostsim.verification.host_fixture import measure, point
@@ -118,13 +118,7 @@ def announce_one_late(patch: pytest.MonkeyPatch) -> None:
 
 def forget_the_last_interrupt(patch: pytest.MonkeyPatch) -> None:
     """Rate-based coalescing interrupts at once whatever came before."""
-    original = Vnic._raise
-
-    def announce(self, now):
-        original(self, now)
-        self._theoretical = 0
-
-    patch.setattr(Vnic, "_raise", announce)
+    patch.setattr(RateBasedCoalescing, "raised", lambda self, now, taken: None)
 
 
 def streams_in_order_of_asking(patch: pytest.MonkeyPatch) -> None:

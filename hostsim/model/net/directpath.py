@@ -20,8 +20,8 @@ from hostsim.model.net.networld import Uplink
 from hostsim.model.net.nic_setup import add_nic, add_rx_queue
 from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.vnic import Vnic
-from hostsim.policy.aggregation import Backoff
-from hostsim.spec.platform import Coalescing, PassthroughSettings
+from hostsim.policy.coalescing import CoalescingScheme
+from hostsim.spec.platform import PassthroughSettings
 from hostsim.units import US
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ MOST_JOINED = 65536
 """Bytes of a packet that LRO of a NIC makes at most: the length field of IPv4."""
 LAG: Final = 20 * US
 """How long what was written may wait for more of the same burst: less than interrupts of a NIC are apart, so that no answer is seen later for it."""
-_AS_THEY_COME = Coalescing(scheme="disabled", rate=1, depth=1, timeout=0)
-"""Nothing but the NIC's moderation holds an interrupt back."""
 
 
 class DirectRing(Vnic):
@@ -50,7 +48,8 @@ class DirectRing(Vnic):
     """
 
     def __init__(self, clock: Clock, queue: RxQueue, vcpu: InterruptTarget) -> None:
-        super().__init__(clock, queue.name, queue.ring.capacity, _AS_THEY_COME, vcpu, Backoff(1, 0))
+        scheme = CoalescingScheme()  # nothing but the NIC's moderation holds an interrupt back
+        super().__init__(clock, queue.name, queue.ring.capacity, scheme, vcpu)
         self.queue = queue
 
     def interrupt(self, now: int) -> None:

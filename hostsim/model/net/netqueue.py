@@ -4,27 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 
 from hostsim.engine.clock import Clock, Timer
+from hostsim.errors import WiringError
 from hostsim.model.cpu.world import World
 from hostsim.model.net.pnic import RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.workload.flow import Sender
-from hostsim.policy.netqueue import fixed_queue, rebalance
-from hostsim.policy.steering import rss_queue
-from hostsim.spec.platform import NetQueueSpec
+from hostsim.policy.steering import SteeringRule
 
-__all__ = ["INDIRECTION", "NetQueue", "VnicFilter"]
-
-INDIRECTION = 128
-"""Entries of a NIC's indirection table (Intel 82599 data sheet)."""
-
-
-@cache
-def _table(rings: int) -> tuple[int, ...]:
-    """Return the indirection table of a queue: entries spread evenly over its rings, as drivers do."""
-    return tuple(entry % rings for entry in range(INDIRECTION))
+__all__ = ["NetQueue", "VnicFilter"]
 
 
 @dataclass(eq=False)
@@ -47,13 +36,12 @@ class VnicFilter:
 
 
 class NetQueue:
-    """The receive queues of a port. Each is one ring, or several that frames are spread over by their RSS hash.
+    """The receive queues of a port. Each is one ring, or several that a steering rule spreads flows over.
 
     Args:
         clock: the host's.
         queues: rings of each queue that vNICs are dealt to; the first is the default queue.
-        spec: marks of the balancer.
-        dynamic: it packs and unpacks.
+        rule: decides on the queue of a vNIC, the ring of a flow, and moves.
         resteer: called when senders go by other queues.
     """
 
@@ -61,27 +49,27 @@ class NetQueue:
         self,
         clock: Clock,
         queues: list[list[RxQueue]],
-        spec: NetQueueSpec,
+        rule: SteeringRule,
         *,
-        dynamic: bool,
         resteer: Callable[[], None],
     ) -> None:
-        self._queues, self._spec, self._resteer = queues, spec, resteer
+        self._queues, self._rule, self._resteer = queues, rule, resteer
         self._own: list[tuple[VnicFilter, list[RxQueue]]] = []
         self._filters: list[list[VnicFilter]] = [[] for _ in queues]
         self._busy = [0] * len(queues)
         self._timer = Timer(clock, self._balance)
-        if dynamic and len(queues) > 1:
-            self._timer.arm(clock.now + spec.period)
+        period = rule.period()
+        if period is not None and len(queues) > 1:
+            self._timer.arm(clock.now + period)
 
     def give(self, target: VnicFilter, rings: list[RxQueue]) -> None:
         """Give a vNIC an RSS queue of its own."""
         self._own.append((target, rings))
 
     def deal(self, target: VnicFilter, position: int) -> None:
-        """Assign a vNIC to a queue: one of its own while there are some; with dynamic balancing it starts on the default queue."""
-        queue = 0 if self._timer.due is not None else fixed_queue(position, len(self._queues))
-        self._filters[queue].append(target)
+        """Assign the vNIC at a position in the order of power-on to a queue."""
+        queues = len(self._queues)
+        self._filters[self._within(self._rule.queue(position, queues), queues)].append(target)
 
     def rings_of(self, target: VnicFilter) -> list[RxQueue]:
         """Return the rings of the queue that serves a vNIC."""
@@ -93,18 +81,37 @@ class NetQueue:
     def add(self, target: VnicFilter, sender: Sender, value: int) -> None:
         """Steer a further sender to a vNIC; ``value`` is the RSS hash of its frames."""
         target.senders.append((sender, value))
-        _steer(sender, value, target, self.rings_of(target))
+        self._steer(sender, value, target, self.rings_of(target))
 
     def flood(self, sender: Sender, value: int) -> None:
         """Steer a sender that matches no filter (multicast) to the default queue, by its RSS hash where that has several rings (DRSS)."""
         rings = self._queues[0]
-        sender.queue = rings[rss_queue(value, _table(len(rings)))]
+        sender.queue = rings[self._ring(sender, value, len(rings))]
+
+    def _steer(self, sender: Sender, value: int, target: VnicFilter, rings: list[RxQueue]) -> None:
+        place = self._ring(sender, value, len(rings))
+        sender.queue = rings[place]
+        sender.vnic = target.vnics[place % len(target.vnics)]
+
+    def _ring(self, sender: Sender, value: int, rings: int) -> int:
+        return self._within(self._rule.ring(value, sender.size, rings), rings) if rings > 1 else 0
+
+    def _within(self, place: int, count: int) -> int:
+        """Return the place that the steering rule has chosen.
+
+        Raises:
+            WiringError: there is no such place.
+        """
+        if not 0 <= place < count:
+            raise WiringError(f"{type(self._rule).__name__} has chosen number {place} of {count}, counted from 0")
+        return place
 
     def _balance(self, now: int) -> None:
         """Balance: move vNICs between queues by the CPU time that receive contexts used in the last period."""
-        spec = self._spec
+        period = self._rule.period()
+        assert period is not None
         busy = [sum(ring.poll.used for ring in rings if isinstance(ring.poll, World)) for rings in self._queues]
-        loads = [(used - before) / spec.period for used, before in zip(busy, self._busy, strict=True)]
+        loads = [(used - before) / period for used, before in zip(busy, self._busy, strict=True)]
         counts = [[target.frames() for target in filters] for filters in self._filters]
         members = [
             [count - target.seen for count, target in zip(row, filters, strict=True)]
@@ -113,19 +120,13 @@ class NetQueue:
         for row, filters in zip(counts, self._filters, strict=True):
             for count, target in zip(row, filters, strict=True):
                 target.seen = count
-        moves = rebalance(loads, members, spec.pack_below / 100, spec.unpack_above / 100)
+        moves = self._rule.moves(loads, members)
         for move in moves:
             target = self._filters[move.source].pop(move.member)
-            self._filters[move.target].append(target)
+            self._filters[self._within(move.target, len(self._queues))].append(target)
             for sender, value in target.senders:
-                _steer(sender, value, target, self._queues[move.target])
+                self._steer(sender, value, target, self._queues[move.target])
         if moves:
             self._resteer()
         self._busy = busy
-        self._timer.arm(now + spec.period)
-
-
-def _steer(sender: Sender, value: int, target: VnicFilter, rings: list[RxQueue]) -> None:
-    place = rss_queue(value, _table(len(rings)))
-    sender.queue = rings[place]
-    sender.vnic = target.vnics[place % len(target.vnics)]
+        self._timer.arm(now + period)

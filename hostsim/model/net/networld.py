@@ -25,14 +25,14 @@ from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World, WorldState
 from hostsim.model.net.pnic import Pnic
-from hostsim.policy.coalescing import RATE_WINDOW
+from hostsim.policy.coalescing import NEVER, TxCoalescing
 from hostsim.spec.network import packet_on_wire
-from hostsim.units import SECOND, transmission_ps
+from hostsim.units import transmission_ps
 
 if TYPE_CHECKING:
     from hostsim.model.guest.vcpu import Vcpu
 
-__all__ = ["CAUSES", "NetWorld", "TxCoalescing", "TxQueue", "Uplink"]
+__all__ = ["CAUSES", "NetWorld", "TxQueue", "Uplink"]
 
 CAUSES = ("forced", "opportunistic", "halted", "timed")
 """Ways in which a transmit context is woken."""
@@ -41,15 +41,6 @@ _OPPORTUNISTIC: Final = 1
 _HALTED: Final = 2
 _TIMED: Final = 3
 _SLEEPING: Final = WorldState.SLEEPING
-NEVER: Final = 1 << 30
-"""A depth that no ring reaches."""
-
-
-class TxCoalescing:
-    """Transmit coalescing settings of a platform; a device without calls has none to bound."""
-
-    def __init__(self, timeout: int, depth_cap: int, call_rate: int, *, calls: bool = True) -> None:
-        self.timeout, self.depth_cap, self.call_rate, self.calls = timeout, depth_cap, call_rate, calls
 
 
 class Uplink:
@@ -116,9 +107,8 @@ class TxQueue(TransmitQueue):
         self.ring.on_drop = _report_drop
         self.wakes = [0, 0, 0, 0]
         self.copied = self.doorbell_ps = 0
-        self._coalescing = coalescing
-        self._depth, self._since, self._count, self._waiting = 1 if coalescing.calls else NEVER, 0, 0, 0
-        self._patience: int | None = None
+        self._usual = self._coalescing = coalescing
+        self._waiting = 0
         self._timer = Timer(clock, self._due)
         self._world: NetWorld
 
@@ -126,16 +116,15 @@ class TxQueue(TransmitQueue):
         """Let a transmit context serve this queue."""
         self._world = world
 
-    def be_patient(self, timeout: int | None) -> None:
-        """Wake the context only when the guest halts or after ``timeout`` (dense mode); None: as usual again."""
-        self._patience = timeout
-        self._depth = 1 if timeout is None and self._coalescing.calls else NEVER
+    def coalesce(self, coalescing: TxCoalescing | None) -> None:
+        """Switch to another way of coalescing; None is its usual one, which begins anew."""
+        if coalescing is None:
+            coalescing = self._usual
+            coalescing.restart()
+        self._coalescing = coalescing
         if self._world.state is _SLEEPING:
             self._timer.disarm()
             self.await_wake()
-
-    def _timeout(self) -> int:
-        return self._coalescing.timeout if self._patience is None else self._patience
 
     def attach(self, vcpu: Vcpu) -> None:
         if self not in vcpu.halt_queues:
@@ -145,16 +134,17 @@ class TxQueue(TransmitQueue):
         """Post packets that the guest writes at instants that may lie ahead."""
         self.ring.push(train)
         self.poster.pending_ps += train.count * self.doorbell_ps
-        if self._patience is None and self._coalescing.calls:
-            self._rate(train)
+        coalescing = self._coalescing
+        coalescing.posted(train.count, train.ready)
         if self._world.state is not _SLEEPING:
             return
         before = self._waiting
         self._waiting = before + train.count
-        if before < self._depth <= self._waiting:
-            due = train.ready + (self._depth - before - 1) * train.step
+        depth = coalescing.depth
+        if before < depth <= self._waiting:
+            due = train.ready + (depth - before - 1) * train.step
         elif not before:
-            due = train.ready + self._timeout()
+            due = train.ready + coalescing.timeout
         else:
             return
         self._timer.arm_by(due)
@@ -164,22 +154,13 @@ class TxQueue(TransmitQueue):
         back = self.ring.recall(trains, now)
         count = sum(train.count for train in back)
         self._waiting -= count
-        self._count -= count
+        self._coalescing.cancelled(count)
         self.poster.pending_ps -= count * self.doorbell_ps
         return back
 
     def coming(self, now: int) -> int:
         """Return the number of packets whose instants lie ahead; a preempted guest takes them back."""
         return sum(count for _, count in self.ring.coming(now))
-
-    def _rate(self, train: Train[GuestStream]) -> None:
-        """Adapt the number of packets that wait before the guest calls: those that it sends in the least time between two calls."""
-        self._count += train.count
-        passed = train.ready - self._since
-        if passed >= RATE_WINDOW:
-            in_window = self._count * SECOND // (passed * self._coalescing.call_rate)
-            self._depth = max(1, min(self._coalescing.depth_cap, in_window))
-            self._since, self._count = train.ready, 0
 
     def await_wake(self) -> None:
         """Arrange for the wake-up of the sleeping context, if packets wait or are known to come."""
@@ -188,8 +169,9 @@ class TxQueue(TransmitQueue):
         first = ring.first()
         if first is None:
             return
-        due = first + self._timeout()
-        full = ring.nth(self._depth) if self._depth < NEVER else None
+        coalescing = self._coalescing
+        due = first + coalescing.timeout
+        full = ring.nth(coalescing.depth) if coalescing.depth < NEVER else None
         if full is not None and full < due:
             due = full
         self._timer.arm_by(due)
@@ -198,18 +180,18 @@ class TxQueue(TransmitQueue):
         if self._world.state is not _SLEEPING:
             return
         self.ring.settle(now)
-        ring, held = self.ring, self.ring.held
-        if held >= self._depth:
+        ring, held, coalescing = self.ring, self.ring.held, self._coalescing
+        if held >= coalescing.depth:
             self.poster.pending_ps += self._world.call_ps
             self._wake(_FORCED, now)
-        elif held and (oldest := ring.first()) is not None and oldest + self._timeout() <= now:
+        elif held and (oldest := ring.first()) is not None and oldest + coalescing.timeout <= now:
             self._wake(_TIMED, now)
         else:  # the packets it was armed for have been cancelled
             self.await_wake()
 
     def look(self, now: int) -> None:
         """Wake the transmit context opportunistically: a receive context has served this vNIC."""
-        if self._patience is None and self._world.state is _SLEEPING and self._waits(now):
+        if self._coalescing.in_passing and self._world.state is _SLEEPING and self._waits(now):
             self._wake(_OPPORTUNISTIC, now)
 
     def guest_halts(self, now: int) -> None:

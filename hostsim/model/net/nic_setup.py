@@ -9,6 +9,8 @@ from hostsim.model.cpu.node import Node
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.net.open_loop_wire import OpenLoopWire
 from hostsim.model.net.pnic import Pnic, RxQueue
+from hostsim.policy.aggregation import Aggregation
+from hostsim.policy.coalescing import Moderation
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.workload import ExchangeSpec, TcpSpec
 
@@ -22,8 +24,8 @@ __all__ = ["add_nic", "add_rx_queue"]
 def add_nic(host: Host, name: str, lro_bytes: int, streams: Streams) -> Pnic:
     """Add a port of a physical NIC to a host, without receive queues; its LRO, if it has any, makes packets of ``lro_bytes`` at most."""
     nic = host.spec.hardware.nics[name]
-    node, joins = host.scheduler.nodes[nic.node], lro_bytes if nic.lro else 0
-    port = host.nics[name] = Pnic(name, node, _wire(host, streams), nic.tx_queue, joins=joins)
+    lro = Aggregation(lro_bytes) if nic.lro and lro_bytes else None
+    port = host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], _wire(host, streams), nic.tx_queue, lro)
     return port
 
 
@@ -38,6 +40,6 @@ def add_rx_queue(host: Host, port: Pnic, memory: Node) -> RxQueue:
     """Add a receive queue to a port, with its ring on the NUMA node ``memory`` and moderated as the driver's options say; it has no poller yet."""
     nic, options = host.spec.hardware.nics[port.name], host.spec.nics.get(port.name, NicOptions())
     interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval
-    queue = RxQueue(host.clock, f"{port.name}-rx{len(port.queues)}", nic.rx_ring, interval, port, memory)
+    queue = RxQueue(host.clock, f"{port.name}-rx{len(port.queues)}", nic.rx_ring, Moderation(interval), port, memory)
     port.queues.append(queue)
     return queue

@@ -12,7 +12,8 @@ from hostsim.engine.ring import Ring
 from hostsim.model.contract import GuestStream, RxPoller, Wire
 from hostsim.model.cpu.node import Node
 from hostsim.model.workload.flow import Sender
-from hostsim.policy.coalescing import moderated_interrupt
+from hostsim.policy.aggregation import Aggregation
+from hostsim.policy.coalescing import Moderation
 
 __all__ = ["Pnic", "RxQueue"]
 
@@ -32,7 +33,7 @@ class RxQueue:
 
     poll: RxPoller
 
-    def __init__(self, clock: Clock, name: str, capacity: int, interval: int, nic: Pnic, memory: Node) -> None:
+    def __init__(self, clock: Clock, name: str, capacity: int, moderation: Moderation, nic: Pnic, memory: Node) -> None:
         self.name = name
         self.ring: Ring[Sender] = Ring(capacity)
         self.ring.on_drop = self._lose
@@ -41,7 +42,7 @@ class RxQueue:
         self.releases: list[int] = []
         self.interrupts = 0
         self._nic = nic
-        self._interval = interval
+        self._moderation = moderation
         self.interrupted: int | None = None
         self._masked = True
         self._timer = Timer(clock, self._interrupt)
@@ -77,13 +78,13 @@ class RxQueue:
         if first is None:
             first = self._nic.upcoming(self)
         if first is not None:
-            self._timer.arm(max(now, moderated_interrupt(first, self.interrupted, self._interval)))
+            self._timer.arm(max(now, self._moderation.due(first, self.interrupted)))
 
     def expect(self, at: int) -> None:
         """Expect a frame at ``at``, earlier than `Wire.upcoming` has said."""
         if self._masked:
             return
-        self._timer.arm_by(moderated_interrupt(at, self.interrupted, self._interval))
+        self._timer.arm_by(self._moderation.due(at, self.interrupted))
 
     def _interrupt(self, now: int) -> None:
         self._masked = True  # before looking: what is on the wire behind this frame is found by polling
@@ -125,7 +126,7 @@ class Pnic:
         sent_until: time at which the wire would be free if no train had gaps.
     """
 
-    def __init__(self, name: str, node: Node, wire: Wire, tx_limit: int, *, joins: int = 0) -> None:
+    def __init__(self, name: str, node: Node, wire: Wire, tx_limit: int, lro: Aggregation | None = None) -> None:
         """Make a port without queues.
 
         Args:
@@ -133,35 +134,27 @@ class Pnic:
             node: NUMA node that it sits behind.
             wire: its receive direction.
             tx_limit: packets that may wait for the wire.
-            joins: bytes of data that hardware LRO joins at most; 0 where there is none.
+            lro: hardware LRO; None where it is off.
         """
         self.name, self.node, self.wire = name, node, wire
         self.queues: list[RxQueue] = []
-        self._tx_limit, self._join = tx_limit, joins
+        self._tx_limit, self._lro = tx_limit, lro
         self._leaving: list[_Departure] = []
         self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
         self.rx_wire_ps = self.tx_wire_ps = self.rx_octets = 0
 
     def settle(self, now: int) -> None:
         """Steer the frames that arrived by ``now`` to the receive queues."""
+        lro = self._lro
         for train in self.wire.collect(now):
             sender = train.flow
             sender.totals.sent += train.count
             self.rx_octets += train.count * sender.octets
             self.rx_wire_ps += train.count * sender.frame_ps
-            if self._join and sender.joins and train.count > 1:
-                self._push_joined(train)
+            if lro is not None and sender.joins and train.count > 1:
+                _push_joined(train, lro.frames(sender.size))
             else:
                 sender.queue.ring.push(train)
-
-    def _push_joined(self, train: Train[Sender]) -> None:
-        """Hardware LRO: join consecutive frames to packets, each ready with its last frame."""
-        sender = train.flow
-        most = max(1, self._join // sender.size)
-        while train.count > most:
-            self._push_joined(train.split(most))
-        last = train.ready + (train.count - 1) * train.step
-        sender.queue.ring.push(Train(sender, 1, last, 0, train.arrived, train.gap, None, train.count))
 
     def upcoming(self, queue: RxQueue) -> int | None:
         """Return a lower bound of the arrival of the next frame for a queue; None when none is known to come."""
@@ -224,3 +217,13 @@ class Pnic:
                 self.tx_octets += frames * size
                 stream.totals.octets += frames * size
         self._leaving = staying
+
+
+def _push_joined(train: Train[Sender], most: int) -> None:
+    """Hardware LRO: join consecutive frames to packets of at most ``most``, each ready with its last frame."""
+    sender = train.flow
+    ring = sender.queue.ring
+    while train.count > most:
+        _push_joined(train.split(most), most)
+    last = train.ready + (train.count - 1) * train.step
+    ring.push(Train(sender, 1, last, 0, train.arrived, train.gap, None, train.count))

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from hostsim.model.cpu.node import Node
 from hostsim.model.net.device import GuestDevice
-from hostsim.model.net.networld import TxCoalescing, TxQueue, Uplink
+from hostsim.model.net.networld import TxQueue, Uplink
 from hostsim.model.net.pnic import Pnic
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import SplitRx
-from hostsim.policy.aggregation import Backoff
+from hostsim.policy.catalogue import TX_COALESCING, coalescing_scheme, software_lro
+from hostsim.policy.coalescing import TxCoalescing
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.platform import VnicSettings
 
@@ -34,7 +35,6 @@ class VirtualNic(GuestDevice):
         settings: VnicSettings,
         *,
         lro: bool,
-        calls: bool,
         copied: int = 0,
         interrupt_ps: int = 0,
         doorbell_ps: int = 0,
@@ -46,7 +46,6 @@ class VirtualNic(GuestDevice):
             vm: the VM, with the devices that it has so far.
             settings: of this vNIC.
             lro: its guest takes joined frames.
-            calls: its guest calls the VMkernel when enough packets wait.
             copied: bytes of a packet up to which the VMkernel copies it out of the guest's memory.
             interrupt_ps: what an interrupt costs the guest in accesses to registers.
             doorbell_ps: cost for the guest of announcing packets or descriptors.
@@ -67,22 +66,19 @@ class VirtualNic(GuestDevice):
             vxlan=vxlan,
             tso=spec.settings.hw_tso and (hardware.vxlan_tso if vxlan else hardware.tso),
         )
-        coalescing = TxCoalescing(
-            spec.settings.tx_timeout, spec.settings.tx_depth_cap, spec.settings.tx_call_rate, calls=calls
-        )
         rings = spec.nics.get(nic.name, NicOptions()).rss_rings if settings.rss else 1
         vcpus = vm.vcpus[:rings]
         for place, vcpu in enumerate(vcpus):
             label = f"{vm.name}.eth{number}" + (f"-rx{place}" if len(vcpus) > 1 else "")
-            backoff = Backoff(spec.settings.lro_threshold, spec.settings.lro_backoff)
-            receive = Vnic(host.clock, label, settings.rx_ring, settings.coalescing, vcpu, backoff, settings.refill)
+            scheme, aggregation = coalescing_scheme(settings.coalescing), software_lro(spec.settings)
+            receive = Vnic(host.clock, label, settings.rx_ring, scheme, vcpu, aggregation, settings.refill)
             split = None
             if settings.split_rx:
                 capacity, budget = spec.settings.port_rx_queue, spec.settings.poll_budget
                 split = SplitRx(f"{vm.name}.splitRx", vcpu.node, vcpu.last, receive, host.costs, capacity, budget)
                 vm.worlds.append(split)
             name, room = label.replace("-rx", "-tx"), settings.tx_ring + QUEUE_DISCIPLINE
-            transmit = TxQueue(host.clock, name, room, coalescing, uplink, vcpu)
+            transmit = TxQueue(host.clock, name, room, TX_COALESCING[settings.device](spec.settings), uplink, vcpu)
             transmit.copied = copied
             receive.transmits = self._queues
             self._queues.append(transmit)
@@ -108,16 +104,16 @@ class VirtualNic(GuestDevice):
         if tuned is None:
             return
         for port in self.ports:
-            port.vnic.coalesce(tuned if dense else self._settings.coalescing, now)
+            port.vnic.coalesce(coalescing_scheme(tuned) if dense else None, now)
         for queue in self._queues:
-            queue.be_patient(tx_timeout if dense else None)
+            queue.coalesce(TxCoalescing(tx_timeout, in_passing=False) if dense else None)
 
 
 class Vmxnet3(VirtualNic):
     """A vmxnet3, the paravirtual vNIC: no access to a register costs its guest anything, and its guest calls for its context."""
 
     def __init__(self, host: Host, vm: VirtualMachine, settings: VnicSettings, _: Streams) -> None:
-        super().__init__(host, vm, settings, lro=True, calls=True)
+        super().__init__(host, vm, settings, lro=True)
 
 
 class E1000(VirtualNic):
@@ -129,7 +125,6 @@ class E1000(VirtualNic):
             vm,
             settings,
             lro=False,
-            calls=False,
             copied=host.spec.settings.e1000_tx_copy,
             interrupt_ps=host.costs.e1000_interrupt,
             doorbell_ps=host.costs.e1000_doorbell,

@@ -14,10 +14,9 @@ from hostsim.engine.ring import Ring
 from hostsim.model.contract import InterruptTarget
 from hostsim.model.net.networld import TxQueue
 from hostsim.model.workload.flow import Sender
-from hostsim.policy.aggregation import Backoff
-from hostsim.policy.coalescing import coalesced_interrupt
-from hostsim.spec.platform import Coalescing, Refill
-from hostsim.units import SECOND
+from hostsim.policy.aggregation import Aggregation
+from hostsim.policy.coalescing import CoalescingScheme
+from hostsim.spec.platform import Refill
 
 __all__ = ["Vnic"]
 
@@ -49,7 +48,7 @@ class Vnic:
         ring: packets in guest memory that the guest has not yet taken; as many fit as descriptors are given to the vNIC.
         size: descriptors of the ring, those included that the guest has not given back.
         vcpu: the vCPU that takes its interrupts.
-        lro: whether software LRO pays.
+        lro: software LRO of its packets; None where it is off.
         transmits: transmit queues of the same vNIC.
         frames: of the wire, put on their way into the ring.
         unicast: packets that the switch has delivered to it, other than copies of multicast.
@@ -65,9 +64,9 @@ class Vnic:
         clock: Clock,
         name: str,
         capacity: int,
-        coalescing: Coalescing,
+        scheme: CoalescingScheme,
         vcpu: InterruptTarget,
-        lro: Backoff,
+        lro: Aggregation | None = None,
         refill: Refill | None = None,
     ) -> None:
         self.name, self.size = name, capacity
@@ -80,19 +79,13 @@ class Vnic:
         self.interrupt_ps = self.doorbell_ps = 0
         self._refill, self._used_up = refill, 0
         self._line = _QUIET
-        self._theoretical = 0
+        self._usual = self._scheme = scheme
         self._timer = Timer(clock, self._raise)
         self._depth_timer = Timer(clock, self._raise)
-        self._follow(coalescing)
 
-    def _follow(self, coalescing: Coalescing) -> None:
-        self._interval = SECOND // coalescing.rate if coalescing.scheme == "rbc" else 0
-        self._static = coalescing.scheme == "static"
-        self._timeout, self._depth = coalescing.timeout, coalescing.depth
-
-    def coalesce(self, coalescing: Coalescing, now: int) -> None:
-        """Switch to another coalescing scheme; an interrupt held back follows the new one."""
-        self._follow(coalescing)
+    def coalesce(self, scheme: CoalescingScheme | None, now: int) -> None:
+        """Switch to another coalescing scheme, None being its usual one; an interrupt held back follows it."""
+        self._scheme = self._usual if scheme is None else scheme
         if self._line is _HELD:
             self._depth_timer.disarm()
             first = self.ring.first()
@@ -107,13 +100,13 @@ class Vnic:
         if self._line is _QUIET:
             self._line = _HELD
             self._timer.arm(self._due(train.ready))
-        if self._static and self._line is _HELD:
+        if self._line is _HELD:
             self._watch_depth(train.ready)
 
     def _watch_depth(self, soonest: int) -> None:
-        """Static coalescing: interrupt when the depth is reached, but not before ``soonest``."""
-        full = self.ring.nth(self._depth) if self._static else None
-        if full is not None:
+        """Interrupt when the depth of the scheme is reached, but not before ``soonest``."""
+        depth = self._scheme.depth()
+        if depth is not None and (full := self.ring.nth(depth)) is not None:
             self._depth_timer.arm(max(full, soonest))
 
     def _dropped(self, train: Train[Sender]) -> None:
@@ -123,9 +116,11 @@ class Vnic:
         sender.dropped(frames)
 
     def _due(self, first: int) -> int:
-        if self._static and not self.vcpu.halted:
-            return first + self._timeout
-        return coalesced_interrupt(first, self._theoretical, self._interval) if self._interval else first
+        scheme = self._scheme
+        if scheme.is_ended_by_halt() and self.vcpu.halted:
+            return first
+        due = scheme.due(first)
+        return due if due > first else first
 
     def _raise(self, now: int) -> None:
         if self._line is not _HELD:
@@ -134,7 +129,7 @@ class Vnic:
         self._depth_timer.disarm()
         self._line = _RAISED
         self.raised = now
-        self._theoretical = max(self._theoretical, now) + self._interval
+        self._scheme.raised(now, self.ring.taken)
         self.vcpu.pending_ps += self.interrupt_ps
         self.vcpu.interrupt(now, self)
 
@@ -177,16 +172,16 @@ class Vnic:
             self._timer.arm(due)
 
     def announce(self, now: int) -> None:
-        """Raise a coalesced interrupt if packets wait: the guest is about to halt (static coalescing)."""
-        if self._static and self._line is _HELD:
+        """Raise a coalesced interrupt if packets wait and the scheme says so: the guest is about to halt."""
+        if self._line is _HELD and self._scheme.is_ended_by_halt():
             first = self.ring.first()
             assert first is not None
             if first <= now:
                 self._raise(now)
 
     def guest_halts(self, now: int) -> None:
-        """Stop holding packets back: the guest halts (static coalescing)."""
-        if self._static and self._line is _HELD:
+        """Stop holding packets back if the scheme says so: the guest halts."""
+        if self._line is _HELD and self._scheme.is_ended_by_halt():
             first = self.ring.first()
             assert first is not None
             self._timer.arm(max(now, first))

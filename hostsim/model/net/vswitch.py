@@ -11,6 +11,7 @@ from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.workload.flow import Sender
+from hostsim.policy.aggregation import Aggregation
 
 __all__ = ["Port", "SplitRx", "VSwitch"]
 
@@ -69,13 +70,11 @@ class VSwitch:
     Args:
         scheduler: wakes split contexts.
         costs: cost table of the host.
-        lro_octets: bytes of a packet that software LRO makes at most; 0 where it is off.
         vxlan: frames come and go in VXLAN.
     """
 
-    def __init__(self, scheduler: Scheduler, costs: CostTable, *, lro_octets: int = 0, vxlan: bool = False) -> None:
+    def __init__(self, scheduler: Scheduler, costs: CostTable, *, vxlan: bool = False) -> None:
         self._scheduler, self._costs = scheduler, costs
-        self._lro_octets = lro_octets
         self._outer_ps = costs.vxlan_decap if vxlan else 0
         self._ports: dict[Sender, list[Port]] = {}
         self._known: dict[Sender, tuple[int, Node, list[int], int]] = {}
@@ -131,7 +130,8 @@ class VSwitch:
             vnic.is_far = is_far = where is not vnic.vcpu.node
             self._served[vnic] = None
             far = is_far or where is not memory
-            if not (sender.joins and self._lro_octets and train.frames == 1):
+            lro = vnic.lro
+            if lro is None or not sender.joins or train.frames != 1:
                 if sender.round_trip is not None:
                     sender.round_trip.off_nic(train.arrived, sender.queue.interrupted, start)
                 step = packet_ps + self._costs.deliver(sender.size * train.frames, far=far)
@@ -144,20 +144,29 @@ class VSwitch:
                 last = batch[place]
                 count += last.count
                 place += 1
-            at = self._join(train, last, count, at, packet_ps, far)
+            at = self._join(train, last, count, lro, at, packet_ps, far)
         return at
 
-    def _join(self, first: Train[Sender], last: Train[Sender], count: int, at: int, packet_ps: int, far: bool) -> int:
+    def _join(
+        self,
+        first: Train[Sender],
+        last: Train[Sender],
+        count: int,
+        lro: Aggregation,
+        at: int,
+        packet_ps: int,
+        far: bool,
+    ) -> int:
         """Software LRO: deliver consecutive frames of a connection, joined to packets; returns the end."""
         sender, costs = first.flow, self._costs
         vnic = sender.vnic
         assert vnic is not None  # joined frames are unicast
-        most = max(1, self._lro_octets // sender.size) if vnic.lro.on else 1
-        frame = packet_ps + costs.frame(sender.size, far=far) + (costs.sw_lro if vnic.lro.on else 0)
+        most = lro.frames(sender.size)
+        frame = packet_ps + costs.frame(sender.size, far=far) + (costs.sw_lro if lro.on else 0)
         arrived = first.arrived
         gap = (last.arrived + (last.count - 1) * last.gap - arrived) // (count - 1) if count > 1 else 0
         packets = -(-count // most)
-        vnic.lro.count(count, packets)
+        lro.count(count, packets)
         vnic.unicast += packets
         deliver = costs.vnic_deliver
         while count:

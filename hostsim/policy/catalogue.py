@@ -1,0 +1,57 @@
+"""Catalogue of the shipped policies by the names in settings: a scheme is its class and a row here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from hostsim.errors import WiringError
+from hostsim.policy.aggregation import Aggregation, Backoff
+from hostsim.policy.coalescing import (
+    CoalescingScheme,
+    RateBasedCoalescing,
+    RateBoundCalls,
+    StaticCoalescing,
+    TxCoalescing,
+)
+from hostsim.policy.steering import DynamicNetQueue, SteeringRule
+from hostsim.spec.platform import Coalescing, HostSettings, NetQueueSpec
+
+__all__ = ["COALESCING_SCHEMES", "STEERING_RULES", "TX_COALESCING", "coalescing_scheme", "software_lro"]
+
+COALESCING_SCHEMES: Final[dict[str, Callable[[Coalescing], CoalescingScheme]]] = {
+    "disabled": lambda settings: CoalescingScheme(),
+    "static": lambda settings: StaticCoalescing(settings.depth, settings.timeout),
+    "rbc": lambda settings: RateBasedCoalescing(settings.rate),
+}
+"""Coalescing schemes of vNICs by their names in ``Net.CoalesceScheme`` and ``ethernetX.coalescingScheme``."""
+STEERING_RULES: Final[dict[str, Callable[[NetQueueSpec], SteeringRule]]] = {
+    "static": lambda spec: SteeringRule(),
+    "dynamic": lambda spec: DynamicNetQueue(spec.period, spec.pack_below / 100, spec.unpack_above / 100),
+}
+"""Steering rules of physical NICs: NetQueue without and with its balancer (``Net.NetNetqRxDynamicLB``)."""
+
+
+TX_COALESCING: Final[dict[str, Callable[[HostSettings], TxCoalescing]]] = {
+    "vmxnet3": lambda host: RateBoundCalls(host.tx_timeout, host.tx_depth_cap, host.tx_call_rate),
+    "e1000": lambda host: TxCoalescing(host.tx_timeout),
+}
+"""Transmit coalescing of vNICs by their device (``ethernetX.virtualDev``)."""
+
+
+def software_lro(host: HostSettings) -> Aggregation | None:
+    """Return new software LRO for a receive queue of a vNIC; None where it is off."""
+    return Backoff(host.lro_bytes, host.lro_threshold, host.lro_backoff) if host.sw_lro else None
+
+
+def coalescing_scheme(settings: Coalescing) -> CoalescingScheme:
+    """Return a new object of the coalescing scheme that a vNIC's settings name.
+
+    Raises:
+        WiringError: there is no such scheme.
+    """
+    make = COALESCING_SCHEMES.get(settings.scheme)
+    if make is None:
+        names = ", ".join(COALESCING_SCHEMES)
+        raise WiringError(f"no coalescing scheme is named {settings.scheme!r}; there are {names}")
+    return make(settings)
