@@ -52,7 +52,7 @@ def s(seconds: Number) -> int:
 def _delay(unit: str, number: Number) -> int:
     try:
         exact = Fraction(str(number)) * _UNITS[unit]
-    except (ValueError, ZeroDivisionError):
+    except ValueError:
         raise ValueError(f"{unit}({number!r}) is no delay: write a number, such as {unit}(10)") from None
     if exact < 0:
         raise ValueError(f"{unit}({number!r}) is a negative delay: nothing can be scheduled for the past")

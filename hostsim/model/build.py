@@ -6,7 +6,10 @@ from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.contract import Wire
 from hostsim.model.control.dense_mode import DenseMode
+from hostsim.model.control.numa_balancer import NumaBalancer
 from hostsim.model.control.numa_io import NumaIo
+from hostsim.model.control.periodic import periodic
+from hostsim.model.control.smi import system_management_interrupts
 from hostsim.model.cpu.balancer import Balancer
 from hostsim.model.cpu.firmware import Firmware
 from hostsim.model.cpu.pcpu import Pcpu
@@ -54,12 +57,19 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
     for group in spec.vms:
         for number in range(group.count):
             _add_vm(host, group, f"{group.name}[{number}]", streams)
+    if len(host.scheduler.nodes) > 1 and host.vms:
+        balancer = NumaBalancer(host.scheduler, settings.numa_rebalance_period, settings.numa_imbalance / 100)
+        host.clock.start(balancer.run())
     for name in (uplink for vswitch in spec.vswitches.values() for uplink in vswitch.uplinks):
         _add_queues(host, name)
     attach_workloads(host, streams)
     host.balancer = Balancer(host.scheduler, host.worlds(), settings.rebalance_period, host.costs.vcpu_lead)
+    if host.balancer.is_needed:
+        host.clock.start(periodic(host.clock, settings.rebalance_period, host.balancer.check))
     if spec.hardware.firmware is not None:  # its worlds stay where they are
-        host.firmware = Firmware(host.scheduler, spec.hardware.firmware, streams.stream("firmware"))
+        host.firmware = Firmware(host.scheduler)
+        random = streams.stream("firmware")
+        host.clock.start(system_management_interrupts(host.clock, host.firmware, spec.hardware.firmware, random))
     for place, group in enumerate(spec.vms):
         members = [vm for vm in host.vms if vm.group is group]
         for number, vm in enumerate(members):
@@ -71,7 +81,11 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
     for port in (port for vm in host.vms for passed in vm.passthrough for port in passed.ports):
         port.vnic.unmask(host.clock.now)
     host.numa_io = NumaIo(host)
+    if settings.numa_io_threshold and len(host.scheduler.nodes) > 1:
+        host.clock.start(host.numa_io.run())
     host.dense_mode = DenseMode(host)
+    if settings.tune_dense:
+        host.clock.start(host.dense_mode.run())
     register_probes(host)
     return host
 
@@ -216,7 +230,7 @@ def _pass_through(host: Host, name: str, vcpus: list[Vcpu], wire: Wire) -> Passt
         made.ports.append(Port(ring, None))
         made.transmits.append(transmit)
         made.filter.vnics.append(ring)
-    rings = NetQueue(host.clock, [port.queues], spec.netqueue, dynamic=False, resteer=wire.resteer)
+    rings = NetQueue([port.queues], spec.netqueue, dynamic=False, resteer=wire.resteer)
     rings.deal(made.filter, 0)
     host.netqueues[name] = rings
     return made
@@ -271,13 +285,15 @@ def _add_queues(host: Host, name: str) -> None:
         dealt = len(here) - len(owned)
         shared += [_rings(host, name, nic, 1) for _ in range(min(left, dealt))]
     dynamic, wire = spec.settings.netqueue_dynamic, host.nics[name].wire
-    netqueue = NetQueue(host.clock, shared, spec.netqueue, dynamic=dynamic, resteer=wire.resteer)
+    netqueue = NetQueue(shared, spec.netqueue, dynamic=dynamic, resteer=wire.resteer)
     for vnic, rings in owned:
         netqueue.give(vnic.filter, rings)
     alone = [vnic for vnic in here if not any(vnic is other for other, _ in owned)]
     for position, vnic in enumerate(alone):
         netqueue.deal(vnic.filter, position)
     host.netqueues[name] = netqueue
+    if netqueue.period is not None:
+        host.clock.start(periodic(host.clock, netqueue.period, netqueue.balance))
 
 
 def _rings(host: Host, name: str, nic: NicSpec, count: int) -> list[RxQueue]:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 
-from hostsim.engine.clock import Clock, Timer
 from hostsim.model.cpu.world import World
 from hostsim.model.net.pnic import RxQueue
 from hostsim.model.net.vnic import Vnic
@@ -50,16 +49,17 @@ class NetQueue:
     """The receive queues of a port. Each is one ring, or several that frames are spread over by their RSS hash.
 
     Args:
-        clock: the host's.
         queues: rings of each queue that vNICs are dealt to; the first is the default queue.
         spec: marks of the balancer.
         dynamic: it packs and unpacks.
         resteer: called when senders go by other queues.
+
+    Attributes:
+        period: picoseconds between two calls of `balance`; None for a port that is not balanced.
     """
 
     def __init__(
         self,
-        clock: Clock,
         queues: list[list[RxQueue]],
         spec: NetQueueSpec,
         *,
@@ -70,9 +70,7 @@ class NetQueue:
         self._own: list[tuple[VnicFilter, list[RxQueue]]] = []
         self._filters: list[list[VnicFilter]] = [[] for _ in queues]
         self._busy = [0] * len(queues)
-        self._timer = Timer(clock, self._balance)
-        if dynamic and len(queues) > 1:
-            self._timer.arm(clock.now + spec.period)
+        self.period = spec.period if dynamic and len(queues) > 1 else None
 
     def give(self, target: VnicFilter, rings: list[RxQueue]) -> None:
         """Give a vNIC an RSS queue of its own."""
@@ -80,7 +78,7 @@ class NetQueue:
 
     def deal(self, target: VnicFilter, position: int) -> None:
         """Assign a vNIC to a queue: one of its own while there are some; with dynamic balancing it starts on the default queue."""
-        queue = 0 if self._timer.due is not None else fixed_queue(position, len(self._queues))
+        queue = 0 if self.period is not None else fixed_queue(position, len(self._queues))
         self._filters[queue].append(target)
 
     def rings_of(self, target: VnicFilter) -> list[RxQueue]:
@@ -100,7 +98,7 @@ class NetQueue:
         rings = self._queues[0]
         sender.queue = rings[rss_queue(value, _table(len(rings)))]
 
-    def _balance(self, now: int) -> None:
+    def balance(self, now: int) -> None:
         """Balance: move vNICs between queues by the CPU time that receive contexts used in the last period."""
         spec = self._spec
         busy = [sum(ring.poll.used for ring in rings if isinstance(ring.poll, World)) for rings in self._queues]
@@ -122,7 +120,6 @@ class NetQueue:
         if moves:
             self._resteer()
         self._busy = busy
-        self._timer.arm(now + spec.period)
 
 
 def _steer(sender: Sender, value: int, target: VnicFilter, rings: list[RxQueue]) -> None:
