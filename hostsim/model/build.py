@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hostsim.engine.clock import Clock
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.contract import Wire
@@ -41,13 +42,18 @@ MOST_JOINED = 65536
 """Bytes of a packet that LRO of a NIC makes at most: the length field of IPv4."""
 
 
-def build_host(spec: PointSpec, streams: Streams) -> Host:
+def build_host(spec: PointSpec, streams: Streams, *, clock: Clock | None = None) -> Host:
     """Build a host from its spec; simulated time has not started.
+
+    Args:
+        spec: the point.
+        streams: random streams of the replication.
+        clock: its clock, at 0; a new one by default. `Clock(StockEventQueue())` runs the host on SimPy's stock environment.
 
     Raises:
         WiringError: a part refers to one that is missing.
     """
-    host = Host(spec)
+    host = Host(spec, clock)
     settings = spec.settings
     for name, vswitch in spec.vswitches.items():
         lro = settings.lro_bytes if settings.sw_lro else 0

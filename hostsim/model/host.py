@@ -119,9 +119,9 @@ class Host:
     dense_mode: ControlLoop
     balancer: Balancer
 
-    def __init__(self, spec: PointSpec) -> None:
+    def __init__(self, spec: PointSpec, clock: Clock | None = None) -> None:
         self.spec = spec
-        self.clock = Clock()
+        self.clock = Clock() if clock is None else clock
         cpu = spec.hardware.cpu
         self.costs = CostTable(spec.costs, cpu)
         self.scheduler = Scheduler(self.clock, cpu.sockets, cpu.cores, self.costs, spec.settings, cpu.threads)
