@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hostsim.engine.clock import Clock
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
@@ -15,7 +17,7 @@ from hostsim.model.cpu.balancer import Balancer
 from hostsim.model.cpu.firmware import Firmware
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.guest.vcpu import Vcpu
-from hostsim.model.host import Host, PassthroughNic, VirtualMachine, VirtualNic
+from hostsim.model.host import Host, HostProcess, PassthroughNic, VirtualMachine, VirtualNic
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.net.directpath import DirectRing, DirectTx
 from hostsim.model.net.netpoll import NetPoll
@@ -42,18 +44,21 @@ MOST_JOINED = 65536
 """Bytes of a packet that LRO of a NIC makes at most: the length field of IPv4."""
 
 
-def build_host(spec: PointSpec, streams: Streams, *, clock: Clock | None = None) -> Host:
+def build_host(
+    spec: PointSpec, streams: Streams, *, clock: Clock | None = None, processes: Iterable[HostProcess] = ()
+) -> Host:
     """Build a host from its spec; simulated time has not started.
 
     Args:
         spec: the point.
         streams: random streams of the replication.
         clock: its clock, at 0; a new one by default. `Clock(StockEventQueue())` runs the host on SimPy's stock environment.
+        processes: traffic sources and control loops of a user's own (`Host.start`).
 
     Raises:
         WiringError: a part refers to one that is missing.
     """
-    host = Host(spec, clock)
+    host = Host(spec, streams, clock)
     settings = spec.settings
     for name, vswitch in spec.vswitches.items():
         lro = settings.lro_bytes if settings.sw_lro else 0
@@ -69,6 +74,9 @@ def build_host(spec: PointSpec, streams: Streams, *, clock: Clock | None = None)
     for name in (uplink for vswitch in spec.vswitches.values() for uplink in vswitch.uplinks):
         _add_queues(host, name)
     attach_workloads(host, streams)
+    for process in processes:
+        host.start(process)
+    host.is_wired = True
     host.balancer = Balancer(host.scheduler, host.worlds(), settings.rebalance_period, host.costs.vcpu_lead)
     if host.balancer.is_needed:
         host.clock.start(periodic(host.clock, settings.rebalance_period, host.balancer.check))
@@ -236,7 +244,7 @@ def _pass_through(host: Host, name: str, vcpus: list[Vcpu], wire: Wire) -> Passt
         made.ports.append(Port(ring, None))
         made.transmits.append(transmit)
         made.filter.vnics.append(ring)
-    rings = NetQueue([port.queues], spec.netqueue, dynamic=False, resteer=wire.resteer)
+    rings = NetQueue([port.queues], spec.netqueue, dynamic=False, resteer=port.resteer)
     rings.deal(made.filter, 0)
     host.netqueues[name] = rings
     return made
@@ -290,8 +298,8 @@ def _add_queues(host: Host, name: str) -> None:
                 left -= options.rss_rings
         dealt = len(here) - len(owned)
         shared += [_rings(host, name, nic, 1) for _ in range(min(left, dealt))]
-    dynamic, wire = spec.settings.netqueue_dynamic, host.nics[name].wire
-    netqueue = NetQueue(shared, spec.netqueue, dynamic=dynamic, resteer=wire.resteer)
+    dynamic, resteer = spec.settings.netqueue_dynamic, host.nics[name].resteer
+    netqueue = NetQueue(shared, spec.netqueue, dynamic=dynamic, resteer=resteer)
     for vnic, rings in owned:
         netqueue.give(vnic.filter, rings)
     alone = [vnic for vnic in here if not any(vnic is other for other, _ in owned)]

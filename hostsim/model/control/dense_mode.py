@@ -35,7 +35,7 @@ class DenseMode(ControlLoop):
         busy, wait = 0, settings.tune_interval // 10
         while True:
             yield env.timeout(wait)
-            before, busy = busy, sum(pcpu.busy(env.now) for pcpu in pcpus)
+            before, busy = busy, self._host.busy(env.now)
             dense = is_dense(
                 len(self._host.vms),
                 len(self._host.vcpus),

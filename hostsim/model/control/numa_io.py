@@ -120,7 +120,7 @@ class NumaIo(ControlLoop):
         self._defaults[vm] = [unit.worlds[0].node for unit in vm.numa_clients]
         for unit in vm.numa_clients:
             unit.pinned = True
-            self._host.scheduler.rehome(unit.worlds, node, now)
+        self._host.move(vm, node, now)
 
     def _put_back(self, vms: Sequence[VirtualMachine], now: int) -> None:
         for vm in vms:
