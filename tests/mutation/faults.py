@@ -220,7 +220,7 @@ _TIMERS = (
         "hostsim/model/build.py",
         "periodic(host.clock, settings.rebalance_period, ",
         "periodic(host.clock, 2 * settings.rebalance_period, ",
-        small_host("nodes"),
+        small_host("threads"),
     ),
     Fault(
         "timer doubled: NUMA balancer",
@@ -266,9 +266,9 @@ _TIMERS = (
     ),
     Fault(
         "timer doubled: period of the firmware's interrupts",
-        "hostsim/model/cpu/firmware.py",
-        "now + round(self._period *",
-        "now + round(2 * self._period *",
+        "hostsim/model/control/smi.py",
+        "round(spec.period *",
+        "round(2 * spec.period *",
         ("tests/model/test_firmware.py::test_stops_come_a_period_apart_give_or_take_a_tenth",),
     ),
     Fault(
@@ -303,9 +303,9 @@ _DRAWS = (
     ),
     Fault(
         "biased draw: the firmware is never early",
-        "hostsim/model/cpu/firmware.py",
-        "self._random.uniform(1 - DRIFT, 1 + DRIFT)",
-        "self._random.uniform(1, 1 + DRIFT)",
+        "hostsim/model/control/smi.py",
+        "random.uniform(1 - DRIFT, 1 + DRIFT)",
+        "random.uniform(1, 1 + DRIFT)",
         ("tests/model/test_firmware.py::test_stops_come_a_period_apart_give_or_take_a_tenth",),
     ),
     Fault(
