@@ -53,12 +53,16 @@ DIGEST = "digest"
 """File beside the compiled modules: what they were compiled from."""
 
 _COMPILED = ("units.py", "engine/", "policy/", "model/")
+_INTERPRETED = ("model/control/",)
+"""Of these, what is not: control loops are SimPy processes, which act a few times a simulated second, and read as a user's own do."""
 _SEEN = ("errors.py", "record.py", "spec/")
 
 
 def modules(package: Path = PACKAGE) -> list[Path]:
     """Sources that are compiled."""
-    return [source for source in _sources(package, _COMPILED) if source.name != "__init__.py"]
+    interpreted = set(_sources(package, _INTERPRETED))
+    found = [source for source in _sources(package, _COMPILED) if source not in interpreted]
+    return [source for source in found if source.name != "__init__.py"]
 
 
 def _sources(package: Path, parts: tuple[str, ...]) -> list[Path]:

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from hostsim.engine.clock import Clock
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.cpu.pcpu import Pcpu
@@ -127,16 +128,17 @@ class Recorder:
         return {name: str(found) for name, found in self.hashes.items()} | {"events": str(self.events)}
 
 
-def fingerprint(spec: PointSpec, until: int) -> dict[str, str]:
+def fingerprint(spec: PointSpec, until: int, clock: Clock | None = None) -> dict[str, str]:
     """Run a host and take its fingerprint: ``tpkv``, the trajectory; each ingredient; the number of events.
 
     Args:
         spec: the point.
         until: end of the run, in picoseconds.
+        clock: the host's; a new one by default.
     """
     recorder = Recorder()
     with _hooks(recorder):
-        host = build_host(spec, Streams(1, 0))
+        host = build_host(spec, Streams(1, 0), clock=clock)
         recorder.know(host)
         host.probe.start()
         host.clock.advance(until)

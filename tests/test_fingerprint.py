@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from hostsim.engine.clock import Clock
 from hostsim.engine.random_stream import Streams
 from hostsim.engine.ring import Ring
 from hostsim.model.cpu.pcpu import Pcpu
@@ -33,12 +34,12 @@ def baseline(name: str) -> dict[str, Any]:
     return kept
 
 
-def take(name: str, folder: Path, text: str | None = None) -> dict[str, str]:
+def take(name: str, folder: Path, text: str | None = None, clock: Clock | None = None) -> dict[str, str]:
     kept = baseline(name)
     file = folder / "host.yaml"
     shutil.copytree(BASELINE / "hardware", folder / "hardware", dirs_exist_ok=True)
     file.write_text(text or yaml.safe_dump(kept["host"], sort_keys=False), encoding="utf-8")
-    return fingerprint(point_at(load(file), {}).spec, seconds_to_ps(kept["seconds"]))
+    return fingerprint(point_at(load(file), {}).spec, seconds_to_ps(kept["seconds"]), clock)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from hostsim.campaign.deferred_sigint import deferred_sigint
+from hostsim.engine.clock import Clock
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.invariants import check_invariants, check_slices
@@ -46,6 +47,7 @@ def simulate(
     seed: int,
     replication: int,
     flags: tuple[str, ...] = (),
+    clock: Clock | None = None,
 ) -> RunRecord:
     """Simulate one replication of a point.
 
@@ -59,6 +61,7 @@ def simulate(
         seed: root seed.
         replication: number of the replication; with the seed it fixes every random stream.
         flags: warnings known before the run, kept in the record.
+        clock: the host's, at 0; a new one by default. `Clock(StockEventQueue())` runs it on SimPy's stock environment, with the same bytes.
 
     Raises:
         WiringError: the host cannot be built.
@@ -69,7 +72,7 @@ def simulate(
     if _Remains.worlds >= WORLDS_KEPT:
         gc.collect()
         _Remains.worlds = 0
-    host = build_host(spec, Streams(seed, replication))
+    host = build_host(spec, Streams(seed, replication), clock=clock)
     _Remains.worlds += len(host.worlds())
     host.probe.start()
     length = spec.length

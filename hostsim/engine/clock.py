@@ -7,27 +7,35 @@ that is entered over and over; SimPy's own events and processes share the same q
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import simpy
-from simpy.core import EmptySchedule, Infinity
+from simpy.core import EmptySchedule, Infinity, StopSimulation
+from simpy.events import EventPriority, ProcessGenerator
 
 from hostsim.engine.event_queue import NORMAL, Entry, EventQueue
 
 __all__ = ["Alarm", "Clock", "Timer"]
 
+_BEFORE_ALL = EventPriority(-1)
+"""Priority of an event that goes on where ``run`` has stopped in it: SimPy's number."""
+
 
 class Clock(simpy.Environment):
     """Simulated time in integer picoseconds; ties are ordered by (time, priority, sequence).
 
-    SimPy's environment with another event queue.
+    SimPy's environment with another event queue. Delays are whole picoseconds (`hostsim.engine.delay`).
+
+    Args:
+        event_queue: pending events; one of its own by default. `hostsim.engine.stock_event_queue` has one that is SimPy's.
 
     Attributes:
         event_queue: pending events.
     """
 
-    def __init__(self) -> None:
-        self.event_queue = EventQueue()
+    def __init__(self, event_queue: EventQueue | None = None) -> None:
+        self.event_queue = EventQueue() if event_queue is None else event_queue
         super().__init__(initial_time=0)
 
     @property
@@ -44,8 +52,31 @@ class Clock(simpy.Environment):
         self.event_queue.now = now
 
     def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: Any = 0) -> None:
-        """Schedule a SimPy event."""
-        self.event_queue.enter(_Scheduled(event), self.event_queue.now + delay, priority)
+        """Schedule a SimPy event; every event of SimPy comes by here.
+
+        Raises:
+            TypeError: the delay is not an integer.
+            ValueError: it is negative.
+        """
+        try:
+            ahead = index(delay)
+        except TypeError:
+            raise TypeError(
+                f"a delay is a whole number of picoseconds, and {delay!r} is of type {type(delay).__name__}: write "
+                "ns(...), us(...), ms(...) or s(...) of hostsim.engine.delay, or round(...) for a delay that is computed"
+            ) from None
+        if ahead < 0:
+            raise ValueError(f"Negative delay {delay}: nothing can be scheduled for the past")
+        self.event_queue.enter(_Scheduled(event), self.event_queue.now + ahead, priority)
+
+    def start(self, generator: ProcessGenerator) -> simpy.Process:
+        """Start a process with the work before its first ``yield`` done at once.
+
+        SimPy's ``process`` does that work in an event of its own, at the present instant. Here it is part of wiring a host: the
+        process may add what only a host without a past can take, and its first event has its place among those that the host
+        schedules while it is wired.
+        """
+        return _Started(self, generator)
 
     def peek(self) -> int | float:
         """Return the time of the next event; infinite when the queue is empty."""
@@ -92,10 +123,32 @@ class _Scheduled(Entry):
     def ring(self) -> None:
         event = self._event
         callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]  # as SimPy does: None marks it processed
-        for callback in callbacks:
-            callback(event)
+        for position, callback in enumerate(callbacks):
+            try:
+                callback(event)
+            except StopSimulation:
+                rest = callbacks[position + 1 :]
+                if rest:  # run(until=event) stops before them, and the next run goes on with them
+                    event.callbacks = rest
+                    event.env.schedule(event, _BEFORE_ALL)
+                raise
         if not event._ok and not event.defused:
             raise event._value
+
+
+class _Started(simpy.Process):
+    """A process that is at its first ``yield`` when it has been made."""
+
+    def __init__(self, clock: Clock, generator: ProcessGenerator) -> None:
+        simpy.Event.__init__(self, clock)
+        self._generator = generator
+        begin = simpy.Event(clock)  # never scheduled: stands for SimPy's event that a process begins with
+        begin._ok, begin._value = True, None
+        self._target = begin
+        self._resume(begin)
+        if self.triggered and not self._ok:
+            self.defused = True
+            raise self._value
 
 
 class Alarm(Entry):

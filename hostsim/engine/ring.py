@@ -175,6 +175,13 @@ class Ring(Generic[S_co]):
             count += train.count
         return count
 
+    def waiting(self, now: int) -> int:
+        """Return the number of packets that wait here, without settling who finds room: nobody learns of a drop by it."""
+        here = self.count_inside()
+        for _, count in self.coming(now):
+            here -= count
+        return min(here, self.capacity)
+
     def coming(self, now: int) -> Iterator[tuple[Train[S_co], int]]:
         """Iterate over the trains with packets not ready by ``now``, with the number of these packets. They may still be recalled."""
         for train in self._coming:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from hostsim.engine.clock import Clock
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.control.dense_mode import DenseMode
+from hostsim.model.control.numa_balancer import NumaBalancer
 from hostsim.model.control.numa_io import NumaIo
+from hostsim.model.control.periodic import periodic
+from hostsim.model.control.smi import system_management_interrupts
 from hostsim.model.cpu.balancer import Balancer
 from hostsim.model.cpu.firmware import Firmware
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.guest.vcpu import Vcpu
-from hostsim.model.host import Host, VirtualMachine
+from hostsim.model.host import Host, HostProcess, VirtualMachine
 from hostsim.model.net.device import GuestDevice
 from hostsim.model.net.directpath import DirectPath
 from hostsim.model.net.netpoll import NetPoll
@@ -40,13 +44,21 @@ DEVICES: Final[Mapping[str, Callable[[Host, VirtualMachine, Any, Streams], Guest
 """Kinds of guest devices by their names in the spec."""
 
 
-def build_host(spec: PointSpec, streams: Streams) -> Host:
+def build_host(
+    spec: PointSpec, streams: Streams, *, clock: Clock | None = None, processes: Iterable[HostProcess] = ()
+) -> Host:
     """Build a host from its spec; simulated time has not started.
+
+    Args:
+        spec: the point.
+        streams: random streams of the replication.
+        clock: its clock, at 0; a new one by default. `Clock(StockEventQueue())` runs the host on SimPy's stock environment.
+        processes: traffic sources and control loops of a user's own (`Host.start`).
 
     Raises:
         WiringError: a part refers to one that is missing.
     """
-    host = Host(spec)
+    host = Host(spec, streams, clock)
     settings = spec.settings
     for name, vswitch in spec.vswitches.items():
         host.switches[name] = VSwitch(host.scheduler, host.costs, vxlan=vswitch.vxlan)
@@ -57,12 +69,22 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
     for group in spec.vms:
         for number in range(group.count):
             _add_vm(host, group, f"{group.name}[{number}]", streams)
+    if len(host.scheduler.nodes) > 1 and host.vms:
+        balancer = NumaBalancer(host.scheduler, settings.numa_rebalance_period, settings.numa_imbalance / 100)
+        host.clock.start(balancer.run())
     for name, port in host.nics.items():
         _add_queues(host, name, port)
     attach_workloads(host, streams)
+    for process in processes:
+        host.start(process)
+    host.is_wired = True
     host.balancer = Balancer(host.scheduler, host.worlds(), settings.rebalance_period, host.costs.vcpu_lead)
+    if host.balancer.is_needed:
+        host.clock.start(periodic(host.clock, settings.rebalance_period, host.balancer.check))
     if spec.hardware.firmware is not None:  # its worlds stay where they are
-        host.firmware = Firmware(host.scheduler, spec.hardware.firmware, streams.stream("firmware"))
+        host.firmware = Firmware(host.scheduler)
+        random = streams.stream("firmware")
+        host.clock.start(system_management_interrupts(host.clock, host.firmware, spec.hardware.firmware, random))
     for place, group in enumerate(spec.vms):
         members = [vm for vm in host.vms if vm.group is group]
         for number, vm in enumerate(members):
@@ -75,7 +97,11 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
         for ring in device.rings:
             ring.unmask(host.clock.now)
     host.numa_io = NumaIo(host)
+    if settings.numa_io_threshold and len(host.scheduler.nodes) > 1:
+        host.clock.start(host.numa_io.run())
     host.dense_mode = DenseMode(host)
+    if settings.tune_dense:
+        host.clock.start(host.dense_mode.run())
     register_probes(host)
     return host
 
@@ -163,12 +189,14 @@ def _add_queues(host: Host, name: str, port: Pnic) -> None:
                 left -= options.rss_rings
         shared += [_rings(host, switch, port, 1) for _ in range(min(left, len(served)))]
     rule = STEERING_RULES["dynamic" if spec.settings.netqueue_dynamic else "static"](spec.netqueue)
-    netqueue = NetQueue(host.clock, shared, rule, resteer=port.wire.resteer)
+    netqueue = NetQueue(shared, rule, resteer=port.resteer)
     for device, rings in owned:
         netqueue.give(device.filter, rings)
     for position, device in enumerate(served):
         netqueue.deal(device.filter, position)
     host.netqueues[name] = netqueue
+    if netqueue.period is not None:
+        host.clock.start(periodic(host.clock, netqueue.period, netqueue.balance))
 
 
 def _rings(host: Host, switch: str, port: Pnic, count: int) -> list[RxQueue]:

@@ -13,10 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from hostsim.compiled import mypyc_attr
 from hostsim.engine.packet_train import Stream, Train
 from hostsim.engine.probe import Level
 
 if TYPE_CHECKING:
+    from simpy.events import ProcessGenerator
+
     from hostsim.engine.arrivals import Arrivals
     from hostsim.model.cpu.node import Node
     from hostsim.model.guest.vcpu import Vcpu
@@ -178,8 +181,9 @@ class GuestProcess(Protocol):
         ...
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)  # control loops are not compiled
 class ControlLoop:
-    """A periodic control loop of the host that switches a feature on and off.
+    """A periodic control loop of the host that switches a feature on and off: its `run` is a SimPy process.
 
     Attributes:
         state: 1 while the feature is in force, else 0.
@@ -187,3 +191,7 @@ class ControlLoop:
 
     def __init__(self) -> None:
         self.state = Level()
+
+    def run(self) -> ProcessGenerator:
+        """Return the process."""
+        raise NotImplementedError

@@ -5,10 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
 
 from hostsim.engine.clock import Clock
 from hostsim.engine.probe import Probe
+from hostsim.engine.random_stream import Streams
 from hostsim.model.contract import ControlLoop
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.balancer import Balancer
@@ -24,11 +29,19 @@ from hostsim.model.net.networld import TxQueue
 from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.vswitch import Port, VSwitch
 from hostsim.model.workload.flow import Flow
+from hostsim.model.workload.process_sender import ProcessSender, add_sender
 from hostsim.spec.host import PointSpec, VmGroupSpec
+from hostsim.spec.platform import Coalescing
 
-__all__ = ["Host", "VirtualMachine"]
+if TYPE_CHECKING:
+    from simpy.events import ProcessGenerator
+
+__all__ = ["Host", "HostProcess", "VirtualMachine"]
 
 SLICES_AT_FIRST = 128
+
+HostProcess: TypeAlias = "Callable[[Clock, Host], ProcessGenerator]"
+"""A SimPy process of a user's own: a generator function of the clock and the host."""
 
 
 @dataclass(eq=False)
@@ -54,6 +67,11 @@ class VirtualMachine:
         """Packets that contexts of the VMkernel have carried for it."""
         return sum(device.frames() for device in self.devices)
 
+    def coalesce(self, coalescing: Coalescing, now: int) -> None:
+        """Switch the interrupts of its vNICs to another coalescing scheme."""
+        for device in self.devices:
+            device.coalesce(coalescing, now)
+
     def near(self, node: Node) -> bool:
         """True when one of its devices is best served from this NUMA node."""
         return any(device.near(node) for device in self.devices)
@@ -64,6 +82,7 @@ class Host:
 
     Attributes:
         spec: point of a scenario that it is built from.
+        streams: its random streams.
         clock: simulated time.
         costs: cost table of its processors.
         scheduler: its PCPUs.
@@ -78,15 +97,16 @@ class Host:
         balancer: moves waiting worlds between the PCPUs of a node.
         firmware: stops its PCPUs for system management interrupts; None without.
         probe: its counters in time slices.
+        is_wired: True when nothing more can be added to it; time may start.
     """
 
     numa_io: ControlLoop
     dense_mode: ControlLoop
     balancer: Balancer
 
-    def __init__(self, spec: PointSpec) -> None:
-        self.spec = spec
-        self.clock = Clock()
+    def __init__(self, spec: PointSpec, streams: Streams, clock: Clock | None = None) -> None:
+        self.spec, self.streams = spec, streams
+        self.clock = Clock() if clock is None else clock
         cpu = spec.hardware.cpu
         self.costs = CostTable(spec.costs, cpu)
         self.scheduler = Scheduler(self.clock, cpu.sockets, cpu.cores, self.costs, spec.settings, cpu.threads)
@@ -98,6 +118,57 @@ class Host:
         self.vms: list[VirtualMachine] = []
         self.flows: list[Flow] = []
         self.firmware: Firmware | None = None
+        self.is_wired = False
+        self._random_streams = 0
+
+    def start(self, process: HostProcess) -> None:
+        """Start a SimPy process of a user's own: a source of traffic, or a control loop.
+
+        It is a generator function, ``def loop(env, host)``, that yields events of its environment, most often
+        ``env.timeout(us(10))`` (`hostsim.engine.delay`). What it does before its first ``yield`` is done at once, while the
+        host is wired: there it makes its senders and its random numbers.
+
+        Args:
+            process: called with the clock, which is a ``simpy.Environment``, and this host.
+        """
+        self.clock.start(process(self.clock, self))
+
+    def sender(
+        self, vm: VirtualMachine, *, size: int, name: str = "process", device: int = 0, burst: int = 64
+    ) -> ProcessSender:
+        """Make a sender of datagrams to a VM, which a process lets send: ``sender.send(8)``.
+
+        On a wire with such a sender frames are worked out as time goes on and not ahead, so that of several senders with
+        something to send any may be the next.
+
+        Args:
+            vm: receiver.
+            size: bytes of data in a frame.
+            name: flow that counts the frames; senders of one name share it.
+            device: number of the VM's NIC.
+            burst: frames that it puts on the wire before another sender may have its turn.
+
+        Raises:
+            WiringError: the process has yielded already, or the VM has no such NIC.
+        """
+        return add_sender(self, vm, name=name, size=size, device=device, burst=burst)
+
+    def random(self) -> np.random.Generator:
+        """Make a random stream for a process: each call another one, the same ones in every run of a replication."""
+        self._random_streams += 1
+        return self.streams.stream("process", self._random_streams - 1)
+
+    def busy(self, now: int) -> int:
+        """Return the time for which PCPUs were busy up to now, all of them together, in picoseconds."""
+        total = 0
+        for pcpu in self.scheduler.pcpus:
+            total += pcpu.busy(now)
+        return total
+
+    def move(self, vm: VirtualMachine, node: Node, now: int) -> None:
+        """Migrate a VM to a NUMA node. The NUMA balancer may migrate it again, unless its clients are ``pinned``."""
+        for unit in vm.numa_clients:
+            self.scheduler.rehome(unit.worlds, node, now)
 
     @property
     def vcpus(self) -> list[Vcpu]:

@@ -191,19 +191,9 @@ def _value(group: str, owner: str, name: str, level: Level) -> _Level:
 
 def _settled(queue: RxQueue) -> _Level:
     """Track of the frames in a receive ring of a NIC; the ring is settled, which changes no result."""
-
-    def read(now: int) -> int:
-        queue.settle(now)
-        return queue.ring.held
-
-    return Track("NICs", queue.name, "receive ring", "frames"), read
+    return Track("NICs", queue.name, "receive ring", "frames"), queue.waiting
 
 
 def _waiting(track: Track, ring: Ring[Any]) -> _Level:
     """Reader of the packets in a ring that must not be settled: senders would learn of drops before its consumer looks."""
-
-    def read(now: int) -> int:
-        here = ring.count_inside() - sum(count for _, count in ring.coming(now))
-        return min(here, ring.capacity)
-
-    return track, read
+    return track, ring.waiting

@@ -164,3 +164,34 @@ def test_a_timer_armed_by_an_instant_rings_then_at_the_latest(due: int, rings: l
     assert timer.due == rings[0]
     clock.advance(100)
     assert rung == rings
+
+
+def test_a_started_process_is_at_its_first_yield_already():
+    """Its first delay has its place among what is scheduled before and after; nothing is scheduled for its beginning."""
+    clock, seen = Clock(), []
+
+    def process():
+        seen.append("begins")
+        while True:
+            yield clock.timeout(5)
+            seen.append("process")
+
+    clock.at(Alarm(clock, lambda _: seen.append("before")), 5)
+    started = clock.start(process())
+    clock.at(Alarm(clock, lambda _: seen.append("after")), 5)
+    assert (seen, clock.scheduled(), started.is_alive) == (["begins"], 3, True)
+    clock.advance(6)
+    assert seen == ["begins", "before", "process", "after"]
+
+
+def test_a_process_that_cannot_start_fails_at_once():
+    """The error is that of whoever starts it, and is not raised a second time when time goes on."""
+    clock = Clock()
+
+    def process():
+        raise ZeroDivisionError
+        yield
+
+    with pytest.raises(ZeroDivisionError):
+        clock.start(process())
+    clock.advance(1)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from fractions import Fraction
 
 from hostsim.engine.clock import Alarm, Clock
+from hostsim.model.control.numa_balancer import NumaBalancer
+from hostsim.model.control.periodic import periodic
 from hostsim.model.cost_table import CostTable
+from hostsim.model.cpu.balancer import Balancer
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World
 from hostsim.spec.platform import HostSettings
@@ -100,6 +104,21 @@ class Labourer(World):
 def bare_host(sockets: int = 1, cores: int = 1, *, threads: int = 1, free: bool = False, **changes: int) -> Scheduler:
     """PCPUs and a scheduler, nothing else."""
     return Scheduler(Clock(), sockets, cores, cost_table(free=free), settings(**changes), threads)
+
+
+def numa_balanced(scheduler: Scheduler, *, period: int = 2 * SECOND, imbalance: int = 10) -> NumaBalancer:
+    """The NUMA balancer of these nodes, started."""
+    balancer = NumaBalancer(scheduler, period, imbalance / 100)
+    scheduler.clock.start(balancer.run())
+    return balancer
+
+
+def balanced(scheduler: Scheduler, worlds: Sequence[World], period: int, lead: int) -> Balancer:
+    """The load balancer of these worlds, started if it is needed."""
+    balancer = Balancer(scheduler, worlds, period, lead)
+    if balancer.is_needed:
+        scheduler.clock.start(periodic(scheduler.clock, period, balancer.check))
+    return balancer
 
 
 def check_charges(scheduler: Scheduler, worlds: list[Labourer]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hostsim.engine.clock import Alarm
 from hostsim.engine.random_stream import Streams
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.model.build import build_host
@@ -120,8 +121,8 @@ def stop(length: int) -> FirmwareSpec:
 def stopped(spec: PointSpec, at: int, until: int) -> Host:
     """The host after a run whose firmware stops it once, at an instant."""
     host = build_host(spec, Streams(1, 0))
-    assert host.firmware is not None
-    host.firmware._timer.arm(at)
+    firmware, length = host.firmware, spec.hardware.firmware.stop
+    host.clock.at(Alarm(host.clock, lambda _: firmware.stop(at, length)), at)
     host.probe.start()
     host.clock.advance(until)
     host.probe.sample()

@@ -63,10 +63,12 @@ def test_only_vnics_have_transmit_contexts() -> None:
 def test_dense_mode_leaves_a_passed_through_nic_alone() -> None:
     """Contexts of vNICs become patient, and impatient again."""
     host = host_with_all()
-    for dense, patience in ((True, 8 * MS), (False, None)):
+    usual = [queue._coalescing.timeout for queue in host.transmits]
+    assert usual != [8 * MS] * 2
+    for dense, timeouts in ((True, [8 * MS] * 2), (False, usual)):
         for device in host.vms[0].devices:
             device.follow_dense_mode(0, dense=dense, tx_timeout=8 * MS)
-        assert [queue._patience for queue in host.transmits] == [patience] * 2
+        assert [queue._coalescing.timeout for queue in host.transmits] == timeouts
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hostsim.model.control.smi import system_management_interrupts
 from hostsim.model.cpu.firmware import Firmware
 from hostsim.spec.host import FirmwareSpec
 from hostsim.units import MS
@@ -15,7 +16,8 @@ def test_stops_come_a_period_apart_give_or_take_a_tenth() -> None:
     """Of 400 intervals all are within a tenth of 10 ms, early ones as often as late ones, and they use the whole of that range."""
     scheduler = bare_host(cores=2)
     spec = FirmwareSpec.model_validate({"stop": "1 ms", "period": "10 ms"})
-    firmware = Firmware(scheduler, spec, np.random.default_rng(5))
+    firmware = Firmware(scheduler)
+    scheduler.clock.start(system_management_interrupts(scheduler.clock, firmware, spec, np.random.default_rng(5)))
     begins: list[int] = []
     while len(begins) <= 400:
         scheduler.clock.advance(scheduler.clock.now + 2 * MS)

@@ -118,8 +118,8 @@ def test_a_packet_lost_in_a_ring(
     """It came and became nothing: told with the stage where that was."""
     rings: list[Ring] = []
 
-    def built(spec, streams):
-        host = build_host(spec, streams)
+    def built(spec, streams, **others: object):
+        host = build_host(spec, streams, **others)
         rings[:] = [pick(host)]
         return host
 

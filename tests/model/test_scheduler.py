@@ -6,7 +6,17 @@ import pytest
 
 from hostsim.model.cpu.world import ready_times
 from hostsim.units import MS, SECOND, US
-from tests.model.small_host import HALT_EXIT, MIGRATED, PREEMPTION, SAME, SWITCH, Labourer, bare_host, check_charges
+from tests.model.small_host import (
+    HALT_EXIT,
+    MIGRATED,
+    PREEMPTION,
+    SAME,
+    SWITCH,
+    Labourer,
+    bare_host,
+    check_charges,
+    numa_balanced,
+)
 
 
 def test_a_world_alone_pays_switch_and_refill_each_time_it_is_woken():
@@ -207,9 +217,10 @@ def test_the_numa_balancer_moves_one_vm_at_a_time():
     for world in worlds:
         host.adopt([world])
         world.give(*[1 * MS] * 20_000)
+    balancer = numa_balanced(host)
     host.clock.advance(9 * SECOND)
     assert sorted(world.node.index for world in worlds) == [0, 0, 1]
-    assert host.moves == 1
+    assert balancer.moves == 1
     check_charges(host, worlds)
 
 

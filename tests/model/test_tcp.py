@@ -208,7 +208,7 @@ def test_an_acknowledgement_covers_whole_packets_of_several_frames():
 def test_a_dropped_answer_is_sent_again_once_after_the_retransmission_timeout():
     """The peer has sent all of its file and waits for the answer, so that nothing but the server's timer brings it about."""
     host = build_host(point(traffic={"f": files("post", size="1448 B")}), Streams(1, 0))
-    (data,) = {flow for flow, _ in host.vms[0].vnics[0].filter.senders}
+    (data,) = {flow for flow, _ in host.vms[0].devices[0].filter.senders}
     receiver = data._handle.__self__
     receiver._remaining = 0
     receiver._answer_dropped(1)

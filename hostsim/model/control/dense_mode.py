@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from hostsim.engine.clock import Timer
+from typing import TYPE_CHECKING
+
 from hostsim.model.contract import ControlLoop
 from hostsim.model.host import Host
 from hostsim.policy.dense_mode import is_dense
+
+if TYPE_CHECKING:
+    from simpy.events import ProcessGenerator
 
 __all__ = ["DenseMode"]
 
@@ -23,30 +27,28 @@ class DenseMode(ControlLoop):
     def __init__(self, host: Host) -> None:
         super().__init__()
         self._host = host
-        self._before, self._since = 0, host.clock.now
-        self._timer = Timer(host.clock, self._check)
-        if host.spec.settings.tune_dense:
-            self._timer.arm(host.clock.now + host.spec.settings.tune_interval // 10)
 
-    def _check(self, now: int) -> None:
-        host, settings = self._host, self._host.spec.settings
-        busy = sum(pcpu.busy(now) for pcpu in host.scheduler.pcpus)
-        pcpus = len(host.scheduler.pcpus)
-        utilisation = 100 * (busy - self._before) / ((now - self._since) * pcpus)
-        self._before, self._since = busy, now
-        dense = is_dense(
-            len(host.vms),
-            len(host.vcpus),
-            pcpus,
-            utilisation,
-            vms_each=settings.tune_vms,
-            vcpus_each=settings.tune_vcpus,
-            least_utilisation=settings.tune_utilisation,
-        )
-        if dense != self.state.value:
-            self.state.add(1 if dense else -1, now)
-            self._apply(dense=dense, now=now)
-        self._timer.arm(now + settings.tune_interval)
+    def run(self) -> ProcessGenerator:
+        """Look at the host once a period."""
+        env, settings = self._host.clock, self._host.spec.settings
+        pcpus = self._host.scheduler.pcpus
+        busy, wait = 0, settings.tune_interval // 10
+        while True:
+            yield env.timeout(wait)
+            before, busy = busy, self._host.busy(env.now)
+            dense = is_dense(
+                len(self._host.vms),
+                len(self._host.vcpus),
+                len(pcpus),
+                100 * (busy - before) / (wait * len(pcpus)),
+                vms_each=settings.tune_vms,
+                vcpus_each=settings.tune_vcpus,
+                least_utilisation=settings.tune_utilisation,
+            )
+            if dense != self.state.value:
+                self.state.add(1 if dense else -1, env.now)
+                self._apply(dense=dense, now=env.now)
+            wait = settings.tune_interval
 
     def _apply(self, *, dense: bool, now: int) -> None:
         tx_timeout = self._host.spec.tuning.tx_timeout

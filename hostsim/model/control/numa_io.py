@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from hostsim.engine.clock import Timer
 from hostsim.model.contract import ControlLoop
 from hostsim.model.cpu.demand import Demand
 from hostsim.model.cpu.node import Node
@@ -18,6 +18,9 @@ from hostsim.policy.placement import (
     vms_to_pull,
     vms_to_return,
 )
+
+if TYPE_CHECKING:
+    from simpy.events import ProcessGenerator
 
 __all__ = ["NumaIo"]
 
@@ -59,7 +62,6 @@ class NumaIo(ControlLoop):
         self._host = host
         self._threshold = host.spec.settings.numa_io_threshold
         self._period = host.spec.netqueue.period
-        self._timer = Timer(host.clock, self._look)
         self._before = 0
         nodes = {nic.node.index: nic.node for nic in host.nics.values()}.values()
         fade = host.spec.numa_io.fade
@@ -68,9 +70,14 @@ class NumaIo(ControlLoop):
         self._loads = {vm: SmoothedDemand([*vm.vcpus, *vm.worlds], fade) for vm in host.vms}
         self._seen = dict.fromkeys(host.vms, 0)
         self._defaults: dict[VirtualMachine, list[Node]] = {}
-        if self._threshold and len(host.scheduler.nodes) > 1:
-            self.state.add(int(is_below_threshold(0, self._threshold)), host.clock.now)
-            self._timer.arm(host.clock.now + self._period)
+
+    def run(self) -> ProcessGenerator:
+        """Look at the load once a period; the placement is in force from the beginning if it is when there is no load."""
+        env = self._host.clock
+        self.state.add(int(is_below_threshold(0, self._threshold)), env.now)
+        while True:
+            yield env.timeout(self._period)
+            self._look(env.now)
 
     def _look(self, now: int) -> None:
         host = self._host
@@ -89,7 +96,6 @@ class NumaIo(ControlLoop):
             self._put_back(list(self._defaults), now)
         for vm in host.vms:
             self._seen[vm] = vm.frames()
-        self._timer.arm(now + self._period)
 
     def _place(self, now: int) -> None:
         """Fill the nodes that have NICs, up to a mark below full, and relieve overloaded ones."""
@@ -114,7 +120,7 @@ class NumaIo(ControlLoop):
         self._defaults[vm] = [unit.worlds[0].node for unit in vm.numa_clients]
         for unit in vm.numa_clients:
             unit.pinned = True
-            self._host.scheduler.rehome(unit.worlds, node, now)
+        self._host.move(vm, node, now)
 
     def _put_back(self, vms: Sequence[VirtualMachine], now: int) -> None:
         for vm in vms:

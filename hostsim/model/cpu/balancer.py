@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import fsum
 from operator import attrgetter
 
-from hostsim.engine.clock import Timer
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
@@ -32,23 +31,26 @@ class Balancer:
     """
 
     def __init__(self, scheduler: Scheduler, worlds: Sequence[World], period: int, lead: int) -> None:
-        """Start the balancer.
+        """Make a balancer that has its checks called (`is_needed`).
 
         Args:
             scheduler: scheduler of the nodes.
             worlds: all worlds that run on these nodes.
-            period: picoseconds between two checks; 0 for none at all.
+            period: picoseconds between two checks.
             lead: picoseconds of virtual time from which one vCPU takes the place of another.
         """
         self._scheduler, self._period, self._lead = scheduler, period, lead
         self._systems = [world for world in worlds if world.system]
         self._wanted = [0] * len(self._systems)
-        self._timer = Timer(scheduler.clock, self._check)
         self.moves = 0
-        if period and any(len(node.pcpus) > 1 for node in scheduler.nodes):
-            self._timer.arm(scheduler.clock.now + period)
 
-    def _check(self, now: int) -> None:
+    @property
+    def is_needed(self) -> bool:
+        """True where checks can find something to do: PCPUs of one node, and a period that is not 0."""
+        return self._period > 0 and any(len(node.pcpus) > 1 for node in self._scheduler.nodes)
+
+    def check(self, now: int) -> None:
+        """Balance, at the end of a period."""
         pcpus = self._scheduler.pcpus
         for pcpu in pcpus:
             pcpu.charge(now)
@@ -70,7 +72,6 @@ class Balancer:
             if node.waiting.value:
                 self._spread(node, loads, waiting, now)
                 self._even_out(node, now)
-        self._timer.arm(now + self._period)
 
     def _spread(self, node: Node, loads: Sequence[float], waiting: dict[World, float], now: int) -> None:
         """Migrate the waiting system world that best evens out the most and the least loaded PCPU, if one does."""

@@ -6,18 +6,11 @@ later, where the batch's instants are known already); all of them give up at the
 
 from __future__ import annotations
 
-import numpy as np
-
-from hostsim.engine.clock import Timer
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World
-from hostsim.spec.host import FirmwareSpec
 
 __all__ = ["Firmware", "FirmwareWorld"]
-
-DRIFT = 0.1
-"""Share of the period by which a stop comes early or late, at random: nothing on the host or outside keeps step with it."""
 
 
 class FirmwareWorld(World):
@@ -43,21 +36,18 @@ class FirmwareWorld(World):
 
 
 class Firmware:
-    """A source of system management interrupts, each of which stops all PCPUs of the host.
+    """The firmware: stops all PCPUs of the host at once (`hostsim.model.control.smi`).
 
     Attributes:
         worlds: one for each PCPU.
     """
 
-    def __init__(self, scheduler: Scheduler, spec: FirmwareSpec, random: np.random.Generator) -> None:
-        self._scheduler, self._random = scheduler, random
-        self._stop, self._period = spec.stop, spec.period
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
         self.worlds = [FirmwareWorld(pcpu) for pcpu in scheduler.pcpus]
-        self._timer = Timer(scheduler.clock, self._begin)
-        self._timer.arm(int(random.uniform(0, spec.period)))
 
-    def _begin(self, now: int) -> None:
+    def stop(self, now: int, length: int) -> None:
+        """Stop all PCPUs for ``length`` picoseconds."""
         for world in self.worlds:
-            world.until = now + self._stop
+            world.until = now + length
             self._scheduler.seize(world.pcpu, world, now)
-        self._timer.arm(now + round(self._period * self._random.uniform(1 - DRIFT, 1 + DRIFT)))

@@ -1,7 +1,7 @@
-"""The CPU scheduler of a host: wake-ups, placement, exclusive PCPUs and NUMA balancing.
+"""The CPU scheduler of a host: wake-ups, placement, exclusive PCPUs and migrations between NUMA nodes.
 
 The rules are those of `docs/scheduler.md`; decisions that need no state are `hostsim.policy.scheduling`, balancing among the busy
-PCPUs of a node is `hostsim.model.cpu.balancer`.
+PCPUs of a node is `hostsim.model.cpu.balancer`, among nodes `hostsim.model.control.numa_balancer`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from operator import attrgetter
 from typing import Final
 
-from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.clock import Clock
 from hostsim.errors import WiringError
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.coscheduling import Gang
@@ -19,7 +19,7 @@ from hostsim.model.cpu.hyperthread import Hyperthread, IdleHyperthreads
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.world import World, WorldState
-from hostsim.policy.scheduling import move_to_balance, node_load, preempts, virtual_time_on_wake
+from hostsim.policy.scheduling import preempts, virtual_time_on_wake
 from hostsim.spec.platform import HostSettings
 
 __all__ = ["NumaClient", "Scheduler"]
@@ -53,7 +53,6 @@ class Scheduler:
         nodes: its NUMA nodes.
         pcpus: all PCPUs of the host, by index.
         numa_clients: groups of worlds that NUMA balancing may migrate, in order.
-        moves: number of times the NUMA balancer moved a unit.
         homes_changed: number of migrations of worlds to another home node, for any reason.
     """
 
@@ -74,11 +73,8 @@ class Scheduler:
             for pcpu in reversed(node.pcpus):
                 node.idle.put(pcpu)
         self.pcpus = [pcpu for node in self.nodes for pcpu in node.pcpus]
-        self.moves = self.homes_changed = 0
-        self._busy = [0] * sockets
-        """Time for which the PCPUs of each node were busy up to the NUMA balancer's last check, in picoseconds."""
+        self.homes_changed = 0
         self.numa_clients: list[NumaClient] = []
-        self._timer = Timer(clock, self._balance)
 
     def adopt(
         self, worlds: Sequence[World], *, movable: bool = True, nodes: Collection[int] | None = None
@@ -97,8 +93,6 @@ class Scheduler:
             raise ValueError(f"{worlds[0].name} is at home on node {worlds[0].node.index}, not on one of {nodes}")
         unit = NumaClient(worlds, nodes, pinned=not movable)
         self.numa_clients.append(unit)
-        if self._timer.due is None and len(self.nodes) > 1:
-            self._timer.arm(self.clock.now + self._settings.numa_rebalance_period)
         return unit
 
     def dedicate(self, world: World, nodes: Sequence[Node], others: Sequence[World]) -> None:
@@ -186,41 +180,3 @@ class Scheduler:
 
     def _preempts(self, world: World, pcpu: Pcpu, now: int) -> bool:
         return world.system or preempts(world.vtime, pcpu.vtime(now), self._costs.vcpu_lead)
-
-    def _balance(self, now: int) -> None:
-        """NUMA balancing: once a period, migrate one NUMA client from the most to the least loaded node.
-
-        A node is as full as its VMs want it, and as system worlds that keep them from it make it (`node_load`).
-        """
-        period = self._settings.numa_rebalance_period
-        system = self._busy_since(now, period)
-        capacity = len(self.pcpus) // len(self.nodes)
-        wanted = [0.0] * len(self.nodes)
-        homes: list[list[NumaClient]] = [[] for _ in self.nodes]
-        members: list[list[float]] = [[] for _ in self.nodes]
-        for unit in self.numa_clients:
-            home = unit.worlds[0].node.index
-            unit.demand.look(now, period)
-            system[home] -= unit.demand.used
-            wanted[home] += unit.demand.wanted
-            if not unit.pinned:
-                homes[home].append(unit)
-                members[home].append(unit.demand.wanted / capacity)
-        loads = [node_load(vms, max(0.0, others), capacity) for vms, others in zip(wanted, system, strict=True)]
-        allowed = [[unit.nodes for unit in units] for units in homes]
-        move = move_to_balance(loads, members, self._settings.numa_imbalance / 100, allowed)
-        if move is not None:
-            source, position, target = move
-            self.rehome(homes[source][position].worlds, self.nodes[target], now)
-            self.moves += 1
-        self._timer.arm(now + period)
-
-    def _busy_since(self, now: int, period: int) -> list[float]:
-        """Return the average number of busy PCPUs of each node in the period that ends now, and charge all running worlds."""
-        busy = [0] * len(self.nodes)
-        for pcpu in self.pcpus:
-            pcpu.charge(now)
-            busy[pcpu.node.index] += pcpu.busy(now)
-        since = [(total - before) / period for total, before in zip(busy, self._busy, strict=True)]
-        self._busy = busy
-        return since

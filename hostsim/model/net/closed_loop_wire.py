@@ -8,6 +8,7 @@ later, for now or for an instant before others, still finds its place: the times
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from heapq import heappop, heappush
 from typing import Final
 
@@ -42,7 +43,7 @@ class ClosedLoopWire(Wire):
         free: instant from which the wire has nothing to carry, as far as it was worked out.
     """
 
-    def __init__(self, random: np.random.Generator) -> None:
+    def __init__(self, random: np.random.Generator, flows: Iterable[tuple[Sender, Arrivals]] = ()) -> None:
         self._random = random
         self._draws: list[float] = []
         self._released: Heap[_Release] = Heap()
@@ -51,7 +52,7 @@ class ClosedLoopWire(Wire):
         self._turn: Sender | None = None
         """Who has the wire until `free` and wants it again."""
         self._bursts: list[Train[Sender]] = []
-        self._open: list[tuple[Sender, Arrivals]] = []
+        self._open = list(flows)
         self.free = 0
 
     def carry(self, sender: Sender, arrivals: Arrivals) -> None:

@@ -15,6 +15,7 @@ from hostsim.model.net.networld import TxQueue
 from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import Port, SplitRx
+from hostsim.spec.platform import Coalescing
 
 if TYPE_CHECKING:
     from hostsim.model.guest.vcpu import Vcpu
@@ -70,6 +71,9 @@ class GuestDevice:
     def frames(self) -> int:
         """Return the number of packets that contexts of the VMkernel have carried for it: its weight in NUMA-aware I/O."""
         return 0
+
+    def coalesce(self, coalescing: Coalescing | None, now: int) -> None:
+        """Change its interrupt coalescing at run time; None for that of its settings. Interrupts that the VMkernel does not raise stay as they are."""
 
     def follow_dense_mode(self, now: int, *, dense: bool, tx_timeout: int) -> None:
         """Change to the tuning of dense mode, or back; its transmit contexts then wait for ``tx_timeout`` at most."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from hostsim.engine.clock import Clock, Timer
 from hostsim.errors import WiringError
 from hostsim.model.cpu.world import World
 from hostsim.model.net.pnic import RxQueue
@@ -39,15 +38,16 @@ class NetQueue:
     """The receive queues of a port. Each is one ring, or several that a steering rule spreads flows over.
 
     Args:
-        clock: the host's.
         queues: rings of each queue that vNICs are dealt to; the first is the default queue.
         rule: decides on the queue of a vNIC, the ring of a flow, and moves.
         resteer: called when senders go by other queues.
+
+    Attributes:
+        period: picoseconds between two calls of `balance`; None for a port that is not balanced.
     """
 
     def __init__(
         self,
-        clock: Clock,
         queues: list[list[RxQueue]],
         rule: SteeringRule,
         *,
@@ -57,10 +57,7 @@ class NetQueue:
         self._own: list[tuple[VnicFilter, list[RxQueue]]] = []
         self._filters: list[list[VnicFilter]] = [[] for _ in queues]
         self._busy = [0] * len(queues)
-        self._timer = Timer(clock, self._balance)
-        period = rule.period()
-        if period is not None and len(queues) > 1:
-            self._timer.arm(clock.now + period)
+        self.period = rule.period() if len(queues) > 1 else None
 
     def give(self, target: VnicFilter, rings: list[RxQueue]) -> None:
         """Give a vNIC an RSS queue of its own."""
@@ -106,7 +103,7 @@ class NetQueue:
             raise WiringError(f"{type(self._rule).__name__} has chosen number {place} of {count}, counted from 0")
         return place
 
-    def _balance(self, now: int) -> None:
+    def balance(self, now: int) -> None:
         """Balance: move vNICs between queues by the CPU time that receive contexts used in the last period."""
         period = self._rule.period()
         assert period is not None
@@ -129,4 +126,3 @@ class NetQueue:
         if moves:
             self._resteer()
         self._busy = busy
-        self._timer.arm(now + period)

@@ -44,6 +44,10 @@ class OpenLoopWire(Wire):
         alone = len(self._flows) == 1 and isinstance(arrivals, ConstantArrivals)
         self._shift = sender.frame_ps if alone else 0
 
+    def flows(self) -> list[tuple[Sender, Arrivals]]:
+        """Return the flows with their arrivals, for another wire in place of this one, which nobody has looked at yet."""
+        return list(zip(self._flows, self._arrivals, strict=True))
+
     def upcoming(self, queue: RxQueue) -> int | None:
         """Return the arrival time of the first frame for a queue that is not yet collected; None when there will be no more."""
         here = [sender.queue is queue for sender in self._flows]

@@ -52,6 +52,11 @@ class RxQueue:
         self._nic.settle(now)
         self.ring.settle(now)
 
+    def waiting(self, now: int) -> int:
+        """Return the number of frames that wait in the ring. Looking changes nothing that happens."""
+        self.settle(now)
+        return self.ring.held
+
     def copies_inside(self) -> int:
         """Return the number of copies that the waiting frames will be replicated to."""
         return sum(train.count * train.frames * train.flow.receivers for train in self.ring.trains())
@@ -159,6 +164,10 @@ class Pnic:
     def upcoming(self, queue: RxQueue) -> int | None:
         """Return a lower bound of the arrival of the next frame for a queue; None when none is known to come."""
         return self.wire.upcoming(queue)
+
+    def resteer(self) -> None:
+        """Have its wire follow senders to other receive queues."""
+        self.wire.resteer()
 
     def transmit(self, train: Train[GuestStream], frame_ps: int, *, cut: bool = False) -> tuple[int, int] | None:
         """Transmit packets at their instants, behind those handed over before.

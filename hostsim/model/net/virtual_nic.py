@@ -13,7 +13,7 @@ from hostsim.model.net.vswitch import SplitRx
 from hostsim.policy.catalogue import TX_COALESCING, coalescing_scheme, software_lro
 from hostsim.policy.coalescing import TxCoalescing
 from hostsim.spec.nic import NicOptions
-from hostsim.spec.platform import VnicSettings
+from hostsim.spec.platform import Coalescing, VnicSettings
 
 if TYPE_CHECKING:
     from hostsim.engine.random_stream import Streams
@@ -98,13 +98,16 @@ class VirtualNic(GuestDevice):
     def frames(self) -> int:
         return self.filter.frames() + sum(queue.ring.taken for queue in self._queues)
 
+    def coalesce(self, coalescing: Coalescing | None, now: int) -> None:
+        for port in self.ports:
+            port.vnic.coalesce(None if coalescing is None else coalescing_scheme(coalescing), now)
+
     def follow_dense_mode(self, now: int, *, dense: bool, tx_timeout: int) -> None:
         """Change to static coalescing and patient transmit contexts, or back; a vNIC with settings of its own stays as it is."""
         tuned = self._settings.dense
         if tuned is None:
             return
-        for port in self.ports:
-            port.vnic.coalesce(coalescing_scheme(tuned) if dense else None, now)
+        self.coalesce(tuned if dense else None, now)
         for queue in self._queues:
             queue.coalesce(TxCoalescing(tx_timeout, in_passing=False) if dense else None)
 

@@ -12,6 +12,7 @@ from hostsim.engine.random_stream import Streams
 from hostsim.model.guest.shared_tx import SharedTxQueue
 from hostsim.model.host import Host, VirtualMachine
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
+from hostsim.model.workload.address import PEER, vm_address
 from hostsim.model.workload.arrival_source import make_arrivals
 from hostsim.model.workload.congestion import Congestion
 from hostsim.model.workload.flow import Flow, Sender
@@ -31,8 +32,6 @@ from hostsim.units import MS, transmission_ps
 __all__ = ["PEER", "address_of", "attach_web_clients", "cycle_rate", "open_connections"]
 
 Closed = TcpStreamSpec | HttpSpec | TransactionsSpec | RequestResponseSpec
-PEER: Final = "10.1.0.1"
-"""Address of the peer."""
 TUNNEL_ENDS: Final = ("10.2.0.1", "10.2.0.2")
 """Addresses of the two ends of a VXLAN tunnel."""
 VXLAN_PORT, FIRST_TUNNEL_PORT, TUNNEL_PORTS = 8472, 49152, 16384
@@ -184,8 +183,7 @@ def cycle_rate(host: Host) -> float:
 
 def address_of(host: Host, vm: VirtualMachine) -> str:
     """Return the IPv4 address of a VM."""
-    number = host.vms.index(vm)
-    return f"10.0.{number // 250}.{number % 250 + 1}"
+    return vm_address(host.vms.index(vm))
 
 
 def _switch(host: Host, vm: VirtualMachine, traffic: Connected) -> VSwitchSpec:

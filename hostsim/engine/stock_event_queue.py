@@ -1,0 +1,79 @@
+"""The event queue of SimPy's stock environment: the whole model on ``simpy.Environment`` as it is shipped, slower, with the same bytes.
+
+It is there to be held against `EventQueue`: SimPy orders events by its own heap of tuples and runs them by its own loop.
+"""
+
+from __future__ import annotations
+
+import simpy
+
+from hostsim.engine.checkpoint import checkpoint
+from hostsim.engine.event_queue import NORMAL, PIECE, Entry, EventQueue
+
+__all__ = ["StockEventQueue"]
+
+
+class StockEventQueue(EventQueue):
+    """Pending events in a stock ``simpy.Environment``: every entry is an event of SimPy's.
+
+    SimPy cannot move an event or take it out. An entry that is hastened becomes another event, and the one that it was before
+    happens in silence; so does that of an entry that is withdrawn.
+
+    Attributes:
+        environment: the stock environment; its time is that of the run.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.environment = simpy.Environment(0)
+        self._events: dict[Entry, simpy.Event] = {}
+        self._happened = 0
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    def first(self) -> Entry | None:
+        return min(self._events, key=lambda entry: (entry.instant, entry.rank), default=None)
+
+    def enter(self, entry: Entry, due: int, priority: int = NORMAL) -> None:
+        self._number(entry, due, priority)
+        entry.place = 0  # it is in; where, SimPy knows
+        event = simpy.Event(self.environment)
+        event._ok, event._value = True, None
+        event.callbacks.append(lambda event: self._happen(entry, event))
+        self._events[entry] = event
+        self.environment.schedule(event, priority, due - self.now)  # type: ignore[arg-type]  # an integer, for SimPy too
+
+    def hasten(self, entry: Entry, due: int) -> None:
+        self.enter(entry, due)
+
+    def withdraw(self, entry: Entry) -> None:
+        if self._events.pop(entry, None) is None:
+            raise ValueError("the event is not scheduled")
+        entry.place = -1
+
+    def _happen(self, entry: Entry, event: simpy.Event) -> None:
+        if self._events.get(entry) is not event:
+            return
+        del self._events[entry]
+        entry.place = -1
+        self.now = entry.instant
+        self._happened += 1
+        if self._happened % PIECE == 0:
+            checkpoint()
+        entry.ring()
+
+    def advance(self, until: int) -> None:
+        checkpoint()
+        if until > self.now:
+            self.environment.run(until)
+            self.now = until
+
+    def step(self) -> bool:
+        waiting = len(self._events)
+        if not waiting:
+            return False
+        happened = self._happened
+        while self._happened == happened:
+            self.environment.step()
+        return True

@@ -1,0 +1,29 @@
+"""System management interrupts (SMIs): from time to time the firmware stops all PCPUs of the host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hostsim.engine.clock import Clock
+from hostsim.model.cpu.firmware import Firmware
+from hostsim.spec.host import FirmwareSpec
+
+if TYPE_CHECKING:
+    from simpy.events import ProcessGenerator
+
+__all__ = ["system_management_interrupts"]
+
+DRIFT = 0.1
+"""Share of the period by which a stop comes early or late, at random: nothing on the host or outside keeps step with it."""
+
+
+def system_management_interrupts(
+    env: Clock, firmware: Firmware, spec: FirmwareSpec, random: np.random.Generator
+) -> ProcessGenerator:
+    """The source of system management interrupts: the first one anywhere in a period."""
+    yield env.timeout(int(random.uniform(0, spec.period)))
+    while True:
+        firmware.stop(env.now, spec.stop)
+        yield env.timeout(round(spec.period * random.uniform(1 - DRIFT, 1 + DRIFT)))

@@ -1,0 +1,74 @@
+"""Senders that a SimPy process drives: traffic of a user's own, put on the wire frame by frame or in bursts (`Host.sender`)."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING
+
+from hostsim.engine.clock import Clock
+from hostsim.errors import WiringError
+from hostsim.model.net.closed_loop_wire import ClosedLoopWire
+from hostsim.model.net.open_loop_wire import OpenLoopWire
+from hostsim.model.workload.address import PEER, vm_address
+from hostsim.model.workload.flow import Flow, Sender
+from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
+from hostsim.spec.host import links
+from hostsim.spec.network import UDP_HEADERS, packet_on_wire
+from hostsim.units import transmission_ps
+
+if TYPE_CHECKING:
+    from hostsim.model.host import Host, VirtualMachine
+
+__all__ = ["ProcessSender", "add_sender"]
+
+
+class ProcessSender(Sender):
+    """A sender of datagrams that sends when a process says so; they end in a datagram socket of the VM.
+
+    Its counters are those of its flow (`totals`): ``sent`` came off the wire, ``lost_nic`` were dropped at the physical NIC,
+    ``delivered`` were read by the application.
+    """
+
+    def __init__(self, clock: Clock, wire: ClosedLoopWire, totals: Flow, size: int, frame_ps: int, burst: int) -> None:
+        super().__init__(totals, size, frame_ps, burst)
+        self._clock, self._wire = clock, wire
+
+    def send(self, frames: int) -> None:
+        """Send frames now: they go on the wire as soon as it is free, in turns with those of other senders.
+
+        Raises:
+            TypeError: the number is not an integer.
+            ValueError: it is negative.
+        """
+        count = index(frames)
+        if count < 0:
+            raise ValueError(f"send({frames}): the number of frames is negative")
+        self._wire.release(self, self._clock.now, 0, 1, count)
+
+
+def add_sender(host: Host, vm: VirtualMachine, *, name: str, size: int, device: int, burst: int) -> ProcessSender:
+    """Add a sender to a host whose time has not started; `Host.sender` documents it.
+
+    Raises:
+        WiringError: the host is wired already, or it has no such device.
+    """
+    if host.is_wired:
+        raise WiringError(f"the sender {name!r} comes too late: a process makes its senders before its first yield")
+    if not 0 <= device < len(vm.devices):
+        raise WiringError(f"{vm.name} has no device {device} for the sender {name!r}")
+    nic = vm.devices[device].nic
+    wire = nic.wire
+    if isinstance(wire, OpenLoopWire):  # works frames out ahead, so that none can be put before them
+        number = list(host.nics).index(nic.name)
+        nic.wire = wire = ClosedLoopWire(host.streams.stream("nic", number), wire.flows())
+    assert isinstance(wire, ClosedLoopWire)
+    flow = next((flow for flow in host.flows if flow.name == name and flow.receivers == 1), None)
+    if flow is None:
+        flow = Flow(name, size, 1)
+        host.flows.append(flow)
+    octets = packet_on_wire(size + UDP_HEADERS, vxlan=links(vm.group, host.spec.vswitches)[device].vxlan)
+    frame_ps = transmission_ps(octets, host.spec.hardware.nics[nic.name].rate)
+    made = ProcessSender(host.clock, wire, flow, size, frame_ps, burst)
+    value = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, vm_address(host.vms.index(vm))))
+    host.netqueues[nic.name].add(vm.devices[device].filter, made, value)
+    return made
