@@ -24,7 +24,8 @@ from hostsim.model.net.vswitch import Port, SplitRx, VSwitch
 from hostsim.model.telemetry import register_probes
 from hostsim.model.workload.attach import attach_workloads
 from hostsim.policy.aggregation import Backoff
-from hostsim.policy.scheduling import home_nodes
+from hostsim.policy.numa import home_nodes
+from hostsim.policy.scheduler import PolicyMaker, ProportionalShare
 from hostsim.spec.host import PointSpec, VmGroupSpec
 from hostsim.spec.nic import NicOptions, NicSpec
 from hostsim.spec.platform import VnicSettings
@@ -38,13 +39,18 @@ MOST_JOINED = 65536
 """Bytes of a packet that LRO of a NIC makes at most: the length field of IPv4."""
 
 
-def build_host(spec: PointSpec, streams: Streams) -> Host:
+def build_host(spec: PointSpec, streams: Streams, policy: PolicyMaker = ProportionalShare) -> Host:
     """Build a host from its spec; simulated time has not started.
+
+    Args:
+        spec: a point of a scenario.
+        streams: its random streams.
+        policy: makes its scheduler policy.
 
     Raises:
         WiringError: a part refers to one that is missing.
     """
-    host = Host(spec)
+    host = Host(spec, policy)
     settings = spec.settings
     for name, vswitch in spec.vswitches.items():
         lro = settings.lro_bytes if settings.sw_lro else 0
@@ -57,7 +63,7 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
     for name in (uplink for vswitch in spec.vswitches.values() for uplink in vswitch.uplinks):
         _add_queues(host, name)
     attach_workloads(host, streams)
-    host.balancer = Balancer(host.scheduler, host.worlds(), settings.rebalance_period, host.costs.vcpu_lead)
+    host.balancer = Balancer(host.scheduler, host.worlds(), settings.rebalance_period)
     if spec.hardware.firmware is not None:  # its worlds stay where they are
         host.firmware = Firmware(host.scheduler, spec.hardware.firmware, streams.stream("firmware"))
     for place, group in enumerate(spec.vms):

@@ -24,6 +24,7 @@ from hostsim.model.net.networld import TxQueue
 from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.vswitch import Port, VSwitch
 from hostsim.model.workload.flow import Flow
+from hostsim.policy.scheduler import PolicyMaker
 from hostsim.spec.host import PointSpec, VmGroupSpec
 from hostsim.spec.platform import VnicSettings
 
@@ -119,12 +120,12 @@ class Host:
     dense_mode: ControlLoop
     balancer: Balancer
 
-    def __init__(self, spec: PointSpec) -> None:
+    def __init__(self, spec: PointSpec, policy: PolicyMaker) -> None:
         self.spec = spec
         self.clock = Clock()
         cpu = spec.hardware.cpu
         self.costs = CostTable(spec.costs, cpu)
-        self.scheduler = Scheduler(self.clock, cpu.sockets, cpu.cores, self.costs, spec.settings, cpu.threads)
+        self.scheduler = Scheduler(self.clock, cpu.sockets, cpu.cores, self.costs, spec.settings, cpu.threads, policy)
         self.probe = Probe(self.clock, max(1, spec.length // SLICES_AT_FIRST))
         self.nics: dict[str, Pnic] = {}
         self.netqueues: dict[str, NetQueue] = {}

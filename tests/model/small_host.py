@@ -9,6 +9,7 @@ from hostsim.engine.clock import Alarm, Clock
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World
+from hostsim.policy.scheduler import PolicyMaker, ProportionalShare
 from hostsim.spec.platform import HostSettings
 from hostsim.units import MS, SECOND, US
 from hostsim.verification.host_fixture import point
@@ -97,9 +98,17 @@ class Labourer(World):
         return bool(self.jobs)
 
 
-def bare_host(sockets: int = 1, cores: int = 1, *, threads: int = 1, free: bool = False, **changes: int) -> Scheduler:
+def bare_host(
+    sockets: int = 1,
+    cores: int = 1,
+    *,
+    threads: int = 1,
+    free: bool = False,
+    policy: PolicyMaker = ProportionalShare,
+    **changes: int,
+) -> Scheduler:
     """PCPUs and a scheduler, nothing else."""
-    return Scheduler(Clock(), sockets, cores, cost_table(free=free), settings(**changes), threads)
+    return Scheduler(Clock(), sockets, cores, cost_table(free=free), settings(**changes), threads, policy)
 
 
 def check_charges(scheduler: Scheduler, worlds: list[Labourer]) -> None:

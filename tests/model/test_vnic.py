@@ -8,11 +8,11 @@ import pytest
 
 from hostsim.engine.clock import Clock
 from hostsim.engine.packet_train import Train
-from hostsim.model.cpu.node import Node
 from hostsim.model.net.vnic import Vnic
 from hostsim.policy.aggregation import Backoff
 from hostsim.spec.platform import Coalescing, Refill
 from hostsim.units import MS, SECOND, US
+from tests.model.small_host import bare_host
 
 
 class NotingGuest:
@@ -20,7 +20,7 @@ class NotingGuest:
 
     def __init__(self) -> None:
         self.halted = False
-        self.node = Node(0)
+        self.node = bare_host().nodes[0]
         self.pending_ps = 0
         self.interrupts: list[int] = []
 
