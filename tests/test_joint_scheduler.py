@@ -35,7 +35,7 @@ def test_no_experiment_has_a_scheduler_of_its_own():
 class WithoutPreemption(ProportionalShare):
     """Nobody is cut short for a world that wakes up."""
 
-    def preempts(self, world: W, queue: RunQueue[W], now: int) -> bool:
+    def preempts(self, world: W, running: W, queue: RunQueue[W], now: int) -> bool:
         return False
 
 

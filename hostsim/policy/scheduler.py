@@ -15,7 +15,7 @@ from hostsim.compiled import mypyc_attr
 from hostsim.policy.numa import move_to_balance
 from hostsim.spec.platform import HostSettings
 
-__all__ = ["PolicyMaker", "ProportionalShare", "RunQueue", "Schedulable", "SchedulerPolicy", "W"]
+__all__ = ["PolicyMaker", "ProportionalShare", "Q", "RunQueue", "Schedulable", "SchedulerPolicy", "W"]
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)  # worlds
@@ -39,13 +39,12 @@ W = TypeVar("W", bound=Schedulable)
 
 
 class RunQueue(Generic[W]):
-    """The run queue of a PCPU, as a scheduler policy sees it: the worlds that wait there, and the one that runs.
+    """The run queue of a PCPU, as a scheduler policy sees it: the worlds that wait there.
 
     A policy reads it and changes nothing.
 
     Attributes:
         index: number of the PCPU.
-        running: world that has the PCPU, None when idle.
         since: instant at which the running world was dispatched, or began a further quantum.
         charged: instant up to which the running world is charged.
         systems: VMkernel worlds that wait here, in order of arrival.
@@ -55,10 +54,13 @@ class RunQueue(Generic[W]):
 
     def __init__(self, index: int) -> None:
         self.index = index
-        self.running: W | None = None
         self.since = self.charged = self.queued = 0
         self.systems: deque[W] = deque()
         self.vcpus: list[W] = []
+
+    def current(self) -> W | None:
+        """Return the world that has the PCPU, None when idle."""
+        raise NotImplementedError
 
 
 Q = TypeVar("Q", bound=RunQueue[Any])
@@ -114,15 +116,15 @@ class SchedulerPolicy:
         """Return the vCPU of a run queue that goes on next when no system world keeps it from it; at least one waits there."""
         raise NotImplementedError
 
-    def yields(self, queue: RunQueue[W], now: int) -> bool:
-        """True when the running world must yield to a waiting one: its batch has just ended, and it is charged.
+    def yields(self, running: W, queue: RunQueue[W], now: int) -> bool:
+        """True when the running world must yield to one that waits behind it: its batch has just ended, and it is charged.
 
         Asked while somebody waits. A world that stays when its quantum is over begins a further one.
         """
         raise NotImplementedError
 
-    def preempts(self, world: W, queue: RunQueue[W], now: int) -> bool:
-        """Wake-up preemption: True when a world cuts the batch of the vCPU short that runs at the queue where it arrives."""
+    def preempts(self, world: W, running: W, queue: RunQueue[W], now: int) -> bool:
+        """Wake-up preemption: True when a world cuts the batch of the vCPU short that runs where it arrives."""
         raise NotImplementedError
 
     # --- choice of a PCPU
@@ -208,11 +210,9 @@ class ProportionalShare(SchedulerPolicy):
     def charge(self, world: Schedulable, spent: int) -> None:
         world.vtime += spent * 1000 // world.shares
 
-    def vtime(self, queue: RunQueue[W], now: int) -> int:
-        """Return the virtual time of the running world, including the time since the last charge."""
-        world = queue.running
-        assert world is not None
-        return world.vtime + (now - queue.charged) * 1000 // world.shares
+    def vtime(self, running: W, queue: RunQueue[W], now: int) -> int:
+        """Return the virtual time of a running world, including the time since the last charge."""
+        return running.vtime + (now - queue.charged) * 1000 // running.shares
 
     def wake(self, world: Schedulable, vclock: int) -> None:
         """Bound the lag of a vCPU: one that slept for an hour would hold a PCPU for as long."""
@@ -236,19 +236,17 @@ class ProportionalShare(SchedulerPolicy):
                 world = waiting
         return world
 
-    def yields(self, queue: RunQueue[W], now: int) -> bool:
+    def yields(self, running: W, queue: RunQueue[W], now: int) -> bool:
         """A vCPU yields to system worlds at once; after a quantum a vCPU yields to one with less virtual time, a system world to all."""
-        world = queue.running
-        assert world is not None
-        if queue.systems and not world.system:
+        if not running.system and queue.systems:
             return True
         if now - queue.since < self.quantum:
             return False
-        return world.system or self.first_vcpu(queue, now).vtime <= world.vtime
+        return running.system or self.first_vcpu(queue, now).vtime <= running.vtime
 
-    def preempts(self, world: W, queue: RunQueue[W], now: int) -> bool:
+    def preempts(self, world: W, running: W, queue: RunQueue[W], now: int) -> bool:
         """System worlds preempt every vCPU; a vCPU preempts one that it lags behind by at least the lead in virtual time."""
-        return world.system or self.vtime(queue, now) - world.vtime >= self._lead
+        return world.system or self.vtime(running, queue, now) - world.vtime >= self._lead
 
     def wake_queue(self, world: W, last: Q, queues: list[Q]) -> Q:
         return last

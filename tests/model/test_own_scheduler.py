@@ -9,7 +9,7 @@ import pytest
 
 from hostsim.campaign import simulate
 from hostsim.model.build import build_host
-from hostsim.policy.scheduler import PolicyMaker, ProportionalShare, RunQueue
+from hostsim.policy.scheduler import PolicyMaker, ProportionalShare, Q, RunQueue, W
 from hostsim.units import MS, SECOND
 from tests.model.small_host import Labourer, bare_host, check_charges
 from tests.model.small_runs import STREAMS, run
@@ -73,3 +73,26 @@ def test_a_world_that_does_not_wait_is_refused():
         Labourer(host, name).give(1 * MS)
     with pytest.raises(ValueError, match="not in list"):
         host.clock.advance(SECOND)
+
+
+class Apart(ProportionalShare):
+    """A waking vCPU goes where no vCPU runs and fewest wait, instead of where it last ran."""
+
+    def wake_queue(self, world: W, last: Q, queues: list[Q]) -> Q:
+        return min(queues, key=lambda queue: (self._has_vcpu(queue), queue.queued))
+
+    def _has_vcpu(self, queue: RunQueue[Labourer]) -> bool:
+        world = queue.current()
+        return world is not None and not world.system
+
+
+def test_it_chooses_where_a_woken_world_waits():
+    """Two PCPUs, both busy: a policy that looks at who runs there sends the third world to the other one."""
+    places = []
+    for policy in (ProportionalShare, Apart):
+        host = bare_host(cores=2, free=True, policy=policy)
+        Labourer(host, "vcpu", pcpu=0).give(2 * MS)
+        Labourer(host, "system", pcpu=1, system=True).give(3 * MS)
+        Labourer(host, "woken", pcpu=0).give(1 * MS)
+        places.append([pcpu.queued for pcpu in host.pcpus])
+    assert places == [[1, 0], [0, 1]]

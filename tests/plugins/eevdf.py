@@ -40,22 +40,18 @@ class Eevdf(ProportionalShare):
     def first_vcpu(self, queue: RunQueue[W], now: int) -> W:
         return self._earliest(queue.vcpus, [world.vtime for world in queue.vcpus])
 
-    def yields(self, queue: RunQueue[W], now: int) -> bool:
+    def yields(self, running: W, queue: RunQueue[W], now: int) -> bool:
         """A vCPU has its slice, or as much of it as makes it no longer eligible."""
-        running = queue.running
-        assert running is not None
         if running.system or queue.systems:
-            return super().yields(queue, now)
+            return super().yields(running, queue, now)
         wanting = [running, *queue.vcpus]
         return self._earliest(wanting, [world.vtime for world in wanting]) is not running
 
-    def preempts(self, world: W, queue: RunQueue[W], now: int) -> bool:
+    def preempts(self, world: W, running: W, queue: RunQueue[W], now: int) -> bool:
         """A vCPU that is eligible at once and has the earlier deadline need not wait for the batch to end."""
-        running = queue.running
-        assert running is not None
         if world.system:
             return True
-        return self._earliest([running, world], [self.vtime(queue, now), world.vtime]) is world
+        return self._earliest([running, world], [self.vtime(running, queue, now), world.vtime]) is world
 
     def _earliest(self, worlds: Sequence[W], vtimes: Sequence[int]) -> W:
         """Of the eligible worlds, that with the earliest deadline; the first of several."""

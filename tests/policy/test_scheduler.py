@@ -18,9 +18,8 @@ def world(vtime: int = 0, *, shares: int = 1000, system: bool = False) -> Schedu
     return made
 
 
-def queue(*waiting: Schedulable, running: Schedulable | None = None) -> RunQueue[Schedulable]:
+def queue(*waiting: Schedulable) -> RunQueue[Schedulable]:
     made: RunQueue[Schedulable] = RunQueue(0)
-    made.running = running
     for one in waiting:
         (made.systems if one.system else made.vcpus).append(one)
     made.queued = len(waiting)
@@ -30,11 +29,11 @@ def queue(*waiting: Schedulable, running: Schedulable | None = None) -> RunQueue
 def test_virtual_time_is_time_over_shares():
     """What is not charged yet counts, and is charged but once."""
     rich = world(shares=2000)
-    here = queue(running=rich)
-    assert POLICY.vtime(here, 300) == 150
+    here = queue()
+    assert POLICY.vtime(rich, here, 300) == 150
     POLICY.charge(rich, 300)
     here.charged = 300
-    assert rich.vtime == POLICY.vtime(here, 300) == 150
+    assert rich.vtime == POLICY.vtime(rich, here, 300) == 150
 
 
 def test_lag_is_bounded():
@@ -67,16 +66,16 @@ def test_system_worlds_go_first_then_the_least_virtual_time():
 )
 def test_who_yields_at_the_end_of_a_batch(running: Schedulable, waiting: Schedulable, stay: int, expected: bool):
     """A vCPU to system worlds at once; else nobody before a quantum is over."""
-    assert POLICY.yields(queue(waiting, running=running), stay) is expected
+    assert POLICY.yields(running, queue(waiting), stay) is expected
 
 
 def test_a_vcpu_needs_its_lead():
     """The lead counts from exactly its value; a system world needs none."""
-    here = queue(running=world(LEAD))
-    assert POLICY.preempts(world(0), here, 0)
-    assert not POLICY.preempts(world(1), here, 0)
-    assert POLICY.preempts(world(1), here, 1)  # time since the last charge counts
-    assert POLICY.preempts(world(LEAD, system=True), here, 0)
+    here, running = queue(), world(LEAD)
+    assert POLICY.preempts(world(0), running, here, 0)
+    assert not POLICY.preempts(world(1), running, here, 0)
+    assert POLICY.preempts(world(1), running, here, 1)  # time since the last charge counts
+    assert POLICY.preempts(world(LEAD, system=True), running, here, 0)
 
 
 def test_who_is_furthest_behind_goes_on_for_who_is_furthest_ahead():

@@ -43,6 +43,7 @@ class Pcpu(RunQueue[World]):
     Attributes:
         node: NUMA node it belongs to.
         pool: node that lists it as idle and that it steals worlds from; for an exclusive PCPU a node of its own.
+        running: world that has it, None when idle.
         turning: True between the end of a batch and the beginning of the next, when preemption is not possible.
         seized: the firmware has it or waits for it: its batch is not bounded by the quantum, and running system worlds yield to it.
         dispatches: times a world was given this PCPU.
@@ -57,6 +58,7 @@ class Pcpu(RunQueue[World]):
         self._switch_same = costs.context_switch + costs.cache_refill_same
         self._switch_migrated = costs.context_switch + costs.cache_refill_migrated
         self.node = self.pool = node
+        self.running: World | None = None
         self.turning = self.seized = False
         self.dispatches = self.switches = self.preemptions = 0
         self._last: World | None = None
@@ -81,6 +83,9 @@ class Pcpu(RunQueue[World]):
         pool.idle.put(self)
 
     # --- what others see
+
+    def current(self) -> World | None:
+        return self.running
 
     def busy(self, now: int) -> int:
         """Return the busy time so far, in picoseconds."""
@@ -223,7 +228,7 @@ class Pcpu(RunQueue[World]):
         self.turning = True
         if not world.left:
             world.end(now)
-        if world.node is self.node and not (self.queued and self._must_yield(now)):
+        if world.node is self.node and not (self.queued and self._must_yield(world, now)):
             length: int | None = world.left
             if length:
                 world.left = 0
@@ -248,9 +253,9 @@ class Pcpu(RunQueue[World]):
         self.turning = False
         self._go_on(following, now)
 
-    def _must_yield(self, now: int) -> bool:
+    def _must_yield(self, world: World, now: int) -> bool:
         """True when the running world, whose batch has just ended, must yield to a waiting one."""
-        if (self.seized and self.systems) or self._policy.yields(self, now):
+        if (self.seized and self.systems) or self._policy.yields(world, self, now):
             return True
         if now - self.since >= self._quantum:
             self.since = now  # another quantum

@@ -176,7 +176,12 @@ class Scheduler:
             free.start(world, now)
             return
         running = pcpu.running
-        if running is not None and not running.system and not pcpu.turning and self.policy.preempts(world, pcpu, now):
+        if (
+            running is not None
+            and not running.system
+            and not pcpu.turning
+            and self.policy.preempts(world, running, pcpu, now)
+        ):
             pcpu.preempt(world, now)
         else:
             pcpu.node.enqueue(pcpu, world, now)
