@@ -90,7 +90,10 @@ class SchedulerPolicy:
     # --- virtual time
 
     def charge(self, world: Schedulable, spent: int) -> None:
-        """Charge virtual time for ``spent`` picoseconds that a world has run: to itself, or to whom it worked for."""
+        """Charge virtual time for ``spent`` picoseconds that a world has run: to itself, or to whom it worked for.
+
+        Samples and balancers charge in the midst of a batch, so that no decision may depend on the number of parts of a stay.
+        """
         raise NotImplementedError
 
     def wake(self, world: Schedulable, vclock: int) -> None:
