@@ -96,7 +96,7 @@ def test_a_double_charge_moves_values_and_scalars_only(tmp_path: Path, monkeypat
 
     def charge(self, now):
         if self.running is not None:
-            self.running.used += now - self._charged
+            self.running.used += now - self.charged
         original(self, now)
 
     monkeypatch.setattr(Pcpu, "charge", charge)

@@ -10,7 +10,7 @@ from hostsim.campaign.simulate import simulate
 from hostsim.engine.random_stream import Streams
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.model.build import build_host
-from hostsim.model.cpu.scheduler import Scheduler
+from hostsim.policy.scheduler import PolicyMaker, ProportionalShare, RunQueue, W
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
 from hostsim.units import MS, SECOND
@@ -32,10 +32,17 @@ def test_no_experiment_has_a_scheduler_of_its_own():
     assert found[0] == found[1] == found[2] != {}
 
 
-def dispatches_per_request(vms: int) -> float:
+class WithoutPreemption(ProportionalShare):
+    """Nobody is cut short for a world that wakes up."""
+
+    def preempts(self, world: W, running: W, queue: RunQueue[W], now: int) -> bool:
+        return False
+
+
+def dispatches_per_request(vms: int, policy: PolicyMaker = ProportionalShare) -> float:
     """Of dense mode's host with a fifth of its cores, by default, after a tenth of a second."""
     scenario = load("dense-high", {"hardware.cpu.cores": "2", "vms.web.count": str(vms), "run.length": "1 s"})
-    host = build_host(point_at(scenario, {"vms": vms, "mode": "default"}).spec, Streams(1, 0))
+    host = build_host(point_at(scenario, {"vms": vms, "mode": "default"}).spec, Streams(1, 0), policy)
     counts = []
     for part in (100, 400):
         host.clock.advance(part * MS)
@@ -45,12 +52,11 @@ def dispatches_per_request(vms: int) -> float:
 
 
 @pytest.mark.slow
-def test_dispatches_do_not_melt_because_system_worlds_preempt(monkeypatch):
+def test_dispatches_do_not_melt_because_system_worlds_preempt():
     """From 90 % of the CPU to saturation a request takes as many dispatches as before; where nobody is cut short, far fewer."""
     calm, full = dispatches_per_request(46), dispatches_per_request(58)
     assert full > 0.9 * calm
-    monkeypatch.setattr(Scheduler, "_preempts", lambda self, world, pcpu, now: False)
-    calm_uncut, full_uncut = dispatches_per_request(46), dispatches_per_request(58)
+    calm_uncut, full_uncut = (dispatches_per_request(vms, WithoutPreemption) for vms in (46, 58))
     assert calm_uncut < 0.6 * calm
     assert full_uncut < 0.8 * calm_uncut
 

@@ -30,7 +30,8 @@ from hostsim.model.net.vswitch import VSwitch
 from hostsim.model.telemetry import register_probes
 from hostsim.model.workload.attach import attach_workloads
 from hostsim.policy.catalogue import STEERING_RULES
-from hostsim.policy.scheduling import home_nodes
+from hostsim.policy.numa import home_nodes
+from hostsim.policy.scheduler import PolicyMaker, ProportionalShare
 from hostsim.spec.host import PointSpec, VmGroupSpec
 from hostsim.spec.nic import NicOptions
 
@@ -45,7 +46,12 @@ DEVICES: Final[Mapping[str, Callable[[Host, VirtualMachine, Any, Streams], Guest
 
 
 def build_host(
-    spec: PointSpec, streams: Streams, *, clock: Clock | None = None, processes: Iterable[HostProcess] = ()
+    spec: PointSpec,
+    streams: Streams,
+    *,
+    clock: Clock | None = None,
+    processes: Iterable[HostProcess] = (),
+    policy: PolicyMaker = ProportionalShare,
 ) -> Host:
     """Build a host from its spec; simulated time has not started.
 
@@ -54,11 +60,12 @@ def build_host(
         streams: random streams of the replication.
         clock: its clock, at 0; a new one by default. `Clock(StockEventQueue())` runs the host on SimPy's stock environment.
         processes: traffic sources and control loops of a user's own (`Host.start`).
+        policy: makes its scheduler policy.
 
     Raises:
         WiringError: a part refers to one that is missing.
     """
-    host = Host(spec, streams, clock)
+    host = Host(spec, streams, policy, clock)
     settings = spec.settings
     for name, vswitch in spec.vswitches.items():
         host.switches[name] = VSwitch(host.scheduler, host.costs, vxlan=vswitch.vxlan)
@@ -78,7 +85,7 @@ def build_host(
     for process in processes:
         host.start(process)
     host.is_wired = True
-    host.balancer = Balancer(host.scheduler, host.worlds(), settings.rebalance_period, host.costs.vcpu_lead)
+    host.balancer = Balancer(host.scheduler, host.worlds(), settings.rebalance_period)
     if host.balancer.is_needed:
         host.clock.start(periodic(host.clock, settings.rebalance_period, host.balancer.check))
     if spec.hardware.firmware is not None:  # its worlds stay where they are

@@ -30,6 +30,7 @@ from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.vswitch import Port, VSwitch
 from hostsim.model.workload.flow import Flow
 from hostsim.model.workload.process_sender import ProcessSender, add_sender
+from hostsim.policy.scheduler import PolicyMaker
 from hostsim.spec.host import PointSpec, VmGroupSpec
 from hostsim.spec.platform import Coalescing
 
@@ -104,12 +105,12 @@ class Host:
     dense_mode: ControlLoop
     balancer: Balancer
 
-    def __init__(self, spec: PointSpec, streams: Streams, clock: Clock | None = None) -> None:
+    def __init__(self, spec: PointSpec, streams: Streams, policy: PolicyMaker, clock: Clock | None = None) -> None:
         self.spec, self.streams = spec, streams
         self.clock = Clock() if clock is None else clock
         cpu = spec.hardware.cpu
         self.costs = CostTable(spec.costs, cpu)
-        self.scheduler = Scheduler(self.clock, cpu.sockets, cpu.cores, self.costs, spec.settings, cpu.threads)
+        self.scheduler = Scheduler(self.clock, cpu.sockets, cpu.cores, self.costs, spec.settings, cpu.threads, policy)
         self.probe = Probe(self.clock, max(1, spec.length // SLICES_AT_FIRST))
         self.nics: dict[str, Pnic] = {}
         self.netqueues: dict[str, NetQueue] = {}

@@ -16,7 +16,6 @@ from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
 from hostsim.model.cost_table import CostTable
-from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World
 from hostsim.model.net.vnic import Vnic
@@ -156,7 +155,7 @@ class Guest(Receiver):
 
     def __init__(self, clock: Clock, scheme: CoalescingScheme, arrivals: Arrivals) -> None:
         super().__init__()
-        self.halted, self.pending_ps, self.node = False, 0, Node(0)
+        self.halted, self.pending_ps, self.node = False, 0, bare_host(1).nodes[0]
         vnic = Vnic(clock, "eth0", ROOM, scheme, self)
         ArrivalTimer(clock, arrivals, Sender(self.flow, 64, 0, 1), lambda train, _: vnic.receive(train))
 

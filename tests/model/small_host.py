@@ -13,6 +13,7 @@ from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.balancer import Balancer
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World
+from hostsim.policy.scheduler import PolicyMaker, ProportionalShare
 from hostsim.spec.platform import HostSettings
 from hostsim.units import MS, SECOND, US
 from hostsim.verification.host_fixture import point
@@ -101,9 +102,17 @@ class Labourer(World):
         return bool(self.jobs)
 
 
-def bare_host(sockets: int = 1, cores: int = 1, *, threads: int = 1, free: bool = False, **changes: int) -> Scheduler:
+def bare_host(
+    sockets: int = 1,
+    cores: int = 1,
+    *,
+    threads: int = 1,
+    free: bool = False,
+    policy: PolicyMaker = ProportionalShare,
+    **changes: int,
+) -> Scheduler:
     """PCPUs and a scheduler, nothing else."""
-    return Scheduler(Clock(), sockets, cores, cost_table(free=free), settings(**changes), threads)
+    return Scheduler(Clock(), sockets, cores, cost_table(free=free), settings(**changes), threads, policy)
 
 
 def numa_balanced(scheduler: Scheduler, *, period: int = 2 * SECOND, imbalance: int = 10) -> NumaBalancer:
@@ -113,9 +122,9 @@ def numa_balanced(scheduler: Scheduler, *, period: int = 2 * SECOND, imbalance: 
     return balancer
 
 
-def balanced(scheduler: Scheduler, worlds: Sequence[World], period: int, lead: int) -> Balancer:
+def balanced(scheduler: Scheduler, worlds: Sequence[World], period: int) -> Balancer:
     """The load balancer of these worlds, started if it is needed."""
-    balancer = Balancer(scheduler, worlds, period, lead)
+    balancer = Balancer(scheduler, worlds, period)
     if balancer.is_needed:
         scheduler.clock.start(periodic(scheduler.clock, period, balancer.check))
     return balancer

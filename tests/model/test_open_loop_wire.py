@@ -9,20 +9,20 @@ from hypothesis import strategies as st
 from hostsim.engine.arrivals import ConstantArrivals, RecordedArrivals
 from hostsim.engine.clock import Clock
 from hostsim.engine.packet_train import Train
-from hostsim.model.cpu.node import Node
 from hostsim.model.net.open_loop_wire import OpenLoopWire
 from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.workload.flow import Flow, Sender
 from hostsim.policy.coalescing import Moderation
 from hostsim.spec.network import datagram_on_wire
 from hostsim.units import MS, US, transmission_ps
+from tests.model.small_host import bare_host
 
 Sent = list[tuple[int, list[int]]]
 """For each sender: bytes of data in a datagram, and the instants at which they were sent."""
 
 
 def a_queue() -> RxQueue:
-    clock, node = Clock(), Node(0)
+    clock, node = Clock(), bare_host().nodes[0]
     return RxQueue(clock, "vmnic0-rx0", 512, Moderation(0), Pnic("vmnic0", node, OpenLoopWire(), 0), node)
 
 

@@ -8,8 +8,6 @@ from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.units import MS, US
 from tests.model.small_host import Labourer, balanced, bare_host, check_charges
 
-LEAD = 1 * MS
-
 
 def _busy(host: Scheduler, name: str, *, pcpu: int, system: bool = False) -> Labourer:
     """A world that never has nothing to do."""
@@ -27,7 +25,7 @@ def test_two_busy_system_worlds_do_not_share_a_pcpu_while_vcpus_have_another(per
         _busy(host, "vcpu", pcpu=1),
         _busy(host, "b", pcpu=0, system=True),
     ]
-    balancer = balanced(host, worlds, period, LEAD)
+    balancer = balanced(host, worlds, period)
     host.clock.advance(1000 * MS + 1)
     one, _, other = worlds
     assert balancer.moves == apart
@@ -40,7 +38,7 @@ def test_vcpus_are_spread_until_no_move_brings_pcpus_closer():
     """Three on one PCPU and one on the other become two and two, and it stays like that."""
     host = bare_host(cores=2, free=True)
     worlds = [_busy(host, name, pcpu=pcpu) for name, pcpu in (("a", 0), ("x", 1), ("b", 0), ("c", 0))]
-    balancer = balanced(host, worlds, 20 * MS, LEAD)
+    balancer = balanced(host, worlds, 20 * MS)
     host.clock.advance(1900 * MS)
     assert balancer.moves == 1
     assert sorted(sorted({end[1] for end in world.done[-100:]}) for world in worlds) == [[0], [0], [1], [1]]
@@ -52,7 +50,7 @@ def test_three_busy_vcpus_share_two_pcpus_alike():
     for period, least, most in ((20 * MS, 0.65, 0.68), (0, 0.49, 1.0)):
         host = bare_host(cores=2, free=True)
         worlds = [_busy(host, name, pcpu=pcpu) for name, pcpu in (("a", 0), ("b", 1), ("c", 0))]
-        balanced(host, worlds, period, LEAD)
+        balanced(host, worlds, period)
         host.clock.advance(1800 * MS)
         shares = sorted(100 * US * len(world.done) / (1800 * MS) for world in worlds)
         assert least < shares[0] <= shares[2] <= most
@@ -69,7 +67,7 @@ def test_a_vcpu_behind_a_busy_system_world_goes_on_elsewhere():
         _busy(host, "y", pcpu=2),
         _busy(host, "behind", pcpu=0),
     ]
-    balancer = balanced(host, worlds, 20 * MS, LEAD)
+    balancer = balanced(host, worlds, 20 * MS)
     host.clock.advance(1200 * MS)
     assert balancer.moves > 10
     shares = [100 * US * len(world.done) / (1200 * MS) for world in worlds]
@@ -84,7 +82,7 @@ def test_vcpus_do_not_count_for_a_system_world():
     first, second = (_busy(host, name, pcpu=0, system=True) for name in ("a", "b"))
     worlds = [*crowd, first, second]
     moved = {world.last.index for world in crowd if world.dispatches}
-    balancer = balanced(host, worlds, 20 * MS, LEAD)
+    balancer = balanced(host, worlds, 20 * MS)
     host.clock.advance(500 * MS)
     assert moved == {0, 1}  # the first two of them found both PCPUs idle
     assert balancer.moves >= 1
@@ -96,7 +94,7 @@ def test_nobody_crosses_nodes_and_a_single_pcpu_is_not_looked_at():
     host = bare_host(sockets=2, cores=1, free=True)
     worlds = [_busy(host, "a", pcpu=0), _busy(host, "b", pcpu=0), _busy(host, "c", pcpu=1)]
     before = host.clock.scheduled()
-    balancer = balanced(host, worlds, 20 * MS, LEAD)
+    balancer = balanced(host, worlds, 20 * MS)
     assert host.clock.scheduled() == before
     host.clock.advance(500 * MS)
     assert balancer.moves == 0
@@ -109,7 +107,7 @@ def test_what_balances_charges_no_world():
     for period in (0, 20 * MS):
         host = bare_host(cores=2)
         worlds = [_busy(host, "a", pcpu=0), _busy(host, "b", pcpu=1)]
-        balancer = balanced(host, worlds, period, LEAD)
+        balancer = balanced(host, worlds, period)
         host.clock.advance(300 * MS)
         assert balancer.moves == 0
         ends.append([world.done for world in worlds])
@@ -123,7 +121,7 @@ def test_who_lives_in_the_gaps_of_a_system_world_is_found():
     worlds = [_busy(host, name, pcpu=pcpu) for name, pcpu in (("gaps", 0), ("x", 1), ("y", 1), ("z", 1))]
     for start in range(2000):
         poll.give_at(start * 1 * MS - 250 * US if start else 0, 500 * US)
-    balancer = balanced(host, worlds, 20 * MS, LEAD)
+    balancer = balanced(host, worlds, 20 * MS)
     seen = []
     for check in range(1, 20):
         host.clock.advance(check * 20 * MS)
@@ -144,7 +142,7 @@ def test_who_sleeps_through_the_work_of_a_system_world_does_not_have_the_pcpu():
     host.clock.advance(310 * MS)
     worlds = [_busy(host, "poll", pcpu=0, system=True), *(_busy(host, name, pcpu=1) for name in "xy")]
     ahead.give(1 * MS)
-    balancer = balanced(host, [ahead, *worlds], 20 * MS, LEAD)
+    balancer = balanced(host, [ahead, *worlds], 20 * MS)
     host.clock.advance(310 * MS + 45 * MS)
     assert ahead.state.value == "ready"
     assert balancer.moves == 0

@@ -8,12 +8,12 @@ import pytest
 
 from hostsim.engine.clock import Clock
 from hostsim.engine.packet_train import Train
-from hostsim.model.cpu.node import Node
 from hostsim.model.net.vnic import Vnic
 from hostsim.policy.catalogue import coalescing_scheme
 from hostsim.policy.coalescing import CoalescingScheme, StaticCoalescing
 from hostsim.spec.platform import Coalescing, Refill
 from hostsim.units import MS, SECOND, US
+from tests.model.small_host import bare_host
 
 
 class NotingGuest:
@@ -21,7 +21,7 @@ class NotingGuest:
 
     def __init__(self) -> None:
         self.halted = False
-        self.node = Node(0)
+        self.node = bare_host().nodes[0]
         self.pending_ps = 0
         self.interrupts: list[int] = []
 

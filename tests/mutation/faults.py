@@ -45,6 +45,7 @@ def model(file: str, *tests: str) -> tuple[str, ...]:
 
 _NODE, _PCPU, _SCHEDULER = "hostsim/model/cpu/node.py", "hostsim/model/cpu/pcpu.py", "hostsim/model/cpu/scheduler.py"
 _COALESCING = "hostsim/policy/coalescing.py"
+_POLICY = "hostsim/policy/scheduler.py"
 _RING, _VNIC, _NETWORLD = "hostsim/engine/ring.py", "hostsim/model/net/vnic.py", "hostsim/model/net/networld.py"
 _VCPU, _SENDER, _PNIC = (
     "hostsim/model/guest/vcpu.py",
@@ -54,44 +55,41 @@ _VCPU, _SENDER, _PNIC = (
 _TIES = (
     Fault(
         "tie: an admitted world waits in the last of the shortest queues",
-        _NODE,
-        "self.enqueue(min(self.pcpus, key=_by_queued), world, now)",
-        "self.enqueue(min(reversed(self.pcpus), key=_by_queued), world, now)",
-        model("scheduler_homes", "test_of_equally_short_queues_the_first_is_taken[waits]"),
-    ),
-    Fault(
-        "tie: a world with a new home wakes on the last of the shortest queues",
-        _SCHEDULER,
-        "pcpu = min(node.pcpus, key=_by_queued)",
-        "pcpu = min(reversed(node.pcpus), key=_by_queued)",
-        model("scheduler_homes", "test_of_equally_short_queues_the_first_is_taken[sleeps]"),
+        _POLICY,
+        "if queue.queued < shortest.queued:",
+        "if queue.queued <= shortest.queued:",
+        model(
+            "scheduler_homes",
+            "test_of_equally_short_queues_the_first_is_taken[waits]",
+            "test_of_equally_short_queues_the_first_is_taken[sleeps]",
+        ),
     ),
     Fault(
         "tie: of vCPUs with equal virtual time the newest goes first",
-        _PCPU,
+        _POLICY,
         "if waiting.vtime < world.vtime:",
         "if waiting.vtime <= world.vtime:",
         (f"{HAND}[False]",),
     ),
     Fault(
         "tie: of waiting system worlds the newest goes first",
-        _PCPU,
-        "world = self.systems.popleft()",
-        "world = self.systems.pop()",
+        _POLICY,
+        "return queue.systems[0] if",
+        "return queue.systems[-1] if",
         (f"{HAND}[True]",),
     ),
     Fault(
         "tie: an idle PCPU steals from the last of the longest queues",
-        _NODE,
-        "if pcpu.queued > fullest.queued:",
-        "if pcpu.queued >= fullest.queued:",
+        _POLICY,
+        "if queue.queued > longest.queued:",
+        "if queue.queued >= longest.queued:",
         small_host("work"),
     ),
     Fault(
         "tie: a waking world takes the PCPU that has been idle longest",
-        _PCPU,
-        "return idle.popitem()[0] if idle else None",
-        "longest = next(iter(idle), None)\n        idle.pop(longest, None)\n        return longest",
+        _POLICY,
+        "next(reversed(idle))",
+        "next(iter(idle))",
         model("scheduler_rules", "test_else_it_goes_to_the_pcpu_that_became_idle_most_recently"),
     ),
     Fault(
@@ -260,9 +258,9 @@ _TIMERS = (
     ),
     Fault(
         "timer doubled: quantum",
-        _PCPU,
-        "if now - self._since < self._quantum:",
-        "if now - self._since < 2 * self._quantum:",
+        _POLICY,
+        "if now - queue.since < self.quantum:",
+        "if now - queue.since < 2 * self.quantum:",
         model("scheduler", "test_the_quantum_lets_worlds_take_turns"),
     ),
     Fault(
@@ -341,9 +339,9 @@ _SIGNS = (
     ),
     Fault(
         "sign: the virtual time of a migrating world is shifted the wrong way",
-        _NODE,
-        "world.vtime += self.vclock - old.vclock",
-        "world.vtime -= self.vclock - old.vclock",
+        _POLICY,
+        "world.vtime += shift",
+        "world.vtime -= shift",
         model("scheduler_homes", "test_virtual_time_keeps_its_distance_to_the_node_in_a_move"),
     ),
 )
@@ -386,32 +384,30 @@ _WAKES = (
     Fault(
         "missed wake-up: an idle PCPU steals nothing",
         _NODE,
-        "        if not self.waiting.value:\n            return None\n",
-        "        return None\n",
+        "take_first(now) if self.waiting.value else None",
+        "take_first(now) if self.waiting.value < 0 else None",
         model("scheduler", "test_a_pcpu_that_goes_idle_takes_the_first_of_the_longest_queue"),
     ),
 )
 _RULES = (
     Fault(
         "rule: shares are not heeded",
-        _PCPU,
-        "        world.used += spent\n        world.vtime += spent * 1000 // world.shares\n        self._charged = now\n"
-        "        if not world.system",
-        "        world.used += spent\n        world.vtime += spent\n        self._charged = now\n        if not world.system",
+        _POLICY,
+        "world.vtime += spent * 1000 // world.shares",
+        "world.vtime += spent",
         model("scheduler_rules", "test_a_world_with_more_shares_ages_more_slowly"),
     ),
     Fault(
         "rule: a batch is charged twice",
         _PCPU,
-        "        world.used += spent\n        world.vtime += spent * 1000 // world.shares\n        self._charged = now\n"
-        "        if not world.system",
-        "        world.used += 2 * spent\n        world.vtime += spent * 1000 // world.shares\n        self._charged = now\n"
+        "        world.used += spent\n        self._policy.charge(world, spent)\n        self.charged = now\n        if not world.system",
+        "        world.used += 2 * spent\n        self._policy.charge(world, spent)\n        self.charged = now\n"
         "        if not world.system",
         model("invariants", "test_a_sound_host_keeps_all_laws_and_its_record_closes_every_balance"),
     ),
     Fault(
         "rule: the vCPU with the most virtual time goes first",
-        _PCPU,
+        _POLICY,
         "if waiting.vtime < world.vtime:",
         "if waiting.vtime > world.vtime:",
         model("scheduler_rules", "test_the_vcpu_with_the_least_virtual_time_goes_first"),

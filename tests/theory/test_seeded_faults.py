@@ -18,6 +18,7 @@ from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.workload.cpu_work import CpuWork
 from hostsim.policy.coalescing import RateBasedCoalescing
+from hostsim.policy.scheduler import ProportionalShare
 from hostsim.units import MS, US
 from hostsim.verification.catalogue import oracles
 from hostsim.verification.host_fixture import measure, point
@@ -58,9 +59,9 @@ def charge_twice(patch: pytest.MonkeyPatch) -> None:
     original = Pcpu._end
 
     def end(self, alarm):
-        world, before = self.running, self._charged
+        world, before = self.running, self.charged
         original(self, alarm)
-        world.used += self._charged - before if alarm is self._alarm else 0
+        world.used += self.charged - before if alarm is self._alarm else 0
 
     patch.setattr(Pcpu, "_end", end)
 
@@ -93,16 +94,11 @@ def last_come_first_served(patch: pytest.MonkeyPatch) -> None:
 
 def most_used_first(patch: pytest.MonkeyPatch) -> None:
     """The vCPU with the most virtual time goes first instead of the one with the least."""
-    original = Pcpu.take_first
-
-    def take_first(self, now):
-        if self.systems or not self.vcpus:
-            return original(self, now)
-        world = max(self.vcpus, key=lambda waiting: waiting.vtime)
-        assert self.withdraw(world, now)
-        return world
-
-    patch.setattr(Pcpu, "take_first", take_first)
+    patch.setattr(
+        ProportionalShare,
+        "first_vcpu",
+        lambda self, queue, now: max(queue.vcpus, key=lambda waiting: waiting.vtime),
+    )
 
 
 def wait_although_a_pcpu_is_idle(patch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hostsim.model.cpu.scheduler import NumaClient, Scheduler
-from hostsim.policy.scheduling import move_to_balance, node_load
+from hostsim.policy.numa import move_to_balance, node_load
 
 if TYPE_CHECKING:
     from simpy.events import ProcessGenerator

@@ -4,42 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import fsum
-from operator import attrgetter
 
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World, WorldState, ready_times
-from hostsim.policy.scheduling import fairness_swaps, move_to_balance
 
 __all__ = ["Balancer"]
-
-_by_vtime = attrgetter("vtime")
 
 
 class Balancer:
     """The periodic load balancer between the run queues of a NUMA node.
 
-    System worlds go before vCPUs and share no time: one that waits moves from the PCPU with the most load of system worlds to that
-    with the least, the one whose move leaves the two closest. A system world's load is the time for which it ran or waited in the last period.
-
-    vCPUs have a right to equal virtual time: those that wait furthest behind go on where those are that are furthest ahead, at most
-    one at each PCPU. A vCPU has a PCPU while it runs, and when a system world has just cut it short and it is to go on next.
+    The scheduler policy chooses: the system world that migrates, by loads, and the vCPUs that take each other's places. A system world's
+    load is the time for which it ran or waited in the last period. A vCPU has a PCPU while it runs, and when a system world has just cut
+    it short and it is to go on next.
 
     Attributes:
         moves: worlds that it has moved to another PCPU.
     """
 
-    def __init__(self, scheduler: Scheduler, worlds: Sequence[World], period: int, lead: int) -> None:
+    def __init__(self, scheduler: Scheduler, worlds: Sequence[World], period: int) -> None:
         """Make a balancer that has its checks called (`is_needed`).
 
         Args:
             scheduler: scheduler of the nodes.
             worlds: all worlds that run on these nodes.
             period: picoseconds between two checks.
-            lead: picoseconds of virtual time from which one vCPU takes the place of another.
         """
-        self._scheduler, self._period, self._lead = scheduler, period, lead
+        self._scheduler, self._period = scheduler, period
         self._systems = [world for world in worlds if world.system]
         self._wanted = [0] * len(self._systems)
         self.moves = 0
@@ -74,32 +67,33 @@ class Balancer:
                 self._even_out(node, now)
 
     def _spread(self, node: Node, loads: Sequence[float], waiting: dict[World, float], now: int) -> None:
-        """Migrate the waiting system world that best evens out the most and the least loaded PCPU, if one does."""
+        """Migrate a waiting system world, if the policy chooses one."""
         members = [[waiting.get(world, 0.0) for world in pcpu.systems] for pcpu in node.pcpus]
-        move = move_to_balance([loads[pcpu.index] for pcpu in node.pcpus], members, 0.0)
+        move = self._scheduler.policy.spread([loads[pcpu.index] for pcpu in node.pcpus], members)
         if move is not None:
             source, position, target = move
             self._move(node.pcpus[source].systems[position], node.pcpus[source], node.pcpus[target], now)
 
     def _even_out(self, node: Node, now: int) -> None:
-        """Replace the vCPUs furthest ahead in virtual time by those furthest behind.
+        """Replace vCPUs that have had too much by waiting ones that have had too little.
 
         Receive contexts that work at a steady rate may run at every check, so that who lives in their gaps would never be seen to run.
         """
+        policy = self._scheduler.policy
         waiting = [(world, pcpu) for pcpu in node.pcpus for world in pcpu.vcpus]
         holding: list[Pcpu] = []
-        ahead: list[int] = []
+        running: list[World] = []
         for pcpu in node.pcpus:
             world = pcpu.running
             if world is not None and not world.system:
                 holding.append(pcpu)
-                ahead.append(pcpu.vtime(now))
+                running.append(world)
             elif world is not None and pcpu.vcpus:
-                first = min(pcpu.vcpus, key=_by_vtime)
+                first = policy.first_vcpu(pcpu, now)
                 if first.last is pcpu and now - first.yielded_at < self._period:
                     holding.append(pcpu)
-                    ahead.append(first.vtime)
-        for behind, place in fairness_swaps([world.vtime for world, _ in waiting], ahead, self._lead):
+                    running.append(first)
+        for behind, place in policy.swaps([world for world, _ in waiting], running):
             self._move(*waiting[behind], holding[place], now)
 
     def _move(self, world: World, source: Pcpu, target: Pcpu, now: int) -> None:

@@ -12,8 +12,7 @@ from typing import Final
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.model.cpu.world import World, WorldState
-from hostsim.policy.scheduling import costarts, costops
-from hostsim.spec.platform import HostSettings
+from hostsim.policy.scheduler import SchedulerPolicy
 
 __all__ = ["Gang", "Skew"]
 
@@ -57,9 +56,8 @@ class Skew:
 class Gang:
     """The gang of an SMP VM: its vCPUs, co-scheduled."""
 
-    def __init__(self, clock: Clock, vcpus: Sequence[World], settings: HostSettings) -> None:
-        self._period = settings.cosched_period
-        self._costop, self._costart = settings.costop_threshold, settings.costart_threshold
+    def __init__(self, clock: Clock, vcpus: Sequence[World], policy: SchedulerPolicy, period: int) -> None:
+        self._policy, self._period = policy, period
         self._timer = Timer(clock, self._check)
         self._skews = [Skew(self, vcpu) for vcpu in vcpus]
         for skew in self._skews:
@@ -83,9 +81,9 @@ class Gang:
         for skew in wanting:
             world, lead = skew.world, slowest - skew.lag
             if world.state is _COSTOPPED:
-                if costarts(lead, self._costart):
+                if self._policy.costarts(lead):
                     _start(world, now)
-            elif world.state is not _SLEEPING and costops(lead, self._costop):
+            elif world.state is not _SLEEPING and self._policy.costops(lead):
                 _stop(world, now)
         if any(skew.world.state in (_READY, _COSTOPPED) for skew in self._skews):
             self.watch(now)

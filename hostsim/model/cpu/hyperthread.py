@@ -12,6 +12,7 @@ from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import End, IdlePcpus, Pcpu
 from hostsim.model.cpu.world import World
+from hostsim.policy.scheduler import SchedulerPolicy
 
 __all__ = ["Hyperthread", "IdleHyperthreads"]
 
@@ -27,8 +28,8 @@ class Hyperthread(Pcpu):
 
     sibling: Hyperthread
 
-    def __init__(self, clock: Clock, index: int, node: Node, costs: CostTable, quantum: int) -> None:
-        super().__init__(clock, index, node, costs, quantum)
+    def __init__(self, clock: Clock, index: int, node: Node, costs: CostTable, policy: SchedulerPolicy) -> None:
+        super().__init__(clock, index, node, costs, policy)
         pace = costs.smt_throughput / 2
         self._work, self._wall = pace.numerator, pace.denominator
         self._pending = False
@@ -39,10 +40,10 @@ class Hyperthread(Pcpu):
 
     @classmethod
     def pair(
-        cls, clock: Clock, index: int, node: Node, costs: CostTable, quantum: int
+        cls, clock: Clock, index: int, node: Node, costs: CostTable, policy: SchedulerPolicy
     ) -> tuple[Hyperthread, Hyperthread]:
         """Make the two PCPUs of a core; the first has this index."""
-        one, other = (cls(clock, index + thread, node, costs, quantum) for thread in range(2))
+        one, other = (cls(clock, index + thread, node, costs, policy) for thread in range(2))
         one.sibling, other.sibling = other, one
         return one, other
 
@@ -127,8 +128,8 @@ class Hyperthread(Pcpu):
 class IdleHyperthreads(IdlePcpus):
     """The idle PCPUs of a node with hyperthreads; wholly idle cores are preferred."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, policy: SchedulerPolicy) -> None:
+        super().__init__(policy)
         self._whole: dict[Pcpu, None] = {}
 
     def put(self, pcpu: Pcpu) -> None:
@@ -137,13 +138,16 @@ class IdleHyperthreads(IdlePcpus):
         if pcpu.sibling in self._all:
             self._whole[pcpu.sibling] = self._whole[pcpu] = None
 
+    def remove(self, pcpu: Pcpu) -> None:
+        super().remove(pcpu)
+        if pcpu in self._whole:
+            assert isinstance(pcpu, Hyperthread)
+            del self._whole[pcpu], self._whole[pcpu.sibling]
+
     def take(self, preferred: Pcpu | None) -> Pcpu | None:
         candidates = self._whole or self._all
         if not candidates:
             return None
-        pcpu = preferred if preferred is not None and preferred in candidates else next(reversed(candidates))
-        del self._all[pcpu]
-        if pcpu in self._whole:
-            assert isinstance(pcpu, Hyperthread)
-            del self._whole[pcpu], self._whole[pcpu.sibling]
+        pcpu = self._policy.idle_queue(candidates, preferred)
+        self.remove(pcpu)
         return pcpu

@@ -1,21 +1,20 @@
 """A NUMA node: PCPUs that share memory, their idle list, and their run queues.
 
-Where a world waits in the node, and which waiting world an idle PCPU steals (`docs/scheduler.md`).
+The choices among its PCPUs are the scheduler policy's (`hostsim.policy.scheduler`).
 """
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Final
 
 from hostsim.engine.probe import Level
 from hostsim.model.cpu.pcpu import IdlePcpus, Pcpu
 from hostsim.model.cpu.world import World, WorldState
+from hostsim.policy.scheduler import SchedulerPolicy
 
 __all__ = ["Node"]
 
 _READY: Final = WorldState.READY
-_by_queued = attrgetter("queued")
 
 
 class Node:
@@ -28,16 +27,16 @@ class Node:
         vclock: virtual time of the vCPU furthest ahead among those that ran here, but on a PCPU of their own.
     """
 
-    def __init__(self, index: int) -> None:
-        self.index = index
+    def __init__(self, index: int, policy: SchedulerPolicy) -> None:
+        self.index, self._policy = index, policy
         self.pcpus: list[Pcpu] = []
-        self.idle = IdlePcpus()
+        self.idle = IdlePcpus(policy)
         self.waiting = Level()
         self.vclock = 0
 
     def adjust(self, world: World, old: Node) -> None:
-        """Translate the virtual time of a world that migrates from another node, whose virtual clock runs apart; the lag is kept."""
-        world.vtime += self.vclock - old.vclock
+        """Translate the virtual time of a world that migrates from another node, whose virtual clock runs apart."""
+        self._policy.migrate(world, self.vclock - old.vclock)
 
     def enqueue(self, pcpu: Pcpu, world: World, now: int) -> None:
         """Put a world on the run queue of a PCPU of this node."""
@@ -54,12 +53,12 @@ class Node:
         self.waiting.add(1, now)
 
     def admit(self, world: World, now: int, preferred: Pcpu | None = None) -> None:
-        """Place a runnable world: on the preferred PCPU if that is idle, on any idle one, or on the shortest run queue."""
+        """Place a runnable world: on the preferred PCPU if that is idle, on any idle one, or on a run queue."""
         pcpu = self.idle.take(preferred)
         if pcpu is not None:
             pcpu.start(world, now)
         else:
-            self.enqueue(min(self.pcpus, key=_by_queued), world, now)
+            self.enqueue(self._policy.admitting_queue(world, self.pcpus), world, now)
 
     def withdraw(self, world: World, now: int) -> None:
         """Remove a waiting world from its run queue."""
@@ -68,11 +67,5 @@ class Node:
                 return
 
     def steal(self, now: int) -> World | None:
-        """Work stealing: dequeue the first world of the longest run queue; None when all are empty."""
-        if not self.waiting.value:
-            return None
-        fullest = self.pcpus[0]
-        for pcpu in self.pcpus:
-            if pcpu.queued > fullest.queued:
-                fullest = pcpu
-        return fullest.take_first(now)
+        """Work stealing: dequeue the first world of a run queue; None when all are empty."""
+        return self._policy.steal_queue(self.pcpus).take_first(now) if self.waiting.value else None

@@ -7,13 +7,13 @@ PCPU has turned to another alarm.
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from hostsim.engine.clock import Clock
 from hostsim.engine.event_queue import Entry
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.world import World, WorldState
+from hostsim.policy.scheduler import RunQueue, SchedulerPolicy
 
 if TYPE_CHECKING:
     from hostsim.model.cpu.node import Node
@@ -37,41 +37,34 @@ class End(Entry):
         self._pcpu._end(self)
 
 
-class Pcpu:
+class Pcpu(RunQueue[World]):
     """A physical CPU with its run queue.
 
     Attributes:
-        index: number on the host.
         node: NUMA node it belongs to.
         pool: node that lists it as idle and that it steals worlds from; for an exclusive PCPU a node of its own.
         running: world that has it, None when idle.
         turning: True between the end of a batch and the beginning of the next, when preemption is not possible.
-        systems: VMkernel worlds that wait here, in order.
         seized: the firmware has it or waits for it: its batch is not bounded by the quantum, and running system worlds yield to it.
-        queued: number of worlds that wait here.
-        vcpus: vCPUs that wait here; the one with the least virtual time goes first.
         dispatches: times a world was given this PCPU.
         switches: of these, with another world than the last one, the idle loop included.
         preemptions: running worlds cut short.
     """
 
-    def __init__(self, clock: Clock, index: int, node: Node, costs: CostTable, quantum: int) -> None:
-        self._event_queue, self._quantum = clock.event_queue, quantum
+    def __init__(self, clock: Clock, index: int, node: Node, costs: CostTable, policy: SchedulerPolicy) -> None:
+        super().__init__(index)
+        self._event_queue, self._policy, self._quantum = clock.event_queue, policy, policy.quantum
         self._halt_exit, self._preemption = costs.halt_exit, costs.preemption
         self._switch_same = costs.context_switch + costs.cache_refill_same
         self._switch_migrated = costs.context_switch + costs.cache_refill_migrated
-        self.index, self.node = index, node
-        self.pool = node
+        self.node = self.pool = node
         self.running: World | None = None
-        self.queued = 0
         self.turning = self.seized = False
-        self.systems: deque[World] = deque()
-        self.vcpus: list[World] = []
         self.dispatches = self.switches = self.preemptions = 0
         self._last: World | None = None
         self._alarm = End(self)
         self._spare: list[End] = []
-        self._ends = self._since = self._charged = 0
+        self._ends = 0
         self._halted = True
         self._idle_total = self._idle_since = 0
 
@@ -91,6 +84,9 @@ class Pcpu:
 
     # --- what others see
 
+    def current(self) -> World | None:
+        return self.running
+
     def busy(self, now: int) -> int:
         """Return the busy time so far, in picoseconds."""
         return now - self._idle_total - (now - self._idle_since if self._halted else 0)
@@ -103,16 +99,10 @@ class Pcpu:
         """Charge the running world for its CPU time so far; affects no decision."""
         world = self.running
         if world is not None:
-            spent = now - self._charged
+            spent = now - self.charged
             world.used += spent
-            world.vtime += spent * 1000 // world.shares
-            self._charged = now
-
-    def vtime(self, now: int) -> int:
-        """Return the virtual time of the running world, including the time since the last charge."""
-        world = self.running
-        assert world is not None
-        return world.vtime + (now - self._charged) * 1000 // world.shares
+            self._policy.charge(world, spent)
+            self.charged = now
 
     # --- running worlds
 
@@ -137,7 +127,7 @@ class Pcpu:
         world.state = _RUNNING
         self.dispatches += 1
         world.dispatches += 1
-        self._since = self._charged = now
+        self.since = self.charged = now
         length = world.left
         if length:
             world.left = 0
@@ -229,10 +219,10 @@ class Pcpu:
         now = self._ends
         world = self.running
         assert world is not None
-        spent = now - self._charged
+        spent = now - self.charged
         world.used += spent
-        world.vtime += spent * 1000 // world.shares
-        self._charged = now
+        self._policy.charge(world, spent)
+        self.charged = now
         if not world.system and world.vtime > self.pool.vclock:
             self.pool.vclock = world.vtime
         self.turning = True
@@ -265,28 +255,21 @@ class Pcpu:
 
     def _must_yield(self, world: World, now: int) -> bool:
         """True when the running world, whose batch has just ended, must yield to a waiting one."""
-        if self.systems and (self.seized or not world.system):
+        if (self.seized and self.systems) or self._policy.yields(world, self, now):
             return True
-        if now - self._since < self._quantum:
-            return False
-        if not world.system and min(waiting.vtime for waiting in self.vcpus) > world.vtime:
-            self._since = now  # its share is not used up: another quantum
-            return False
-        return True
+        if now - self.since >= self._quantum:
+            self.since = now  # another quantum
+        return False
 
     def take_first(self, now: int) -> World | None:
         """Dequeue the next world of this PCPU's run queue; None when it is empty."""
-        if self.systems:
-            world = self.systems.popleft()
-        elif self.vcpus:
-            vcpus = self.vcpus
-            world = vcpus[0]
-            for waiting in vcpus:
-                if waiting.vtime < world.vtime:
-                    world = waiting
-            vcpus.remove(world)
-        else:
+        if not self.queued:
             return None
+        world = self.systems[0] if self.seized and self.systems else self._policy.first(self, now)
+        if world.system:
+            self.systems.remove(world)
+        else:
+            self.vcpus.remove(world)
         self.queued -= 1
         self.node.waiting.add(-1, now)
         return world
@@ -305,17 +288,23 @@ class Pcpu:
 class IdlePcpus:
     """The idle PCPUs of a node."""
 
-    def __init__(self) -> None:
+    def __init__(self, policy: SchedulerPolicy) -> None:
+        self._policy = policy
         self._all: dict[Pcpu, None] = {}  # the one idle for the shortest time last
 
     def put(self, pcpu: Pcpu) -> None:
         """Add a PCPU that becomes idle."""
         self._all[pcpu] = None
 
+    def remove(self, pcpu: Pcpu) -> None:
+        """Remove a PCPU."""
+        del self._all[pcpu]
+
     def take(self, preferred: Pcpu | None) -> Pcpu | None:
-        """Remove and return the preferred PCPU if it is idle, else the one that became idle last; None when none is idle."""
+        """Remove and return the idle PCPU of the policy's choice; None when none is idle."""
         idle = self._all
-        if preferred in idle:
-            del idle[preferred]
-            return preferred
-        return idle.popitem()[0] if idle else None
+        if not idle:
+            return None
+        pcpu = self._policy.idle_queue(idle, preferred)
+        del idle[pcpu]
+        return pcpu

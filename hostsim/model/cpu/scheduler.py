@@ -1,13 +1,12 @@
 """The CPU scheduler of a host: wake-ups, placement, exclusive PCPUs and migrations between NUMA nodes.
 
-The rules are those of `docs/scheduler.md`; decisions that need no state are `hostsim.policy.scheduling`, balancing among the busy
+The rules are those of `docs/scheduler.md`. Decisions are the scheduler policy's (`hostsim.policy.scheduler`); balancing among the busy
 PCPUs of a node is `hostsim.model.cpu.balancer`, among nodes `hostsim.model.control.numa_balancer`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from operator import attrgetter
 from typing import Final
 
 from hostsim.engine.clock import Clock
@@ -19,7 +18,7 @@ from hostsim.model.cpu.hyperthread import Hyperthread, IdleHyperthreads
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.world import World, WorldState
-from hostsim.policy.scheduling import preempts, virtual_time_on_wake
+from hostsim.policy.scheduler import PolicyMaker, ProportionalShare
 from hostsim.spec.platform import HostSettings
 
 __all__ = ["NumaClient", "Scheduler"]
@@ -27,7 +26,6 @@ __all__ = ["NumaClient", "Scheduler"]
 _SLEEPING: Final = WorldState.SLEEPING
 _READY: Final = WorldState.READY
 _RUNNING: Final = WorldState.RUNNING
-_by_queued = attrgetter("queued")
 
 
 class NumaClient:
@@ -46,10 +44,11 @@ class NumaClient:
 
 
 class Scheduler:
-    """The proportional-share CPU scheduler of a host, with its NUMA nodes and PCPUs.
+    """The CPU scheduler of a host, with its policy, NUMA nodes and PCPUs.
 
     Attributes:
         clock: its time.
+        policy: its decisions.
         nodes: its NUMA nodes.
         pcpus: all PCPUs of the host, by index.
         numa_clients: groups of worlds that NUMA balancing may migrate, in order.
@@ -57,19 +56,26 @@ class Scheduler:
     """
 
     def __init__(
-        self, clock: Clock, sockets: int, cores: int, costs: CostTable, settings: HostSettings, threads: int = 1
+        self,
+        clock: Clock,
+        sockets: int,
+        cores: int,
+        costs: CostTable,
+        settings: HostSettings,
+        threads: int = 1,
+        policy: PolicyMaker = ProportionalShare,
     ) -> None:
-        self.clock, self._costs, self._settings = clock, costs, settings
-        self._most_lag = settings.lag_quanta * settings.quantum
-        self.nodes = [Node(index) for index in range(sockets)]
+        self.clock, self._settings = clock, settings
+        self.policy = policy(settings, costs.vcpu_lead)
+        self.nodes = [Node(index, self.policy) for index in range(sockets)]
         for node in self.nodes:
             first = node.index * cores * threads
             if threads == 2:
-                node.idle = IdleHyperthreads()
+                node.idle = IdleHyperthreads(self.policy)
                 for core in range(cores):
-                    node.pcpus += Hyperthread.pair(clock, first + 2 * core, node, costs, settings.quantum)
+                    node.pcpus += Hyperthread.pair(clock, first + 2 * core, node, costs, self.policy)
             else:
-                node.pcpus += [Pcpu(clock, first + core, node, costs, settings.quantum) for core in range(cores)]
+                node.pcpus += [Pcpu(clock, first + core, node, costs, self.policy) for core in range(cores)]
             for pcpu in reversed(node.pcpus):
                 node.idle.put(pcpu)
         self.pcpus = [pcpu for node in self.nodes for pcpu in node.pcpus]
@@ -111,15 +117,15 @@ class Scheduler:
             raise WiringError(f"{world.name} is to have a PCPU to itself, and none can be spared")
         world.node = node
         pcpu = node.pcpus.pop()
-        node.idle.take(pcpu)
+        node.idle.remove(pcpu)
         for other in others:
             if other.last is pcpu:
                 other.last = node.pcpus[-1]
-        pcpu.dedicate(world, Node(node.index))
+        pcpu.dedicate(world, Node(node.index, self.policy))
 
     def coschedule(self, vcpus: Sequence[World]) -> None:
         """Co-schedule the vCPUs of an SMP VM (`hostsim.model.cpu.coscheduling`)."""
-        Gang(self.clock, vcpus, self._settings)
+        Gang(self.clock, vcpus, self.policy, self._settings.cosched_period)
 
     def rehome(self, worlds: Sequence[World], node: Node, now: int) -> None:
         """Migrate worlds to another home node.
@@ -145,23 +151,30 @@ class Scheduler:
         if world.state is not _SLEEPING:
             return
         node = world.node
-        if not world.system:
-            world.vtime = virtual_time_on_wake(world.vtime, node.vclock, self._most_lag)
-            if world.skew is not None:
-                world.skew.wake()
+        policy = self.policy
+        policy.wake(world, node.vclock)
+        if world.skew is not None:
+            world.skew.wake()
         pcpu = world.last
-        if pcpu.node is not node:  # re-homed while it slept
-            pcpu = min(node.pcpus, key=_by_queued)
+        if pcpu.pool is node:
+            pcpu = policy.wake_queue(world, pcpu, node.pcpus)
+        elif pcpu.node is not node:  # re-homed while it slept
+            pcpu = policy.admitting_queue(world, node.pcpus)
         self.place(world, pcpu, now)
 
     def place(self, world: World, pcpu: Pcpu, now: int) -> None:
-        """Place a runnable world: on the given PCPU if idle, else on any idle one of the node; else it preempts the vCPU there, or waits there."""
+        """Place a runnable world: on an idle PCPU of the node, preferably the given one; else it preempts the vCPU there, or waits there."""
         free = pcpu.pool.idle.take(pcpu)
         if free is not None:
             free.start(world, now)
             return
         running = pcpu.running
-        if running is not None and not running.system and not pcpu.turning and self._preempts(world, pcpu, now):
+        if (
+            running is not None
+            and not running.system
+            and not pcpu.turning
+            and self.policy.preempts(world, running, pcpu, now)
+        ):
             pcpu.preempt(world, now)
         else:
             pcpu.node.enqueue(pcpu, world, now)
@@ -170,13 +183,10 @@ class Scheduler:
         """Seize a PCPU for a sleeping system world: from a vCPU at once, from a system world at the end of its batch."""
         pcpu.seized = True
         if pcpu.running is None:
-            pcpu.pool.idle.take(pcpu)
+            pcpu.pool.idle.remove(pcpu)
             pcpu.start(world, now)
         elif pcpu.running is not None and not pcpu.running.system:
             pcpu.preempt(world, now)
         else:
             pcpu.node.enqueue(pcpu, world, now)
             pcpu.systems.rotate()
-
-    def _preempts(self, world: World, pcpu: Pcpu, now: int) -> bool:
-        return world.system or preempts(world.vtime, pcpu.vtime(now), self._costs.vcpu_lead)

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from hostsim.compiled import mypyc_attr
+from hostsim.policy.scheduler import Schedulable
 
 if TYPE_CHECKING:
     from hostsim.model.cpu.coscheduling import Skew
@@ -30,7 +31,7 @@ class WorldState(Enum):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)  # worlds with work of another kind
-class World:
+class World(Schedulable):
     """A world: a schedulable context, the base class of everything that runs on a PCPU.
 
     A subclass defines the work: `begin` takes the next batch and returns its length, `end` does what must wait for the end of the
@@ -38,26 +39,21 @@ class World:
 
     Attributes:
         kind: ``vcpu``, ``netpoll``, ...: entities of a kind share their counters.
-        system: True for VMkernel worlds, which go before vCPUs and are never cut short.
-        shares: weight in proportional share.
         node: home node. The world runs there only.
         last: PCPU where it last ran, or starts.
-        used: time charged, in picoseconds.
         waited: time spent READY up to the last dispatch, in picoseconds.
         costopped: time spent COSTOPPED up to the last start, in picoseconds.
         stalled_since: instant at which it became READY or COSTOPPED.
         yielded_at: instant at which it last gave up a PCPU with more to do.
         skew: how far a vCPU of an SMP VM has got; None for every other world.
-        vtime: used time over shares.
         left: rest of a batch that was cut short, in picoseconds of a core that it has to itself.
     """
 
     def __init__(self, kind: str, name: str, *, system: bool, node: Node, last: Pcpu, shares: int = 1000) -> None:
-        self.kind, self.name, self.system, self.shares = kind, name, system, shares
-        self.node, self.last = node, last
+        super().__init__(name, system=system, shares=shares)
+        self.kind, self.node, self.last = kind, node, last
         self.state = WorldState.SLEEPING
-        self.used = self.waited = self.costopped = self.vtime = self.left = self.dispatches = self.stalled_since = 0
-        self.yielded_at = 0
+        self.waited = self.costopped = self.left = self.dispatches = self.stalled_since = self.yielded_at = 0
         self.skew: Skew | None = None
 
     def begin(self, start: int) -> int | None:

@@ -1,58 +1,10 @@
-"""CPU scheduling decisions: preemption, wake-up virtual time, home nodes, co-stop and co-start, load balancing.
-
-Virtual time is a world's used time over its share; the world with least goes first. PCPUs and run queues are in
-`hostsim.model.cpu`.
-"""
+"""NUMA scheduling: home nodes of VMs, CPU demand, the load of a node, and the choice of a migration."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-__all__ = [
-    "costarts",
-    "costops",
-    "demand",
-    "fairness_swaps",
-    "home_node",
-    "home_nodes",
-    "move_to_balance",
-    "node_load",
-    "preempts",
-    "virtual_time_on_wake",
-]
-
-
-def preempts(waking_vtime: int, running_vtime: int, lead: int) -> bool:
-    """Wake-up preemption: True when a waking vCPU lags at least ``lead`` of virtual time behind the running one.
-
-    (System worlds preempt every vCPU at once, and are never preempted.)
-    """
-    return running_vtime - waking_vtime >= lead
-
-
-def fairness_swaps(waiting: Sequence[int], running: Sequence[int], lead: int) -> list[tuple[int, int]]:
-    """Pair waiting vCPUs with running ones that they replace for fairness: the furthest behind with the furthest ahead.
-
-    Args:
-        waiting: virtual time of those that wait.
-        running: virtual time of those that run.
-        lead: least difference for which one takes the other's place, as in `preempts`.
-
-    Returns:
-        Pairs of positions (waiting, running), each at most once.
-    """
-    behind = sorted(range(len(waiting)), key=waiting.__getitem__)
-    ahead = sorted(range(len(running)), key=running.__getitem__, reverse=True)
-    return [(b, a) for b, a in zip(behind, ahead, strict=False) if preempts(waiting[b], running[a], lead)]
-
-
-def virtual_time_on_wake(own: int, current: int, most_lag: int) -> int:
-    """Return the virtual time of a waking world: its own, but at most ``most_lag`` behind the current one.
-
-    Without the bound a world that slept for an hour would hold a PCPU for as long.
-    """
-    least = current - most_lag  # compared by hand: max() takes twice as long, and this is asked at every wake-up
-    return least if own < least else own
+__all__ = ["demand", "home_node", "home_nodes", "move_to_balance", "node_load"]
 
 
 def home_node(position: int, nodes: int) -> int:
@@ -76,16 +28,6 @@ def home_nodes(position: int, vcpus: int, nodes: int, cores: int) -> list[int]:
     blocks = min(nodes, -(-vcpus // cores))
     first = home_node(position, nodes)
     return [(first + vcpu * blocks // vcpus) % nodes for vcpu in range(vcpus)]
-
-
-def costops(lead: int, threshold: int) -> bool:
-    """Co-stop: True when a vCPU is too far ahead of its slowest sibling to go on."""
-    return lead > threshold
-
-
-def costarts(lead: int, threshold: int) -> bool:
-    """Co-start: True when a co-stopped vCPU may go on. The slowest vCPU, whose lead is 0, always may."""
-    return lead <= threshold
 
 
 def demand(used: int, stalled: int, period: int) -> float:

@@ -1,21 +1,10 @@
-"""Decisions of the scheduler, without a host."""
+"""Decisions of NUMA scheduling, without a host."""
 
 from __future__ import annotations
 
 import pytest
 
-from hostsim.policy.scheduling import (
-    costarts,
-    costops,
-    demand,
-    fairness_swaps,
-    home_node,
-    home_nodes,
-    move_to_balance,
-    node_load,
-    preempts,
-    virtual_time_on_wake,
-)
+from hostsim.policy.numa import demand, home_node, home_nodes, move_to_balance, node_load
 
 
 def test_homes_are_dealt_round_robin():
@@ -46,25 +35,6 @@ def test_a_wide_vm_is_split_evenly_into_as_few_blocks_as_will_do(
 ):
     """Blocks of neighbours on one node after the other, from the VM's turn on."""
     assert home_nodes(vm, vcpus, nodes, cores) == expected
-
-
-def test_a_lead_stops_above_its_threshold_and_starts_at_its_own():
-    """The slowest leads by nothing and is never held back, whatever the thresholds."""
-    assert (costops(3000, 3000), costops(3001, 3000)) == (False, True)
-    assert (costarts(2001, 2000), costarts(2000, 2000)) == (False, True)
-    assert (costops(0, 0), costarts(0, 0)) == (False, True)
-
-
-def test_a_vcpu_needs_its_lead():
-    """The lead counts from exactly its value."""
-    assert preempts(0, 10, 10)
-    assert not preempts(1, 10, 10)
-
-
-def test_lag_is_bounded():
-    """A world that is ahead keeps its time; one far behind is pulled up."""
-    assert virtual_time_on_wake(500, 400, 50) == 500
-    assert virtual_time_on_wake(0, 400, 50) == 350
 
 
 @pytest.mark.parametrize(
@@ -125,11 +95,3 @@ def test_the_balancer_makes_the_best_single_move(
 def test_the_balancer_respects_allowed_nodes(allowed: list[list[tuple[int, ...] | None]], expected: object):
     """From the fullest node to the emptiest that anybody may go to."""
     assert move_to_balance([0.9, 0.1, 0.4], [[0.4, 0.2], [0.1], [0.4]], 0.1, allowed) == expected
-
-
-def test_who_is_furthest_behind_goes_on_for_who_is_furthest_ahead():
-    """In pairs, from the widest gap on, as long as the gap is a lead; each but once."""
-    assert fairness_swaps([70, 10, 40], [50, 100], 20) == [(1, 1)]
-    assert fairness_swaps([70, 10, 20], [50, 100], 20) == [(1, 1), (2, 0)]
-    assert fairness_swaps([70, 10, 20], [50, 100], 100) == []
-    assert fairness_swaps([], [50], 0) == []

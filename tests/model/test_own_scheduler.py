@@ -1,0 +1,98 @@
+"""A scheduler policy of one's own in one file (`tests/plugins/eevdf.py`), on the mechanism of the product."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from hostsim.campaign import simulate
+from hostsim.model.build import build_host
+from hostsim.policy.scheduler import PolicyMaker, ProportionalShare, Q, RunQueue, W
+from hostsim.units import MS, SECOND
+from tests.model.small_host import Labourer, bare_host, check_charges
+from tests.model.small_runs import STREAMS, run
+from tests.plugins.eevdf import Eevdf
+
+
+def test_shares_divide_a_pcpu_in_slices():
+    """1:2:4 of a PCPU within one slice each, where proportional share lets them take turns of quanta."""
+    host = bare_host(free=True, policy=Eevdf)
+    worlds = [Labourer(host, str(shares), shares=shares) for shares in (500, 1000, 2000)]
+    for world in worlds:
+        world.give(*[1 * MS] * 1000)
+    for until in (140, 280, 700):
+        host.clock.advance(until * MS)
+        check_charges(host, worlds)
+        assert [7 * world.used / until for world in worlds] == pytest.approx(
+            [1 * MS, 2 * MS, 4 * MS], abs=42 * MS / until
+        )
+
+
+def order(policy: PolicyMaker) -> list[str]:
+    """In which order vCPUs go on that wait on a PCPU for a system world."""
+    host = bare_host(free=True, policy=policy)
+    Labourer(host, "system", system=True).give(2 * MS)
+    worlds = []
+    for name, shares, used in (("behind", 500, 0), ("ahead", 1000, 4), ("heavy", 2000, 1)):
+        world = Labourer(host, name, shares=shares)
+        world.vtime = used * MS
+        world.give(1 * MS)
+        worlds.append(world)
+    host.clock.advance(SECOND)
+    return [world.name for world in sorted(worlds, key=lambda world: world.done)]
+
+
+def test_it_changes_the_order_of_dispatches():
+    """The one furthest behind has the latest deadline, for its few shares; the one ahead is not eligible before the others are done."""
+    assert order(ProportionalShare) == ["behind", "heavy", "ahead"]
+    assert order(Eevdf) == ["heavy", "behind", "ahead"]
+
+
+def test_all_laws_of_a_host_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """More vCPUs than PCPUs: nothing is lost, nothing is charged twice, and the run is another one than with proportional share."""
+    usual = run(STREAMS, tmp_path)
+    monkeypatch.setattr(simulate, "build_host", partial(build_host, policy=Eevdf))
+    other = run(STREAMS, tmp_path)
+    assert other.facts["dispatches"] != usual.facts["dispatches"]
+
+
+class Misfit(ProportionalShare):
+    """Chooses what is none of the waiting worlds."""
+
+    def first_vcpu(self, queue: RunQueue[Labourer], now: int) -> Labourer:
+        return Labourer(self.host, "stranger")  # type: ignore[attr-defined]
+
+
+def test_a_world_that_does_not_wait_is_refused():
+    """A faulty policy ends the run where it is at fault, instead of losing a world."""
+    host = bare_host(free=True, policy=Misfit)
+    host.policy.host = host
+    for name in "ab":
+        Labourer(host, name).give(1 * MS)
+    with pytest.raises(ValueError, match="not in list"):
+        host.clock.advance(SECOND)
+
+
+class Apart(ProportionalShare):
+    """A waking vCPU goes where no vCPU runs and fewest wait, instead of where it last ran."""
+
+    def wake_queue(self, world: W, last: Q, queues: list[Q]) -> Q:
+        return min(queues, key=lambda queue: (self._has_vcpu(queue), queue.queued))
+
+    def _has_vcpu(self, queue: RunQueue[Labourer]) -> bool:
+        world = queue.current()
+        return world is not None and not world.system
+
+
+def test_it_chooses_where_a_woken_world_waits():
+    """Two PCPUs, both busy: a policy that looks at who runs there sends the third world to the other one."""
+    places = []
+    for policy in (ProportionalShare, Apart):
+        host = bare_host(cores=2, free=True, policy=policy)
+        Labourer(host, "vcpu", pcpu=0).give(2 * MS)
+        Labourer(host, "system", pcpu=1, system=True).give(3 * MS)
+        Labourer(host, "woken", pcpu=0).give(1 * MS)
+        places.append([pcpu.queued for pcpu in host.pcpus])
+    assert places == [[1, 0], [0, 1]]
