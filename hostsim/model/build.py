@@ -28,7 +28,6 @@ from hostsim.policy.scheduling import home_nodes
 from hostsim.spec.host import PointSpec, VmGroupSpec
 from hostsim.spec.nic import NicOptions, NicSpec
 from hostsim.spec.platform import VnicSettings
-from hostsim.spec.workload import ExchangeSpec, TcpSpec
 
 __all__ = ["build_host"]
 
@@ -78,7 +77,7 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
 
 def _closed_loop(spec: PointSpec) -> bool:
     """True when some traffic is closed-loop: a peer waits for the host's answers."""
-    return any(isinstance(traffic, TcpSpec | ExchangeSpec) for traffic in spec.traffic.values())
+    return any(traffic.closed_loop for traffic in spec.traffic.values())
 
 
 def _wire(spec: PointSpec, number: int, streams: Streams) -> Wire:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from hostsim.errors import Fault, InputError
 from hostsim.files import find_below
@@ -27,13 +27,12 @@ from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.platform import HostSettings, PlatformSpec
-from hostsim.spec.workload import TrafficSpec
+from hostsim.spec.traffic import Traffic, kind_of
+from hostsim.spec.workload import TRAFFIC
 
 __all__ = ["Resolution", "Resolver", "split_part_path"]
 
-_KINDS: dict[str, type[TrafficSpec]] = {
-    get_args(spec.model_fields["kind"].annotation)[0]: spec for spec in get_args(get_args(TrafficSpec)[0])
-}
+_KINDS: dict[str, type[Traffic]] = {kind_of(spec): spec for spec in TRAFFIC}
 """Spec of each kind of traffic."""
 
 
@@ -271,7 +270,7 @@ class _PointBuilder:
             name=name, count=part.count, guest=guest, settings=settings, vcpus=part.vcpus, networks=part.networks
         )
 
-    def _flow(self, name: str) -> TrafficSpec | None:
+    def _flow(self, name: str) -> Traffic | None:
         path = ("traffic", name)
         written = self._mapping(path)
         if self._is_faulty(path):

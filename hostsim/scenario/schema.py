@@ -12,13 +12,13 @@ from pydantic import Field, model_validator
 
 from hostsim.scenario.expect.schema import ExpectPart, FigurePart
 from hostsim.scenario.plan import MOST_REPLICATIONS
+from hostsim.spec.arrival import MOST_CV
 from hostsim.spec.base import Spec
 from hostsim.spec.field import Descriptors, Name, Names, SmallCount, SwitchNames, Value
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.quantity import PositiveDuration
 from hostsim.spec.workload import (
-    MOST_CV,
     BridgedSpec,
     HttpSpec,
     MulticastSpec,

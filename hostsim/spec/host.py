@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializeAsAny, model_validator
 
 from hostsim.spec.base import UNHASHED, Spec
 from hostsim.spec.costs import CostModel
@@ -20,7 +20,7 @@ from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions, NicSpec
 from hostsim.spec.platform import HostSettings, NetQueueSpec, NumaIoSpec, TuningSpec, VmSettings
 from hostsim.spec.quantity import Duration, PositiveDuration
-from hostsim.spec.workload import TrafficSpec
+from hostsim.spec.traffic import Traffic
 
 __all__ = ["FirmwareSpec", "HardwareSpec", "PointSpec", "VmGroupSpec", "links"]
 
@@ -94,7 +94,7 @@ class PointSpec(Spec):
     vswitches: dict[str, VSwitchSpec]
     vms: tuple[VmGroupSpec, ...]
     """In the order of the scenario: the first VM of the first group is VM 0."""
-    traffic: dict[str, TrafficSpec]
+    traffic: dict[str, SerializeAsAny[Traffic]]
     length: Duration
     """Simulated time of a run, warm-up included."""
 

@@ -24,8 +24,8 @@ from hostsim.model.workload.arrival_source import ArrivalTimer, make_arrivals
 from hostsim.model.workload.flow import Flow, Sender
 from hostsim.policy.aggregation import Backoff
 from hostsim.record import FloatArray
+from hostsim.spec.arrival import ArrivalSpec
 from hostsim.spec.platform import Coalescing
-from hostsim.spec.workload import ArrivalSpec
 from hostsim.units import SECOND
 from hostsim.verification.host_fixture import point
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.host import Host, VirtualMachine
@@ -9,15 +12,26 @@ from hostsim.model.workload.arrival_source import make_arrivals, make_bursts, ma
 from hostsim.model.workload.bridge import Bridged
 from hostsim.model.workload.cpu_work import CpuWork
 from hostsim.model.workload.flow import Flow, Sender
-from hostsim.model.workload.tcp_setup import PEER, address_of, attach_web_clients, cycle_rate, open_connections
+from hostsim.model.workload.tcp_setup import (
+    PEER,
+    address_of,
+    attach_exchanges,
+    attach_tcp,
+    attach_web_clients,
+    cycle_rate,
+)
 from hostsim.model.workload.udp import UdpSource
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
 from hostsim.spec.host import links
 from hostsim.spec.network import UDP_HEADERS, datagram_on_wire, packet_on_wire
-from hostsim.spec.workload import BridgedSpec, MulticastSpec, UdpStreamSpec, WebSpec, WorkSpec
+from hostsim.spec.workload import BridgedSpec, MulticastSpec, UdpStreamSpec, WorkSpec
 from hostsim.units import SECOND, transmission_ps
 
 __all__ = ["attach_workloads"]
+
+
+Attach: TypeAlias = Callable[[Host, str, Any, list[VirtualMachine], Streams], None]
+"""Attaches traffic to a host: its name, its spec, the VMs of the groups that it goes to, random streams."""
 
 
 def attach_workloads(host: Host, streams: Streams) -> None:
@@ -28,19 +42,7 @@ def attach_workloads(host: Host, streams: Streams) -> None:
     """
     for name, traffic in host.spec.traffic.items():
         members = [vm for group in traffic.to for vm in host.vms if vm.group.name == group]
-        match traffic:
-            case MulticastSpec():
-                _attach_multicast(host, name, traffic, members, streams)
-            case BridgedSpec():
-                _attach_bridged(host, name, traffic, members, streams)
-            case UdpStreamSpec():
-                _attach_udp(host, name, traffic, members, streams)
-            case WorkSpec():
-                _attach_work(host, name, traffic, members, streams)
-            case WebSpec():
-                attach_web_clients(host, name, traffic, members, streams)
-            case _:
-                open_connections(host, name, traffic, members, streams)
+        ATTACH[traffic.kind](host, name, traffic, members, streams)
 
 
 def _attach_multicast(
@@ -129,3 +131,17 @@ def _attach_work(host: Host, name: str, traffic: WorkSpec, members: list[Virtual
             together=traffic.together,
             waiting=traffic.waiting,
         )
+
+
+ATTACH: Final[dict[str, Attach]] = {
+    "multicast": _attach_multicast,
+    "bridged": _attach_bridged,
+    "udp_stream": _attach_udp,
+    "work": _attach_work,
+    "web": attach_web_clients,
+    "tcp_stream": attach_tcp,
+    "http": attach_tcp,
+    "transactions": attach_exchanges,
+    "request_response": attach_exchanges,
+}
+"""Shipped kinds of traffic of `hostsim.spec.workload.TRAFFIC`."""
