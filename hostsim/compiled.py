@@ -38,7 +38,7 @@ DIGEST = "digest"
 """File beside the compiled modules: what they were compiled from."""
 
 _COMPILED = ("units.py", "engine/", "policy/", "model/")
-_SEEN = ("errors.py", "record.py", "spec/")
+_SEEN = ("errors.py", "record.py", "spec/", "plugin/")
 
 
 def modules(package: Path = PACKAGE) -> list[Path]:

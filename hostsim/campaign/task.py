@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from hostsim.plugin.module import place_of
 from hostsim.record import AxisValues, RunRecord
 
 if TYPE_CHECKING:
@@ -36,8 +37,10 @@ def run_task(simulate: Simulate, task: Task) -> RunRecord:
         )
     except MemoryError:
         error = OUT_OF_MEMORY  # a traceback would hold on to what fills the memory
-    except Exception:
+    except (Exception, SystemExit) as raised:  # a plug-in may raise whatever it likes
         error = traceback.format_exc()
+        if place := place_of(raised):
+            error = f"{error.rstrip()} (plug-in, {place})\n"
     return failed_record(task, error)
 
 

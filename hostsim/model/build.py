@@ -22,7 +22,7 @@ from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import Port, SplitRx, VSwitch
 from hostsim.model.telemetry import register_probes
-from hostsim.model.workload.attach import attach_workloads
+from hostsim.model.workload.attach import attach_control_loops, attach_workloads
 from hostsim.policy.aggregation import Backoff
 from hostsim.policy.scheduling import home_nodes
 from hostsim.spec.host import PointSpec, VmGroupSpec
@@ -71,6 +71,7 @@ def build_host(spec: PointSpec, streams: Streams) -> Host:
         port.vnic.unmask(host.clock.now)
     host.numa_io = NumaIo(host)
     host.dense_mode = DenseMode(host)
+    attach_control_loops(host)
     register_probes(host)
     return host
 

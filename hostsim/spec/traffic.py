@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hostsim.spec.arrival import ArrivalSpec
     from hostsim.spec.guest import ApplicationCosts
 
-__all__ = ["Connected", "Pace", "Paced", "Traffic", "kind_of"]
+__all__ = ["Connected", "Pace", "Paced", "Sourced", "Traffic", "kind_of"]
 
 
 class Pace(NamedTuple):
@@ -128,6 +128,12 @@ class Connected(Traffic):
             remote: cost of remote memory, local memory being 1.
         """
         return 0
+
+
+class Sourced(Traffic):
+    """Traffic whose datagrams a SimPy process of one's own sends, through a `hostsim.model.workload.peer.Peer`."""
+
+    closed_loop = True
 
 
 def kind_of(spec: type[Traffic]) -> str:

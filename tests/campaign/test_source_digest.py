@@ -193,10 +193,12 @@ def test_an_import_inside_a_function_is_followed(tmp_path: Path) -> None:
     ]
 
 
-def test_a_run_depends_on_these_rooms_and_numpy_alone(parts: Mapping[str, str]) -> None:
+def test_a_run_depends_on_these_rooms_numpy_and_simpy_alone(parts: Mapping[str, str]) -> None:
     """Neither the loader nor the catalogue of measures, nor anything that draws, judges or runs a sweep."""
     rooms = {name.split("/")[0] for name in parts}
-    assert rooms == {"units", "record", "warm_up", "spec", "policy", "engine", "model", "campaign", "numpy"}
+    own = {"units", "record", "warm_up", "spec", "plugin", "policy", "engine", "model", "campaign"}
+    assert rooms == {*own, "numpy", "simpy"}
+    assert {name for name in parts if name.startswith("plugin")} == {"plugin/__init__"}
     campaign = {name.split("/")[1] for name in parts if name.startswith("campaign/")}
     assert campaign == {"__init__", "simulate", "deferred_sigint"}
 
@@ -224,13 +226,3 @@ def test_no_module_of_a_run_reads_an_error() -> None:
             if isinstance(node, ast.ImportFrom) and node.module == "hostsim.errors":
                 kinds = [getattr(hostsim.errors, alias.name) for alias in node.names]
                 assert all(issubclass(kind, hostsim.errors.HostsimError) for kind in kinds), name
-
-
-def test_no_module_of_a_run_uses_an_event_of_simpy() -> None:
-    """That is why its version may be left out: the clock is an environment of SimPy's for its tests alone."""
-    for name, tree in trees().items():
-        imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-        assert "simpy" not in imported or name == "engine/clock", name
-        calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        methods = {function.attr for function in calls if isinstance(function, ast.Attribute)}
-        assert not methods & {"process", "timeout", "event", "all_of", "any_of", "schedule"}, name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import isgeneratorfunction
 from typing import Any, Final, TypeAlias
 
 from hostsim.engine.random_stream import Streams
@@ -12,22 +13,22 @@ from hostsim.model.workload.arrival_source import make_arrivals, make_bursts, ma
 from hostsim.model.workload.bridge import Bridged
 from hostsim.model.workload.cpu_work import CpuWork
 from hostsim.model.workload.flow import Flow, Sender
+from hostsim.model.workload.peer import Peer, datagram_sender
 from hostsim.model.workload.tcp_setup import (
     PEER,
-    address_of,
     attach_exchanges,
     attach_tcp,
     attach_web_clients,
     cycle_rate,
 )
 from hostsim.model.workload.udp import UdpSource
+from hostsim.plugin.module import registry_of
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
-from hostsim.spec.host import links
-from hostsim.spec.network import UDP_HEADERS, datagram_on_wire, packet_on_wire
+from hostsim.spec.network import datagram_on_wire, packet_on_wire
 from hostsim.spec.workload import BridgedSpec, MulticastSpec, UdpStreamSpec, WorkSpec
 from hostsim.units import SECOND, transmission_ps
 
-__all__ = ["attach_workloads"]
+__all__ = ["attach_control_loops", "attach_workloads"]
 
 
 Attach: TypeAlias = Callable[[Host, str, Any, list[VirtualMachine], Streams], None]
@@ -40,9 +41,23 @@ def attach_workloads(host: Host, streams: Streams) -> None:
     Raises:
         WiringError: the traffic has no destination.
     """
+    kinds = registry_of(host.spec.plugins).of("traffic")
     for name, traffic in host.spec.traffic.items():
         members = [vm for group in traffic.to for vm in host.vms if vm.group.name == group]
-        ATTACH[traffic.kind](host, name, traffic, members, streams)
+        attach = kinds[traffic.kind].factory or ATTACH[traffic.kind]
+        if isgeneratorfunction(attach):
+            host.clock.process(attach(host.clock, host, Peer(host, name, traffic, members, streams)))
+        else:
+            attach(host, name, traffic, members, streams)
+
+
+def attach_control_loops(host: Host) -> None:
+    """Start the control loops of plug-ins, as SimPy processes."""
+    loops = registry_of(host.spec.plugins).of("control_loop")
+    for choice in host.spec.control_loops.values():
+        loop = loops[choice.name].factory
+        assert loop is not None  # none is shipped
+        host.clock.process(loop(host.clock, host, *choice.own))
 
 
 def _attach_multicast(
@@ -97,12 +112,7 @@ def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[Vir
         device = vm.devices[traffic.vnic]
         random = streams.stream("traffic", position, number)
         if traffic.direction == "receive":
-            switch = links(vm.group, host.spec.vswitches)[traffic.vnic]
-            octets = packet_on_wire(traffic.packet_size + UDP_HEADERS, vxlan=switch.vxlan)
-            rate = host.spec.hardware.nics[device.nic.name].rate
-            sender = Sender(flow, traffic.packet_size, transmission_ps(octets, rate), traffic.burst)
-            value = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, address_of(host, vm)))
-            host.netqueues[device.nic.name].add(device.filter, sender, value)
+            sender = datagram_sender(host, flow, vm, traffic.vnic, traffic.packet_size, traffic.burst)
             device.nic.wire.carry(sender, make_bursts(traffic.bursts, traffic.burst, random))
         else:
             interval = round(SECOND / traffic.bursts)
