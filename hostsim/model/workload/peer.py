@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from hostsim.engine.random_stream import Streams
 from hostsim.model.host import Host, VirtualMachine
@@ -43,7 +44,8 @@ class Peer:
         self, host: Host, name: str, spec: Traffic, members: Sequence[VirtualMachine], streams: Streams
     ) -> None:
         position = len(host.flows)
-        self.spec, self.vms = spec, tuple(members)
+        self.spec: Any = spec  # of a class of the source's own
+        self.vms = tuple(members)
         self.random = streams.stream("traffic", position)
         self._host, self._flow = host, Flow(name, 0, 1)
         self._senders: dict[tuple[VirtualMachine, int, int], Sender] = {}
