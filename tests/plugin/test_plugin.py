@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from hostsim.campaign.simulate import simulate
+from hostsim.campaign.task import Parcel
 from hostsim.errors import InputError, WiringError
 from hostsim.model.policy_maker import policy_maker
-from hostsim.plugin.module import registry_of
+from hostsim.plugin.module import module_of, registry_of
 from hostsim.plugin.source import read_plugins
+from hostsim.scenario.plan import Point, Task
 from hostsim.spec.plugin import ChoiceSpec, PluginSpec
 from tests.model.small_point import group, multicast, point
 
@@ -51,6 +54,21 @@ def test_a_point_carries_its_plug_ins_to_another_process(tmp_path):
         [sys.executable, "-c", USES], input=pickle.dumps(spec), capture_output=True, check=True, cwd=tmp_path
     )
     assert done.stdout.decode().split() == [spec.digest(), "TicksSpec"]
+
+
+def test_a_plug_in_that_fails_on_a_worker_fails_its_run(tmp_path, monkeypatch):
+    """Where it was read it did not: the record has file and line all the same."""
+    file = tmp_path / "flaky.py"
+    file.write_text(TICKING.read_text() + "\nimport os\nos.environ['HOME']\n")
+    plugins = loaded(file)
+    spec = ticking_point().model_copy(update={"plugins": plugins})
+    parcel = Parcel.of(Task(Point("point", {}, spec, ()), 0, 1))
+    monkeypatch.delitem(sys.modules, module_of(plugins[0]).__name__)
+    monkeypatch.delenv("HOME")
+    record = parcel.run(simulate)
+    lines = len(file.read_text().splitlines())
+    assert (record.point_id, record.replication) == ("point", 0)
+    assert record.error.endswith(f"{file}:{lines}: fails: KeyError: 'HOME' (plug-in, {file}:{lines})\n")
 
 
 def test_the_hash_of_a_point_counts_plug_ins_and_policies_only_where_there_are_any():
