@@ -38,7 +38,7 @@ DIGEST = "digest"
 """File beside the compiled modules: what they were compiled from."""
 
 _COMPILED = ("units.py", "engine/", "policy/", "model/")
-_SEEN = ("errors.py", "record.py", "spec/", "plugin/")
+_SEEN = ("errors.py", "record.py", "spec/", "plugin/module.py", "plugin/registry.py")
 
 
 def modules(package: Path = PACKAGE) -> list[Path]:
