@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hostsim.pipeline import ExecutionOptions
     from hostsim.report.page import Section
     from hostsim.scenario.plan import Fidelity, Plan
+    from hostsim.spec.plugin import PluginSpec
 
 __all__ = [
     "AnyScenario",
@@ -58,6 +59,8 @@ Changes = Mapping[str, Change]
 """Values by dotted path, or by axis."""
 AnyScenario = str | Path | PlainScenario
 """Name of a shipped scenario, path of a file, or a loaded one."""
+Plugins = Sequence[str | Path] | None
+"""Plug-ins: paths of Python files, or names of installed ones."""
 
 
 def load(
@@ -65,6 +68,7 @@ def load(
     overrides: Changes | None = None,
     axes: Changes | None = None,
     root: str | Path | None = None,
+    plugins: Plugins = None,
 ) -> Scenario:
     """Load a scenario and check it whole: every point that it needs is made, nothing is run.
 
@@ -75,11 +79,13 @@ def load(
         axes: values of axes in place of those of the file, by name (``{"receivers": [8, 16], "rate": "30 kpps"}``); a dotted path
             makes an axis of its own.
         root: folder below which the scenario and all files that it names lie; the scenario's own folder by default.
+        plugins: modules of one's own, whose policies, kinds of traffic and control loops the scenario may name: paths of Python files, or
+            names of installed ones.
 
     Raises:
         InputError: with everything that is wrong.
     """
-    return Scenario.of(load_plain(scenario, option_texts(overrides), option_texts(axes, "{}"), root))
+    return Scenario.of(load_plain(scenario, option_texts(overrides), option_texts(axes, "{}"), root, plugins or ()))
 
 
 @takes_options
@@ -104,7 +110,7 @@ def run(
     """
     from hostsim.pipeline import run_sweep
 
-    chosen = _chosen(scenario, overrides, axes, root)
+    chosen = _chosen(scenario, overrides, axes, root, options["plugins"])
     found = run_sweep(chosen, fidelity(options), execution_options(options), expectations=expectations)
     return Results.of(found)
 
@@ -127,7 +133,7 @@ def check(
     """
     from hostsim.pipeline import execute_all, judge_expectations
 
-    runs, chosen = fidelity(options), select(*subjects, root=root)
+    runs, chosen = fidelity(options), select(*subjects, root=root, plugins=options["plugins"] or ())
     plans = [plan(scenario, runs, sweep=False, expectations=True) for scenario, _ in chosen]
     verdicts = []
     for (scenario, names), outcome in zip(chosen, execute_all(plans, execution_options(options)), strict=True):
@@ -166,7 +172,8 @@ def what_if(
     from hostsim.analysis.what_if import what_if as run_both
     from hostsim.notebook.what_if import WhatIf
 
-    before, after = sides(scenario, changes, costs=costs, overrides=overrides, axes=axes, root=root)
+    plugins = options["plugins"]
+    before, after = sides(scenario, changes, costs=costs, overrides=overrides, axes=axes, root=root, plugins=plugins)
     changed = {**option_texts(changes), **option_texts(costs)}
     return WhatIf.of(run_both(before, after, changed, fidelity(options), execution_options(options)))
 
@@ -179,6 +186,7 @@ def sides(
     overrides: Changes | None = None,
     axes: Changes | None = None,
     root: str | Path | None = None,
+    plugins: Plugins = None,
 ) -> tuple[PlainScenario, PlainScenario]:
     """Load a scenario before and after a change, as `what_if` takes them; nothing is run.
 
@@ -188,10 +196,12 @@ def sides(
     from hostsim.analysis.what_if import sides as load_sides
 
     both, points = option_texts(overrides), option_texts(axes, "{}")
+    brought: Sequence[str | Path | PluginSpec] = plugins or ()
     if isinstance(scenario, PlainScenario):
         both, points = {**scenario.overrides, **both}, {**scenario.axis_texts, **points}
+        brought = (*scenario.plugins, *brought)
         root, scenario = scenario.resolver.root, scenario.file
-    return load_sides(scenario, option_texts(changes), option_texts(costs), both, points, root)
+    return load_sides(scenario, option_texts(changes), option_texts(costs), both, points, root, brought)
 
 
 def compare(after: PlainResults, before: PlainResults | str | Path, tolerance: float = 0.02) -> Differences:
@@ -232,7 +242,7 @@ def reproduce(
     from hostsim.report.page import write_page
 
     folder, found, drawn = Path(options["results"]), [], []
-    scenarios = [load_plain(name) for name in shipped()]
+    scenarios = [load_plain(name, plugins=options["plugins"] or ()) for name in shipped()]
     with worker_pool(options["jobs"]) as submit:
         for place, result in enumerate(run_sweeps(scenarios, fidelity(options), execution_options(options))):
             found.append(Results.of(result))
@@ -327,9 +337,11 @@ def _chosen(
     overrides: Changes | None,
     axes: Changes | None,
     root: str | Path | None,
+    plugins: Plugins,
 ) -> PlainScenario:
     if isinstance(scenario, str | Path):
-        return load_plain(scenario, option_texts(overrides), option_texts(axes, "{}"), root)
-    if overrides or axes or root is not None:
-        raise InputError(Fault("overrides, axes and root go with a scenario by name or file, not with a loaded one"))
+        return load_plain(scenario, option_texts(overrides), option_texts(axes, "{}"), root, plugins or ())
+    if overrides or axes or root is not None or plugins:
+        which = "overrides, axes, root and plugins"
+        raise InputError(Fault(f"{which} go with a scenario by name or file, not with a loaded one"))
     return scenario

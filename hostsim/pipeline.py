@@ -162,6 +162,7 @@ def _results(plan: Plan, records: Records, answers: Mapping[str, SearchAnswer]) 
 
     scenario, fidelity = plan.scenario, plan.fidelity
     changes = [f"{path}={value}" for path, value in scenario.departures.items()]
+    brought = [f"{plugin.name} {plugin.digest}" for plugin in scenario.plugins]
     rows: dict[str, list[RecordKey]] = {point.id: [] for point in plan.swept}
     for key in records:
         if key[0] in rows:  # a point may have more replications than every point has at first
@@ -174,6 +175,7 @@ def _results(plan: Plan, records: Records, answers: Mapping[str, SearchAnswer]) 
             "code": code_digest(),
             "seed": str(fidelity.seed),
             **({"set": "; ".join(changes)} if changes else {}),
+            **({"plugins": "; ".join(brought)} if brought else {}),
         },
     )
     failed = int((table["error"] != "").sum())

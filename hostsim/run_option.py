@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypedDict, TypeVar
@@ -41,6 +41,8 @@ class Option:
     """Largest value of an integer; None for one that is checked where it is used."""
     unit: str = ""
     """Unit of a number where Python takes one beside the text of a quantity."""
+    flag: str = ""
+    """The option on the command line where it is not the name with dashes."""
 
 
 # no lazy annotations in this module: they are read below
@@ -71,6 +73,15 @@ class RunOptions(TypedDict, total=False):
     max_time: Annotated[
         str | float | None,
         Option("Time that a run may take, such as '10 min'; more is a failed run.", None, "TIME", unit="seconds"),
+    ]
+    plugins: Annotated[
+        list[str] | Sequence[Path | str] | None,
+        Option(
+            "Plug-in of one's own: the path of a Python file, or the name of an installed one. May be given often.",
+            None,
+            "FILE",
+            flag="--plugin",
+        ),
     ]
     progress: Annotated[
         "ProgressListener | None", Option("Called with the scenario's name and its progress after each run.")

@@ -6,13 +6,14 @@ arrivals; its interval is that of the paired differences.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.pipeline import ExecutionOptions, run_sweep
+from hostsim.plugin.source import read_plugins
 from hostsim.record import Scalar
 from hostsim.results.differences import Differences
 from hostsim.results.results import Results
@@ -22,6 +23,7 @@ from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.yaml.source_tree import dotted
 from hostsim.spec.costs import Factor
 from hostsim.spec.platform import PlatformSpec
+from hostsim.spec.plugin import PluginSpec
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,6 +143,7 @@ def sides(
     overrides: Mapping[str, str] | None = None,
     axes: Mapping[str, str] | None = None,
     root: str | Path | None = None,
+    plugins: Sequence[str | Path | PluginSpec] = (),
 ) -> tuple[Scenario, Scenario]:
     """A scenario before and after a change.
 
@@ -152,14 +155,16 @@ def sides(
         overrides: values by dotted path on both sides.
         axes: values of axes on both sides.
         root: folder that holds all files of the scenario.
+        plugins: by path or entry point, as `hostsim.scenario.load.load` takes them.
 
     Raises:
         InputError: with everything that is wrong.
     """
+    plugins = read_plugins(plugins)
     overrides, axes = dict(overrides or {}), dict(axes or {})
     if not changes and not costs:
         raise InputError(Fault("nothing is changed", allowed="at least one path, axis or cost with its value"))
-    plain = load(scenario, overrides, axes, root)
+    plain = load(scenario, overrides, axes, root, plugins)
     changes = {**changes, **cost_paths(plain, costs or {})}
     owners = {axis.paths[0]: name for name, axis in plain.axes.items() if len(axis.paths) == 1}
     moved = {owners.get(name, name): value for name, value in changes.items()}
@@ -187,14 +192,14 @@ def sides(
     if faults:
         raise InputError(faults)
     chosen = {name: value for name, value in moved.items() if name in plain.axes}
-    after = load(scenario, {**overrides, **inside}, {**first, **chosen}, root)
+    after = load(scenario, {**overrides, **inside}, {**first, **chosen}, root, plugins)
     several = [name for name in chosen if len(_values(after)[name]) > 1]
     if several:
         raise InputError(
             Fault("has several values afterwards", name, chosen[name], "one value; ask once for each")
             for name in several
         )
-    return (plain if first == axes else load(scenario, overrides, first, root)), after
+    return (plain if first == axes else load(scenario, overrides, first, root, plugins)), after
 
 
 def cost_paths(scenario: Scenario, costs: Mapping[str, str]) -> dict[str, str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["assumptions"]
 
 
-@run_options("quick", "seed", "replications", "jobs", "results")
+@run_options("quick", "seed", "replications", "jobs", "results", "plugins")
 def assumptions(
     subjects: Annotated[
         list[str] | None,
@@ -46,7 +46,7 @@ def assumptions(
     from hostsim.calibration.assumption import run_study
     from hostsim.files import require_folder, write_whole
 
-    named = _named(subjects or ())
+    named = _named(subjects or (), options["plugins"] or ())
     if output is not None:
         require_folder(output)
     fidelity, execution = api.fidelity(options), api.execution_options(options)
@@ -71,7 +71,7 @@ def assumptions(
             typer.echo(write_whole(output / f"{Path(name).stem}.json", text.encode()))
 
 
-def _named(subjects: Sequence[str]) -> dict[str, Subjects]:
+def _named(subjects: Sequence[str], plugins: Sequence[str | Path]) -> dict[str, Subjects]:
     """The scenarios and expectations of each subject, by its name.
 
     Raises:
@@ -83,7 +83,7 @@ def _named(subjects: Sequence[str]) -> dict[str, Subjects]:
     of: dict[str, list[str]] = {}
     for claim in expected_claims():
         of.setdefault(claims()[claim].experiment, []).append(claim)
-    return {name: select(*of.get(name, [name])) for name in dict.fromkeys(subjects or of)}
+    return {name: select(*of.get(name, [name]), plugins=plugins) for name in dict.fromkeys(subjects or of)}
 
 
 def _report(study: Study) -> str:

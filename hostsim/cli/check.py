@@ -65,7 +65,8 @@ def check(
     if against is None:
         _check_claims(subjects or (), root, options, junit, as_json=as_json, dry_run=dry_run)
     else:
-        _check_against(against, _swept(subjects or (), root), share, options, junit, as_json=as_json, dry_run=dry_run)
+        swept = _swept(subjects or (), root, options.pop("plugins") or ())
+        _check_against(against, swept, share, options, junit, as_json=as_json, dry_run=dry_run)
 
 
 def _check_claims(
@@ -85,7 +86,7 @@ def _check_claims(
     from hostsim.results import scoreboard
     from hostsim.results.junit import verdict_suites
 
-    scenarios = [scenario for scenario, _ in api.select(*subjects, root=root)]
+    scenarios = [scenario for scenario, _ in api.select(*subjects, root=root, plugins=options["plugins"] or ())]
     if junit is not None:
         require_file(junit)
     if dry_run:
@@ -130,15 +131,18 @@ def print_verdicts(verdicts: Sequence[Verdict], *, quick: bool) -> None:
             typer.echo(f"{verdict.expectation.name}: {text}", err=True)
 
 
-def _swept(subjects: Sequence[str], root: Path | None) -> list[Scenario]:
+def _swept(subjects: Sequence[str], root: Path | None, plugins: Sequence[str | Path]) -> list[Scenario]:
     """The scenarios to compare, also those without expectations: their curves can move as well."""
+    from hostsim.plugin.source import read_plugins
     from hostsim.scenario.load import load
     from hostsim.scenario.selection import select
     from hostsim.scenario.shipped_data import shipped
 
-    asked = [scenario for scenario, _ in select(*subjects, root=root)]
-    named = [load(name) for name in subjects if name in shipped()]
-    named += [load(file, root=root) for file in subjects if file not in shipped() and Path(file).is_file()]
+    brought = read_plugins(plugins)
+    asked = [scenario for scenario, _ in select(*subjects, root=root, plugins=brought)]
+    files = [file for file in subjects if file not in shipped() and Path(file).is_file()]
+    named = [load(name, plugins=brought) for name in subjects if name in shipped()]
+    named += [load(file, root=root, plugins=brought) for file in files]
     known = {scenario.file for scenario in asked}
     return [*asked, *(scenario for scenario in named if scenario.file not in known)]
 

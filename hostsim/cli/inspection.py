@@ -38,7 +38,7 @@ def list_() -> None:
     typer.echo(columns(("scenario", "points", "expectations", "question"), rows))
 
 
-@run_options("quick", "replications")
+@run_options("quick", "replications", "plugins")
 def show(
     scenario: ScenarioName,
     overrides: SetAsRun = None,
@@ -57,15 +57,30 @@ def show(
     """
     from hostsim import api
 
-    loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"), root)
+    loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"), root, options["plugins"])
     if copy:
         _copy(loaded)
         return
     typer.echo(f"{loaded.name}: {loaded.question}\n{loaded.file}")
+    if loaded.plugins:
+        _section("plug-ins", ("name", "digest", "registers"), _registered(loaded))
     _show_contents(loaded)
     _show_points(loaded, api.plan(loaded, api.fidelity(options)))
     for warning in loaded.warnings:
         typer.echo(f"warning: {warning}", err=True)
+
+
+def _registered(scenario: Scenario) -> list[tuple[str, str, str]]:
+    """Name and digest of each plug-in of a scenario, and what it registers."""
+    from hostsim.plugin.registry import ROLES
+
+    registry = scenario.resolver.registry
+    brought = {plugin.digest: list[str]() for plugin in registry.plugins}
+    for role, what in ROLES.items():
+        for entry in registry.of(role).values():
+            if entry.plugin is not None:
+                brought[entry.plugin.digest].append(f"{what} {entry.name}")
+    return [(plugin.name, plugin.digest[:16], ", ".join(brought[plugin.digest])) for plugin in registry.plugins]
 
 
 def _show_contents(scenario: Scenario) -> None:
@@ -113,11 +128,14 @@ def metrics(as_json: AsJson = False) -> None:
     typer.echo(columns(("metric", "unit", "meaning"), [(m.name, m.unit, m.meaning) for m in CATALOGUE.values()]))
 
 
-def schema() -> None:
-    """JSON Schema of scenario files, for editors."""
+@run_options("plugins")
+def schema(**options: Unpack[RunOptions]) -> None:
+    """JSON Schema of scenario files, for editors; with plug-ins also of what they bring."""
+    from hostsim.plugin.module import registry_of
+    from hostsim.plugin.source import read_plugins
     from hostsim.scenario.json_schema import scenario_schema
 
-    print_json(scenario_schema())
+    print_json(scenario_schema(registry_of(read_plugins(options["plugins"] or ()))))
 
 
 def _axes_values(plan: Plan) -> list[tuple[str, dict[str, Scalar]]]:

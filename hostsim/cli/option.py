@@ -81,7 +81,7 @@ def _parameter(name: str, **changes: Any) -> inspect.Parameter:
     known = replace(OPTIONS[name], **changes)
     kind = RunOptions.__annotations__[name].__origin__
     kind = (get_args(kind) or (kind,))[0]  # the command line makes the first of several types
-    flag = f"--{name.replace('_', '-')}"
+    flag = known.flag or f"--{name.replace('_', '-')}"
     shown: Any = typer.Option(
         known.default, flag, metavar=known.metavar, min=known.least, max=known.most, help=known.help
     )

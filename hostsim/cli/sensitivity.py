@@ -24,7 +24,7 @@ __all__ = ["sensitivity"]
 
 
 @run_options(
-    *("quick", "seed", "replications", "jobs", "cluster", "results"),
+    *("quick", "seed", "replications", "jobs", "cluster", "results", "plugins"),
     replications={"help": "Runs at each set of values, averaged.", "default": 1},
 )
 def sensitivity(
@@ -74,7 +74,7 @@ def sensitivity(
     from hostsim.files import require_folder
     from hostsim.pipeline import execute
 
-    loaded = api.load(scenario, pairs(overrides, "--set"), root=root)
+    loaded = api.load(scenario, pairs(overrides, "--set"), root=root, plugins=options["plugins"])
     point = parse_point(loaded, pairs(at, "--at"))
     constants = variable_constants(loaded, point, only or ())
     size = SampleSize(trajectories, samples, most)

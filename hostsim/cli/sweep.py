@@ -50,7 +50,7 @@ def run(
     from hostsim.files import require_folder
     from hostsim.report.folder import write
 
-    loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"), root)
+    loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"), root, options.pop("plugins"))
     folder = output or Path(options["results"], loaded.name)
     require_folder(folder)
     if dry_run:
@@ -77,7 +77,14 @@ def reproduce(*, dry_run: DryRun = False, **options: Unpack[RunOptions]) -> None
     from hostsim.scenario.selection import select
 
     if dry_run:
-        typer.echo(dry_run_table((scenario for scenario, _ in select()), options, sweep=True, expectations=True))
+        typer.echo(
+            dry_run_table(
+                (scenario for scenario, _ in select(plugins=options["plugins"] or ())),
+                options,
+                sweep=True,
+                expectations=True,
+            )
+        )
         return
     page = Path(options["results"], "report.html")
     require_file(page)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["trace"]
 
 
-@run_options("quick", "seed")
+@run_options("quick", "seed", "plugins")
 def trace(
     scenario: ScenarioName,
     at: Annotated[
@@ -55,7 +55,7 @@ def trace(
     from hostsim.trace.perfetto import to_perfetto
     from hostsim.trace.recorder import observe
 
-    loaded = api.load(scenario, pairs(overrides, "--set"), root=root)
+    loaded = api.load(scenario, pairs(overrides, "--set"), root=root, plugins=options["plugins"])
     file = output or Path(f"{loaded.name}.pftrace")
     require_file(file)
     point = _point(loaded, pairs(at, "--at"), api.fidelity(options))

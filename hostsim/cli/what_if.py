@@ -58,7 +58,10 @@ def what_if(
     wanted, prices = pairs(changes, "--set"), pairs(costs, "--cost")
     overrides, values = pairs(both, "--both"), pairs(axes, "--axis")
     if dry_run:
-        before, after = api.sides(scenario, wanted, costs=prices, overrides=overrides, axes=values, root=root)
+        plugins = options["plugins"]
+        before, after = api.sides(
+            scenario, wanted, costs=prices, overrides=overrides, axes=values, root=root, plugins=plugins
+        )
         options["replications"] = with_least_replications(before, api.fidelity(options)).replications
         typer.echo(dry_run_table([before, after], options, sweep=True, expectations=False))
         return

@@ -27,11 +27,13 @@ from hostsim.model.net.nic_setup import add_nic, add_rx_queue
 from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.virtual_nic import E1000, Vmxnet3
 from hostsim.model.net.vswitch import VSwitch
+from hostsim.model.policy_maker import policy_maker
 from hostsim.model.telemetry import register_probes
-from hostsim.model.workload.attach import attach_workloads
+from hostsim.model.workload.attach import attach_control_loops, attach_workloads
 from hostsim.policy.catalogue import STEERING_RULES
 from hostsim.policy.numa import home_nodes
-from hostsim.policy.scheduler import PolicyMaker, ProportionalShare
+from hostsim.policy.scheduler import PolicyMaker, ProportionalShare, SchedulerPolicy
+from hostsim.policy.steering import SteeringRule
 from hostsim.spec.host import PointSpec, VmGroupSpec
 from hostsim.spec.nic import NicOptions
 
@@ -60,12 +62,12 @@ def build_host(
         streams: random streams of the replication.
         clock: its clock, at 0; a new one by default. `Clock(StockEventQueue())` runs the host on SimPy's stock environment.
         processes: traffic sources and control loops of a user's own (`Host.start`).
-        policy: makes its scheduler policy.
+        policy: makes its scheduler policy, unless the point names one.
 
     Raises:
         WiringError: a part refers to one that is missing.
     """
-    host = Host(spec, streams, policy, clock)
+    host = Host(spec, streams, policy_maker(spec, "scheduler", SchedulerPolicy, policy), clock)
     settings = spec.settings
     for name, vswitch in spec.vswitches.items():
         host.switches[name] = VSwitch(host.scheduler, host.costs, vxlan=vswitch.vxlan)
@@ -82,6 +84,7 @@ def build_host(
     for name, port in host.nics.items():
         _add_queues(host, name, port)
     attach_workloads(host, streams)
+    attach_control_loops(host)
     for process in processes:
         host.start(process)
     host.is_wired = True
@@ -195,7 +198,8 @@ def _add_queues(host: Host, name: str, port: Pnic) -> None:
                 served.remove(device)
                 left -= options.rss_rings
         shared += [_rings(host, switch, port, 1) for _ in range(min(left, len(served)))]
-    rule = STEERING_RULES["dynamic" if spec.settings.netqueue_dynamic else "static"](spec.netqueue)
+    shipped = STEERING_RULES["dynamic" if spec.settings.netqueue_dynamic else "static"]
+    rule = policy_maker(spec, "steering", SteeringRule, shipped)(spec.netqueue)
     netqueue = NetQueue(shared, rule, resteer=port.resteer)
     for device, rings in owned:
         netqueue.give(device.filter, rings)

@@ -11,7 +11,6 @@ from hostsim.model.cpu.world import World, costop_times, ready_times
 from hostsim.model.host import Host
 from hostsim.model.net.networld import NetWorld
 from hostsim.model.workload.latency_stage import STAGES
-from hostsim.spec.workload import ExchangeSpec, HttpSpec, WebSpec
 
 __all__ = ["WORLD_KINDS", "register_probes"]
 
@@ -185,7 +184,7 @@ def register_probes(host: Host) -> None:
         add("trip", f"count {stages}", trips, lambda f, _: (f.answered, *f.stages))
     for flow in flows:
         probe.watch_latency("flow.latency", flow.name, flow.latency)
-    if any(isinstance(traffic, HttpSpec | WebSpec | ExchangeSpec) for traffic in host.spec.traffic.values()):
+    if any(traffic.has_answers for traffic in host.spec.traffic.values()):
         for flow in flows:
             probe.watch_latency("flow.response", flow.name, flow.response)
 

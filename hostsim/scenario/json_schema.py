@@ -6,7 +6,8 @@ import copy
 from typing import Any
 
 from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.scenario.schema import ScenarioFile
+from hostsim.plugin.registry import Registry
+from hostsim.scenario.schema import SHIPPED, file_models
 from hostsim.scenario.shipped_data import claims, shipped_parts
 from hostsim.scenario.yaml.validation import schema_of
 
@@ -27,30 +28,28 @@ _INPUTS = (
     "VmGroupPart",
     "NicOptions",
     "VSwitchSpec",
-    "MulticastPart",
-    "WorkPart",
-    "UdpStreamSpec",
-    "TcpStreamSpec",
-    "HttpSpec",
-    "WebPart",
-    "TransactionsSpec",
-    "RequestResponseSpec",
     "ServiceSpec",
     "ArrivalsPart",
     "RunPart",
     "QuickPart",
 )
-"""Parts of the file whose values may be written as assumptions."""
+"""Parts of the file whose values may be written as assumptions, beside traffic."""
 
 
-def scenario_schema() -> dict[str, Any]:
-    """The schema, with the names of shipped parts, metrics and claims as examples."""
-    schema = copy.deepcopy(schema_of(ScenarioFile))
+def scenario_schema(registry: Registry = SHIPPED) -> dict[str, Any]:
+    """The schema, with the names of shipped parts, metrics and claims as examples.
+
+    Args:
+        registry: kinds of traffic, policies and control loops that a file may name.
+    """
+    schema = copy.deepcopy(schema_of(file_models(registry)[1]))
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "hostsim scenario"
     definitions = schema["$defs"]
     definitions["Assumed"] = _ASSUMED
-    for part in _INPUTS:
+    (traffic,) = schema["properties"]["traffic"]["patternProperties"].values()
+    kinds = [reference.rpartition("/")[2] for reference in traffic["discriminator"]["mapping"].values()]
+    for part in (*_INPUTS, *kinds):
         properties = definitions[part]["properties"]
         for name, value in properties.items():
             if "$ref" not in value and value.get("type") != "object":
@@ -65,7 +64,8 @@ def scenario_schema() -> dict[str, Any]:
     definitions["FigurePart"]["oneOf"] = [{"required": ["x", "y"]}, {"required": ["answers"]}]
     definitions["RunPart"]["properties"]["precision"]["propertyNames"] = {"enum": list(CATALOGUE)}
     definitions["ExpectPart"]["properties"]["claim"]["examples"] = list(claims())
-    _drop(schema, "x-allowed")
+    for key in ("x-allowed", "x-what", "x-plugins"):
+        _drop(schema, key)
     return schema
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,9 @@ from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import AnswersSpec, Expectation, FigureSpec
 from hostsim.files import display_name, require_root
 from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.plugin.module import registry_of
+from hostsim.plugin.registry import Registry
+from hostsim.plugin.source import read_plugins
 from hostsim.record import Scalar
 from hostsim.scenario.axis import Axis, make_axis, read_values
 from hostsim.scenario.check.effect import without_effect
@@ -25,17 +28,13 @@ from hostsim.scenario.expect.schema import ExpectPart, FigurePart
 from hostsim.scenario.provenance import effective_settings
 from hostsim.scenario.resolve import Resolver, split_part_path
 from hostsim.scenario.scenario import PointResolver, RunSpec, Scenario
-from hostsim.scenario.schema import AxisPart, PointFile, RunPart, ScenarioFile
+from hostsim.scenario.schema import AxisPart, PointFile, RunPart, ScenarioFile, file_models
+from hostsim.scenario.settable import unsettable
 from hostsim.scenario.shipped_data import find_scenario
 from hostsim.scenario.yaml.reader import KeyPath, parse_value
-from hostsim.scenario.yaml.settings_file import FILE
-from hostsim.scenario.yaml.source_tree import SETTINGS, Place, Tree, dotted, keys, unwrap
-from hostsim.scenario.yaml.validation import MOST_FAULTS, in_order, schema_of, validate, walk
-from hostsim.spec.base import Spec
-from hostsim.spec.effective_settings import vmx_table
-from hostsim.spec.guest import GuestSpec
-from hostsim.spec.host import HardwareSpec
-from hostsim.spec.platform import PlatformSpec
+from hostsim.scenario.yaml.source_tree import Place, Tree, dotted, keys, unwrap
+from hostsim.scenario.yaml.validation import MOST_FAULTS, in_order, validate
+from hostsim.spec.plugin import PluginSpec
 from hostsim.spec.quantity import LONGEST
 from hostsim.units import SECOND
 
@@ -55,6 +54,7 @@ def load(
     overrides: Mapping[str, str] | None = None,
     axes: Mapping[str, str] | None = None,
     root: str | Path | None = None,
+    plugins: Sequence[str | Path | PluginSpec] = (),
 ) -> Scenario:
     """Load a scenario: read, validate and check it at every point that it needs.
 
@@ -64,19 +64,24 @@ def load(
             keeps this one value.
         axes: values of axes in place of those of the file, as text by name (``--axis``); a dotted path makes an axis of its own.
         root: folder below which the scenario and all files that it names lie; the scenario's own folder by default.
+        plugins: modules whose policies, traffic and control loops the scenario may name, by path or entry point.
 
     Raises:
         InputError: with everything that is wrong.
     """
+    registry = registry_of(read_plugins(plugins))
     file = find_scenario(scenario)
     top = file.parent if root is None else require_root(Path(root), file)
-    return _Loading(file, overrides or {}, axes or {}, top).scenario()
+    return _Loading(file, overrides or {}, axes or {}, top, registry).scenario()
 
 
 class _Loading:
     """One file on its way to a scenario."""
 
-    def __init__(self, file: Path, overrides: Mapping[str, str], axes: Mapping[str, str], root: Path) -> None:
+    def __init__(
+        self, file: Path, overrides: Mapping[str, str], axes: Mapping[str, str], root: Path, registry: Registry
+    ) -> None:
+        _, self._model = file_models(registry)
         written = Tree.of(file, display_name(file))
         if not isinstance(written.data, dict):
             raise InputError(
@@ -86,13 +91,12 @@ class _Loading:
         self._faults: list[Fault] = []
         tree, self._assumptions, faults = unwrap(written)
         self._faults += faults
-        base = Resolver(tree, (), file.parent, root)
+        base = Resolver(tree, (), file.parent, root, registry)
         inside = self._set(base, overrides)
         self._tree = tree.put([change for change in inside if split_part_path(change[0]) is None])
         self._pinned = {dotted(path): (value, place) for path, value, place in inside}
-        self._resolver = Resolver(
-            self._tree, [change for change in inside if split_part_path(change[0]) is not None], file.parent, root
-        )
+        parts = [change for change in inside if split_part_path(change[0]) is not None]
+        self._resolver = Resolver(self._tree, parts, file.parent, root, registry)
         self._overrides, self._axis_texts = overrides, axes
 
     def scenario(self) -> Scenario:
@@ -101,7 +105,7 @@ class _Loading:
         Raises:
             InputError: with all that is wrong.
         """
-        document, faults = validate(ScenarioFile, self._tree)
+        document, faults = validate(self._model, self._tree)
         self._faults += faults
         axes = self._axes()
         reader = Reader(self._tree, axes, LoadTrial(self._resolver, axes))
@@ -175,59 +179,12 @@ class _Loading:
             if isinstance(value, dict):
                 self._faults.append(Fault("is not a value", path, repr(text), "text or a number", file="--set"))
                 continue
-            fault = self._unsettable(base, keys(path), place, tuple(ScenarioFile.model_fields))
+            fault = unsettable(self._model, base, keys(path), place, tuple(ScenarioFile.model_fields))
             if fault is None:
                 changes.append((keys(path), value, place))
             else:
                 self._faults.append(fault)
         return changes
-
-    def _unsettable(self, resolver: Resolver, path: KeyPath, place: Place, roots: tuple[str, ...]) -> Fault | None:
-        """The fault of a path that no value can be put at."""
-        fault: Fault | None
-        split = split_part_path(path)
-        if path[0] not in roots:
-            nearest = nearest_name(str(path[0]), roots)
-            known = str(path[0]) in schema_of(ScenarioFile)["properties"]
-            message = "cannot be varied" if known else "there is no such path"
-            fault = Fault(message, dotted(path), allowed="a path below " + ", ".join(roots), nearest=nearest)
-        elif split is None:
-            fault = walk(ScenarioFile, resolver.tree, path)
-        else:
-            key, inner = split
-            fault = walk(ScenarioFile, resolver.tree, key)
-            models: dict[str, type[Spec]] = {"platform": PlatformSpec, "hardware": HardwareSpec}
-            model = models.get(str(key[-1]), GuestSpec)
-            try:
-                part = None if fault else resolver.part(resolver.tree, key)
-            except InputError:
-                part = None  # told when the point is made
-            if part is not None and not part.faults:
-                fault = walk(model, part.tree, inner, key)
-        if fault is None and len(path) > 2 and path[-2] in SETTINGS:
-            fault = self._unknown_setting(resolver, path)
-        if fault is None:
-            return None
-        return Fault(fault.message, fault.path, "", fault.allowed, fault.nearest, place.file, place.line)
-
-    def _unknown_setting(self, resolver: Resolver, path: KeyPath) -> Fault | None:
-        platform = resolver.tree.get(("platform",))
-        try:
-            spec = resolver.parts.platform(platform, ("platform",)).spec if isinstance(platform, str) else None
-        except InputError:
-            return None  # told when the point is made
-        if spec is None:
-            return None
-        known = list(getattr(spec, str(path[-2])))
-        if path[-2] == "vmx":
-            networks = resolver.tree.get((*path[:-2], "networks"))
-            known = list(vmx_table(spec, len(networks) if isinstance(networks, tuple) else 1))
-        name = str(path[-1])
-        if name in known or (name == FILE and path[-2] != "kernel"):
-            return None
-        return Fault(
-            "unknown setting", dotted(path), allowed="a setting the platform lists", nearest=nearest_name(name, known)
-        )
 
     # --- axes
 
@@ -320,7 +277,7 @@ class _Loading:
                 )
             )
         for path in paths:
-            fault = self._unsettable(self._resolver, keys(path), place, _SWEEPABLE)
+            fault = unsettable(self._model, self._resolver, keys(path), place, _SWEEPABLE)
             if fault is not None:
                 faults.append(fault)
             elif place.file != "--axis" and (".costs." in path or ".applications." in path):
@@ -396,4 +353,4 @@ class _Loading:
 
     def _check_assumptions(self) -> None:
         for assumption in self._assumptions:
-            self._faults += range_faults(ScenarioFile, self._tree, assumption, keys(assumption.path))
+            self._faults += range_faults(self._model, self._tree, assumption, keys(assumption.path))

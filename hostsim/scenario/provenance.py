@@ -18,7 +18,7 @@ __all__ = ["EffectiveSetting", "effective_settings"]
 
 _NOT_SETTINGS = frozenset({"hardware", "guest", "model", "source", "fitted_to", "assumed", "range"})
 """Keys of parts that say what something is called or where it comes from."""
-_SECTIONS = ("platform", "hardware", "host", "network", "vms", "traffic", "run")
+_SECTIONS = ("platform", "hardware", "host", "network", "vms", "traffic", "policies", "control_loops", "run")
 
 
 @dataclass(frozen=True)

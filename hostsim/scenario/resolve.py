@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from hostsim.errors import Fault, InputError
 from hostsim.files import find_below
+from hostsim.plugin.registry import DEFAULT_POLICIES, Registry
 from hostsim.scenario.check.capacity import feature_warnings, nic_faults, traffic_faults, vm_faults
 from hostsim.scenario.check.contradiction import contradictions
 from hostsim.scenario.check.directpath import passthrough_faults, passthrough_warnings
@@ -16,7 +17,7 @@ from hostsim.scenario.check.effect import Effects, effects
 from hostsim.scenario.check.offered_load import load_faults
 from hostsim.scenario.check.reference import network_faults, server_faults
 from hostsim.scenario.component import Change, Changes, Part, Parts
-from hostsim.scenario.schema import PointFile
+from hostsim.scenario.schema import SHIPPED, PointFile, file_models
 from hostsim.scenario.yaml.arrival_trace import read_instants
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.settings_file import SettingsFiles
@@ -27,14 +28,10 @@ from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.platform import HostSettings, PlatformSpec
-from hostsim.spec.workload import TrafficSpec
+from hostsim.spec.plugin import ChoiceSpec, PluginSpec
+from hostsim.spec.traffic import Traffic
 
 __all__ = ["Resolution", "Resolver", "split_part_path"]
-
-_KINDS: dict[str, type[TrafficSpec]] = {
-    get_args(spec.model_fields["kind"].annotation)[0]: spec for spec in get_args(get_args(TrafficSpec)[0])
-}
-"""Spec of each kind of traffic."""
 
 
 def split_part_path(path: KeyPath) -> tuple[KeyPath, KeyPath] | None:
@@ -64,7 +61,9 @@ class Resolution:
 class Resolver:
     """Resolves points of one scenario file: any values of its axes become a spec."""
 
-    def __init__(self, tree: Tree, changes: Iterable[Change], folder: Path, root: Path) -> None:
+    def __init__(
+        self, tree: Tree, changes: Iterable[Change], folder: Path, root: Path, registry: Registry = SHIPPED
+    ) -> None:
         """A scenario, its assumptions unwrapped.
 
         Args:
@@ -72,8 +71,10 @@ class Resolver:
             changes: what options put in its place, for every point.
             folder: where relative paths start.
             root: folder that no path may lead out of.
+            registry: names that it may use.
         """
         self.tree = tree
+        self.registry = registry
         self.root = root
         self.parts = Parts(folder, root)
         self._folder = folder
@@ -163,7 +164,8 @@ class _PointBuilder:
         self.warnings: list[str] = []
         data = tree.data if isinstance(tree.data, dict) else {}
         data = {key: value for key, value in data.items() if key in PointFile.model_fields}
-        self._file, found = validate(PointFile, tree, data=data)
+        self._registry = resolver.registry
+        self._file, found = validate(file_models(self._registry)[0], tree, data=data)
         self.faults += found
         self._vms = self._mapping(("vms",))
 
@@ -177,6 +179,8 @@ class _PointBuilder:
         settings = self._host_settings(platform)
         groups = list(self._groups(platform))
         traffic = {name: flow for name in self._mapping(("traffic",)) if (flow := self._flow(name))}
+        policies = self._choices(("policies",), {role: role for role in DEFAULT_POLICIES})
+        loops = self._choices(("control_loops",), dict.fromkeys(self._mapping(("control_loops",)), "control_loop"))
         spec, told, judged = None, list[str](), dict[str, str]()
         if self._file and platform and hardware and settings and not self.faults:
             self.faults += contradictions(self._tree, self._file, hardware, platform)
@@ -204,9 +208,12 @@ class _PointBuilder:
                     "vms": tuple(groups),
                     "traffic": traffic,
                     "length": f"{length_ps} ps",
+                    "policies": policies,
+                    "control_loops": loops,
+                    "plugins": self._used(traffic, policies, loops),
                 }
             )
-            judged = effects(self._tree, self._file, platform, spec)
+            judged = {**effects(self._tree, self._file, platform, spec), **self._plugin_effects(spec)}
         warnings = tuple(dict.fromkeys(self.warnings))
         return Resolution(spec, tuple(self.faults), warnings, judged, tuple(dict.fromkeys(told)))
 
@@ -271,7 +278,7 @@ class _PointBuilder:
             name=name, count=part.count, guest=guest, settings=settings, vcpus=part.vcpus, networks=part.networks
         )
 
-    def _flow(self, name: str) -> TrafficSpec | None:
+    def _flow(self, name: str) -> Traffic | None:
         path = ("traffic", name)
         written = self._mapping(path)
         if self._is_faulty(path):
@@ -285,9 +292,48 @@ class _PointBuilder:
                 self.faults += self._tree.located((*path, "arrivals", "file"), error)
                 return None
             data["arrivals"] = arrivals
-        flow, faults = validate(_KINDS[data["kind"]], self._tree, path, data)
+        flow, faults = validate(self._registry.of("traffic")[data["kind"]].settings, self._tree, path, data)
         self.faults += faults
-        return flow
+        return flow if isinstance(flow, Traffic) else None
+
+    def _choices(self, path: KeyPath, roles: Mapping[str, str]) -> dict[str, ChoiceSpec]:
+        """What is chosen by name below a path, by its key there, shipped policies left out.
+
+        Args:
+            path: a mapping of the file.
+            roles: by key, the role in which the name is registered.
+        """
+        found = {}
+        for key, role in roles.items():
+            written, here = self._tree.get((*path, key)), (*path, key)
+            if written is None or self._is_faulty(here):
+                continue
+            data = dict(written) if isinstance(written, dict) else {"name": written}
+            entry = self._registry.of(role)[data.pop("name")]
+            settings, faults = validate(entry.settings, self._tree, here, data)
+            self.faults += faults
+            if settings is not None and entry.plugin is not None:
+                found[key] = ChoiceSpec(name=entry.name, settings=settings)
+        return found
+
+    def _used(
+        self, traffic: Mapping[str, Traffic], policies: Mapping[str, ChoiceSpec], loops: Mapping[str, ChoiceSpec]
+    ) -> tuple[PluginSpec, ...]:
+        """The plug-ins that a point needs; those that are loaded beside them change nothing."""
+        entries = [self._registry.of("traffic")[flow.kind] for flow in traffic.values()]
+        entries += [self._registry.of(role)[choice.name] for role, choice in policies.items()]
+        entries += [self._registry.of("control_loop")[choice.name] for choice in loops.values()]
+        used = {entry.plugin.digest for entry in entries if entry.plugin is not None}
+        return tuple(plugin for plugin in self._registry.plugins if plugin.digest in used)
+
+    def _plugin_effects(self, spec: PointSpec) -> dict[str, str]:
+        """Plug-ins that are loaded, each with the warning that nothing of it is used, or with none."""
+        return {
+            f"--plugin {plugin.file}": ""
+            if plugin in spec.plugins
+            else f"{plugin.file}: nothing of this plug-in is used"
+            for plugin in self._registry.plugins
+        }
 
     def _is_faulty(self, path: KeyPath) -> bool:
         shown = dotted(path)

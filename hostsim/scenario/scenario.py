@@ -15,8 +15,9 @@ from hostsim.scenario.provenance import EffectiveSetting
 from hostsim.scenario.resolve import Resolution, Resolver
 from hostsim.scenario.yaml.source_tree import AssumedValue, Place, keys
 from hostsim.spec.host import PointSpec
+from hostsim.spec.plugin import PluginSpec
 
-HOST = ("platform", "hardware", "host", "network", "vms", "traffic")
+HOST = ("platform", "hardware", "host", "network", "vms", "traffic", "policies", "control_loops")
 """Sections of a scenario file that make a host and what comes at it."""
 
 __all__ = ["PointResolver", "Precision", "RunSpec", "Scenario"]
@@ -88,6 +89,11 @@ class Scenario:
     def resolver(self) -> Resolver:
         """The file with its options: what any point is made from."""
         return self.points.resolver
+
+    @property
+    def plugins(self) -> tuple[PluginSpec, ...]:
+        """Plug-ins that it was loaded with."""
+        return self.resolver.registry.plugins
 
     def spec(self, axes: AxisValues, length_ps: int) -> tuple[PointSpec, tuple[str, ...]]:
         """The spec of one point, and its warnings.

@@ -6,10 +6,15 @@ become a `hostsim.spec.host.PointSpec`. There is no field for what anything cost
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, create_model, model_validator
 
+from hostsim.plugin.module import registry_of
+from hostsim.plugin.registry import DEFAULT_POLICIES, Registry
+from hostsim.scenario.choice import choice_of, traffic_of
 from hostsim.scenario.expect.schema import ExpectPart, FigurePart
 from hostsim.scenario.plan import MOST_REPLICATIONS
 from hostsim.spec.base import Spec
@@ -17,32 +22,24 @@ from hostsim.spec.field import Descriptors, Name, Names, SmallCount, SwitchNames
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.quantity import PositiveDuration
-from hostsim.spec.workload import (
-    MOST_CV,
-    BridgedSpec,
-    HttpSpec,
-    MulticastSpec,
-    RequestResponseSpec,
-    TcpStreamSpec,
-    TransactionsSpec,
-    UdpStreamSpec,
-    WebSpec,
-    WorkSpec,
-)
 from hostsim.units import SECOND
 
 __all__ = [
+    "SHIPPED",
     "AxisPart",
-    "BridgedPart",
     "HostPart",
-    "MulticastPart",
     "PointFile",
+    "PoliciesPart",
     "RunPart",
     "ScenarioFile",
     "VmGroupPart",
-    "WorkPart",
+    "file_models",
 ]
 
+Model = TypeVar("Model", bound=BaseModel)
+
+SHIPPED = registry_of(())
+"""What is there without plug-ins."""
 Length = PositiveDuration
 """Simulated time of a run."""
 PartName = Annotated[
@@ -89,58 +86,15 @@ class VmGroupPart(Spec):
     """Transmit descriptors of each queue, likewise."""
 
 
-class ArrivalsPart(Spec):
-    """The instants at which an open-loop sender puts packets on the wire."""
+class PoliciesPart(Spec):
+    """Policies of the host in place of the shipped ones: a name, or a mapping with ``name`` and settings."""
 
-    process: Literal["constant", "poisson", "gamma", "replay"] = "constant"
-    """``constant``: fixed interval. ``poisson``: exponential gaps. ``gamma``: gaps with the given ``cv``. ``replay``: instants from ``file``."""
-    cv: Annotated[float, Field(gt=0, le=MOST_CV)] | None = None
-    """Coefficient of variation of the gaps, for ``gamma`` only."""
-    file: str | None = None
-    """For ``replay`` only: path of a text file of seconds, one a line, ascending."""
-
-
-class MulticastPart(MulticastSpec):
-    """One sender's stream of datagrams to a multicast group."""
-
-    arrivals: ArrivalsPart = ArrivalsPart()  # type: ignore[assignment]  # a file of instants, not yet the instants
-    """How the datagrams are spaced; at a fixed interval where nothing is said."""
-
-
-class BridgedPart(BridgedSpec):
-    """Frames that come in by one vNIC of a VM and that its guest, a bridge, forwards to another."""
-
-    arrivals: ArrivalsPart = ArrivalsPart()  # type: ignore[assignment]  # a file of instants, not yet the instants
-    """How the frames are spaced; at a fixed interval where nothing is said."""
-
-
-class WorkPart(WorkSpec):
-    """Bursts of CPU that come at a guest: background load, and the queues of theory. No packet is involved."""
-
-    arrivals: ArrivalsPart = ArrivalsPart()  # type: ignore[assignment]  # a file of instants, not yet the instants
-    """How the arrivals are spaced; at a fixed interval where nothing is said."""
-
-
-class WebPart(WebSpec):
-    """Requests for pages, sent to a web server in each VM whether or not it has answered those before."""
-
-    arrivals: ArrivalsPart = ArrivalsPart(process="poisson")  # type: ignore[assignment]  # a file of instants, not yet the instants
-    """How the requests are spaced; Poisson where nothing is said."""
-
-
-TrafficPart = Annotated[
-    MulticastPart
-    | BridgedPart
-    | UdpStreamSpec
-    | WorkPart
-    | TcpStreamSpec
-    | HttpSpec
-    | WebPart
-    | TransactionsSpec
-    | RequestResponseSpec,
-    Field(discriminator="kind"),
-]
-"""What comes at the host."""
+    scheduler: choice_of(SHIPPED, "scheduler") = None  # type: ignore[valid-type]
+    """CPU scheduler; ``proportional_share`` where nothing is said."""
+    coalescing: choice_of(SHIPPED, "coalescing") = None  # type: ignore[valid-type]
+    """Coalescing of virtual interrupts; ``by_setting`` where nothing is said: as ``Net.CoalesceScheme`` and ``ethernetX.coalescingScheme`` say."""
+    steering: choice_of(SHIPPED, "steering") = None  # type: ignore[valid-type]
+    """Steering of vNICs to receive queues, and of flows to their rings; ``by_setting`` where nothing is said: NetQueue, with RSS where a queue has several rings."""
 
 
 class QuickPart(Spec):
@@ -200,8 +154,12 @@ class PointFile(Spec):
     """Virtual switches by name."""
     vms: Annotated[dict[Name, VmGroupPart], Field(min_length=1)]
     """Groups of equal VMs by name."""
-    traffic: Annotated[dict[Name, TrafficPart], Field(min_length=1)]
+    traffic: Annotated[dict[Name, traffic_of(SHIPPED)], Field(min_length=1)]  # type: ignore[valid-type]  # made from the registry
     """What comes at the host, by name."""
+    policies: PoliciesPart = Field(default_factory=PoliciesPart)
+    """Scheduler, coalescing and steering, where they are not the shipped ones."""
+    control_loops: dict[Name, choice_of(SHIPPED, "control_loop")] = Field(default_factory=dict)  # type: ignore[valid-type]
+    """Slow control loops of plug-ins by a name of your own, each as a name or as a mapping with ``name`` and settings."""
 
 
 class ScenarioFile(PointFile):
@@ -219,3 +177,29 @@ class ScenarioFile(PointFile):
     """Figures by name."""
     expect: tuple[ExpectPart, ...] = ()
     """What is held against the results."""
+
+
+@lru_cache(maxsize=32)
+def file_models(registry: Registry) -> tuple[type[PointFile], type[ScenarioFile]]:
+    """The models of a scenario file, of its part that makes a host and of all of it, that know what is registered."""
+    if not registry.plugins:
+        return PointFile, ScenarioFile
+    chosen = {role: choice_of(registry, role) for role in DEFAULT_POLICIES}
+    policies = _refined(PoliciesPart, chosen)
+    kinds = {
+        "traffic": Annotated[dict[Name, traffic_of(registry)], Field(min_length=1)],  # type: ignore[misc]
+        "policies": policies,
+        "control_loops": dict[Name, choice_of(registry, "control_loop")],  # type: ignore[misc]
+    }
+    return _refined(PointFile, kinds), _refined(ScenarioFile, kinds)
+
+
+def _refined(model: type[Model], annotations: Mapping[str, Any]) -> type[Model]:
+    """A model with other annotations of some fields; all else of them is as it was."""
+    fields: dict[str, Any] = {}
+    for name, annotation in annotations.items():
+        known = model.model_fields[name]
+        default = annotation if name == "policies" else known.default_factory
+        more = {"default_factory": default} if default is not None else {"default": known.default}
+        fields[name] = (annotation, Field(description=known.description, **more))
+    return create_model(model.__name__, __base__=model, __doc__=model.__doc__, __module__=__name__, **fields)

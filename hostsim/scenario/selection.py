@@ -5,29 +5,33 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import Expectation, Ratio
+from hostsim.plugin.source import read_plugins
 from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.shipped_data import claims, shipped
+from hostsim.spec.plugin import PluginSpec
 
 __all__ = ["expected_claims", "restrict", "select"]
 
 
-def select(*subjects: str | Path | Scenario, root: str | Path | None = None) -> list[tuple[Scenario, frozenset[str]]]:
+def select(
+    *subjects: str | Path | Scenario, root: str | Path | None = None, plugins: Sequence[str | Path | PluginSpec] = ()
+) -> list[tuple[Scenario, frozenset[str]]]:
     """Select what `check` is given: scenarios restricted to the expectations asked for, and the names of these.
 
-    A scenario keeps, beside these, the expectations that they are computed from. Files are loaded with ``root``, see `load`.
+    A scenario keeps, beside these, the expectations that they are computed from. Files are loaded with ``root``, and all with ``plugins``, see `load`.
 
     Raises:
         InputError: a subject is no scenario, no file and no pattern that matches a claim.
     """
+    load_once = functools.cache(functools.partial(_loaded, root=root, plugins=read_plugins(plugins)))
     if not subjects:
-        return [(scenario, frozenset(_names(scenario))) for scenario in map(load, shipped())]
-    load_once = functools.cache(functools.partial(_loaded, root=root))
+        return [(scenario, frozenset(_names(scenario))) for scenario in map(load_once, shipped())]
     loaded: dict[str, Scenario] = {}
     asked: dict[str, set[str]] = {}
     faults: list[Fault] = []
@@ -81,9 +85,9 @@ def restrict(scenario: Scenario, names: Iterable[str]) -> Scenario:
     )
 
 
-def _loaded(subject: str | Path, root: str | Path | None) -> Scenario:
+def _loaded(subject: str | Path, root: str | Path | None, plugins: Sequence[PluginSpec]) -> Scenario:
     """A subject as a scenario; the files of a shipped one lie where they were installed, below no root of a user's."""
-    return load(subject, root=None if str(subject) in shipped() else root)
+    return load(subject, root=None if str(subject) in shipped() else root, plugins=plugins)
 
 
 def _is_pattern(subject: str) -> bool:

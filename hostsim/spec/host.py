@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializeAsAny, model_validator
 
+from hostsim.plugin.module import module_of
 from hostsim.spec.base import UNHASHED, Spec
 from hostsim.spec.costs import CostModel
 from hostsim.spec.cpu import CpuSpec
@@ -19,8 +21,9 @@ from hostsim.spec.guest import GuestSpec
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions, NicSpec
 from hostsim.spec.platform import HostSettings, NetQueueSpec, NumaIoSpec, TuningSpec, VmSettings
+from hostsim.spec.plugin import ChoiceSpec, PluginSpec
 from hostsim.spec.quantity import Duration, PositiveDuration
-from hostsim.spec.workload import TrafficSpec
+from hostsim.spec.traffic import Traffic
 
 __all__ = ["FirmwareSpec", "HardwareSpec", "PointSpec", "VmGroupSpec", "links"]
 
@@ -94,10 +97,32 @@ class PointSpec(Spec):
     vswitches: dict[str, VSwitchSpec]
     vms: tuple[VmGroupSpec, ...]
     """In the order of the scenario: the first VM of the first group is VM 0."""
-    traffic: dict[str, TrafficSpec]
+    traffic: dict[str, SerializeAsAny[Traffic]]
     length: Duration
     """Simulated time of a run, warm-up included."""
+    policies: dict[str, ChoiceSpec] = Field(default_factory=dict)
+    """Policies that are not the shipped ones, by their role: ``scheduler``, ``coalescing``, ``steering``."""
+    control_loops: dict[str, ChoiceSpec] = Field(default_factory=dict)
+    """Control loops of plug-ins, by the names that the scenario gives them."""
+    plugins: tuple[PluginSpec, ...] = ()
+    """Plug-ins that some of its traffic, policies or control loops come from."""
 
     def digest(self) -> str:
         """Hash of what a run depends on in the resolved point: 32 hexadecimal digits, equal on every machine."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:32]
+        # a point without plug-ins keeps the hash that it had before there were any
+        unused = {name for name in ("policies", "control_loops", "plugins") if not getattr(self, name)}
+        return hashlib.sha256(self.model_dump_json(exclude=unused).encode()).hexdigest()[:32]
+
+    def __getstate__(self) -> Any:
+        """The state for another process; with plug-ins these first, and the rest packed, for it may need their modules."""
+        state = super().__getstate__()
+        return (self.plugins, pickle.dumps(state)) if self.plugins else state
+
+    def __setstate__(self, state: Any) -> None:
+        """Take the state from another process; the modules of plug-ins are made where this one does not have them."""
+        if isinstance(state, tuple):
+            plugins, packed = state
+            for plugin in plugins:
+                module_of(plugin)
+            state = pickle.loads(packed)  # noqa: S301  as much to be trusted as what it was packed in
+        super().__setstate__(state)

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from hostsim.spec.base import Spec
+from hostsim.spec.arrival import ArrivalSpec, ServiceSpec
 from hostsim.spec.field import Count, Names, SmallCount
 from hostsim.spec.network import FRAME_OVERHEAD, UDP_HEADERS
 from hostsim.spec.quantity import Duration, PositiveDuration, Rate, Size
+from hostsim.spec.traffic import Connected, Pace, Paced, Traffic
 from hostsim.units import SECOND
 
+if TYPE_CHECKING:
+    from hostsim.spec.guest import ApplicationCosts
+
 __all__ = [
-    "MOST_CV",
-    "ArrivalSpec",
+    "TRAFFIC",
     "BridgedSpec",
-    "Connected",
     "ExchangeSpec",
     "HttpSpec",
     "MulticastSpec",
     "RequestResponseSpec",
-    "ServiceSpec",
     "TcpSpec",
     "TcpStreamSpec",
-    "TrafficSpec",
     "TransactionsSpec",
     "UdpStreamSpec",
     "WebSpec",
@@ -32,8 +32,6 @@ __all__ = [
 ]
 
 
-MOST_CV = 1000
-"""Greatest coefficient of variation: with more nearly all gaps round to nothing, and a single instant holds arrivals without end."""
 VnicNumber: TypeAlias = Annotated[int, Field(ge=0, le=13)]
 """Number of a NIC as a VM has them: ten vNICs and four that are passed through at most."""
 
@@ -42,42 +40,7 @@ DataSize: TypeAlias = Annotated[Size, Field(ge=1)]
 """Bytes of data, at least one."""
 
 
-class ArrivalSpec(Spec):
-    """The arrival process of an open-loop sender: the instants at which it puts packets on the wire."""
-
-    process: Literal["constant", "poisson", "gamma", "replay"] = "constant"
-    """``constant``: fixed interval. ``poisson``: exponential gaps. ``gamma``: gaps with the given ``cv``. ``replay``: timestamps from ``file``."""
-    cv: Annotated[float, Field(gt=0, le=MOST_CV)] | None = None
-    """Coefficient of variation of the gaps, for ``gamma`` only."""
-    timestamps_ps: tuple[int, ...] | None = None
-    """For ``replay`` only: ascending instants in picoseconds. In a file: ``file: path`` to a text file of seconds, one a line."""
-
-    @model_validator(mode="after")
-    def _fitting(self) -> ArrivalSpec:
-        if (self.cv is not None) != (self.process == "gamma"):
-            raise ValueError("cv goes with process: gamma, and only with it|process: gamma, cv: a number above 0")
-        if (self.timestamps_ps is not None) != (self.process == "replay"):
-            raise ValueError("file goes with process: replay, and only with it|process: replay, file: a path")
-        return self
-
-
-def _paced(allowed: str) -> Any:
-    """Validator of an open-loop sender: it refuses one without a rate, and one that replays instants at a rate."""
-
-    def check(sender: Any) -> Any:
-        replays = sender.arrivals.process == "replay"
-        if replays and sender.rate is not None:
-            raise ValueError(
-                "has a rate, and instants to replay|one of rate, arrivals: {process: replay, file: a path}"
-            )
-        if not replays and sender.rate is None:
-            raise ValueError(f"has no rate|rate: {allowed}")
-        return sender
-
-    return model_validator(mode="after")(check)
-
-
-class MulticastSpec(Spec):
+class MulticastSpec(Paced):
     """One sender's stream of datagrams to a multicast group; every VM of ``to`` has joined it."""
 
     kind: Literal["multicast"]
@@ -91,10 +54,12 @@ class MulticastSpec(Spec):
     arrivals: ArrivalSpec = ArrivalSpec()
     """How the datagrams are spaced; at a fixed interval where nothing is said."""
 
-    _rate_or_replay = _paced("a number and pps, kpps or Mpps")
+    def stream_count(self, vms: int) -> int:
+        """One stream for all VMs."""
+        return 1
 
 
-class BridgedSpec(Spec):
+class BridgedSpec(Paced):
     """Frames that come in by one vNIC of a VM and that its guest, a bridge, forwards to another: UDP between others, at a rate that nobody adapts."""
 
     kind: Literal["bridged"]
@@ -112,8 +77,6 @@ class BridgedSpec(Spec):
     arrivals: ArrivalSpec = ArrivalSpec()
     """How the frames are spaced; at a fixed interval where nothing is said."""
 
-    _rate_or_replay = _paced("a number and pps, kpps or Mpps")
-
     @property
     def packet(self) -> int:
         """Bytes of the IP packet in a frame."""
@@ -125,7 +88,7 @@ class BridgedSpec(Spec):
         return self.packet - UDP_HEADERS
 
 
-class UdpStreamSpec(Spec):
+class UdpStreamSpec(Traffic):
     """Datagrams at a steady pace, in bursts, between each VM of some groups and a peer outside the host (netperf UDP_STREAM)."""
 
     kind: Literal["udp_stream"]
@@ -156,29 +119,16 @@ class UdpStreamSpec(Spec):
         """Bursts in a second."""
         return SECOND / self.interval if self.interval is not None else (self.rate or 0.0) / self.burst
 
-
-class ServiceSpec(Spec):
-    """Service time of a burst of CPU work, on a PCPU without competition."""
-
-    distribution: Literal["constant", "exponential", "gamma"] = "exponential"
-    """``gamma`` has the given ``cv``."""
-    mean: PositiveDuration
-    """Mean length."""
-    cv: Annotated[float, Field(gt=0, le=MOST_CV)] | None = None
-    """Coefficient of variation, for ``gamma`` only."""
-
-    @model_validator(mode="after")
-    def _fitting(self) -> ServiceSpec:
-        if (self.cv is not None) != (self.distribution == "gamma"):
-            raise ValueError(
-                "cv goes with distribution: gamma, and only with it|distribution: gamma, cv: a number above 0"
-            )
-        return self
+    @property
+    def pace(self) -> Pace:
+        """The pace of the bursts."""
+        return Pace(self.bursts, "interval" if self.rate is None else "rate", burst=self.burst)
 
 
-class WorkSpec(Spec):
+class WorkSpec(Paced):
     """CPU work of a guest in bursts: background load, and queues as in queueing theory. No packet is involved."""
 
+    unit = "/s"
     kind: Literal["work"]
     """What kind of traffic this is."""
     to: Names
@@ -196,10 +146,8 @@ class WorkSpec(Spec):
     waiting: Annotated[int, Field(ge=1, le=1_000_000)] = 1_000_000
     """Bursts that may wait in a VM, the one in service not counted; one that comes on top is dropped."""
 
-    _rate_or_replay = _paced("a number and /s")
 
-
-class TcpSpec(Spec):
+class TcpSpec(Connected):
     """What all closed-loop TCP traffic has: connections between each VM of some groups and a peer outside the host."""
 
     to: Names
@@ -217,10 +165,21 @@ class TcpSpec(Spec):
     port: Annotated[int, Field(ge=1, le=65535)] = 33000
     """The peer's port of a VM's first connection; the next connections have the next ports."""
 
+    @property
+    def message(self) -> int | None:
+        """Bytes of each write of the sender; None where it fills every segment."""
+        return None
+
+    @property
+    def transfer(self) -> int | None:
+        """Bytes of data that a request is about; None where the data never end."""
+        return None
+
 
 class TcpStreamSpec(TcpSpec):
     """Streams of data that never end (netperf TCP_STREAM)."""
 
+    server_port = 5001
     kind: Literal["tcp_stream"]
     """What kind of traffic this is."""
     direction: Literal["receive", "send"]
@@ -236,10 +195,21 @@ class TcpStreamSpec(TcpSpec):
         """Connections of each VM."""
         return self.streams
 
+    @property
+    def receives(self) -> bool:
+        """True where VMs receive the data."""
+        return self.direction == "receive"
+
+    @property
+    def message(self) -> int | None:
+        """Bytes of each write of the sender; None where it fills every segment."""
+        return self.message_size
+
 
 class HttpSpec(TcpSpec):
     """Files fetched from, or posted to, a web server in each VM, one after the other on each connection."""
 
+    server_port, has_answers = 80, True
     kind: Literal["http"]
     """What kind of traffic this is."""
     method: Literal["get", "post"]
@@ -259,13 +229,38 @@ class HttpSpec(TcpSpec):
             raise ValueError("request_size goes with method: get|method: get; or no request_size")
         return self
 
+    @property
+    def receives(self) -> bool:
+        """True where VMs receive the files."""
+        return self.method == "post"
 
-class WebSpec(TcpSpec):
+    @property
+    def transfer(self) -> int:
+        """Bytes of a file."""
+        return self.size
+
+    @property
+    def request(self) -> int:
+        """Bytes of data of what asks for a file."""
+        return self.request_size
+
+    @property
+    def pause(self) -> int:
+        """Mean think time of a user."""
+        return self.think_time
+
+    def demand_ps(self, costs: ApplicationCosts, hertz: float, far: float, remote: float) -> int:
+        """Return the service demand of a file."""
+        return costs.http_server.ps(hertz)
+
+
+class WebSpec(Paced, TcpSpec):
     """Requests for pages, sent to a web server in each VM whether or not it has answered those before.
 
     Each opens a connection, and fetches its objects one after the other.
     """
 
+    server_port, has_answers, unit = 80, True, "/s"
     kind: Literal["web"]
     """What kind of traffic this is."""
     rate: Rate | None = None
@@ -279,12 +274,16 @@ class WebSpec(TcpSpec):
     write_size: DataSize
     """Bytes that the server hands to its socket at a time; what it takes to serve an object is spread over its writes."""
 
-    _rate_or_replay = _paced("a number and /s")
+    @property
+    def ports(self) -> int:
+        """One: how many connections are open at a time depends on the server."""
+        return 1
 
 
-class ExchangeSpec(Spec):
+class ExchangeSpec(Connected):
     """What all traffic of requests and replies has that take turns on a connection."""
 
+    has_answers = True
     to: Names
     """Names of the VM groups; each of their VMs has connections of its own."""
     vnic: VnicNumber = 0
@@ -298,10 +297,16 @@ class ExchangeSpec(Spec):
     port: Annotated[int, Field(ge=1, le=65535)] = 33000
     """Port of a VM's first connection; the next connections have the next ports."""
 
+    @property
+    def request(self) -> int:
+        """Bytes of data of a request."""
+        return self.request_size
+
 
 class TransactionsSpec(ExchangeSpec):
     """Users that send a request, wait for the reply, and think: database clients. Each has a connection of its own."""
 
+    server_port = 50000
     kind: Literal["transactions"]
     """What kind of traffic this is."""
     users: Count
@@ -314,21 +319,36 @@ class TransactionsSpec(ExchangeSpec):
         """Connections of each VM."""
         return self.users
 
+    @property
+    def pause(self) -> int:
+        """Mean think time of a user."""
+        return self.think_time
+
+    def demand_ps(self, costs: ApplicationCosts, hertz: float, far: float, remote: float) -> int:
+        """Return the service demand of a transaction; it grows with the remote share of the VM's memory."""
+        dearer = costs.transaction_memory.value * far * (remote - 1)
+        return round(costs.transaction.ps(hertz) * (1 + dearer))
+
 
 class RequestResponseSpec(ExchangeSpec):
     """Requests and replies in turns, the next request as soon as the reply is there (netperf TCP_RR). The server reads and writes, and does nothing else."""
 
+    server_port, has_stages = 12865, True
     kind: Literal["request_response"]
     """What kind of traffic this is."""
     connections: Count = 1
     """Connections of each VM."""
 
 
-Connected: TypeAlias = TcpStreamSpec | HttpSpec | WebSpec | TransactionsSpec | RequestResponseSpec
-"""Traffic over TCP connections between VMs and a peer outside the host."""
-
-TrafficSpec: TypeAlias = Annotated[
-    MulticastSpec | BridgedSpec | UdpStreamSpec | WorkSpec | Connected,
-    Field(discriminator="kind"),
-]
-"""Any kind of traffic."""
+TRAFFIC: tuple[type[Traffic], ...] = (
+    MulticastSpec,
+    BridgedSpec,
+    UdpStreamSpec,
+    WorkSpec,
+    TcpStreamSpec,
+    HttpSpec,
+    WebSpec,
+    TransactionsSpec,
+    RequestResponseSpec,
+)
+"""The table of shipped kinds of traffic; `hostsim.model.workload.attach` attaches them to a host."""

@@ -23,7 +23,7 @@ from hostsim.model.workload.arrival_source import ArrivalTimer, make_arrivals
 from hostsim.model.workload.flow import Flow, Sender
 from hostsim.policy.coalescing import CoalescingScheme
 from hostsim.record import FloatArray
-from hostsim.spec.workload import ArrivalSpec
+from hostsim.spec.arrival import ArrivalSpec
 from hostsim.units import SECOND
 from hostsim.verification.host_fixture import point
 

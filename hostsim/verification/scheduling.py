@@ -11,7 +11,7 @@ from hostsim.engine.random_stream import Streams
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.workload.arrival_source import make_lengths
 from hostsim.model.workload.flow import Flow
-from hostsim.spec.workload import ServiceSpec
+from hostsim.spec.arrival import ServiceSpec
 from hostsim.verification import closed_form
 from hostsim.verification.host_fixture import PER_SECOND, SERVICE_PS, WARM_UP
 from hostsim.verification.oracle import Oracle, Quantity

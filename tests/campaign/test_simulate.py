@@ -10,8 +10,8 @@ import pytest
 from hostsim.campaign.simulate import _warm_up, simulate
 from hostsim.model.host import Host
 from hostsim.record import RunRecord, Series
+from hostsim.spec.arrival import ArrivalSpec, ServiceSpec
 from hostsim.spec.host import PointSpec
-from hostsim.spec.workload import ArrivalSpec, ServiceSpec
 from hostsim.units import MS, US
 from hostsim.verification.host_fixture import point
 from hostsim.warm_up import SETTLED, mser5

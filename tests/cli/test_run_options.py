@@ -10,17 +10,18 @@ from hostsim.cli.app import app
 from hostsim.cli.option import run_options
 from hostsim.run_option import OPTIONS
 
-ALL = ("quick", "seed", "replications", "jobs", "cluster", "results", "max_memory", "max_time")
+ALL = ("quick", "seed", "replications", "jobs", "cluster", "results", "max_memory", "max_time", "plugins")
 OFFERED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("run", "check", "reproduce", "what-if"), ALL),
-    "sensitivity": ALL[:6],
-    "assumptions": ("quick", "seed", "replications", "jobs", "results"),
+    "sensitivity": (*ALL[:6], "plugins"),
+    "assumptions": ("quick", "seed", "replications", "jobs", "results", "plugins"),
     "calibrate": ("quick", "seed", "replications", "jobs", "results"),
     "verify": ("quick", "seed", "jobs"),
-    "trace": ("quick", "seed"),
-    "show": ("quick", "replications"),
+    "trace": ("quick", "seed", "plugins"),
+    "show": ("quick", "replications", "plugins"),
+    "schema": ("plugins",),
     **dict.fromkeys(("plot", "report"), ("results",)),
-    **dict.fromkeys(("list", "metrics", "schema"), ()),
+    **dict.fromkeys(("list", "metrics"), ()),
 }
 CHANGED = {("sensitivity", "replications"), ("verify", "quick")}
 """Options that mean something else in a command."""
@@ -33,7 +34,7 @@ def test_a_command_offers_its_part_of_the_run_options_as_they_are_declared(name)
     assert tuple(parameter.name for parameter in found) == OFFERED[name]
     for parameter in found:
         option = OPTIONS[parameter.name]
-        assert parameter.opts == [f"--{parameter.name.replace('_', '-')}"]
+        assert parameter.opts == [option.flag or f"--{parameter.name.replace('_', '-')}"]
         assert parameter.metavar == option.metavar
         if (name, parameter.name) not in CHANGED:
             assert (parameter.default, parameter.help) == (option.default, option.help)

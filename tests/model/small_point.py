@@ -26,12 +26,12 @@ from hostsim.spec.platform import (
     VmSettings,
     VnicSettings,
 )
+from hostsim.spec.traffic import Traffic
 from hostsim.spec.workload import (
     HttpSpec,
     MulticastSpec,
     RequestResponseSpec,
     TcpStreamSpec,
-    TrafficSpec,
     TransactionsSpec,
     UdpStreamSpec,
     WebSpec,
@@ -185,7 +185,7 @@ def settings(**changes: Any) -> HostSettings:
 
 def point(
     *vms: VmGroupSpec,
-    traffic: Mapping[str, TrafficSpec],
+    traffic: Mapping[str, Traffic],
     sockets: int = 1,
     cores: int = 4,
     nics: Mapping[str, NicSpec] | None = None,

@@ -10,7 +10,7 @@ from hostsim.model.workload.latency_stage import STAGES
 from hostsim.record import RunRecord
 from hostsim.spec.network import TCP_HEADERS, VSwitchSpec, packet_on_wire
 from hostsim.spec.platform import Coalescing
-from hostsim.spec.workload import TrafficSpec
+from hostsim.spec.traffic import Traffic
 from hostsim.units import MS
 from tests.model.small_point import CALM, ROUND, echoes, group, multicast, nic, point, run, stream, vnic, work
 
@@ -68,7 +68,7 @@ def test_what_holds_interrupts_back_has_a_stage_of_its_own() -> None:
     assert moderated | {"coalescing": 0} == ALONE
 
 
-BUSY: dict[str, TrafficSpec] = {"load": work("2000 /s", "300 us"), "in": stream("receive")}
+BUSY: dict[str, Traffic] = {"load": work("2000 /s", "300 us"), "in": stream("receive")}
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ BUSY: dict[str, TrafficSpec] = {"load": work("2000 /s", "300 us"), "in": stream(
         pytest.param({"passthrough": ("vmnic0",), "networks": (), "vnics": ()}, {}, id="passed-through NIC"),
     ],
 )
-def test_stages_add_up(vms: dict[str, object], more: dict[str, TrafficSpec]) -> None:
+def test_stages_add_up(vms: dict[str, object], more: dict[str, Traffic]) -> None:
     """To the response, in picoseconds; none is negative."""
     passed = "passthrough" in vms
     values = {"vnics": (vnic(),)} | vms

@@ -14,9 +14,9 @@ from hostsim.model.host import Host
 from hostsim.model.invariants import check_invariants
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
+from hostsim.spec.arrival import ArrivalSpec
 from hostsim.spec.host import PointSpec, VmGroupSpec
 from hostsim.spec.platform import VnicSettings
-from hostsim.spec.workload import ArrivalSpec
 from hostsim.units import MS, SECOND, US, transmission_ps
 
 

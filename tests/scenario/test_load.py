@@ -50,7 +50,7 @@ RATE = "rate: 40 kpps"
         pytest.param(
             "platform:",
             "plattform: x\nplatform:",
-            "small.yaml:3: plattform: unknown key; given 'x'; allowed: one of platform, hardware, host, network, vms, traffic, "
+            "small.yaml:3: plattform: unknown key; given 'x'; allowed: one of platform, hardware, host, network, vms, traffic, policies, control_loops, "
             "scenario, question, run, sweep, figures, expect; did you mean 'platform'?",
             id="unknown key at the top",
         ),
@@ -148,7 +148,7 @@ RATE = "rate: 40 kpps"
             SWEPT,
             "run.length, v",
             "small.yaml:17: run.length: cannot be varied; "
-            "allowed: a path below platform, hardware, host, network, vms, traffic",
+            "allowed: a path below platform, hardware, host, network, vms, traffic, policies, control_loops",
             id="sweep over what cannot be varied",
         ),
         pytest.param(

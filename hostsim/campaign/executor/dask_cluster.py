@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
 
 from hostsim.campaign.store import code_digest
-from hostsim.campaign.task import Simulate, failed_record, run_task
+from hostsim.campaign.task import Parcel, Simulate, failed_record
 from hostsim.errors import ClusterError, Fault, InputError
 from hostsim.record import RunRecord
 
@@ -36,12 +36,12 @@ Marked = tuple[str, str, RunRecord | None]
 """Digest of the code of a worker, its address, and the record that it made; None where it has other code than it should."""
 
 
-def run_marked(simulate: Simulate, task: Task, code: str) -> Marked:
+def run_marked(simulate: Simulate, parcel: Parcel, code: str) -> Marked:
     """Runs a task on a worker, unless the worker's code has another digest than the one given."""
     from distributed import get_worker
 
     mine, worker = code_digest(), str(get_worker().address)
-    return mine, worker, run_task(simulate, task) if mine == code else None
+    return mine, worker, parcel.run(simulate) if mine == code else None
 
 
 class DaskExecutor:
@@ -92,7 +92,9 @@ class DaskExecutor:
             self._held.append(task)
             return
         workers = None if trusted is None else list(trusted)
-        future = self._client.submit(run_marked, self._simulate, task, code_digest(), pure=False, workers=workers)
+        future = self._client.submit(
+            run_marked, self._simulate, Parcel.of(task), code_digest(), pure=False, workers=workers
+        )
         self._tasks[future] = task
         if trusted is not None:
             self._bound[future] = set(trusted)

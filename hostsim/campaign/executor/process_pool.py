@@ -23,7 +23,7 @@ from pebble import ProcessExpired, ProcessPool
 
 from hostsim.campaign.executor.base import worker_count
 from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
-from hostsim.campaign.task import OUT_OF_MEMORY, Simulate, failed_record, run_task
+from hostsim.campaign.task import OUT_OF_MEMORY, Parcel, Simulate, failed_record
 from hostsim.errors import WorkerError
 from hostsim.record import RunRecord
 
@@ -65,7 +65,7 @@ class ProcessPoolExecutor:
         """
         pool = self._idle.pop() if self._idle else _Pool(1, self._limits, self._simulate)
         try:
-            future = pool.schedule(_run_timed, (self._simulate, task), timeout=self._limits.time_s)
+            future = pool.schedule(_run_timed, (self._simulate, Parcel.of(task)), timeout=self._limits.time_s)
         except BrokenProcessPool as error:
             raise WorkerError(f"a worker process cannot be started: {error.__cause__}") from error
         except RuntimeError:  # the idle worker was killed
@@ -118,10 +118,10 @@ class ProcessPoolExecutor:
         self._running.clear()
 
 
-def _run_timed(simulate: Simulate, task: Task) -> tuple[RunRecord, float]:
+def _run_timed(simulate: Simulate, parcel: Parcel) -> tuple[RunRecord, float]:
     """Run a task; returns its record and its seconds on the wall clock."""
     started = time.monotonic()
-    return run_task(simulate, task), time.monotonic() - started
+    return parcel.run(simulate), time.monotonic() - started
 
 
 Submit = Callable[..., Future[Any]]

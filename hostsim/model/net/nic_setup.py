@@ -12,7 +12,6 @@ from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.policy.aggregation import Aggregation
 from hostsim.policy.coalescing import Moderation
 from hostsim.spec.nic import NicOptions
-from hostsim.spec.workload import ExchangeSpec, TcpSpec
 
 if TYPE_CHECKING:
     from hostsim.engine.random_stream import Streams
@@ -31,7 +30,7 @@ def add_nic(host: Host, name: str, lro_bytes: int, streams: Streams) -> Pnic:
 
 def _wire(host: Host, streams: Streams) -> Wire:
     """Return the wire in front of the host's next port: where some traffic is closed-loop, a peer waits for the host's answers."""
-    if any(isinstance(traffic, TcpSpec | ExchangeSpec) for traffic in host.spec.traffic.values()):
+    if any(traffic.closed_loop for traffic in host.spec.traffic.values()):
         return ClosedLoopWire(streams.stream("nic", len(host.nics)))
     return OpenLoopWire()
 

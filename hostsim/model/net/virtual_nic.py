@@ -10,8 +10,9 @@ from hostsim.model.net.networld import TxQueue, Uplink
 from hostsim.model.net.pnic import Pnic
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import SplitRx
+from hostsim.model.policy_maker import policy_maker
 from hostsim.policy.catalogue import TX_COALESCING, coalescing_scheme, software_lro
-from hostsim.policy.coalescing import TxCoalescing
+from hostsim.policy.coalescing import CoalescingScheme, TxCoalescing
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.platform import Coalescing, VnicSettings
 
@@ -57,6 +58,7 @@ class VirtualNic(GuestDevice):
         super().__init__(nic, network, lro=lro, tso=True, interrupt_ps=interrupt_ps, doorbell_ps=doorbell_ps)
         self._settings, self._number = settings, number
         self._queues: list[TxQueue] = []
+        self._has_own_scheme = "coalescing" in spec.policies
         vxlan, hardware = spec.vswitches[network].vxlan, spec.hardware.nics[nic.name]
         uplink = Uplink(
             nic,
@@ -68,9 +70,10 @@ class VirtualNic(GuestDevice):
         )
         rings = spec.nics.get(nic.name, NicOptions()).rss_rings if settings.rss else 1
         vcpus = vm.vcpus[:rings]
+        make_scheme = policy_maker(spec, "coalescing", CoalescingScheme, coalescing_scheme)
         for place, vcpu in enumerate(vcpus):
             label = f"{vm.name}.eth{number}" + (f"-rx{place}" if len(vcpus) > 1 else "")
-            scheme, aggregation = coalescing_scheme(settings.coalescing), software_lro(spec.settings)
+            scheme, aggregation = make_scheme(settings.coalescing), software_lro(spec.settings)
             receive = Vnic(host.clock, label, settings.rx_ring, scheme, vcpu, aggregation, settings.refill)
             split = None
             if settings.split_rx:
@@ -107,7 +110,8 @@ class VirtualNic(GuestDevice):
         tuned = self._settings.dense
         if tuned is None:
             return
-        self.coalesce(tuned if dense else None, now)
+        if not self._has_own_scheme:
+            self.coalesce(tuned if dense else None, now)
         for queue in self._queues:
             queue.coalesce(TxCoalescing(tx_timeout, in_passing=False) if dense else None)
 

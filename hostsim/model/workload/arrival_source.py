@@ -11,7 +11,7 @@ from hostsim.engine.arrivals import Arrivals, BurstArrivals, ConstantArrivals, D
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import S_co, Train
 from hostsim.record import FloatArray
-from hostsim.spec.workload import ArrivalSpec, ServiceSpec
+from hostsim.spec.arrival import ArrivalSpec, ServiceSpec
 from hostsim.units import SECOND
 
 __all__ = ["ArrivalTimer", "make_arrivals", "make_bursts", "make_lengths"]

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import isgeneratorfunction
+from typing import Any, Final, TypeAlias
+
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.host import Host, VirtualMachine
+from hostsim.model.workload.address import PEER
 from hostsim.model.workload.arrival_source import make_arrivals, make_bursts, make_lengths
 from hostsim.model.workload.bridge import Bridged
 from hostsim.model.workload.cpu_work import CpuWork
 from hostsim.model.workload.flow import Flow, Sender
-from hostsim.model.workload.tcp_setup import PEER, address_of, attach_web_clients, cycle_rate, open_connections
+from hostsim.model.workload.peer import Peer
+from hostsim.model.workload.process_sender import datagram_sender
+from hostsim.model.workload.tcp_setup import (
+    attach_exchanges,
+    attach_tcp,
+    attach_web_clients,
+    cycle_rate,
+)
 from hostsim.model.workload.udp import UdpSource
+from hostsim.plugin.module import registry_of
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
-from hostsim.spec.host import links
-from hostsim.spec.network import UDP_HEADERS, datagram_on_wire, packet_on_wire
-from hostsim.spec.workload import BridgedSpec, MulticastSpec, UdpStreamSpec, WebSpec, WorkSpec
+from hostsim.spec.network import datagram_on_wire, packet_on_wire
+from hostsim.spec.workload import BridgedSpec, MulticastSpec, UdpStreamSpec, WorkSpec
 from hostsim.units import SECOND, transmission_ps
 
-__all__ = ["attach_workloads"]
+__all__ = ["attach_control_loops", "attach_workloads"]
+
+
+Attach: TypeAlias = Callable[[Host, str, Any, list[VirtualMachine], Streams], None]
+"""Attaches traffic to a host: its name, its spec, the VMs of the groups that it goes to, random streams."""
 
 
 def attach_workloads(host: Host, streams: Streams) -> None:
@@ -26,21 +42,23 @@ def attach_workloads(host: Host, streams: Streams) -> None:
     Raises:
         WiringError: the traffic has no destination.
     """
+    kinds = registry_of(host.spec.plugins).of("traffic")
     for name, traffic in host.spec.traffic.items():
         members = [vm for group in traffic.to for vm in host.vms if vm.group.name == group]
-        match traffic:
-            case MulticastSpec():
-                _attach_multicast(host, name, traffic, members, streams)
-            case BridgedSpec():
-                _attach_bridged(host, name, traffic, members, streams)
-            case UdpStreamSpec():
-                _attach_udp(host, name, traffic, members, streams)
-            case WorkSpec():
-                _attach_work(host, name, traffic, members, streams)
-            case WebSpec():
-                attach_web_clients(host, name, traffic, members, streams)
-            case _:
-                open_connections(host, name, traffic, members, streams)
+        attach = kinds[traffic.kind].factory or ATTACH[traffic.kind]
+        if isgeneratorfunction(attach):
+            host.clock.start(attach(host.clock, host, Peer(host, name, traffic, members, streams)))
+        else:
+            attach(host, name, traffic, members, streams)
+
+
+def attach_control_loops(host: Host) -> None:
+    """Start the control loops of plug-ins, as SimPy processes."""
+    loops = registry_of(host.spec.plugins).of("control_loop")
+    for choice in host.spec.control_loops.values():
+        loop = loops[choice.name].factory
+        assert loop is not None  # none is shipped
+        host.clock.start(loop(host.clock, host, *choice.own))
 
 
 def _attach_multicast(
@@ -95,12 +113,7 @@ def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[Vir
         device = vm.devices[traffic.vnic]
         random = streams.stream("traffic", position, number)
         if traffic.direction == "receive":
-            switch = links(vm.group, host.spec.vswitches)[traffic.vnic]
-            octets = packet_on_wire(traffic.packet_size + UDP_HEADERS, vxlan=switch.vxlan)
-            rate = host.spec.hardware.nics[device.nic.name].rate
-            sender = Sender(flow, traffic.packet_size, transmission_ps(octets, rate), traffic.burst)
-            value = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, address_of(host, vm)))
-            host.netqueues[device.nic.name].add(device.filter, sender, value)
+            sender = datagram_sender(host, flow, vm, traffic.vnic, traffic.packet_size, traffic.burst)
             device.nic.wire.carry(sender, make_bursts(traffic.bursts, traffic.burst, random))
         else:
             interval = round(SECOND / traffic.bursts)
@@ -129,3 +142,17 @@ def _attach_work(host: Host, name: str, traffic: WorkSpec, members: list[Virtual
             together=traffic.together,
             waiting=traffic.waiting,
         )
+
+
+ATTACH: Final[dict[str, Attach]] = {
+    "multicast": _attach_multicast,
+    "bridged": _attach_bridged,
+    "udp_stream": _attach_udp,
+    "work": _attach_work,
+    "web": attach_web_clients,
+    "tcp_stream": attach_tcp,
+    "http": attach_tcp,
+    "transactions": attach_exchanges,
+    "request_response": attach_exchanges,
+}
+"""Shipped kinds of traffic of `hostsim.spec.workload.TRAFFIC`."""

@@ -19,19 +19,30 @@ from hostsim.units import transmission_ps
 if TYPE_CHECKING:
     from hostsim.model.host import Host, VirtualMachine
 
-__all__ = ["ProcessSender", "add_sender"]
+__all__ = ["ProcessSender", "add_sender", "datagram_sender"]
 
 
-class ProcessSender(Sender):
+def datagram_sender(host: Host, flow: Flow, vm: VirtualMachine, device: int, size: int, burst: int) -> Sender:
+    """Return a new sender of datagrams of ``size`` bytes of data to a device of a VM, steered by its receive filter."""
+    target = vm.devices[device]
+    octets = packet_on_wire(size + UDP_HEADERS, vxlan=links(vm.group, host.spec.vswitches)[device].vxlan)
+    sender = Sender(flow, size, transmission_ps(octets, host.spec.hardware.nics[target.nic.name].rate), burst)
+    value = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, vm_address(host.vms.index(vm))))
+    host.netqueues[target.nic.name].add(target.filter, sender, value)
+    return sender
+
+
+class ProcessSender:
     """A sender of datagrams that sends when a process says so; they end in a datagram socket of the VM.
 
-    Its counters are those of its flow (`totals`): ``sent`` came off the wire, ``lost_nic`` were dropped at the physical NIC,
-    ``delivered`` were read by the application.
+    Attributes:
+        totals: flow with its counters: ``sent`` came off the wire, ``lost_nic`` were dropped at the physical NIC, ``delivered``
+            were read by the application.
     """
 
-    def __init__(self, clock: Clock, wire: ClosedLoopWire, totals: Flow, size: int, frame_ps: int, burst: int) -> None:
-        super().__init__(totals, size, frame_ps, burst)
-        self._clock, self._wire = clock, wire
+    def __init__(self, clock: Clock, wire: ClosedLoopWire, sender: Sender) -> None:
+        self.totals = sender.totals
+        self._clock, self._wire, self._sender = clock, wire, sender
 
     def send(self, frames: int) -> None:
         """Send frames now: they go on the wire as soon as it is free, in turns with those of other senders.
@@ -43,7 +54,7 @@ class ProcessSender(Sender):
         count = index(frames)
         if count < 0:
             raise ValueError(f"send({frames}): the number of frames is negative")
-        self._wire.release(self, self._clock.now, 0, 1, count)
+        self._wire.release(self._sender, self._clock.now, 0, 1, count)
 
 
 def add_sender(host: Host, vm: VirtualMachine, *, name: str, size: int, device: int, burst: int) -> ProcessSender:
@@ -66,9 +77,4 @@ def add_sender(host: Host, vm: VirtualMachine, *, name: str, size: int, device: 
     if flow is None:
         flow = Flow(name, size, 1)
         host.flows.append(flow)
-    octets = packet_on_wire(size + UDP_HEADERS, vxlan=links(vm.group, host.spec.vswitches)[device].vxlan)
-    frame_ps = transmission_ps(octets, host.spec.hardware.nics[nic.name].rate)
-    made = ProcessSender(host.clock, wire, flow, size, frame_ps, burst)
-    value = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, vm_address(host.vms.index(vm))))
-    host.netqueues[nic.name].add(vm.devices[device].filter, made, value)
-    return made
+    return ProcessSender(host.clock, wire, datagram_sender(host, flow, vm, device, size, burst))

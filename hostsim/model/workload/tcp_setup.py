@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -26,91 +26,117 @@ from hostsim.policy.placement import remote_share
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
 from hostsim.spec.host import links
 from hostsim.spec.network import TCP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
-from hostsim.spec.workload import Connected, HttpSpec, RequestResponseSpec, TcpStreamSpec, TransactionsSpec, WebSpec
+from hostsim.spec.traffic import Connected
+from hostsim.spec.workload import ExchangeSpec, TcpSpec, WebSpec
 from hostsim.units import MS, transmission_ps
 
-__all__ = ["PEER", "address_of", "attach_web_clients", "cycle_rate", "open_connections"]
+__all__ = ["attach_exchanges", "attach_tcp", "attach_web_clients", "cycle_rate"]
 
-Closed = TcpStreamSpec | HttpSpec | TransactionsSpec | RequestResponseSpec
+Opened: TypeAlias = tuple[TcpReceiver | TcpSender | User, list[Sender]]
+"""A connection, and the senders of its peer."""
 TUNNEL_ENDS: Final = ("10.2.0.1", "10.2.0.2")
 """Addresses of the two ends of a VXLAN tunnel."""
 VXLAN_PORT, FIRST_TUNNEL_PORT, TUNNEL_PORTS = 8472, 49152, 16384
 """Port of VXLAN's receivers at the time, and the range of the sender's, chosen by the hash of the inner flow (RFC 7348)."""
-SERVER_PORT: Final = {"tcp_stream": 5001, "http": 80, "web": 80, "transactions": 50000, "request_response": 12865}
 START_WITHIN: Final = 1 * MS
 """Connections of a VM begin within this, at random."""
 
 
-def open_connections(
+def attach_tcp(host: Host, name: str, traffic: TcpSpec, members: list[VirtualMachine], streams: Streams) -> None:
+    """Open the TCP connections of streams and files between every VM of some groups and the peer."""
+
+    def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think) -> Opened:
+        return _connect_tcp(host, flow, vm, traffic, place, think)
+
+    _open_connections(host, name, traffic, members, streams, connect)
+
+
+def attach_exchanges(
+    host: Host, name: str, traffic: ExchangeSpec, members: list[VirtualMachine], streams: Streams
+) -> None:
+    """Open the TCP connections of requests and replies between every VM of some groups and the peer."""
+
+    def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think) -> Opened:
+        return _connect_user(host, flow, vm, traffic, place, think)
+
+    _open_connections(host, name, traffic, members, streams, connect)
+
+
+def _open_connections(
     host: Host,
     name: str,
-    traffic: Closed,
+    traffic: Connected,
     members: list[VirtualMachine],
     streams: Streams,
+    connect: Callable[[Flow, VirtualMachine, int, Think], Opened],
 ) -> None:
-    """Open the TCP connections between every VM of some groups and the peer."""
+    """Open all connections of a traffic, each with ``connect``, which is given its number in the VM."""
     position = len(host.flows)
     flow = Flow(name, 0, 1)
-    if not isinstance(traffic, TcpStreamSpec):
+    if traffic.has_answers:
         flow.users = traffic.connections * len(members)
-    if isinstance(traffic, RequestResponseSpec):
+    if traffic.has_stages:
         flow.stages = [0] * len(STAGES)
     host.flows.append(flow)
     for number, vm in enumerate(members):
         starts = streams.stream("traffic", position, number).integers(0, START_WITHIN, traffic.connections)
         for place in range(traffic.connections):
             think: Think = no_think_time
-            if isinstance(traffic, HttpSpec | TransactionsSpec) and traffic.think_time:
+            if traffic.pause:
                 # a random stream for each user, so that think times do not depend on the order of service
-                think = _thinking(traffic.think_time, streams.stream("traffic", position, number, place))
-            connection, senders = _open_connection(host, flow, vm, traffic, place, think)
+                think = _thinking(traffic.pause, streams.stream("traffic", position, number, place))
+            connection, senders = connect(flow, vm, place, think)
             _filter_frames(host, vm, traffic, place, senders)
             connection.begin(int(starts[place]) + think())
 
 
-def _open_connection(
-    host: Host,
-    flow: Flow,
-    vm: VirtualMachine,
-    traffic: Closed,
-    place: int,
-    think: Think,
-) -> tuple[TcpReceiver | TcpSender | User, list[Sender]]:
-    """Open a VM's connection number ``place``; returns it with the senders of its peer."""
+def _application(host: Host, vm: VirtualMachine, traffic: Connected, *, write_copies: bool) -> Application:
+    """Return the costs of the process at the VM's end."""
     guest = vm.group.guest
     costs, hertz = guest.applications, cycle_rate(host)
-    application = Application(
+    far = remote_share(vm.group.settings.reserved, len(host.scheduler.nodes))
+    return Application(
         per_packet=costs.tcp_sink.ps(hertz),
         per_write=costs.tcp_source.ps(hertz),
-        per_request=_per_request(host, vm, traffic),
-        write_copies=isinstance(traffic, TcpStreamSpec),
+        per_request=traffic.demand_ps(costs, hertz, far, host.spec.costs.remote_memory.value),
+        write_copies=write_copies,
         ack_every=guest.ack_every,
         tso_divisor=guest.tso_divisor,
     )
+
+
+def _connect_user(
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: ExchangeSpec, place: int, think: Think
+) -> Opened:
+    """Open the connection of a user."""
+    most = segment_size(_switch(host, vm, traffic).mtu)
+    frames = -(-traffic.reply_size // most)
+    user = User(
+        _endpoints(host, flow, vm, traffic, _application(host, vm, traffic, write_copies=False), place),
+        request_size=traffic.request,
+        request_ps=_wire_ps(host, vm, traffic, traffic.request),
+        reply_frames=frames,
+        reply_size=-(-traffic.reply_size // frames),
+        think=think,
+    )
+    if traffic.has_stages:
+        user.requests.round_trip = RoundTrip(flow)
+    return user, [user.requests]
+
+
+def _connect_tcp(host: Host, flow: Flow, vm: VirtualMachine, traffic: TcpSpec, place: int, think: Think) -> Opened:
+    """Open the connection of a stream of data, or of files."""
+    guest = vm.group.guest
+    transfer, message = traffic.transfer, traffic.message
+    application = _application(host, vm, traffic, write_copies=transfer is None)
     endpoints = _endpoints(host, flow, vm, traffic, application, place)
     most = segment_size(_switch(host, vm, traffic).mtu)
-    request_size = 0 if isinstance(traffic, TcpStreamSpec) else traffic.request_size
-    request_ps = _wire_ps(host, vm, traffic, request_size)
-    if isinstance(traffic, TransactionsSpec | RequestResponseSpec):
-        frames = -(-traffic.reply_size // most)
-        user = User(
-            endpoints,
-            request_size=request_size,
-            request_ps=request_ps,
-            reply_frames=frames,
-            reply_size=-(-traffic.reply_size // frames),
-            think=think,
-        )
-        if isinstance(traffic, RequestResponseSpec):
-            user.requests.round_trip = RoundTrip(flow)
-        return user, [user.requests]
-    message = traffic.message_size if isinstance(traffic, TcpStreamSpec) else None
     size, full = (most, True) if message is None else (min(message, most), message >= most)
     # a small packet is charged to the socket's buffer with its overhead
     segments = max(1, traffic.window // (size if full else size + guest.socket_overhead))
     congestion = Congestion(segments, guest.initial_window)
-    file = ENDLESS if isinstance(traffic, TcpStreamSpec) else -(-traffic.size // size)
-    if traffic.direction == "receive" if isinstance(traffic, TcpStreamSpec) else traffic.method == "post":
+    file = ENDLESS if transfer is None else -(-transfer // size)
+    if traffic.receives:
         frame_ps = _wire_ps(host, vm, traffic, size)
         receiving = TcpReceiver(
             endpoints, congestion, file, size=size, frame_ps=frame_ps, burst=traffic.burst, full=full, think=think
@@ -125,7 +151,7 @@ def _open_connection(
         small_ps=_wire_ps(host, vm, traffic, 0),
         full=full and device.tso,
         acks_every=traffic.peer_acks_every,
-        request=(request_size, request_ps),
+        request=(traffic.request, _wire_ps(host, vm, traffic, traffic.request)),
         think=think,
     )
     return sending, [sending.acks, sending.requests]
@@ -181,7 +207,7 @@ def cycle_rate(host: Host) -> float:
     return host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.clock)
 
 
-def address_of(host: Host, vm: VirtualMachine) -> str:
+def _address_of(host: Host, vm: VirtualMachine) -> str:
     """Return the IPv4 address of a VM."""
     return vm_address(host.vms.index(vm))
 
@@ -199,18 +225,6 @@ def _wire_ps(host: Host, vm: VirtualMachine, traffic: Connected, data: int) -> i
 
 def _thinking(mean: int, random: np.random.Generator) -> Think:
     return lambda: int(random.exponential(mean))
-
-
-def _per_request(host: Host, vm: VirtualMachine, traffic: Closed) -> int:
-    """Return the service demand of a request in picoseconds; that of a transaction grows with the remote share of the VM's memory."""
-    costs, hertz = vm.group.guest.applications, cycle_rate(host)
-    if isinstance(traffic, HttpSpec):
-        return costs.http_server.ps(hertz)
-    if not isinstance(traffic, TransactionsSpec):
-        return 0
-    far = remote_share(vm.group.settings.reserved, len(host.scheduler.nodes))
-    dearer = costs.transaction_memory.value * far * (host.spec.costs.remote_memory.value - 1)
-    return round(costs.transaction.ps(hertz) * (1 + dearer))
 
 
 def _endpoints(
@@ -244,7 +258,7 @@ def _filter_frames(host: Host, vm: VirtualMachine, traffic: Connected, place: in
 def _rss_hash(host: Host, vm: VirtualMachine, traffic: Connected, place: int) -> int:
     """Return the RSS hash of a connection: of its own addresses and ports, or of the VXLAN tunnel's."""
     port = 1 + (traffic.port + place - 1) % 65535
-    inner = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, address_of(host, vm), port, SERVER_PORT[traffic.kind]))
+    inner = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, _address_of(host, vm), port, traffic.server_port))
     if not _switch(host, vm, traffic).vxlan:
         return inner
     outer = rss_input(*TUNNEL_ENDS, FIRST_TUNNEL_PORT + inner % TUNNEL_PORTS, VXLAN_PORT)

@@ -6,6 +6,8 @@ Asked of a point whose parts are sound by themselves and name only what there is
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import singledispatch
 
 from hostsim.errors import Fault
 from hostsim.scenario.schema import PointFile
@@ -15,17 +17,8 @@ from hostsim.spec.effective_settings import PNIC_LRO, PNIC_RSS
 from hostsim.spec.host import HardwareSpec, VmGroupSpec, links
 from hostsim.spec.network import FRAME_OVERHEAD, UDP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
 from hostsim.spec.platform import PlatformSpec
-from hostsim.spec.workload import (
-    BridgedSpec,
-    Connected,
-    ExchangeSpec,
-    HttpSpec,
-    MulticastSpec,
-    TcpSpec,
-    TrafficSpec,
-    UdpStreamSpec,
-    WebSpec,
-)
+from hostsim.spec.traffic import Connected, Traffic
+from hostsim.spec.workload import BridgedSpec, MulticastSpec, TcpSpec, UdpStreamSpec
 
 __all__ = ["feature_warnings", "nic_faults", "traffic_faults", "vm_faults"]
 
@@ -101,36 +94,63 @@ def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardwa
                 yield tree.fault((*path, "vmx", key), message, '"0", or no RSS')
 
 
+@dataclass(frozen=True)
+class _Host:
+    """What traffic is held against."""
+
+    tree: Tree
+    file: PointFile
+    hardware: HardwareSpec
+    switches: Mapping[str, list[VSwitchSpec]]
+    """By group of VMs, the switch of each NIC."""
+    load: dict[str, float]
+    """Bits a second that the wire of each NIC carries already."""
+
+
 def traffic_faults(
     tree: Tree,
     file: PointFile,
     groups: Iterable[VmGroupSpec],
     hardware: HardwareSpec,
-    traffic: Mapping[str, TrafficSpec],
+    traffic: Mapping[str, Traffic],
 ) -> Iterator[Fault]:
     """Faults of traffic: packets larger than a frame, impossible connections, and streams faster than their wire."""
-    load: dict[str, float] = {}
-    on = {group.name: links(group, file.network) for group in groups}
+    host = _Host(tree, file, hardware, {group.name: links(group, file.network) for group in groups}, {})
     for name, flow in traffic.items():
-        path: KeyPath = ("traffic", name)
-        if isinstance(flow, MulticastSpec):
-            switch = file.network[file.vms[flow.to[0]].networks[0]]
-            yield from _stream_faults(tree, path, switch, hardware, flow.packet_size, flow.rate or 0.0, load)
-        elif isinstance(flow, BridgedSpec):
-            yield from _bridge_faults(tree, path, file, hardware, flow)
-        elif isinstance(flow, UdpStreamSpec):
-            yield from _number_faults(tree, path, on, flow) or _datagram_faults(
-                tree, path, file, on, hardware, flow, load
-            )
-        elif isinstance(flow, Connected):
-            yield from _number_faults(tree, path, on, flow) or _connection_faults(tree, path, on, flow)
+        yield from _faults(flow, ("traffic", name), host)
+
+
+@singledispatch
+def _faults(flow: Traffic, path: KeyPath, host: _Host) -> Iterable[Fault]:
+    """Faults of traffic on a host; a kind derived from another is checked as that one is."""
+    return ()
+
+
+@_faults.register
+def _(flow: MulticastSpec, path: KeyPath, host: _Host) -> Iterable[Fault]:
+    switch = host.file.network[host.file.vms[flow.to[0]].networks[0]]
+    return _stream_faults(host, path, switch, flow.packet_size, flow.rate or 0.0, host.load)
+
+
+@_faults.register
+def _(flow: BridgedSpec, path: KeyPath, host: _Host) -> Iterable[Fault]:
+    return _bridge_faults(host, path, flow)
+
+
+@_faults.register
+def _(flow: UdpStreamSpec, path: KeyPath, host: _Host) -> Iterable[Fault]:
+    return _number_faults(host, path, flow) or _datagram_faults(host, path, flow)
+
+
+@_faults.register
+def _(flow: Connected, path: KeyPath, host: _Host) -> Iterable[Fault]:
+    return _number_faults(host, path, flow) or _connection_faults(host, path, flow)
 
 
 def _stream_faults(
-    tree: Tree,
+    host: _Host,
     path: KeyPath,
     switch: VSwitchSpec,
-    hardware: HardwareSpec,
     octets: int,
     rate: float,
     load: dict[str, float],
@@ -139,10 +159,10 @@ def _stream_faults(
     """A stream of datagrams against its frames and the wire of the first uplink, which carries ``load`` already. Replayed instants are taken as they are."""
     if octets + UDP_HEADERS > switch.mtu:
         allowed = f"at most {switch.mtu - UDP_HEADERS} B: one frame at an MTU of {switch.mtu}"
-        yield tree.fault((*path, "packet_size"), "does not fit in a frame", allowed)
+        yield host.tree.fault((*path, "packet_size"), "does not fit in a frame", allowed)
         return
     nic = switch.uplinks[0]
-    most = hardware.nics[nic].rate
+    most = host.hardware.nics[nic].rate
     frame_bits = 8 * packet_on_wire(octets + UDP_HEADERS, vxlan=switch.vxlan)
     room = most - load.get(nic, 0.0)
     load[nic] = load.get(nic, 0.0) + rate * frame_bits
@@ -150,13 +170,12 @@ def _stream_faults(
         allowed = (
             f"below {max(room, 0.0) / frame_bits:.0f} pps, which is what {nic} has left at {frame_bits // 8} B a frame"
         )
-        yield tree.fault((*path, pace), "is more than the wire carries", allowed)
+        yield host.tree.fault((*path, pace), "is more than the wire carries", allowed)
 
 
-def _bridge_faults(
-    tree: Tree, path: KeyPath, file: PointFile, hardware: HardwareSpec, flow: BridgedSpec
-) -> Iterator[Fault]:
+def _bridge_faults(host: _Host, path: KeyPath, flow: BridgedSpec) -> Iterator[Fault]:
     """A bridge against its vNICs, its frames against both switches and against the uplinks that they come by."""
+    tree, file = host.tree, host.file
     for group in flow.to:
         networks = file.vms[group].networks
         for key in ("enters", "leaves"):
@@ -177,53 +196,40 @@ def _bridge_faults(
             yield tree.fault((*path, "frame_size"), "does not fit in a frame", allowed)
             return
         switch = file.network[enters]
-        room = sum(hardware.nics[nic].rate for nic in switch.uplinks)
+        room = sum(host.hardware.nics[nic].rate for nic in switch.uplinks)
         bits = 8 * packet_on_wire(flow.packet, vxlan=switch.vxlan) * file.vms[group].count
         if (flow.rate or 0.0) * bits >= room:
             allowed = f"below {room / bits:.0f} pps, which is what the uplinks of {enters} carry for each VM"
             yield tree.fault((*path, "rate"), "is more than the wire carries", allowed)
 
 
-def _datagram_faults(
-    tree: Tree,
-    path: KeyPath,
-    file: PointFile,
-    on: Mapping[str, list[VSwitchSpec]],
-    hardware: HardwareSpec,
-    flow: UdpStreamSpec,
-    load: dict[str, float],
-) -> Iterator[Fault]:
+def _datagram_faults(host: _Host, path: KeyPath, flow: UdpStreamSpec) -> Iterator[Fault]:
     """Datagrams to or from each VM against their frames and wires; what comes in and what goes out do not meet."""
     for group in flow.to:
-        switch = on[group][flow.vnic]
-        share = file.vms[group].count / len(switch.uplinks)
-        wires = load if flow.direction == "receive" else {}
-        rate, pace = flow.bursts * flow.burst * share, "interval" if flow.rate is None else "rate"
-        yield from _stream_faults(tree, path, switch, hardware, flow.packet_size, rate, wires, pace)
+        switch = host.switches[group][flow.vnic]
+        share = host.file.vms[group].count / len(switch.uplinks)
+        wires = host.load if flow.direction == "receive" else {}
+        pace = flow.pace
+        yield from _stream_faults(host, path, switch, flow.packet_size, pace.rate * pace.burst * share, wires, pace.key)
 
 
-def _number_faults(
-    tree: Tree, path: KeyPath, on: Mapping[str, list[VSwitchSpec]], flow: Connected | UdpStreamSpec
-) -> list[Fault]:
+def _number_faults(host: _Host, path: KeyPath, flow: Connected | UdpStreamSpec) -> list[Fault]:
     """Traffic through a NIC that one of the groups has not."""
-    counts = {group: len(on[group]) for group in flow.to}
+    counts = {group: len(host.switches[group]) for group in flow.to}
     least = min(counts.values())
     if flow.vnic < least:
         return []
     group = next(group for group, count in counts.items() if count == least)
     allowed = f"an integer 0..{least - 1}" if least > 1 else "0" if least else "nothing: it has none"
-    return [tree.fault((*path, "vnic"), f"is not a vNIC of {group}", allowed, given=str(flow.vnic))]
+    return [host.tree.fault((*path, "vnic"), f"is not a vNIC of {group}", allowed, given=str(flow.vnic))]
 
 
-def _connection_faults(
-    tree: Tree, path: KeyPath, on: Mapping[str, list[VSwitchSpec]], flow: Connected
-) -> Iterator[Fault]:
+def _connection_faults(host: _Host, path: KeyPath, flow: Connected) -> Iterator[Fault]:
     """Connections against the segments of their switches, and the numbers that ports have."""
-    connections = 1 if isinstance(flow, WebSpec) else flow.connections
-    segment = max(segment_size(on[group][flow.vnic].mtu) for group in flow.to)
-    least = min(segment_size(on[group][flow.vnic].mtu) for group in flow.to)
-    request = flow.request_size if isinstance(flow, HttpSpec | ExchangeSpec) else 0
-    if request > least:
+    tree, connections = host.tree, flow.ports
+    segment = max(segment_size(host.switches[group][flow.vnic].mtu) for group in flow.to)
+    least = min(segment_size(host.switches[group][flow.vnic].mtu) for group in flow.to)
+    if flow.request > least:
         yield tree.fault((*path, "request_size"), "does not fit in a segment", f"at most {least} B")
     if isinstance(flow, TcpSpec) and flow.window < segment:
         yield tree.fault((*path, "window"), "is smaller than a segment", f"from {segment} B on")

@@ -19,7 +19,8 @@ from hostsim.spec.host import PointSpec, VmGroupSpec
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.platform import PlatformSpec, SettingSpec, VnicSettings
-from hostsim.spec.workload import Connected, HttpSpec, TcpSpec, TcpStreamSpec
+from hostsim.spec.traffic import Connected
+from hostsim.spec.workload import TcpSpec
 
 __all__ = ["Effects", "effects", "without_effect"]
 
@@ -85,13 +86,6 @@ def _needs(test: Callable[[_Point], bool], reason: str) -> Rule:
     return lambda point: "" if test(point) else reason
 
 
-def _receives(flow: Any) -> bool:
-    """True for TCP traffic whose data VMs receive in full segments."""
-    return (isinstance(flow, TcpStreamSpec) and flow.direction == "receive") or (
-        isinstance(flow, HttpSpec) and flow.method == "post"
-    )
-
-
 def _after(*rules: Rule) -> Rule:
     """The first of several reasons."""
     return lambda point: next((reason for rule in rules if (reason := rule(point))), "")
@@ -105,7 +99,7 @@ _SMP = _needs(
     lambda point: any(group.vcpus > 1 and not group.settings.exclusive for group in point.groups.values()),
     "no VM has several vCPUs that share PCPUs with others",
 )
-_DATA_IN = _needs(lambda point: any(map(_receives, point.flows)), "no VM receives TCP data")
+_DATA_IN = _needs(lambda point: any(flow.receives for flow in point.flows), "no VM receives TCP data")
 _DENSE = _needs(lambda point: point.spec.settings.tune_dense, "Net.NetTuneHostMode is not dense")
 _SW_LRO = _needs(lambda point: point.spec.settings.sw_lro, "Net.Vmxnet3SwLRO is 0")
 _OPEN_SCHEME = _needs(
@@ -209,8 +203,8 @@ def _nic(point: _Point, name: str, key: str) -> str:
 
 def _flow(flow: TcpSpec, key: str) -> str:
     if key == "burst":
-        return "" if _receives(flow) else "the peer sends no data, the VMs do"
-    return "the peer acknowledges no data, it sends it" if _receives(flow) else ""
+        return "" if flow.receives else "the peer sends no data, the VMs do"
+    return "the peer acknowledges no data, it sends it" if flow.receives else ""
 
 
 # --- what is written, and what rules say of it

@@ -9,28 +9,16 @@ from hostsim.scenario.schema import PointFile
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree
 from hostsim.spec.quantity import LONGEST
-from hostsim.spec.workload import (
-    BridgedSpec,
-    Connected,
-    HttpSpec,
-    MulticastSpec,
-    TrafficSpec,
-    TransactionsSpec,
-    UdpStreamSpec,
-    WebSpec,
-    WorkSpec,
-)
+from hostsim.spec.traffic import Connected, Traffic
 from hostsim.units import SECOND
 
 __all__ = ["load_faults"]
 
 _FASTEST = float(SECOND)
 """Arrivals a second of which two are a picosecond apart."""
-_SERVICE = {"web": "http"}
-"""Kinds of traffic that go to the port of another kind's server."""
 
 
-def load_faults(tree: Tree, file: PointFile, traffic: Mapping[str, TrafficSpec], length_ps: int) -> Iterator[Fault]:
+def load_faults(tree: Tree, file: PointFile, traffic: Mapping[str, Traffic], length_ps: int) -> Iterator[Fault]:
     """Traffic that makes nothing in a run, or more than time can tell apart, and connections that have the same ports.
 
     Args:
@@ -44,7 +32,7 @@ def load_faults(tree: Tree, file: PointFile, traffic: Mapping[str, TrafficSpec],
         vms = sum(file.vms[group].count for group in flow.to)
         if not vms:
             continue
-        yield from _pace_faults(tree, path, flow, 1 if isinstance(flow, MulticastSpec) else vms, length_ps)
+        yield from _pace_faults(tree, path, flow, flow.stream_count(vms), length_ps)
         if isinstance(flow, Connected):
             yield from _delay_faults(tree, path, flow, vms, length_ps)
     yield from _port_faults(tree, file, traffic)
@@ -54,24 +42,19 @@ def _words(length_ps: int) -> str:
     return f"{length_ps / SECOND:g} s"
 
 
-def _pace_faults(tree: Tree, path: KeyPath, flow: TrafficSpec, streams: int, length_ps: int) -> Iterator[Fault]:
+def _pace_faults(tree: Tree, path: KeyPath, flow: Traffic, streams: int, length_ps: int) -> Iterator[Fault]:
     """Arrivals against the length of a run: those of all streams together, and what each is made of."""
     run = _words(length_ps)
-    if isinstance(flow, UdpStreamSpec):
-        rate, key = flow.bursts, "interval" if flow.rate is None else "rate"
-    elif isinstance(flow, MulticastSpec | BridgedSpec | WorkSpec | WebSpec):
-        instants = flow.arrivals.timestamps_ps
-        if instants is not None and instants[0] >= length_ps:
-            key_path, last = (*path, "arrivals", "file"), f"instants below {run}"
-            yield tree.fault(key_path, f"holds no instant within a run of {run}", last)
-        rate, key = flow.rate or 0.0, "rate"
-    else:
+    pace = flow.pace
+    if pace is None:
         return
+    if pace.instants is not None and pace.instants[0] >= length_ps:
+        key_path, last = (*path, "arrivals", "file"), f"instants below {run}"
+        yield tree.fault(key_path, f"holds no instant within a run of {run}", last)
+    rate, key, unit, each = pace.rate, pace.key, pace.unit, pace.burst
     if not rate:
         return  # recorded instants
-    each = flow.burst if isinstance(flow, UdpStreamSpec) else 1
     least = max(SECOND / (length_ps * streams), 1 / LONGEST)
-    unit = "/s" if isinstance(flow, WorkSpec | WebSpec) else "pps"
     if rate < least * (1 - 1e-12):
         allowed = f"from {least * each:.6g} {unit} on" if key == "rate" else f"up to {1 / least:.6g} s"
         yield tree.fault((*path, key), f"makes nothing in a run of {run}", allowed)
@@ -84,22 +67,22 @@ def _delay_faults(tree: Tree, path: KeyPath, flow: Connected, vms: int, length_p
     run = _words(length_ps)
     if flow.delay >= length_ps:
         yield tree.fault((*path, "delay"), "lets nothing arrive in a run", f"below {run}, the length of a run")
-    if isinstance(flow, HttpSpec | TransactionsSpec) and flow.think_time > length_ps * flow.connections * vms:
+    if flow.pause and flow.pause > length_ps * flow.connections * vms:
         most = f"up to {_words(length_ps * flow.connections * vms)}: a request in a run, of all users together"
         yield tree.fault((*path, "think_time"), f"makes no request in a run of {run}", most)
 
 
-def _port_faults(tree: Tree, file: PointFile, traffic: Mapping[str, TrafficSpec]) -> Iterator[Fault]:
+def _port_faults(tree: Tree, file: PointFile, traffic: Mapping[str, Traffic]) -> Iterator[Fault]:
     """Connections of one VM that nothing tells apart: to the same server's port, from the same port of the peer."""
-    taken: dict[tuple[str, int, str], list[tuple[str, range]]] = {}
+    taken: dict[tuple[str, int, int], list[tuple[str, range]]] = {}
     for name, flow in traffic.items():
         if not isinstance(flow, Connected):
             continue
-        ports = range(flow.port, flow.port + (1 if isinstance(flow, WebSpec) else flow.connections))
+        ports = range(flow.port, flow.port + flow.ports)
         for group in flow.to:
             if not file.vms[group].count:
                 continue
-            others = taken.setdefault((group, flow.vnic, _SERVICE.get(flow.kind, flow.kind)), [])
+            others = taken.setdefault((group, flow.vnic, flow.server_port), [])
             clash = next(
                 (other for other in others if other[1].start < ports.stop and ports.start < other[1].stop), None
             )

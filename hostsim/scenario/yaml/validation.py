@@ -196,7 +196,9 @@ def _path(tree: Tree, at: KeyPath, error: Any) -> KeyPath:
         there = (isinstance(here, dict) and key in here) or (isinstance(here, tuple) and isinstance(key, int))
         if there or (missing and last):
             path = (*path, key)
-    return (*path, error["ctx"]["discriminator"].strip("'")) if error["type"] in _UNTOLD else path
+    if error["type"] in _UNTOLD and not isinstance(tree.get(path), str):  # alone, a text is the name itself
+        return (*path, error["ctx"]["discriminator"].strip("'"))
+    return path
 
 
 def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group: Sequence[Any]) -> Fault:
@@ -210,9 +212,12 @@ def _fault(model: type[BaseModel], tree: Tree, at: KeyPath, path: KeyPath, group
     message, allowed = _MESSAGES.get(error["type"], ""), allowed_at(model, inner)
     given, choices = None, _choices(root, _schema_at(root, inner) or {})
     if error["type"] in _UNTOLD:
-        union = _schema_at(root, inner[:-1]) or {}
+        around = (_schema_at(root, keys) or {} for keys in (inner, inner[:-1]))
+        union = next((node for node in around if "discriminator" in node), {})
         choices = list(union.get("discriminator", {}).get("mapping", {}))
         allowed = "one of " + ", ".join(choices)
+        if error["type"] == "union_tag_invalid" and "x-what" in union:
+            message, allowed = f"unknown {union['x-what']}", f"{allowed}; {union['x-plugins']}"
     if error["type"] == "value_error":
         message, _, told = str(error["ctx"]["error"]).partition("|")
         allowed = told or allowed

@@ -1,0 +1,149 @@
+"""Registry of what scenario files name: kinds of traffic, policies and control loops, shipped ones and those of plug-ins.
+
+The shipped ones have names and settings here; what makes them stands in the model. A plug-in registers a factory as well.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hostsim.errors import Fault, InputError
+from hostsim.spec.base import Spec
+from hostsim.spec.plugin import NoSettings, PluginSpec
+from hostsim.spec.traffic import Traffic, kind_of
+from hostsim.spec.workload import TRAFFIC
+
+__all__ = ["DEFAULT_POLICIES", "ROLES", "Registered", "Registry"]
+
+ROLES: Final[Mapping[str, str]] = {
+    "traffic": "kind of traffic",
+    "scheduler": "scheduler policy",
+    "coalescing": "coalescing scheme",
+    "steering": "steering rule",
+    "control_loop": "control loop",
+}
+"""What may be registered, in words."""
+DEFAULT_POLICIES: Final[Mapping[str, str]] = {
+    "scheduler": "proportional_share",
+    "coalescing": "by_setting",
+    "steering": "by_setting",
+}
+"""The shipped policy of each role, which a host has where its scenario names none."""
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A kind of traffic, a policy or a control loop under its name."""
+
+    name: str
+    settings: type[Spec]
+    """Model of what a scenario may set of it."""
+    factory: Callable[..., Any] | None = None
+    """Makes it from its settings; attaches it to a host where it is traffic or a loop. None of a shipped one."""
+    plugin: PluginSpec | None = None
+    """Where it comes from; None of a shipped one."""
+
+
+class Registry:
+    """The names that scenario files may use; a plug-in's ``register(registry)`` adds to them.
+
+    Attributes:
+        plugins: plug-ins that are loaded, in the order given.
+    """
+
+    def __init__(self) -> None:
+        self.plugins: tuple[PluginSpec, ...] = ()
+        self._known: dict[str, dict[str, Registered]] = {role: {} for role in ROLES}
+        for spec in TRAFFIC:
+            self._add("traffic", kind_of(spec), spec)
+        for role, name in DEFAULT_POLICIES.items():
+            self._add(role, name, NoSettings)
+        self._loading: PluginSpec | None = None
+
+    def of(self, role: str) -> Mapping[str, Registered]:
+        """What is registered in a role of `ROLES`, by name."""
+        return self._known[role]
+
+    def load(self, plugin: PluginSpec, register: Callable[[Registry], object]) -> None:
+        """Let a plug-in register what it brings."""
+        self._loading = plugin
+        try:
+            register(self)
+        finally:
+            self._loading = None
+        self.plugins = (*self.plugins, plugin)
+
+    def traffic(self, spec: type[Traffic], attach: Callable[..., object]) -> None:
+        """Register a kind of traffic under the name that its spec's ``kind`` gives.
+
+        Args:
+            spec: what a scenario says of it: a class derived from `hostsim.spec.traffic.Traffic`, with ``kind`` and ``to``.
+            attach: called with host, name, spec, the VMs that it goes to and random streams, before time starts; or a SimPy
+                process, a generator function called with environment, host and `hostsim.model.workload.peer.Peer`, whose spec is
+                derived from `hostsim.spec.traffic.Sourced`.
+
+        Raises:
+            InputError: the spec is no such class, or the name is taken.
+        """
+        if not (isinstance(spec, type) and issubclass(spec, Traffic)):
+            raise InputError(Fault("is no kind of traffic", given=repr(spec), allowed="a class derived from Traffic"))
+        if not kind_of(spec) or "to" not in spec.model_fields:
+            allowed = "kind: Literal[one name], and to: Names"
+            raise InputError(Fault("has no kind, or nobody that it goes to", given=spec.__name__, allowed=allowed))
+        if inspect.isgeneratorfunction(attach) and not spec.closed_loop:
+            raise InputError(
+                Fault("is no spec of a SimPy process", given=spec.__name__, allowed="derived from Sourced")
+            )
+        self._add("traffic", kind_of(spec), spec, attach)
+
+    def scheduler(self, name: str, factory: Callable[..., object], settings: type[Spec] = NoSettings) -> None:
+        """Register a scheduler policy.
+
+        Args:
+            name: what scenarios call it.
+            factory: makes the policy of a host; often its class. Called with what the shipped one is made of
+                (`hostsim.policy.scheduler`), and with its own settings behind that if it has any.
+            settings: model of its own settings.
+
+        Raises:
+            InputError: the name is taken, or something is not what it should be.
+        """
+        self._add("scheduler", name, settings, factory)
+
+    def coalescing(self, name: str, factory: Callable[..., object], settings: type[Spec] = NoSettings) -> None:
+        """Register a coalescing scheme of vNICs; the factory makes that of one receive queue. Else as `scheduler`."""
+        self._add("coalescing", name, settings, factory)
+
+    def steering(self, name: str, factory: Callable[..., object], settings: type[Spec] = NoSettings) -> None:
+        """Register a steering rule of physical NICs; the factory makes that of one port. Else as `scheduler`."""
+        self._add("steering", name, settings, factory)
+
+    def control_loop(self, name: str, loop: Callable[..., object], settings: type[Spec] = NoSettings) -> None:
+        """Register a slow control loop: a SimPy process, called with environment and host, and its settings if it has any."""
+        if not inspect.isgeneratorfunction(loop):
+            allowed = "a function that yields events, such as env.timeout(ms(10))"
+            raise InputError(Fault("is no SimPy process", given=repr(name), allowed=allowed))
+        self._add("control_loop", name, settings, loop)
+
+    def _add(self, role: str, name: str, settings: type[Spec], factory: Callable[..., object] | None = None) -> None:
+        what, plugin, known = ROLES[role], self._loading if factory is not None else None, self._known[role]
+        if not isinstance(name, str) or _NAME.fullmatch(name) is None:
+            allowed = "letters, digits, _ and -, at most 100"
+            raise InputError(Fault(f"is no name of a {what}", given=repr(name), allowed=allowed))
+        if not (isinstance(settings, type) and issubclass(settings, Spec)):
+            allowed = "a class derived from hostsim.spec.base.Spec"
+            raise InputError(Fault(f"has settings that nothing checks: the {what} {name!r}", allowed=allowed))
+        if role != "traffic" and "name" in settings.model_fields:
+            raise InputError(Fault(f"has a setting called name: the {what} {name!r}", allowed="another word"))
+        if factory is not None and not callable(factory):
+            raise InputError(Fault(f"cannot be called: the {what} {name!r}", given=repr(factory), allowed="a function"))
+        if name in known:
+            owner = known[name].plugin
+            whose = "a shipped one has this name" if owner is None else f"the plug-in {owner.name} registers it too"
+            raise InputError(Fault(f"registers the {what} {name!r} a second time: {whose}", allowed="another name"))
+        known[name] = Registered(name, settings, factory, plugin)

@@ -1,0 +1,66 @@
+"""Sources of plug-ins: files by path, modules of installed packages by the name of their entry point. Never named by a scenario file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
+
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.files import display_name, is_there, read_text, why_not
+from hostsim.spec.plugin import PluginSpec
+
+__all__ = ["GROUP", "read_plugins"]
+
+GROUP = "hostsim.plugins"
+"""Group of entry points; each names a module."""
+
+
+def read_plugins(named: Sequence[str | Path | PluginSpec]) -> tuple[PluginSpec, ...]:
+    """Read plug-ins by path or by the name of an entry point; what has been read is taken as it is.
+
+    Raises:
+        InputError: no such file or entry point, or one twice.
+    """
+    found: list[PluginSpec] = []
+    for name in named:
+        plugin = name if isinstance(name, PluginSpec) else _read(name)
+        if any(plugin.digest == other.digest for other in found):
+            raise InputError(Fault("stands twice", "--plugin", repr(str(plugin.file)), "each plug-in once"))
+        found.append(plugin)
+    return tuple(found)
+
+
+def _read(name: str | Path) -> PluginSpec:
+    file = Path(name)
+    if isinstance(name, Path) or file.suffix == ".py" or len(file.parts) > 1:
+        if not is_there(file):
+            raise InputError(Fault(why_not(file), "--plugin", repr(str(name)), "the path of a Python file"))
+        return _plugin(file.stem, file)
+    installed = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if name not in installed:
+        allowed = "the path of a Python file (my_policy.py)" + "".join(f", or {other}" for other in installed)
+        fault = Fault("unknown plug-in", "--plugin", repr(name), allowed, nearest_name(name, list(installed)))
+        raise InputError(fault)
+    return _installed(installed[name])
+
+
+def _installed(entry: EntryPoint) -> PluginSpec:
+    """The plug-in of an entry point. What its module imports is not part of it, and is known by the version of its package."""
+    try:
+        spec = find_spec(entry.module)
+    except Exception as error:  # whatever the packages around the module raise
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(Fault(f"cannot be found: {reason}", "--plugin", repr(entry.name))) from None
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        allowed = "an entry point that names a module of Python"
+        raise InputError(Fault("is no module with a source", "--plugin", repr(entry.name), allowed))
+    return _plugin(entry.name, Path(spec.origin), "" if entry.dist is None else entry.dist.version)
+
+
+def _plugin(name: str, file: Path, version: str = "") -> PluginSpec:
+    source = read_text(file, display_name(file))
+    digest = hashlib.sha256(source.encode()).hexdigest()
+    return PluginSpec(name=name, digest=digest, version=version, source=source, file=display_name(file))

@@ -1,0 +1,65 @@
+"""A plug-in for tests: traffic and a control loop that are SimPy processes, and a scheduler policy with a setting."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from hostsim.spec.base import Spec
+from hostsim.spec.field import Names
+from hostsim.spec.quantity import PositiveDuration
+from hostsim.spec.traffic import Sourced
+
+
+class TicksSpec(Sourced):
+    """A datagram at each tick."""
+
+    kind: Literal["ticks"]
+    """Name of the kind."""
+    to: Names
+    """Groups of VMs."""
+    every: PositiveDuration
+    """Time from one tick to the next."""
+    last: Annotated[int, Field(ge=1)] = 1000
+    """Ticks; the one after raises an error."""
+
+
+def ticks(env, host, peer):
+    """Send a datagram to each VM at each tick."""
+    for _ in range(peer.spec.last):
+        yield env.timeout(peer.spec.every)
+        for vm in peer.vms:
+            peer.send(vm, 500)
+    raise ArithmeticError("the clock has run down")
+
+
+class WatchSettings(Spec):
+    """Settings of the watch."""
+
+    every: PositiveDuration
+    """Time from one look to the next."""
+
+
+def watch(env, host, settings):
+    """Look at the host, and change nothing."""
+    while True:
+        yield env.timeout(settings.every)
+
+
+class Lottery:
+    """A policy that stands in for one: it has no base here."""
+
+    def __init__(self, settings):
+        self.tickets = settings.tickets
+
+
+class LotterySettings(Spec):
+    """Settings of the lottery."""
+
+    tickets: Annotated[int, Field(ge=1, le=100)] = 10
+    """Tickets of each world."""
+
+
+def register(registry):
+    registry.traffic(TicksSpec, ticks)
+    registry.control_loop("watch", watch, WatchSettings)
+    registry.scheduler("lottery", Lottery, LotterySettings)
