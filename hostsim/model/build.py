@@ -32,7 +32,7 @@ from hostsim.model.telemetry import register_probes
 from hostsim.model.workload.attach import attach_control_loops, attach_workloads
 from hostsim.policy.catalogue import STEERING_RULES
 from hostsim.policy.numa import home_nodes
-from hostsim.policy.scheduler import PolicyMaker, ProportionalShare, SchedulerPolicy
+from hostsim.policy.scheduler import ProportionalShare, SchedulerPolicy
 from hostsim.policy.steering import SteeringRule
 from hostsim.spec.host import PointSpec, VmGroupSpec
 from hostsim.spec.nic import NicOptions
@@ -53,7 +53,6 @@ def build_host(
     *,
     clock: Clock | None = None,
     processes: Iterable[HostProcess] = (),
-    policy: PolicyMaker = ProportionalShare,
 ) -> Host:
     """Build a host from its spec; simulated time has not started.
 
@@ -62,12 +61,11 @@ def build_host(
         streams: random streams of the replication.
         clock: its clock, at 0; a new one by default. `Clock(StockEventQueue())` runs the host on SimPy's stock environment.
         processes: traffic sources and control loops of a user's own (`Host.start`).
-        policy: makes its scheduler policy, unless the point names one.
 
     Raises:
         WiringError: a part refers to one that is missing.
     """
-    host = Host(spec, streams, policy_maker(spec, "scheduler", SchedulerPolicy, policy), clock)
+    host = Host(spec, streams, policy_maker(spec, "scheduler", SchedulerPolicy, ProportionalShare), clock)
     settings = spec.settings
     for name, vswitch in spec.vswitches.items():
         host.switches[name] = VSwitch(host.scheduler, host.costs, vxlan=vswitch.vxlan)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from hostsim.campaign.simulate import simulate
 from hostsim.record import RunRecord
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
+from hostsim.spec.plugin import PluginSpec
 
 __all__ = ["OPEN", "STREAMS", "run"]
 
@@ -44,7 +46,7 @@ run: {length: 20 ms, replications: 1}
 """
 
 
-def run(text: str, folder: Path, replication: int = 0) -> RunRecord:
+def run(text: str, folder: Path, replication: int = 0, plugins: Sequence[PluginSpec] = ()) -> RunRecord:
     """The record of a run.
 
     Raises:
@@ -52,5 +54,5 @@ def run(text: str, folder: Path, replication: int = 0) -> RunRecord:
     """
     file = folder / "small.yaml"
     file.write_text(text)
-    point = point_at(load(file), {})
+    point = point_at(load(file, plugins=plugins), {})
     return simulate(point.spec, point_id=point.id, axes=point.axes, seed=1, replication=replication)

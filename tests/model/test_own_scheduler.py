@@ -1,24 +1,30 @@
-"""A scheduler policy of one's own in one file (`tests/plugins/eevdf.py`), on the mechanism of the product."""
+"""A scheduler policy of one's own in one file (`docs/examples/eevdf.py`), on the mechanism of the product."""
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from hostsim.campaign import simulate
-from hostsim.model.build import build_host
-from hostsim.policy.scheduler import PolicyMaker, ProportionalShare, Q, RunQueue, W
+from hostsim.plugin.module import module_of
+from hostsim.plugin.source import read_plugins
+from hostsim.policy.scheduler import PolicyMaker, ProportionalShare, Q, RunQueue, SchedulerPolicy, W
+from hostsim.spec.platform import HostSettings
 from hostsim.units import MS, SECOND
 from tests.model.small_host import Labourer, bare_host, check_charges
 from tests.model.small_runs import STREAMS, run
-from tests.plugins.eevdf import Eevdf
+
+(EEVDF,) = read_plugins([Path(__file__).parents[2] / "docs" / "examples" / "eevdf.py"])
+OWN = module_of(EEVDF)
+
+
+def eevdf(settings: HostSettings, lead: int) -> SchedulerPolicy:
+    return OWN.Eevdf(settings, lead, OWN.EevdfSettings())
 
 
 def test_shares_divide_a_pcpu_in_slices():
     """1:2:4 of a PCPU within one slice each, where proportional share lets them take turns of quanta."""
-    host = bare_host(free=True, policy=Eevdf)
+    host = bare_host(free=True, policy=eevdf)
     worlds = [Labourer(host, str(shares), shares=shares) for shares in (500, 1000, 2000)]
     for world in worlds:
         world.give(*[1 * MS] * 1000)
@@ -47,14 +53,13 @@ def order(policy: PolicyMaker) -> list[str]:
 def test_it_changes_the_order_of_dispatches():
     """The one furthest behind has the latest deadline, for its few shares; the one ahead is not eligible before the others are done."""
     assert order(ProportionalShare) == ["behind", "heavy", "ahead"]
-    assert order(Eevdf) == ["heavy", "behind", "ahead"]
+    assert order(eevdf) == ["heavy", "behind", "ahead"]
 
 
-def test_all_laws_of_a_host_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_all_laws_of_a_host_hold(tmp_path: Path):
     """More vCPUs than PCPUs: nothing is lost, nothing is charged twice, and the run is another one than with proportional share."""
     usual = run(STREAMS, tmp_path)
-    monkeypatch.setattr(simulate, "build_host", partial(build_host, policy=Eevdf))
-    other = run(STREAMS, tmp_path)
+    other = run(STREAMS + "policies: {scheduler: eevdf}\n", tmp_path, plugins=[EEVDF])
     assert other.facts["dispatches"] != usual.facts["dispatches"]
 
 

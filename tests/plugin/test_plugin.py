@@ -18,6 +18,7 @@ from hostsim.plugin.source import read_plugins
 from hostsim.scenario.plan import Point, Task
 from hostsim.spec.plugin import ChoiceSpec, PluginSpec
 from tests.model.small_point import group, multicast, point
+from tests.model.small_runs import run
 
 TICKING = Path(__file__).parents[1] / "plugins" / "ticking.py"
 USES = """
@@ -91,10 +92,10 @@ def test_a_policy_is_made_of_what_the_shipped_one_is_and_its_settings():
     """One that is not of the role's class is refused when the host is built."""
     spec, shipped = ticking_point(), object
     lottery = registry_of(spec.plugins).of("scheduler")["lottery"].factory
-    assert policy_maker(spec, "scheduler", lottery, shipped)().tickets == 7
+    assert policy_maker(spec, "scheduler", lottery, shipped)(spec.settings, 1).tickets == 7
     assert policy_maker(spec, "steering", object, shipped) is shipped
     with pytest.raises(WiringError, match="'lottery' makes no int but"):
-        policy_maker(spec, "scheduler", int, shipped)()
+        policy_maker(spec, "scheduler", int, shipped)(spec.settings, 1)
 
 
 REGISTER = "def register(registry):\n    "
@@ -162,3 +163,29 @@ def test_an_installed_plug_in_is_found_by_its_entry_point(tmp_path, monkeypatch)
     assert (plugin.name, plugin.version, plugin.source) == ("tick", "2.5", TICKING.read_text())
     with pytest.raises(InputError, match="or tick; did you mean 'tick'"):
         loaded("tikc")
+
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+COUNTED = """
+scenario: counted
+question: What do a coalescing scheme and a steering rule of a plug-in change?
+platform: esxi-5.5
+hardware: dell-r720
+network:
+  vSwitch0: {uplinks: [vmnic0]}
+vms:
+  receiver: {count: 2, guest: rhel6, networks: [vSwitch0]}
+traffic:
+  in: {kind: udp_stream, to: receiver, direction: receive, packet_size: 200 B, rate: 10000 /s}
+run: {length: 100 ms, replications: 1}
+policies: {coalescing: {name: packets_or_time, packets: 5, timeout: 10 ms}, steering: every_other}
+"""
+
+
+def test_a_coalescing_scheme_and_a_steering_rule_are_those_of_a_scenario(tmp_path):
+    """An interrupt for each five packets, as none waits for 10 ms; and the first VM uses the default queue, which NetQueue leaves to strangers."""
+    record = run(COUNTED, tmp_path, plugins=read_plugins([EXAMPLES / "packets_or_time.py"]))
+    found = {
+        name: record.series[name].values[-1].tolist() for name in ("guest.interrupts", "queue.arrived", "port.received")
+    }
+    assert found == {"guest.interrupts": [200, 200], "queue.arrived": [1000, 1000, 0], "port.received": [1000, 1000]}

@@ -1,9 +1,11 @@
 """A plug-in for tests: traffic and a control loop that are SimPy processes, and a scheduler policy with a setting."""
 
+from random import Random
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from hostsim.policy.scheduler import ProportionalShare
 from hostsim.spec.base import Spec
 from hostsim.spec.field import Names
 from hostsim.spec.quantity import PositiveDuration
@@ -45,18 +47,23 @@ def watch(env, host, settings):
         yield env.timeout(settings.every)
 
 
-class Lottery:
-    """A policy that stands in for one: it has no base here."""
-
-    def __init__(self, settings):
-        self.tickets = settings.tickets
-
-
 class LotterySettings(Spec):
     """Settings of the lottery."""
 
     tickets: Annotated[int, Field(ge=1, le=100)] = 10
     """Tickets of each world."""
+
+
+class Lottery(ProportionalShare):
+    """Draws the vCPU that goes first."""
+
+    def __init__(self, settings, lead, own):
+        super().__init__(settings, lead)
+        self.tickets = own.tickets
+        self._random = Random(own.tickets)
+
+    def first_vcpu(self, queue, now):
+        return self._random.choice(queue.vcpus)
 
 
 def register(registry):

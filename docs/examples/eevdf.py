@@ -8,11 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hostsim.plugin.registry import Registry
 from hostsim.policy.scheduler import ProportionalShare, RunQueue, Schedulable, W
+from hostsim.spec.base import Spec
 from hostsim.spec.platform import HostSettings
+from hostsim.spec.quantity import PositiveDuration
 from hostsim.units import MS
 
-__all__ = ["Eevdf"]
+
+class EevdfSettings(Spec):
+    """Settings of the policy."""
+
+    slice: PositiveDuration = 3 * MS
+    """Time on a PCPU that a vCPU asks for at once."""
 
 
 class Eevdf(ProportionalShare):
@@ -22,9 +30,9 @@ class Eevdf(ProportionalShare):
     it is eligible while its virtual time is not beyond the average of those that want the PCPU, weighted by shares.
     """
 
-    def __init__(self, settings: HostSettings, lead: int, *, slice_ps: int = 3 * MS) -> None:
+    def __init__(self, settings: HostSettings, lead: int, own: EevdfSettings) -> None:
         super().__init__(settings, lead)
-        self.quantum = self._slice = slice_ps
+        self.quantum = self._slice = own.slice
         self._deadlines: dict[Schedulable, int] = {}
 
     def wake(self, world: Schedulable, vclock: int) -> None:
@@ -68,3 +76,8 @@ class Eevdf(ProportionalShare):
 
     def _deadline(self, world: Schedulable, vtime: int) -> int:
         return vtime + self._slice * 1000 // world.shares
+
+
+def register(registry: Registry) -> None:
+    """Give the policy to scenarios: ``policies: {scheduler: eevdf}``."""
+    registry.scheduler("eevdf", Eevdf, EevdfSettings)
