@@ -2,8 +2,8 @@
 
 The figure of a cell with the tag ``figure:NAME`` is a picture of the pages, too: ``docs/images/NAME.png``.
 
-Runs are kept in ``build/notebooks``, so that the second time is short. Pictures are not compared: they depend on
-fonts and on matplotlib; every number and text is.
+Runs are kept in ``build/notebooks``, so that the second time is short; the plug-ins of ``docs/examples`` stand there, too.
+Pictures are not compared: they depend on fonts and on matplotlib; every number and text is.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import difflib
 import json
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from nbclient import NotebookClient
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
+PLUGINS = Path(__file__).parents[1] / "docs" / "examples"
 WORK = Path(__file__).parents[1] / "build" / "notebooks"
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -63,6 +65,8 @@ def executed(notebook: Any, folder: Path) -> Any:
     folder.mkdir(parents=True, exist_ok=True)
     for stale in folder.glob("*.yaml"):  # a notebook says whether it wrote a file for the first time
         stale.unlink()
+    for plugin in PLUGINS.glob("*.py"):
+        shutil.copy(plugin, folder)
     client = NotebookClient(
         notebook,
         timeout=SLOWEST_CELL_S,

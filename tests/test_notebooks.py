@@ -13,7 +13,7 @@ import pytest
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 IMAGES = FOLDER.parent / "docs" / "images"
-DRAWN = {"packet.svg"}
+DRAWN = {"floors.svg", "packet.svg"}
 """Pictures of the pages that show no result."""
 ALLOWED = {"hostsim", "matplotlib", "pandas"}
 MOST_LINES = 20
@@ -31,10 +31,10 @@ def code(file: Path) -> list[str]:
 
 
 def test_there_is_one_for_each_story():
-    """The headline experiments, a first sweep and a host of one's own."""
+    """The headline experiments, a first sweep, a host and plug-ins of one's own."""
     names = {file.stem for file in NOTEBOOKS}
     experiments = {"splitrx", "dense-mode", "40gbe-numa", "80gbe-vxlan", "directpath", "latency", "small-udp"}
-    assert names == experiments | {"first-sweep", "your-own-host"}
+    assert names == experiments | {"first-sweep", "plug-ins", "your-own-host"}
 
 
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)

@@ -70,7 +70,7 @@ class Clock(simpy.Environment):
         self.event_queue.enter(_Scheduled(event), self.event_queue.now + ahead, priority)
 
     def start(self, generator: ProcessGenerator) -> simpy.Process:
-        """Start a process with the work before its first ``yield`` done at once.
+        """Start a process with the work before its first ``yield`` done at once (docs/decisions/0119).
 
         SimPy's ``process`` does that work in an event of its own, at the present instant. Here it is part of wiring a host: the
         process may add what only a host without a past can take, and its first event has its place among those that the host

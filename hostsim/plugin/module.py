@@ -1,6 +1,6 @@
 """Modules of plug-ins: executed from their text, once a process, under a name that only the same text of the same file has.
 
-A point carries its plug-ins as text (`hostsim.spec.plugin.PluginSpec`). Wherever a run happens, the module is made from that, and no file is looked for.
+A point carries its plug-ins as text (`hostsim.spec.plugin.PluginSpec`). Wherever a run happens, the module is made from that, and no file is looked for (docs/decisions/0121).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Catalogue of the shipped policies by the names in settings: a scheme is its class and a row here."""
+"""Catalogue of the shipped policies by the names in settings: a scheme is its class and a row here (docs/decisions/0118)."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class StaticCoalescing(CoalescingScheme):
 
 
 class RateBasedCoalescing(CoalescingScheme):
-    """Rate-based coalescing: `RATE_WINDOW` allows one interrupt for each interval in it.
+    """Rate-based coalescing: `RATE_WINDOW` allows one interrupt for each interval in it (docs/decisions/0041).
 
     A vNIC that was quiet may interrupt several times in a row; one that always has something to announce interrupts once an interval.
     """

@@ -2,7 +2,7 @@
 
 The mechanism is `hostsim.model.cpu`: it keeps the run queues, dispatches, charges for switches and cuts batches short, and it asks
 the one `SchedulerPolicy` of the host at each decision. A policy of one's own is a subclass of `ProportionalShare`, or of the bare
-contract. NUMA scheduling is `hostsim.policy.numa`.
+contract. NUMA scheduling is `hostsim.policy.numa` (docs/decisions/0117).
 """
 
 from __future__ import annotations
