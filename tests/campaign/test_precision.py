@@ -53,6 +53,7 @@ def test_a_noisier_point_gets_more_replications_and_workers_have_no_say(tmp_path
     assert again.verdicts[0].points[0]["value"] == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_cap_is_flagged_at_its_point_only(tmp_path: Path) -> None:
     """In the table, and with it in the report; a run with a given number of replications asks for no precision."""
     found = run(tmp_path, 1, "0.06 % abs")

@@ -350,6 +350,7 @@ def test_check_against_an_earlier_run(cli, tiny):
     assert "another fidelity" in other.stderr
 
 
+@pytest.mark.slow
 def test_check_against_results_that_cannot_be_compared_is_not_green(cli, tiny):
     """One replication has no interval, and a point that was never run no counterpart."""
     against = ("check", tiny, "--jobs", "1", "--quick", "--against", "trusted")

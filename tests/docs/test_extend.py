@@ -78,7 +78,17 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 RECIPES = recipes(PAGE.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+# The others take seconds each; continuous integration runs them beside the pages (.ci/run).
+AT_ONCE = {"A metric", "A scheduler policy"}
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        pytest.param(recipe, id=recipe.name, marks=() if recipe.name in AT_ONCE else pytest.mark.slow)
+        for recipe in RECIPES
+    ],
+)
 def test_a_recipe_does_what_it_says(recipe: Recipe, tmp_path: Path) -> None:
     """Its diffs apply, what it changes is as tidy as the rest, and each command succeeds and prints what is shown."""
     for name in ("hostsim", "scenarios", "tests", "docs"):
@@ -108,6 +118,11 @@ def test_a_recipe_lists_the_files_that_it_changes(recipe: Recipe) -> None:
     assert recipe.listed == recipe.changed
     assert recipe.steps
     assert all(shown for _, shown in recipe.steps)
+
+
+def test_recipes_that_are_run_at_once_exist() -> None:
+    """A name that has changed would leave its recipe to continuous integration."""
+    assert {recipe.name for recipe in RECIPES} > AT_ONCE
 
 
 def test_there_is_a_recipe_for_each_kind_of_addition_that_the_page_names() -> None:

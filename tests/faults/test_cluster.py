@@ -81,7 +81,7 @@ def wait_for_line(process: subprocess.Popen[str], words: str) -> str:
 def other_code(folder: Path) -> Path:
     """A copy of the package with another constant: a folder for PYTHONPATH."""
     shutil.copytree(PACKAGE, folder / "hostsim", ignore=shutil.ignore_patterns("__pycache__"))
-    source = folder / "hostsim/model/cpu/firmware.py"
+    source = folder / "hostsim/model/control/smi.py"
     changed, count = re.subn(r"DRIFT = 0\.1", "DRIFT = 0.2", source.read_text())
     assert count == 1
     source.write_text(changed)

@@ -107,6 +107,7 @@ class _Attack:
         return os.system, ("touch owned",)
 
 
+@pytest.mark.slow
 def test_no_pickle_is_read_from_disk(tmp_path: Path) -> None:
     """Neither in a sweep nor in a report, not even of a table that carries one as pyarrow once unpacked it."""
     folder = sweep.write(tmp_path)

@@ -137,6 +137,7 @@ def test_what_holds_an_interrupt_back_ends_with_the_process(tmp_path: Path, pres
     assert after - before < (ALLOWED_S if presses == 1 else 0.5)
 
 
+@pytest.mark.slow
 def test_drawing_and_reporting_end_soon_after_ctrl_c(tmp_path: Path) -> None:
     """Every run is kept."""
     folder = sweep.write(tmp_path)

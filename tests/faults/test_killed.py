@@ -38,7 +38,7 @@ def _kill_at_random(folder: Path, times: int) -> int:
     return alive
 
 
-@pytest.mark.parametrize("times", [5, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [2, pytest.param(50, marks=pytest.mark.slow)])
 def test_killed_at_random_moments(tmp_path: Path, undisturbed: dict[str, str], times: int) -> None:
     """SIGKILL to the whole process group, again and again; then once to the end."""
     folder = sweep.write(tmp_path)
@@ -48,6 +48,7 @@ def test_killed_at_random_moments(tmp_path: Path, undisturbed: dict[str, str], t
     assert sweep.content(folder) == undisturbed
 
 
+@pytest.mark.slow
 def test_a_killed_worker_leaves_a_partial_result_that_says_so(tmp_path: Path, undisturbed: dict[str, str]) -> None:
     """Its run is a failed row, `(partial)` stands wherever the result shows, the status is 3, and the next command completes it."""
     folder = sweep.write(tmp_path)
@@ -82,7 +83,7 @@ def _text(file: Path) -> str:
         return ""
 
 
-@pytest.mark.parametrize("presses", [1, 2])
+@pytest.mark.parametrize("presses", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ctrl_c(tmp_path: Path, undisturbed: dict[str, str], presses: int) -> None:
     """Once or twice: status 130, one line, no traceback; what had finished is kept."""
     folder = sweep.write(tmp_path)
@@ -112,6 +113,7 @@ def test_ctrl_c_before_anything_has_begun(tmp_path: Path) -> None:
     assert (status, told) == (130, "interrupted\n")
 
 
+@pytest.mark.slow
 def test_two_sweeps_on_one_folder_at_once(tmp_path: Path, undisturbed: dict[str, str]) -> None:
     """Neither hurts the other; both end well."""
     folder = sweep.write(tmp_path)
@@ -133,6 +135,7 @@ time.time_ns = lambda: int(_back() * 1e9)
 """
 
 
+@pytest.mark.slow
 def test_a_clock_that_goes_back(tmp_path: Path, undisturbed: dict[str, str]) -> None:
     """A sweep that begins in 2040 and goes on in 1999, on clocks that run backwards."""
     folder = sweep.write(tmp_path)

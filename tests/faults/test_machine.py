@@ -47,6 +47,7 @@ def test_a_run_that_takes_longer_than_it_may_fails_as_a_row(tmp_path: Path) -> N
     assert "tiny (partial): 1 of 1 runs failed" in told
 
 
+@pytest.mark.slow
 def test_a_limit_on_the_size_of_files(tmp_path: Path, undisturbed: dict[str, str]) -> None:
     """As on a full disk a file cannot grow: no half of it stays, and the status says that it did not end well."""
     folder = sweep.write(tmp_path)
@@ -98,6 +99,7 @@ def _without_privileges() -> None:
             raise OSError(ctypes.get_errno(), "cannot give up a capability")
 
 
+@pytest.mark.slow
 def test_a_folder_that_may_only_be_read(tmp_path: Path, undisturbed: dict[str, str]) -> None:
     """It is said, before or after the first run; with permission the sweep runs."""
     folder = sweep.write(tmp_path)
@@ -119,6 +121,7 @@ def test_a_folder_that_may_only_be_read(tmp_path: Path, undisturbed: dict[str, s
     _completes(folder, undisturbed)
 
 
+@pytest.mark.slow
 def test_files_that_do_not_belong_there(tmp_path: Path, undisturbed: dict[str, str]) -> None:
     """Torn, empty, foreign, of an older version, of another run, with a flipped bit: each is said, and run again."""
     folder = sweep.write(tmp_path)

@@ -199,9 +199,9 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         ),
         pytest.param(
             "kind: http", "kind: htttp",
-            "small.yaml:15: traffic.files.kind: is not one of the choices; given 'htttp'; "
+            "small.yaml:15: traffic.files.kind: unknown kind of traffic; given 'htttp'; "
             "allowed: one of bridged, http, multicast, request_response, tcp_stream, transactions, udp_stream, web, work; "
-            "did you mean 'http'?",
+            "no plug-in is loaded; did you mean 'http'?",
             id="unknown kind of traffic",
         ),
         pytest.param(
