@@ -6,7 +6,8 @@ Reads one record; `hostsim.results.bottleneck` finds the limiting one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +17,25 @@ import pandas as pd
 from hostsim.record import FloatArray, IntArray, RunRecord
 from hostsim.units import SECOND
 
-__all__ = ["COLUMNS", "Row", "contexts", "fullest", "fullest_contexts"]
+__all__ = [
+    "COLUMNS",
+    "PackedRow",
+    "Row",
+    "contexts",
+    "contexts_frame",
+    "fullest",
+    "fullest_contexts",
+    "packed_contexts",
+]
 
 COLUMNS = ("kind", "name", "serves", "node", "used", "ready", "dispatches", "packets", "dropped", "fill")
 """Columns of `contexts`."""
+_TEXTS = COLUMNS[:3]
 _NUMBERS = COLUMNS[4:]
 Row = dict[str, Any]
 """A context: its values by column."""
+PackedRow = tuple[Any, ...]
+"""A context: its values in the order of the columns."""
 MOST_ALONE = 3
 """Rows of a kind that stand for themselves; idle ones never do."""
 _IDLE = 0.05
@@ -99,13 +112,30 @@ def fullest(rows: Sequence[Row]) -> list[Row]:
 
 def fullest_contexts(records: Iterable[RunRecord]) -> pd.DataFrame:
     """The fullest contexts of every point, from its first finished replication; the column ``point`` has the point's id."""
-    points: dict[str, tuple[int, list[Row]]] = {}
+    points: dict[str, tuple[int, list[PackedRow]]] = {}
     for record in records:
         known = points.get(record.point_id)
         if record.error is None and (known is None or record.replication < known[0]):
-            points[record.point_id] = record.replication, fullest(_rows(record))
-    found = _frame([row for _, rows in points.values() for row in rows])
-    found.insert(0, "point", pd.Series([point for point, (_, rows) in points.items() for _ in rows], dtype="object"))
+            points[record.point_id] = record.replication, packed_contexts(record)
+    return contexts_frame({point: rows for point, (_, rows) in points.items()})
+
+
+def packed_contexts(record: RunRecord) -> list[PackedRow]:
+    """The fullest contexts of a finished run, small enough to be kept for each point of a sweep."""
+    return [
+        (
+            *(sys.intern(row[text]) for text in _TEXTS),
+            row["node"],
+            *(float(row.get(name, math.nan)) for name in _NUMBERS),
+        )
+        for row in fullest(_rows(record))
+    ]
+
+
+def contexts_frame(points: Mapping[str, Sequence[PackedRow]]) -> pd.DataFrame:
+    """The frame of `fullest_contexts`, of the rows of each point."""
+    found = _frame([row for rows in points.values() for row in rows])
+    found.insert(0, "point", pd.Series([point for point, rows in points.items() for _ in rows], dtype="object"))
     found.attrs["units"] = {
         "used": "%",
         "ready": "%",
@@ -123,9 +153,9 @@ def _rows(record: RunRecord) -> list[Row]:
     return rows + _pcpus(record) + _wires(record)
 
 
-def _frame(rows: list[Row]) -> pd.DataFrame:
+def _frame(rows: Sequence[Row | PackedRow]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    texts = dict.fromkeys(("kind", "name", "serves"), "object")
+    texts = dict.fromkeys(_TEXTS, "object")
     return frame.astype({**texts, "node": "Int64", **dict.fromkeys(_NUMBERS, "float64")})
 
 

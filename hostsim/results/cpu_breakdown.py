@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,13 +12,15 @@ import pandas as pd
 from hostsim.record import RunRecord
 from hostsim.units import SECOND
 
-__all__ = ["COLUMNS", "IDLE", "cpu_by_point", "cpu_time", "owner_of"]
+__all__ = ["COLUMNS", "IDLE", "CpuRow", "cpu_by_point", "cpu_frame", "cpu_rows", "cpu_time", "owner_of"]
 
 COLUMNS = ("kind", "owner", "worlds", "used", "share", "dispatches")
 """Columns of `cpu_time`."""
 KINDS = ("vcpu", "splitrx", "netpoll", "networld", "firmware")
 IDLE = "idle"
 """Kind of the time in which PCPUs ran nothing; all other time is charged to a context."""
+CpuRow = tuple[str, str, int, float, float, float]
+"""A row of `cpu_time`, in the order of its columns."""
 _UNITS = {"used": "% of a PCPU", "share": "% of all PCPUs", "dispatches": "/s"}
 
 
@@ -33,6 +36,13 @@ def cpu_time(record: RunRecord) -> pd.DataFrame:
         their charged time in percent of one PCPU, switches, cache refills and halt exits that they began with included;
         ``share``, the same in percent of all PCPUs, 100 in sum; ``dispatches`` a second.
     """
+    return _frame(cpu_rows(record), list(COLUMNS))
+
+
+def cpu_rows(record: RunRecord) -> list[CpuRow]:
+    """Rows of `cpu_time`; none of a run without PCPUs."""
+    if "pcpu.busy_ps" not in record.series:
+        return []
     pcpus = len(record.series["pcpu.busy_ps"].entities)
     rows: dict[tuple[str, str], list[float]] = {}
     for kind in KINDS:
@@ -43,29 +53,23 @@ def cpu_time(record: RunRecord) -> pd.DataFrame:
         for name, *values in zip(record.series[counter].entities, used, dispatches, strict=True):
             row = rows.setdefault((kind, owner_of(kind, name)), [0, 0.0, 0.0])
             row[:] = [before + more for before, more in zip(row, (1, *values), strict=True)]
-    entries: list[dict[str, Any]] = [
-        {"kind": kind, "owner": owner, "worlds": int(row[0]), "used": row[1], "dispatches": row[2]}
-        for (kind, owner), row in rows.items()
+    rows[IDLE, ""] = [0, 100.0 * pcpus - sum(row[1] for row in rows.values()), 0.0]
+    return [
+        (kind, sys.intern(owner), int(worlds), float(used), float(used) / pcpus, float(dispatches))
+        for (kind, owner), (worlds, used, dispatches) in rows.items()
     ]
-    idle = 100.0 * pcpus - sum(entry["used"] for entry in entries)
-    entries.append({"kind": IDLE, "owner": "", "worlds": 0, "used": idle, "dispatches": 0.0})
-    for entry in entries:
-        entry["share"] = entry["used"] / pcpus
-    return _frame(entries, list(COLUMNS))
 
 
 def cpu_by_point(records: Iterable[RunRecord]) -> pd.DataFrame:
     """CPU time breakdown of every point, means of its finished replications; the column ``point`` has the point's id."""
-    parts = [
-        cpu_time(record).assign(point=record.point_id)
-        for record in records
-        if record.error is None and "pcpu.busy_ps" in record.series
-    ]
-    columns = ["point", *COLUMNS]
-    if not parts:
-        return _frame([], columns)
-    keys = ["point", "kind", "owner"]
-    return _frame(pd.concat(parts).groupby(keys, sort=False).mean().reset_index(), columns)
+    return cpu_frame((record.point_id, cpu_rows(record)) for record in records if record.error is None)
+
+
+def cpu_frame(runs: Iterable[tuple[str, Sequence[CpuRow]]]) -> pd.DataFrame:
+    """The frame of `cpu_by_point`, of the point and the rows of each run."""
+    columns, keys = ["point", *COLUMNS], ["point", "kind", "owner"]
+    frame = _frame([(point, *row) for point, rows in runs for row in rows], columns)
+    return _frame(frame.groupby(keys, sort=False).mean().reset_index(), columns)
 
 
 def _frame(rows: Any, columns: list[str]) -> pd.DataFrame:
