@@ -14,7 +14,7 @@ import functools
 import json
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +86,10 @@ class Store:
         """The run, finished or failed; None when there is none that can be read."""
         path = self.path(key)
         try:
-            with pq.ParquetFile(confined(self.folder, path), page_checksum_verification=True) as file:
+            whole = pa.BufferReader(confined(self.folder, path).read_bytes())  # to look for parts of it takes longer
+            with pq.ParquetFile(whole, pre_buffer=False, page_checksum_verification=True) as file:
                 require_small_table(path, file.metadata)
-                facts = file.schema_arrow.metadata or {}
+                facts = file.metadata.metadata or {}
                 version = int(facts.get(b"hostsim.format", b"0"))
                 if version == FORMAT:
                     record = _from_table(file.read(use_threads=False))
@@ -223,27 +224,35 @@ def _from_table(table: pa.Table) -> RunRecord:
     boundaries = len(head["instants_ps"])
     series: dict[str, Series] = {}
     histograms: dict[str, Histogram] = {}
-    columns = {name: table.column(name).combine_chunks() for name in table.column_names}
-    for row, name in enumerate(columns["name"].to_pylist()):
-        entities = tuple(columns["entities"][row].as_py())
-        values = _matrix(columns["values"][row], boundaries)
-        if columns["edges_ps"][row].is_valid:
-            histograms[name] = _histogram(entities, {key: column[row] for key, column in columns.items()}, values)
+    of_histogram = table.column("edges_ps").is_valid().to_pylist()
+    edges, cells, sums_ps, samples = (_parts(table, name) for name in ("edges_ps", "cells", "sums_ps", "values"))
+    entities = table.column("entities").to_pylist()
+    for row, name in enumerate(table.column("name").to_pylist()):
+        values = _matrix(samples(row), boundaries)
+        if of_histogram[row]:
+            sums = _matrix(sums_ps(row), boundaries)
+            histograms[name] = _histogram(tuple(entities[row]), edges(row), cells(row), sums, values)
         else:
-            series[name] = Series(entities, values)
+            series[name] = Series(tuple(entities[row]), values)
     return RunRecord(series=series, histograms=histograms, **head)
 
 
-def _histogram(entities: tuple[str, ...], row: Mapping[str, Any], values: IntArray) -> Histogram:
-    edges = row["edges_ps"].values.to_numpy()
+def _parts(table: pa.Table, name: str) -> Callable[[int], IntArray]:
+    """A function that gives the list of a column in a row. All lists are taken from one array: to make each by itself takes longer."""
+    column = table.column(name).combine_chunks()
+    flat: IntArray = column.values.to_numpy()
+    bounds = column.offsets.to_pylist()
+    return lambda row: flat[bounds[row] : bounds[row + 1]]
+
+
+def _histogram(
+    entities: tuple[str, ...], edges: IntArray, cells: IntArray, sums_ps: IntArray, values: IntArray
+) -> Histogram:
     buckets = len(edges) - 1
     counts = np.zeros((len(values), len(entities) * buckets), dtype=np.int64)
-    counts[:, row["cells"].values.to_numpy()] = values
-    return Histogram(
-        entities, edges, counts.reshape(len(values), len(entities), buckets), _matrix(row["sums_ps"], len(values))
-    )
+    counts[:, cells] = values
+    return Histogram(entities, edges, counts.reshape(len(values), len(entities), buckets), sums_ps)
 
 
-def _matrix(columns: Any, rows: int) -> IntArray:
-    flat: IntArray = columns.values.to_numpy()
+def _matrix(flat: IntArray, rows: int) -> IntArray:
     return flat.reshape(-1, rows).T
