@@ -6,7 +6,6 @@ Reads one record; `hostsim.results.bottleneck` finds the limiting one.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ from hostsim.units import SECOND
 
 __all__ = [
     "COLUMNS",
-    "PackedRow",
+    "PackedContexts",
     "Row",
     "contexts",
     "contexts_frame",
@@ -34,8 +33,23 @@ _TEXTS = COLUMNS[:3]
 _NUMBERS = COLUMNS[4:]
 Row = dict[str, Any]
 """A context: its values by column."""
-PackedRow = tuple[Any, ...]
-"""A context: its values in the order of the columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackedContexts:
+    """The fullest contexts of a run, small enough to be kept for each point of a sweep."""
+
+    heads: tuple[tuple[Any, ...], ...]
+    """Of each context kind, name, what it serves and node: the same at most points of a sweep."""
+    numbers: FloatArray
+    """Of each context the other columns, shape (contexts, columns)."""
+
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        """The values of each context in the order of the columns."""
+        return [(*head, *row) for head, row in zip(self.heads, self.numbers.tolist(), strict=True)]
+
+
 MOST_ALONE = 3
 """Rows of a kind that stand for themselves; idle ones never do."""
 _IDLE = 0.05
@@ -112,30 +126,27 @@ def fullest(rows: Sequence[Row]) -> list[Row]:
 
 def fullest_contexts(records: Iterable[RunRecord]) -> pd.DataFrame:
     """The fullest contexts of every point, from its first finished replication; the column ``point`` has the point's id."""
-    points: dict[str, tuple[int, list[PackedRow]]] = {}
+    points: dict[str, tuple[int, PackedContexts]] = {}
     for record in records:
         known = points.get(record.point_id)
         if record.error is None and (known is None or record.replication < known[0]):
             points[record.point_id] = record.replication, packed_contexts(record)
-    return contexts_frame({point: rows for point, (_, rows) in points.items()})
+    return contexts_frame({point: packed for point, (_, packed) in points.items()})
 
 
-def packed_contexts(record: RunRecord) -> list[PackedRow]:
-    """The fullest contexts of a finished run, small enough to be kept for each point of a sweep."""
-    return [
-        (
-            *(sys.intern(row[text]) for text in _TEXTS),
-            row["node"],
-            *(float(row.get(name, math.nan)) for name in _NUMBERS),
-        )
-        for row in fullest(_rows(record))
-    ]
+def packed_contexts(record: RunRecord) -> PackedContexts:
+    """The fullest contexts of a finished run."""
+    rows = fullest(_rows(record))
+    heads = tuple((*(row[text] for text in _TEXTS), row["node"]) for row in rows)
+    numbers = [[row.get(name, math.nan) for name in _NUMBERS] for row in rows]
+    return PackedContexts(heads, np.array(numbers, dtype=np.float64))
 
 
-def contexts_frame(points: Mapping[str, Sequence[PackedRow]]) -> pd.DataFrame:
-    """The frame of `fullest_contexts`, of the rows of each point."""
-    found = _frame([row for rows in points.values() for row in rows])
-    found.insert(0, "point", pd.Series([point for point, rows in points.items() for _ in rows], dtype="object"))
+def contexts_frame(points: Mapping[str, PackedContexts]) -> pd.DataFrame:
+    """The frame of `fullest_contexts`, of the contexts of each point."""
+    found = _frame([row for packed in points.values() for row in packed.rows])
+    names = [point for point, packed in points.items() for _ in packed.heads]
+    found.insert(0, "point", pd.Series(names, dtype="object"))
     found.attrs["units"] = {
         "used": "%",
         "ready": "%",
@@ -153,7 +164,7 @@ def _rows(record: RunRecord) -> list[Row]:
     return rows + _pcpus(record) + _wires(record)
 
 
-def _frame(rows: Sequence[Row | PackedRow]) -> pd.DataFrame:
+def _frame(rows: Sequence[Row | tuple[Any, ...]]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     texts = dict.fromkeys(_TEXTS, "object")
     return frame.astype({**texts, "node": "Int64", **dict.fromkeys(_NUMBERS, "float64")})

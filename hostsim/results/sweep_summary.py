@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hostsim.record import RunRecord
-from hostsim.results.context import PackedRow, contexts_frame, packed_contexts
+from hostsim.results.context import PackedContexts, contexts_frame, packed_contexts
 from hostsim.results.cpu_breakdown import CpuRow, cpu_frame, cpu_rows
 from hostsim.results.results import ResourceUsage
 from hostsim.results.table import TableRow, table_of, table_row
@@ -37,8 +37,9 @@ class SweepSummary:
         self._single = single
         self._rows: dict[_Key, TableRow] = {}
         self._cpu: dict[_Key, list[CpuRow]] = {}
-        self._contexts: dict[str, tuple[int, list[PackedRow]]] = {}
-        self._usage: dict[_Key, ResourceUsage] = {}
+        self._contexts: dict[str, tuple[int, PackedContexts]] = {}
+        self._heads: dict[tuple[Any, ...], tuple[Any, ...]] = {}  # the same at most points: kept once
+        self._usage: dict[_Key, tuple[int, float, int, float]] = {}
 
     def add(self, record: RunRecord) -> None:
         """Takes what it needs of a record; only the first of a point and replication counts."""
@@ -54,7 +55,9 @@ class SweepSummary:
         self._cpu[key] = cpu_rows(record)
         known = self._contexts.get(point)
         if known is None or replication < known[0]:
-            self._contexts[point] = replication, packed_contexts(record)
+            packed = packed_contexts(record)
+            heads = self._heads.setdefault(packed.heads, packed.heads)
+            self._contexts[point] = replication, replace(packed, heads=heads)
 
     def table(self, keys: Collection[_Key], flags: Mapping[str, str], provenance: Mapping[str, str]) -> pd.DataFrame:
         """Result table of runs, see `hostsim.results.table.to_table`.
@@ -80,13 +83,8 @@ class SweepSummary:
 
     def usage(self, keys: Iterable[_Key]) -> ResourceUsage:
         """Resource usage of runs added up, in their order."""
-        parts = [self._usage[key] for key in keys]
-        return ResourceUsage(
-            runs=sum(part.runs for part in parts),
-            simulated_s=sum(part.simulated_s for part in parts),
-            dispatches=sum(part.dispatches for part in parts),
-            wall_s=sum(part.wall_s for part in parts),
-        )
+        parts = [part for key in keys if (part := self._usage[key])[0]]
+        return ResourceUsage(*map(sum, zip(*parts, strict=True)))
 
     def _in_order(self, keys: Iterable[_Key]) -> list[_Key]:
         """The runs of swept points, in the order of the points and of the keys given."""
@@ -97,12 +95,9 @@ class SweepSummary:
         return [key for point in of.values() for key in point]
 
 
-def _usage(record: RunRecord) -> ResourceUsage:
+def _usage(record: RunRecord) -> tuple[int, float, int, float]:
+    """Values of `ResourceUsage`; no run where it failed."""
     if record.error is not None:
-        return ResourceUsage()
-    return ResourceUsage(
-        runs=1,
-        simulated_s=ps_to_seconds(int(record.instants_ps[-1])),
-        dispatches=int(record.facts.get("dispatches", 0)),
-        wall_s=float(record.facts.get("wall_s", 0.0)),
-    )
+        return 0, 0.0, 0, 0.0
+    simulated_s = ps_to_seconds(int(record.instants_ps[-1]))
+    return 1, simulated_s, int(record.facts.get("dispatches", 0)), float(record.facts.get("wall_s", 0.0))

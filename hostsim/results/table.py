@@ -8,6 +8,7 @@ import math
 import platform
 import sys
 import uuid
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,9 +46,11 @@ WALL_CLOCK = ("wall_s",)
 """Columns that differ from one run of the same point to the next; all others do not."""
 
 _KEYS = ("point", "replication", "seed")
-_FACTS = {"cut_s": "s", "length_s": "s", "events": "", "run_dispatches": "", "wall_s": "s"}
-_MEASURED = (*CATALOGUE, *_FACTS, "bottleneck")
-_COLUMNS = (*_KEYS, *_MEASURED, "flags", "error")
+_WINDOW = {"cut_s": "s", "length_s": "s"}
+_FACTS = {"events": "", "run_dispatches": "", "wall_s": "s"}
+_MEASURED = (*CATALOGUE, *_WINDOW)
+_KNOWN = (*_FACTS, "bottleneck")
+_COLUMNS = (*_KEYS, *_MEASURED, *_KNOWN, "flags", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,10 @@ class TableRow:
     replication: int
     seed: int
     axes: AxisValues
-    measured: tuple[Any, ...]
-    """Metrics of the catalogue, facts of the run, bottleneck."""
+    measured: array[float]
+    """Metrics of the catalogue, start and end of the window."""
+    facts: tuple[Any, ...]
+    """Facts of the run, bottleneck."""
     flags: tuple[str, ...]
     error: str
     digest: bytes
@@ -100,9 +105,10 @@ def table_of(rows: Sequence[TableRow], provenance: Mapping[str, str] | None = No
     }
     columns |= {axis: _axis([row.axes.get(axis) for row in rows]) for axis in axes}
     columns |= {name: [row.measured[place] for row in rows] for place, name in enumerate(_MEASURED)}
+    columns |= {name: [row.facts[place] for row in rows] for place, name in enumerate(_KNOWN)}
     columns |= {"flags": _flags(rows), "error": [row.error for row in rows]}
     table = pd.DataFrame(columns)
-    table.attrs["units"] = {metric.name: metric.unit for metric in CATALOGUE.values()} | _FACTS
+    table.attrs["units"] = {metric.name: metric.unit for metric in CATALOGUE.values()} | _WINDOW | _FACTS
     seeds = ", ".join(str(seed) for seed in sorted(set(columns["seed"])))
     table.attrs["provenance"] = {**_versions(), "seed": seeds, **(provenance or {})}
     return table
@@ -123,15 +129,16 @@ def table_row(record: RunRecord, *, single: bool = False) -> TableRow:
         single: True for the only run of its point, which no other can be equal to.
     """
     finished = record.error is None
-    values: list[Any] = [metric.evaluate(record) if finished else math.nan for metric in CATALOGUE.values()]
-    values += [int(record.instants_ps[place]) / SECOND if finished else math.nan for place in (record.cut, -1)]
-    values += [record.facts.get(fact, math.nan) for fact in ("events", "dispatches", "wall_s")]
+    measured = array("d", [metric.evaluate(record) if finished else math.nan for metric in CATALOGUE.values()])
+    measured.extend(int(record.instants_ps[place]) / SECOND if finished else math.nan for place in (record.cut, -1))
+    facts = [record.facts.get(fact, math.nan) for fact in ("events", "dispatches", "wall_s")]
     return TableRow(
         point=record.point_id,
         replication=record.replication,
         seed=record.seed,
         axes=record.axes,
-        measured=(*values, sys.intern(str(bottleneck(record))) if finished else ""),
+        measured=measured,
+        facts=(*facts, sys.intern(str(bottleneck(record))) if finished else ""),
         flags=record.flags,
         error=record.error or "",
         digest=digest_of(record) if finished and not single else b"",
