@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import pickle
 import traceback
 from dataclasses import dataclass, replace
@@ -22,16 +21,6 @@ __all__ = ["OUT_OF_MEMORY", "Parcel", "Simulate", "failed_record", "run_task"]
 
 OUT_OF_MEMORY = "MemoryError: the run needs more memory than it may have"
 """Error of a run that exceeded its memory limit."""
-
-
-RUNS_KEPT = 16
-"""Runs of this process until what is left of their hosts is looked for; `hostsim.campaign.simulate` looks earlier where hosts are large."""
-
-
-class _Remains:
-    """Runs since what is left of them was looked for."""
-
-    runs = 0
 
 
 class Simulate(Protocol):
@@ -66,7 +55,6 @@ class Parcel:
 
 def run_task(simulate: Simulate, task: Task) -> RunRecord:
     """Runs a task and returns its record; an exception becomes the error of a failed record, except for interrupts."""
-    _collect_remains()
     point = task.point
     try:
         return simulate(
@@ -77,14 +65,6 @@ def run_task(simulate: Simulate, task: Task) -> RunRecord:
     except (Exception, SystemExit) as raised:  # a plug-in may raise whatever it likes
         error = _described(raised)
     return failed_record(task, error)
-
-
-def _collect_remains() -> None:
-    """Now and then frees what is left of hosts that have been simulated: their parts know each other, and a small host holds megabytes of samples."""
-    _Remains.runs += 1
-    if _Remains.runs >= RUNS_KEPT:
-        _Remains.runs = 0
-        gc.collect()
 
 
 def _described(error: BaseException) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
 from pathlib import Path
 
 import pytest
-from toy_runs import Bisection, plan, point, simulate, tasks, toy_record
+from toy_runs import Bisection, plan, point, simulate, tasks
 
-from hostsim.campaign import stored_records, task
+from hostsim.campaign import stored_records
 from hostsim.campaign.driver import Outcome, run_all, run_together, stored_outcome
 from hostsim.campaign.store import RunKey, Store
 from hostsim.campaign.stored_records import CondensedRecords
@@ -94,27 +92,3 @@ def test_a_search_reads_again_what_was_dropped(tmp_path: Path, monkeypatch: pyte
     for one in sweep.tasks:
         kept.add(one)
     assert kept[sweep.tasks[0].key] is kept[sweep.tasks[0].key]
-
-
-def test_what_runs_leave_behind_is_freed_after_a_few() -> None:
-    """Parts of a host know each other, so that only the search for cycles frees them."""
-
-    class Part:
-        """One that knows itself."""
-
-    left: list[weakref.ref[Part]] = []
-
-    def leaving(spec, **of):
-        part = Part()
-        part.itself = part
-        left.append(weakref.ref(part))
-        return toy_record(1, 0)
-
-    [one] = tasks([point(n=1)], 1)
-    gc.disable()
-    try:
-        for _ in range(2 * task.RUNS_KEPT):
-            task.run_task(leaving, one)
-    finally:
-        gc.enable()
-    assert sum(part() is not None for part in left) <= task.RUNS_KEPT
