@@ -44,11 +44,6 @@ class PackedContexts:
     numbers: FloatArray
     """Of each context the other columns, shape (contexts, columns)."""
 
-    @property
-    def rows(self) -> list[tuple[Any, ...]]:
-        """The values of each context in the order of the columns."""
-        return [(*head, *row) for head, row in zip(self.heads, self.numbers.tolist(), strict=True)]
-
 
 MOST_ALONE = 3
 """Rows of a kind that stand for themselves; idle ones never do."""
@@ -97,7 +92,7 @@ def contexts(record: RunRecord) -> pd.DataFrame:
         these at the end of a time slice, in percent of what fits, those on their way into it included, 100 at most. NaN where there
         is no such thing.
     """
-    return _frame(_rows(record))
+    return _frame([_packed(_rows(record))])
 
 
 def fullest(rows: Sequence[Row]) -> list[Row]:
@@ -136,15 +131,12 @@ def fullest_contexts(records: Iterable[RunRecord]) -> pd.DataFrame:
 
 def packed_contexts(record: RunRecord) -> PackedContexts:
     """The fullest contexts of a finished run."""
-    rows = fullest(_rows(record))
-    heads = tuple((*(row[text] for text in _TEXTS), row["node"]) for row in rows)
-    numbers = [[row.get(name, math.nan) for name in _NUMBERS] for row in rows]
-    return PackedContexts(heads, np.array(numbers, dtype=np.float64))
+    return _packed(fullest(_rows(record)))
 
 
 def contexts_frame(points: Mapping[str, PackedContexts]) -> pd.DataFrame:
     """The frame of `fullest_contexts`, of the contexts of each point."""
-    found = _frame([row for packed in points.values() for row in packed.rows])
+    found = _frame(list(points.values()))
     names = [point for point, packed in points.items() for _ in packed.heads]
     found.insert(0, "point", pd.Series(names, dtype="object"))
     found.attrs["units"] = {
@@ -164,10 +156,19 @@ def _rows(record: RunRecord) -> list[Row]:
     return rows + _pcpus(record) + _wires(record)
 
 
-def _frame(rows: Sequence[Row | tuple[Any, ...]]) -> pd.DataFrame:
-    frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    texts = dict.fromkeys(_TEXTS, "object")
-    return frame.astype({**texts, "node": "Int64", **dict.fromkeys(_NUMBERS, "float64")})
+def _packed(rows: Sequence[Row]) -> PackedContexts:
+    heads = tuple((*(row[text] for text in _TEXTS), row["node"]) for row in rows)
+    numbers = [[row.get(name, math.nan) for name in _NUMBERS] for row in rows]
+    return PackedContexts(heads, np.array(numbers, dtype=np.float64).reshape(-1, len(_NUMBERS)))
+
+
+def _frame(runs: Sequence[PackedContexts]) -> pd.DataFrame:
+    """Column by column: a sweep has too many rows to make one after another."""
+    heads = [head for packed in runs for head in packed.heads]
+    numbers = np.concatenate([np.empty((0, len(_NUMBERS))), *(packed.numbers for packed in runs)])
+    columns = {name: [head[place] for head in heads] for place, name in enumerate(COLUMNS[:4])}
+    frame = pd.DataFrame({**columns, **dict(zip(_NUMBERS, numbers.T, strict=True))})
+    return frame.astype({**dict.fromkeys(_TEXTS, "object"), "node": "Int64"})
 
 
 def _mean(rows: Sequence[Row], number: str) -> float:

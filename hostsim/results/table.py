@@ -24,7 +24,7 @@ from hostsim import compiled
 from hostsim.confinement import require_small_table, require_small_text
 from hostsim.errors import Fault, InputError, StoreError
 from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.record import AxisValues, RunRecord
+from hostsim.record import AxisValues, FloatArray, RunRecord
 from hostsim.results.bottleneck import bottleneck
 from hostsim.results.deterministic import DETERMINISTIC, digest_of, equal_replications
 from hostsim.units import SECOND
@@ -98,13 +98,14 @@ def table_of(rows: Sequence[TableRow], provenance: Mapping[str, str] | None = No
     taken = [name for name in axes if name in _COLUMNS]
     if taken:
         raise InputError(Fault("is the name of a column of every table", f"sweep.{name}") for name in taken)
-    columns: dict[str, Sequence[Any]] = {
+    columns: dict[str, Sequence[Any] | FloatArray] = {
         "point": [row.point for row in rows],
         "replication": [row.replication for row in rows],
         "seed": [row.seed for row in rows],
     }
     columns |= {axis: _axis([row.axes.get(axis) for row in rows]) for axis in axes}
-    columns |= {name: [row.measured[place] for row in rows] for place, name in enumerate(_MEASURED)}
+    measured = np.array([row.measured for row in rows], dtype=np.float64).reshape(-1, len(_MEASURED))
+    columns |= dict(zip(_MEASURED, measured.T, strict=True))
     columns |= {name: [row.facts[place] for row in rows] for place, name in enumerate(_KNOWN)}
     columns |= {"flags": _flags(rows), "error": [row.error for row in rows]}
     table = pd.DataFrame(columns)
