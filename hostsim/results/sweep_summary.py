@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hostsim.record import RunRecord
 from hostsim.results.context import PackedContexts, contexts_frame, packed_contexts
-from hostsim.results.cpu_breakdown import CpuRow, cpu_frame, cpu_rows
+from hostsim.results.cpu_breakdown import PackedCpu, cpu_frame, packed_cpu
 from hostsim.results.results import ResourceUsage
 from hostsim.results.table import TableRow, table_of, table_row
 from hostsim.units import ps_to_seconds
@@ -20,6 +20,7 @@ __all__ = ["SweepSummary"]
 
 _Key = tuple[str, int]
 """Point and replication."""
+_Packed = TypeVar("_Packed", PackedContexts, PackedCpu)
 
 
 class SweepSummary:
@@ -36,7 +37,7 @@ class SweepSummary:
         self._places = frozenset(self._swept)
         self._single = single
         self._rows: dict[_Key, TableRow] = {}
-        self._cpu: dict[_Key, list[CpuRow]] = {}
+        self._cpu: dict[_Key, PackedCpu] = {}
         self._contexts: dict[str, tuple[int, PackedContexts]] = {}
         self._heads: dict[tuple[Any, ...], tuple[Any, ...]] = {}  # the same at most points: kept once
         self._usage: dict[_Key, tuple[int, float, int, float]] = {}
@@ -52,12 +53,13 @@ class SweepSummary:
         self._rows[key] = table_row(record, single=self._single)
         if record.error is not None:
             return
-        self._cpu[key] = cpu_rows(record)
+        self._cpu[key] = self._shared(packed_cpu(record))
         known = self._contexts.get(point)
         if known is None or replication < known[0]:
-            packed = packed_contexts(record)
-            heads = self._heads.setdefault(packed.heads, packed.heads)
-            self._contexts[point] = replication, replace(packed, heads=heads)
+            self._contexts[point] = replication, self._shared(packed_contexts(record))
+
+    def _shared(self, packed: _Packed) -> _Packed:
+        return replace(packed, heads=self._heads.setdefault(packed.heads, packed.heads))
 
     def table(self, keys: Collection[_Key], flags: Mapping[str, str], provenance: Mapping[str, str]) -> pd.DataFrame:
         """Result table of runs, see `hostsim.results.table.to_table`.
@@ -79,7 +81,7 @@ class SweepSummary:
 
     def cpu(self, keys: Collection[_Key]) -> pd.DataFrame:
         """CPU time breakdown of every point, see `hostsim.results.cpu_breakdown.cpu_by_point`."""
-        return cpu_frame((key[0], self._cpu[key]) for key in self._in_order(keys) if key in self._cpu)
+        return cpu_frame([(key[0], self._cpu[key]) for key in self._in_order(keys) if key in self._cpu])
 
     def usage(self, keys: Iterable[_Key]) -> ResourceUsage:
         """Resource usage of runs added up, in their order."""
