@@ -16,12 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
-from hostsim.campaign.driver import Outcome, Progress, RecordKey, preview, run_all, run_together
+from hostsim.campaign.driver import Observer, Outcome, Progress, run_together, stored_outcome
 from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
 from hostsim.campaign.store import Store, code_digest
-from hostsim.record import RunRecord
-from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
+from hostsim.campaign.stored_records import StoredRecords
+from hostsim.results.results import AssumedInput, EffectiveSetting, LazyRecords, Results
 from hostsim.results.verdicts import Verdicts
 from hostsim.scenario.plan import Fidelity, Plan, Records
 from hostsim.scenario.planner import make_plan
@@ -29,7 +31,10 @@ from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import restrict
 from hostsim.scenario.shipped_data import known_red
 from hostsim.search_answer import SearchAnswer
-from hostsim.units import ps_to_seconds
+
+if TYPE_CHECKING:
+    from hostsim.results.point_estimate import RunSource
+    from hostsim.results.sweep_summary import SweepSummary
 
 __all__ = [
     "ExecutionOptions",
@@ -77,13 +82,14 @@ def run_sweep(
         KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
     plan = make_plan(scenario, fidelity, expectations=expectations)
-    outcome = execute(plan, execution)
-    records, answers = dict(outcome.records), dict(outcome.answers)
+    summary = _summary(plan)
+    [outcome] = execute_all([plan], execution, lambda _plan, record: summary.add(record))
+    records, answers = outcome.records, dict(outcome.answers)
     if not expectations:
-        for extra in _stored_outcomes(scenario, fidelity, execution.store):
-            records = {**extra.records, **records}  # points that differ in axes only: the sweep has told them apart
+        for extra in _stored_outcomes(scenario, fidelity, execution.store, summary):
+            records = records.after(extra.records)  # points that differ in axes only: the sweep has told them apart
             answers |= extra.answers
-    return _results(plan, records, answers)
+    return _results(plan, summary, records, answers)
 
 
 def run_sweeps(scenarios: Sequence[Scenario], fidelity: Fidelity, execution: ExecutionOptions) -> Iterator[Results]:
@@ -92,8 +98,10 @@ def run_sweeps(scenarios: Sequence[Scenario], fidelity: Fidelity, execution: Exe
     The arguments and errors are those of `run_sweep`.
     """
     plans = [make_plan(scenario, fidelity) for scenario in scenarios]
-    for plan, outcome in zip(plans, execute_all(plans, execution), strict=True):
-        yield _results(plan, dict(outcome.records), outcome.answers)
+    summaries = {id(plan): _summary(plan) for plan in plans}
+    outcomes = execute_all(plans, execution, lambda plan, record: summaries[id(plan)].add(record))
+    for plan, outcome in zip(plans, outcomes, strict=True):
+        yield _results(plan, summaries.pop(id(plan)), outcome.records, outcome.answers)
 
 
 def execute(plan: Plan, execution: ExecutionOptions) -> Outcome:
@@ -102,8 +110,13 @@ def execute(plan: Plan, execution: ExecutionOptions) -> Outcome:
     return outcome
 
 
-def execute_all(plans: Sequence[Plan], execution: ExecutionOptions) -> list[Outcome]:
+def execute_all(plans: Sequence[Plan], execution: ExecutionOptions, observe: Observer | None = None) -> list[Outcome]:
     """Execute several plans at the same time: run what the results folder does not hold of them.
+
+    Args:
+        plans: the plans.
+        execution: where runs are kept and what they are made with.
+        observe: gets each record of each plan once, as soon as it is there.
 
     Raises:
         InputError: the execution options cannot be met.
@@ -122,6 +135,7 @@ def execute_all(plans: Sequence[Plan], execution: ExecutionOptions) -> list[Outc
         cluster=execution.cluster,
         limits=execution.limits,
         progress=report,
+        observe=observe,
     )
     if any(outcome.interrupted for outcome in outcomes):
         raise KeyboardInterrupt
@@ -138,38 +152,48 @@ def judge_expectations(
     """Judge what a scenario expects, by the runs that there are; a verdict on a changed host has a note of the change."""
     from hostsim.results.judge import judge
 
-    found = judge(scenario.expectations, scenario.name, records.values(), answers, known_red())
+    runs = _sources(records) if isinstance(records, StoredRecords) else records.values()
+    found = judge(scenario.expectations, scenario.name, runs, answers, known_red())
     if scenario.changed:
         note = "of a changed host: " + "; ".join(f"{path}={value}" for path, value in scenario.changed.items())
         found = [replace(verdict, notes=(note, *verdict.notes)) for verdict in found]
     return Verdicts(found, quick=quick)
 
 
-def _stored_outcomes(scenario: Scenario, fidelity: Fidelity, store: Store) -> Iterable[Outcome]:
-    """What the store holds for the expectations, those whose runs are all there."""
+def _sources(records: StoredRecords) -> Iterator[RunSource]:
+    """What is known of runs before their records are read."""
+    from hostsim.results.point_estimate import RunSource
+
+    for key in records:
+        yield RunSource(records.axes(key), key[1], records.wall_s(key), partial(records.__getitem__, key))
+
+
+def _stored_outcomes(scenario: Scenario, fidelity: Fidelity, store: Store, summary: SweepSummary) -> Iterable[Outcome]:
+    """What the store holds for the expectations, those whose runs are all there; the summary gets their records."""
     for expectation in scenario.expectations:
         plan = make_plan(restrict(scenario, [expectation.name]), fidelity, sweep=False)
-        progress = preview(plan, store)
-        if progress.done == progress.total:
-            yield run_all(plan, store, jobs=1)
+        outcome = stored_outcome(plan, store, lambda _plan, record: summary.add(record))
+        if outcome is not None:
+            yield outcome
 
 
-def _results(plan: Plan, records: Records, answers: Mapping[str, SearchAnswer]) -> Results:
+def _summary(plan: Plan) -> SweepSummary:
+    """An empty summary for the runs of a plan."""
+    from hostsim.results.sweep_summary import SweepSummary
+
+    single = not plan.searches and len({task.point.id for task in plan.tasks}) == len(plan.tasks)
+    return SweepSummary((point.id for point in plan.swept), single=single)
+
+
+def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers: Mapping[str, SearchAnswer]) -> Results:
     """The results of a plan: tables of its sweep, verdicts, and what they rest on."""
-    from hostsim.results.context import fullest_contexts
-    from hostsim.results.cpu_breakdown import cpu_by_point
-    from hostsim.results.table import to_table
-
     scenario, fidelity = plan.scenario, plan.fidelity
     changes = [f"{path}={value}" for path, value in scenario.departures.items()]
     brought = [f"{plugin.name} {plugin.digest}" for plugin in scenario.plugins]
-    rows: dict[str, list[RecordKey]] = {point.id: [] for point in plan.swept}
-    for key in records:
-        if key[0] in rows:  # a point may have more replications than every point has at first
-            rows[key[0]].append(key)
-    table = to_table(
-        [records[key] for keys in rows.values() for key in sorted(keys)],
-        provenance={
+    table = summary.table(
+        records,
+        records.flags,
+        {
             "scenario": scenario.name,
             "fidelity": "quick" if fidelity.quick else "full",
             "code": code_digest(),
@@ -196,18 +220,8 @@ def _results(plan: Plan, records: Records, answers: Mapping[str, SearchAnswer]) 
         provenance=table.attrs["provenance"],
         changed=scenario.changed,
         quick=fidelity.quick,
-        usage=_usage(records.values()),
-        contexts=fullest_contexts(records[key] for keys in rows.values() for key in keys),
-        cpu=cpu_by_point(records[key] for keys in rows.values() for key in keys),
-        records=tuple(records.values()),
-    )
-
-
-def _usage(records: Iterable[RunRecord]) -> ResourceUsage:
-    finished = [record for record in records if record.error is None]
-    return ResourceUsage(
-        runs=len(finished),
-        simulated_s=sum(ps_to_seconds(int(record.instants_ps[-1])) for record in finished),
-        dispatches=sum(int(record.facts.get("dispatches", 0)) for record in finished),
-        wall_s=sum(float(record.facts.get("wall_s", 0.0)) for record in finished),
+        usage=summary.usage(records),
+        contexts=summary.contexts(),
+        cpu=summary.cpu(records),
+        records=LazyRecords(records),
     )

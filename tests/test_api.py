@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 
 import matplotlib as mpl
 import numpy as np
@@ -152,6 +153,16 @@ def test_where_the_cpu_went_survives_the_folder(found, tmp_path):
     pd.testing.assert_frame_equal(kept.cpu, found.cpu)
     assert kept.cpu.attrs["units"] == found.cpu.attrs["units"]
     assert kept.verdicts.quick == found.verdicts.quick
+
+
+def test_records_are_read_from_the_results_folder_when_they_are_asked_for(found):
+    """Results keep none of them, and are small enough to be pickled; those that searches have asked for are there."""
+    assert len(found.records) == found.usage.runs >= len(found.table)
+    assert found.records[0] is not found.records[0]
+    again = pickle.loads(pickle.dumps(found.records))  # noqa: S301  our own bytes
+    assert [record.point_id for record in again] == [record.point_id for record in found.records]
+    swept = {(record.point_id, record.replication) for record in found.records}
+    assert swept >= set(zip(found.table["point"], found.table["replication"], strict=True))
 
 
 @pytest.mark.parametrize(

@@ -7,22 +7,35 @@ is known from the start: a search asks for one run after another, and whoever ha
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+from hostsim.campaign.cost import Costs
 from hostsim.campaign.deferred_sigint import deferred_sigint
 from hostsim.campaign.executor.base import Executor
 from hostsim.campaign.executor.options import open_executor
 from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
 from hostsim.campaign.store import RunKey, Store
+from hostsim.campaign.stored_records import CondensedRecords, StoredRecords, dressed, run_of
 from hostsim.campaign.task import Simulate
-from hostsim.errors import StoreError
-from hostsim.metrics.functions import late_borders
 from hostsim.record import RunRecord
-from hostsim.scenario.plan import Plan, RecordKey, Records, Search, Task
+from hostsim.scenario.plan import Plan, RecordKey, Search, Task
 from hostsim.search_answer import SearchAnswer
 
-__all__ = ["Outcome", "Progress", "RecordKey", "preview", "run_all", "run_together"]
+__all__ = [
+    "Observer",
+    "Outcome",
+    "Progress",
+    "RecordKey",
+    "preview",
+    "run_all",
+    "run_together",
+    "stored_outcome",
+]
+
+
+Observer = Callable[[Plan, RunRecord], None]
+"""Gets each record of a plan once: as soon as it has ended, or at the start where the store has it."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +57,7 @@ class Progress:
 class Outcome:
     """The outcome of a plan: its records and the answers of its searches."""
 
-    records: Records
+    records: StoredRecords
     """Fixed points in the order of the plan, then what the searches asked for, in the order they asked. Each record is
     read from the store when it is looked up and kept by nobody else: a sweep may be larger than memory."""
     answers: Mapping[str, SearchAnswer]
@@ -93,14 +106,16 @@ def run_together(
     cluster: str | None = None,
     limits: ResourceLimits = NO_LIMITS,
     progress: Callable[[Plan, Progress], None] | None = None,
+    observe: Observer | None = None,
     simulate: Simulate | None = None,
 ) -> list[Outcome]:
     """Run what the store does not hold of several plans, all at the same time, so that no worker waits for the end of one.
 
-    The arguments and errors are those of `run_all`; ``progress`` is told whose standing it is as well.
+    The arguments and errors are those of `run_all`; ``progress`` is told whose standing it is as well, ``observe`` gets each
+    record of each plan once, as soon as it is there.
     """
     tell = progress or _say_nothing
-    front = _Front(plans, store)
+    front = _Front(plans, store, observe)
     for sweep in front.sweeps:
         tell(sweep.plan, front.progress(sweep, workers=1))
     interrupted = False
@@ -110,7 +125,13 @@ def run_together(
                 _work_off(front, executor, tell)
             except KeyboardInterrupt:
                 interrupted = True
-    return [Outcome(sweep.records(), sweep.answers(), interrupted, sweep.ran, sweep.reused) for sweep in front.sweeps]
+    return [sweep.outcome(interrupted=interrupted) for sweep in front.sweeps]
+
+
+def stored_outcome(plan: Plan, store: Store, observe: Observer | None = None) -> Outcome | None:
+    """The outcome of a plan whose runs are all in the store; None where one is missing or failed. Runs nothing."""
+    [sweep] = _Front([plan], store, observe).sweeps
+    return None if sweep.waiting else sweep.outcome()
 
 
 def preview(plan: Plan, store: Store) -> Progress:
@@ -139,43 +160,8 @@ def _simulate() -> Simulate:
     return simulate
 
 
-def _say_nothing(plan: Plan, progress: Progress) -> None:
+def _say_nothing(plan: Plan, told: object) -> None:
     pass
-
-
-class _Records(Mapping[RecordKey, RunRecord]):
-    """Records of tasks, read from the store when they are looked up."""
-
-    def __init__(self, store: Store, tasks: Mapping[RecordKey, Task], flags: Mapping[str, str]) -> None:
-        self._store = store
-        self._tasks = tasks
-        self._flags = flags
-
-    def __getitem__(self, key: RecordKey) -> RunRecord:
-        task = self._tasks[key]
-        flag = self._flags.get(key[0])
-        record = self._store.get(_run_of(task))
-        if record is None:
-            raise StoreError(f"{self._store.folder}: replication {key[1]} of point {key[0]} is gone")
-        dressed = _dressed(record, task)
-        return dressed if flag is None else replace(dressed, flags=(*dressed.flags, flag))
-
-    def __iter__(self) -> Iterator[RecordKey]:
-        return iter(self._tasks)
-
-    def __len__(self) -> int:
-        return len(self._tasks)
-
-
-def _dressed(record: RunRecord, task: Task) -> RunRecord:
-    """A record with the axes and warnings of this plan: another one may have run the same point under other names."""
-    return replace(record, axes=dict(task.point.axes), flags=(*task.point.warnings, *record.flags))
-
-
-def _condensed(record: RunRecord) -> RunRecord:
-    """A record without most of its slices: with all that measures need, in a tenth of the space."""
-    kept = sorted({0, record.cut, *late_borders(record), len(record.instants_ps) - 1})
-    return record.thinned(kept, kept.index(record.cut))
 
 
 class _Front:
@@ -186,22 +172,22 @@ class _Front:
         running: runs that are handed out, each with the sweeps that wait for it.
     """
 
-    def __init__(self, plans: Sequence[Plan], store: Store) -> None:
+    def __init__(self, plans: Sequence[Plan], store: Store, observe: Observer | None = None) -> None:
         self.running: dict[RunKey, list[_Sweep]] = {}
         self._store = store
-        self._costs = _Costs()
-        self.sweeps = [_Sweep(plan, store, self._costs) for plan in plans]
+        self._costs = Costs()
+        self.sweeps = [_Sweep(plan, store, self._costs, observe or _say_nothing) for plan in plans]
         self._turn = 0
 
     def start(self) -> Task | None:
         """The next task to hand out; None when there is nothing to do but to wait."""
         while (sweep := self._next()) is not None:
             task = sweep.start()
-            waiting = self.running.get(_run_of(task))
+            waiting = self.running.get(run_of(task))
             if waiting is not None:
                 waiting.append(sweep)
             elif len(self.sweeps) == 1 or not sweep.reuses(task):  # another one may have run it since
-                self.running[_run_of(task)] = [sweep]
+                self.running[run_of(task)] = [sweep]
                 return task
         return None
 
@@ -217,14 +203,14 @@ class _Front:
     def finish(self, task: Task, record: RunRecord) -> list[_Sweep]:
         """Keeps a run that has ended; returns the sweeps that it was for."""
         self._store.put(record)
-        sweeps = self.running.pop(_run_of(task))
+        sweeps = self.running.pop(run_of(task))
         for sweep in sweeps:
             sweep.finish(task.key, record)
         return sweeps
 
     def progress(self, sweep: _Sweep, workers: int) -> Progress:
         """Where a sweep stands, with that many workers to share what is left of all."""
-        left = self._costs.total(task for each in self.sweeps for task in each.left())
+        left = self._costs.left_s()
         return Progress(
             done=sweep.done,
             total=sweep.total,
@@ -233,10 +219,6 @@ class _Front:
             failed=sweep.failed,
             seconds_left=None if left is None else left / workers,
         )
-
-
-def _run_of(task: Task) -> RunKey:
-    return task.point.id, task.replication, task.seed
 
 
 class _Sweep:
@@ -249,7 +231,7 @@ class _Sweep:
         running: those that are being run.
     """
 
-    def __init__(self, plan: Plan, store: Store, costs: _Costs) -> None:
+    def __init__(self, plan: Plan, store: Store, costs: Costs, observe: Observer) -> None:
         self.plan = plan
         self.fixed: deque[Task] = deque()
         self.asked: deque[Task] = deque()
@@ -257,10 +239,12 @@ class _Sweep:
         self.reused = self.ran = self.failed = 0
         self._store = store
         self._known: dict[RecordKey, Task] = {}
-        self._done: dict[RecordKey, RunRecord] = {}  # condensed: it is the searches that need them all at hand
+        self._done = CondensedRecords(store)  # for the searches; nobody else needs a record again
+        self._wall_s: dict[RecordKey, float] = {}
         self._open = set(range(len(plan.searches)))  # searches that have not ended, by their place in the plan
         self._awaited: dict[RecordKey, set[int]] = {}  # and which of them wait for a run
         self._costs = costs
+        self._observe = observe
         self._admit(plan.tasks, self.fixed)
         self._ask(self._open)
 
@@ -277,7 +261,7 @@ class _Sweep:
 
     def reuses(self, task: Task) -> bool:
         """True where the store holds the run of a task that was to be started: it is taken from there."""
-        record = self._store.get(_run_of(task))
+        record = self._store.get(run_of(task))
         if record is None or record.error is not None:
             return False
         self.reused += 1
@@ -291,7 +275,9 @@ class _Sweep:
         self._end(key, record)
 
     def _end(self, key: RecordKey, record: RunRecord) -> None:
-        self._accept(self.running.pop(key), record)
+        task = self.running.pop(key)
+        self._costs.settle(task)
+        self._accept(task, record)
         self._ask(self._awaited.pop(key, ()))
 
     def _ask(self, places: Iterable[int]) -> None:
@@ -313,16 +299,22 @@ class _Sweep:
             if task.key in self._known:
                 continue
             self._known[task.key] = task
-            record = self._store.get(_run_of(task))
+            record = self._store.get(run_of(task))
             if record is None or record.error is not None:
                 waiting.append(task)
+                self._costs.expect(task)
             else:
                 self.reused += 1
                 self._accept(task, record)
 
     def _accept(self, task: Task, record: RunRecord) -> None:
         self._costs.add(record)
-        self._done[task.key] = _condensed(_dressed(record, task))
+        self._wall_s[task.key] = float(record.facts.get("wall_s", 0.0))
+        self._done.add(task)
+        record = dressed(record, task)
+        if self.plan.searches:
+            self._done.keep(task.key, record)
+        self._observe(self.plan, record)
 
     @property
     def done(self) -> int:
@@ -334,46 +326,21 @@ class _Sweep:
         """Number of runs known of so far."""
         return len(self._known)
 
-    def left(self) -> list[Task]:
-        """Runs that have not ended, as far as they are known."""
-        return [*self.asked, *self.fixed, *self.running.values()]
-
-    def answers(self) -> dict[str, SearchAnswer]:
-        """What the searches that came to an end found, in the order of the plan."""
-        ended = (search for place, search in enumerate(self.plan.searches) if place not in self._open)
-        return {search.name: search.answer(self._done) for search in ended}
-
-    def records(self) -> Records:
-        """All finished runs in an order that no worker had a say in: the searches are asked anew, one after another."""
+    def outcome(self, *, interrupted: bool = False) -> Outcome:
+        """What has become of the plan so far, in an order that no worker had a say in: the searches are asked anew, one after another."""
+        answers: dict[str, SearchAnswer] = {}
         order = [task.key for task in self.plan.tasks]
-        for search in self.plan.searches:
+        for place, search in enumerate(self.plan.searches):
             told: dict[RecordKey, RunRecord] = {}
             while wanted := [task.key for task in search.wants(told)]:
                 order += wanted
                 told |= {key: self._done[key] for key in wanted if key in self._done}
                 if not told.keys() >= set(wanted):
                     break
-        rest = sorted(self._done.keys() - set(order))
-        tasks = {key: self._known[key] for key in dict.fromkeys([*order, *rest]) if key in self._done}
-        flags = {point: flag for answer in self.answers().values() for point, flag in answer.flags.items()}
-        return _Records(self._store, tasks, flags)
-
-
-class _Costs:
-    """Wall-clock seconds of runs, as far as they are known."""
-
-    def __init__(self) -> None:
-        self._of_point: dict[str, list[float]] = {}
-
-    def add(self, record: RunRecord) -> None:
-        """Learns from a run that says how long it took."""
-        if "wall_s" in record.facts:
-            self._of_point.setdefault(record.point_id, []).append(float(record.facts["wall_s"]))
-
-    def total(self, tasks: Iterable[Task]) -> float | None:
-        """Seconds that tasks take: as long as their points took before, else as long as points took on average."""
-        if not self._of_point:
-            return None
-        means = {point: sum(values) / len(values) for point, values in self._of_point.items()}
-        usual = sum(means.values()) / len(means)
-        return sum(means.get(task.point.id, usual) for task in tasks)
+            if place not in self._open:
+                answers[search.name] = search.answer(self._done)
+        order += sorted(self._done.keys() - set(order))
+        tasks = {key: self._known[key] for key in dict.fromkeys(order) if key in self._done}
+        flags = {point: flag for answer in answers.values() for point, flag in answer.flags.items()}
+        records = StoredRecords(self._store, tasks, flags, self._wall_s)
+        return Outcome(records, answers, interrupted, self.ran, self.reused)

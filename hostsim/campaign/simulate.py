@@ -22,8 +22,10 @@ from hostsim.warm_up import SETTLED, mser5
 __all__ = ["simulate"]
 
 MOST_LENGTHENINGS = 2
-WORLDS_KEPT = 1000
-"""Worlds of hosts that have been simulated until what is left of them is looked for: their parts know each other, and go by no other way."""
+YOUNG = 100_000
+"""Objects more than there were, after which the new ones are searched for cycles."""
+NEVER = 10**9
+"""Searches of new objects after which older ones are searched as well."""
 PARTS = 16
 """Parts of a run at whose beginnings a warm-up may be taken to end."""
 SAME_LEVEL = 0.005
@@ -32,13 +34,26 @@ NEGLIGIBLE_LOSS = 1e-4
 """Share of the packets meant for receivers up to which a change of the loss is none."""
 
 
-class _Remains:
-    """Worlds of hosts that have been simulated since what is left of them was looked for."""
+@contextmanager
+def _own_garbage() -> Iterator[None]:
+    """Look for cycles among what a run makes and nowhere else, seldom while it lasts and once at its end.
 
-    worlds = 0
+    What is freed in a run is freed by counting references, and the search took a twelfth of its time. The parts of a host know each
+    other, so that the search alone frees them; before the run lies a sweep's plan, which may be a hundred times as large.
+    """
+    thresholds = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(YOUNG, NEVER, NEVER)
+    try:
+        yield
+    finally:
+        gc.collect()
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
 
 
 @deferred_sigint()
+@_own_garbage()
 def simulate(
     spec: PointSpec,
     *,
@@ -69,16 +84,11 @@ def simulate(
         KeyboardInterrupt: Ctrl-C.
     """
     started = time.perf_counter()
-    if _Remains.worlds >= WORLDS_KEPT:
-        gc.collect()
-        _Remains.worlds = 0
     host = build_host(spec, Streams(seed, replication), clock=clock)
-    _Remains.worlds += len(host.worlds())
     host.probe.start()
     length = spec.length
     for lengthened in range(MOST_LENGTHENINGS + 1):
-        with _few_collections():
-            host.clock.advance(length)
+        host.clock.advance(length)
         host.probe.sample()
         check_invariants(host)
         instants, series, histograms = host.probe.collect()
@@ -107,19 +117,6 @@ def simulate(
             "wall_s": time.perf_counter() - started,
         },
     )
-
-
-@contextmanager
-def _few_collections() -> Iterator[None]:
-    """Look for cycles seldom, and not in the host: what a run makes is freed by counting references, and the search took a twelfth of its time."""
-    thresholds = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(100_000, *thresholds[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
-        gc.unfreeze()
 
 
 def _warm_up(instants: IntArray, series: Mapping[str, Series]) -> int:

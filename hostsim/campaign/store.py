@@ -4,7 +4,7 @@ A run is kept under the digest of the code that simulated it, the hash of its po
 other code stay where they are; when one of them would be reused but for its code, that is said on stderr.
 Files appear whole or not at all. What cannot be read (torn, of another format) counts as missing and is said on stderr.
 
-A file holds one row for each counter and each histogram; everything else of the record is JSON in the schema's metadata,
+A file holds one row for each counter and each histogram; everything else of the record is JSON in its metadata,
 wall-clock facts under a key of their own. All other bytes depend on the record alone.
 """
 
@@ -14,7 +14,7 @@ import functools
 import json
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -86,12 +86,13 @@ class Store:
         """The run, finished or failed; None when there is none that can be read."""
         path = self.path(key)
         try:
-            with pq.ParquetFile(confined(self.folder, path), page_checksum_verification=True) as file:
+            whole = pa.BufferReader(confined(self.folder, path).read_bytes())  # to look for parts of it takes longer
+            with pq.ParquetFile(whole, pre_buffer=False, page_checksum_verification=True) as file:
                 require_small_table(path, file.metadata)
-                facts = file.schema_arrow.metadata or {}
+                facts = file.metadata.metadata or {}
                 version = int(facts.get(b"hostsim.format", b"0"))
                 if version == FORMAT:
-                    record = _from_table(file.read(use_threads=False))
+                    record = _from_table(file.read(use_threads=False), facts)
                     if (record.point_id, record.replication, record.seed) == key:
                         return record
                     raise ValueError("it is another run")
@@ -120,15 +121,18 @@ class Store:
                 sweep_unfinished(self.folder)
                 sweep_unfinished(self.folder / "runs", "**/*.tmp")
             try:
-                pq.write_table(
-                    _to_table(record),
+                with pq.ParquetWriter(
                     unfinished,
+                    _SCHEMA,
                     compression="zstd",
                     use_dictionary=False,
                     write_statistics=False,
                     column_encoding=_ENCODING,
                     write_page_checksum=True,
-                )
+                    store_schema=False,  # Parquet's own says it all: Arrow's would be half of a small run, head included
+                ) as file:
+                    file.write_table(_to_table(record))
+                    file.add_key_value_metadata(_to_head(record))
                 unfinished.replace(path)
             finally:
                 unfinished.unlink(missing_ok=True)
@@ -170,6 +174,16 @@ def _is_wall_clock(fact: str) -> bool:
 
 
 def _to_table(record: RunRecord) -> pa.Table:
+    rows = [
+        {"name": name, "entities": series.entities, "values": _columns(series.values)}
+        for name, series in record.series.items()
+    ]
+    rows += [_histogram_row(name, histogram) for name, histogram in record.histograms.items()]
+    return pa.Table.from_pylist(rows, schema=_SCHEMA)
+
+
+def _to_head(record: RunRecord) -> dict[str, str]:
+    """What a file says in its metadata: all of a record but its counters and histograms."""
     head = {
         "point_id": record.point_id,
         "replication": record.replication,
@@ -182,17 +196,11 @@ def _to_table(record: RunRecord) -> pa.Table:
         "error": record.error,
     }
     wall_clock = {name: value for name, value in record.facts.items() if _is_wall_clock(name)}
-    rows = [
-        {"name": name, "entities": series.entities, "values": _columns(series.values)}
-        for name, series in record.series.items()
-    ]
-    rows += [_histogram_row(name, histogram) for name, histogram in record.histograms.items()]
-    metadata = {
+    return {
         "hostsim.format": str(FORMAT),
         "hostsim.run": json.dumps(head),
         "hostsim.wall_clock": json.dumps(wall_clock),
     }
-    return pa.Table.from_pylist(rows, schema=_SCHEMA.with_metadata(metadata))
 
 
 def _histogram_row(name: str, histogram: Histogram) -> dict[str, Any]:
@@ -214,36 +222,44 @@ def _columns(values: IntArray) -> IntArray:
     return values.T.ravel()
 
 
-def _from_table(table: pa.Table) -> RunRecord:
-    head: dict[str, Any] = json.loads(table.schema.metadata[b"hostsim.run"])
-    wall_clock: dict[str, Scalar] = json.loads(table.schema.metadata[b"hostsim.wall_clock"])
+def _from_table(table: pa.Table, facts: Mapping[bytes, bytes]) -> RunRecord:
+    head: dict[str, Any] = json.loads(facts[b"hostsim.run"])
+    wall_clock: dict[str, Scalar] = json.loads(facts[b"hostsim.wall_clock"])
     head["instants_ps"] = np.array(head["instants_ps"], dtype=np.int64)
     head["flags"] = tuple(head["flags"])
     head["facts"] |= wall_clock
     boundaries = len(head["instants_ps"])
     series: dict[str, Series] = {}
     histograms: dict[str, Histogram] = {}
-    columns = {name: table.column(name).combine_chunks() for name in table.column_names}
-    for row, name in enumerate(columns["name"].to_pylist()):
-        entities = tuple(columns["entities"][row].as_py())
-        values = _matrix(columns["values"][row], boundaries)
-        if columns["edges_ps"][row].is_valid:
-            histograms[name] = _histogram(entities, {key: column[row] for key, column in columns.items()}, values)
+    of_histogram = table.column("edges_ps").is_valid().to_pylist()
+    edges, cells, sums_ps, samples = (_parts(table, name) for name in ("edges_ps", "cells", "sums_ps", "values"))
+    entities = table.column("entities").to_pylist()
+    for row, name in enumerate(table.column("name").to_pylist()):
+        values = _matrix(samples(row), boundaries)
+        if of_histogram[row]:
+            sums = _matrix(sums_ps(row), boundaries)
+            histograms[name] = _histogram(tuple(entities[row]), edges(row), cells(row), sums, values)
         else:
-            series[name] = Series(entities, values)
+            series[name] = Series(tuple(entities[row]), values)
     return RunRecord(series=series, histograms=histograms, **head)
 
 
-def _histogram(entities: tuple[str, ...], row: Mapping[str, Any], values: IntArray) -> Histogram:
-    edges = row["edges_ps"].values.to_numpy()
+def _parts(table: pa.Table, name: str) -> Callable[[int], IntArray]:
+    """A function that gives the list of a column in a row. All lists are taken from one array: to make each by itself takes longer."""
+    column = table.column(name).combine_chunks()
+    flat: IntArray = column.values.to_numpy()
+    bounds = column.offsets.to_pylist()
+    return lambda row: flat[bounds[row] : bounds[row + 1]]
+
+
+def _histogram(
+    entities: tuple[str, ...], edges: IntArray, cells: IntArray, sums_ps: IntArray, values: IntArray
+) -> Histogram:
     buckets = len(edges) - 1
     counts = np.zeros((len(values), len(entities) * buckets), dtype=np.int64)
-    counts[:, row["cells"].values.to_numpy()] = values
-    return Histogram(
-        entities, edges, counts.reshape(len(values), len(entities), buckets), _matrix(row["sums_ps"], len(values))
-    )
+    counts[:, cells] = values
+    return Histogram(entities, edges, counts.reshape(len(values), len(entities), buckets), sums_ps)
 
 
-def _matrix(columns: Any, rows: int) -> IntArray:
-    flat: IntArray = columns.values.to_numpy()
+def _matrix(flat: IntArray, rows: int) -> IntArray:
     return flat.reshape(-1, rows).T

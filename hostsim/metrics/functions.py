@@ -226,8 +226,7 @@ def settled(name: str, part: float | None = None) -> Callable[[RunRecord], float
 
     def evaluate(record: RunRecord) -> float:
         value = measure(record)
-        borders = late_borders(record)
-        if value != value or not borders:
+        if value != value or not (borders := late_borders(record)):
             return value
         late = replace(record, series={}, histograms={name: record.histograms[name]}).thinned(borders)
         counts = late.histograms[name].counts

@@ -6,7 +6,7 @@ Reads one record; `hostsim.results.bottleneck` finds the limiting one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +16,35 @@ import pandas as pd
 from hostsim.record import FloatArray, IntArray, RunRecord
 from hostsim.units import SECOND
 
-__all__ = ["COLUMNS", "Row", "contexts", "fullest", "fullest_contexts"]
+__all__ = [
+    "COLUMNS",
+    "PackedContexts",
+    "Row",
+    "contexts",
+    "contexts_frame",
+    "fullest",
+    "fullest_contexts",
+    "packed_contexts",
+]
 
 COLUMNS = ("kind", "name", "serves", "node", "used", "ready", "dispatches", "packets", "dropped", "fill")
 """Columns of `contexts`."""
+_TEXTS = COLUMNS[:3]
 _NUMBERS = COLUMNS[4:]
 Row = dict[str, Any]
 """A context: its values by column."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackedContexts:
+    """The fullest contexts of a run, small enough to be kept for each point of a sweep."""
+
+    heads: tuple[tuple[Any, ...], ...]
+    """Of each context kind, name, what it serves and node: the same at most points of a sweep."""
+    numbers: FloatArray
+    """Of each context the other columns, shape (contexts, columns)."""
+
+
 MOST_ALONE = 3
 """Rows of a kind that stand for themselves; idle ones never do."""
 _IDLE = 0.05
@@ -70,7 +92,7 @@ def contexts(record: RunRecord) -> pd.DataFrame:
         these at the end of a time slice, in percent of what fits, those on their way into it included, 100 at most. NaN where there
         is no such thing.
     """
-    return _frame(_rows(record))
+    return _frame([_packed(_rows(record))])
 
 
 def fullest(rows: Sequence[Row]) -> list[Row]:
@@ -99,13 +121,24 @@ def fullest(rows: Sequence[Row]) -> list[Row]:
 
 def fullest_contexts(records: Iterable[RunRecord]) -> pd.DataFrame:
     """The fullest contexts of every point, from its first finished replication; the column ``point`` has the point's id."""
-    points: dict[str, tuple[int, list[Row]]] = {}
+    points: dict[str, tuple[int, PackedContexts]] = {}
     for record in records:
         known = points.get(record.point_id)
         if record.error is None and (known is None or record.replication < known[0]):
-            points[record.point_id] = record.replication, fullest(_rows(record))
-    found = _frame([row for _, rows in points.values() for row in rows])
-    found.insert(0, "point", pd.Series([point for point, (_, rows) in points.items() for _ in rows], dtype="object"))
+            points[record.point_id] = record.replication, packed_contexts(record)
+    return contexts_frame({point: packed for point, (_, packed) in points.items()})
+
+
+def packed_contexts(record: RunRecord) -> PackedContexts:
+    """The fullest contexts of a finished run."""
+    return _packed(fullest(_rows(record)))
+
+
+def contexts_frame(points: Mapping[str, PackedContexts]) -> pd.DataFrame:
+    """The frame of `fullest_contexts`, of the contexts of each point."""
+    found = _frame(list(points.values()))
+    names = [point for point, packed in points.items() for _ in packed.heads]
+    found.insert(0, "point", pd.Series(names, dtype="object"))
     found.attrs["units"] = {
         "used": "%",
         "ready": "%",
@@ -123,10 +156,19 @@ def _rows(record: RunRecord) -> list[Row]:
     return rows + _pcpus(record) + _wires(record)
 
 
-def _frame(rows: list[Row]) -> pd.DataFrame:
-    frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    texts = dict.fromkeys(("kind", "name", "serves"), "object")
-    return frame.astype({**texts, "node": "Int64", **dict.fromkeys(_NUMBERS, "float64")})
+def _packed(rows: Sequence[Row]) -> PackedContexts:
+    heads = tuple((*(row[text] for text in _TEXTS), row["node"]) for row in rows)
+    numbers = [[row.get(name, math.nan) for name in _NUMBERS] for row in rows]
+    return PackedContexts(heads, np.array(numbers, dtype=np.float64).reshape(-1, len(_NUMBERS)))
+
+
+def _frame(runs: Sequence[PackedContexts]) -> pd.DataFrame:
+    """Column by column: a sweep has too many rows to make one after another."""
+    heads = [head for packed in runs for head in packed.heads]
+    numbers = np.concatenate([np.empty((0, len(_NUMBERS))), *(packed.numbers for packed in runs)])
+    columns = {name: [head[place] for head in heads] for place, name in enumerate(COLUMNS[:4])}
+    frame = pd.DataFrame({**columns, **dict(zip(_NUMBERS, numbers.T, strict=True))})
+    return frame.astype({**dict.fromkeys(_TEXTS, "object"), "node": "Int64"})
 
 
 def _mean(rows: Sequence[Row], number: str) -> float:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from hostsim.record import RunRecord
+from hostsim.record import FloatArray, RunRecord
 from hostsim.units import SECOND
 
-__all__ = ["COLUMNS", "IDLE", "cpu_by_point", "cpu_time", "owner_of"]
+__all__ = ["COLUMNS", "IDLE", "PackedCpu", "cpu_by_point", "cpu_frame", "cpu_time", "owner_of", "packed_cpu"]
 
 COLUMNS = ("kind", "owner", "worlds", "used", "share", "dispatches")
 """Columns of `cpu_time`."""
@@ -19,6 +21,16 @@ KINDS = ("vcpu", "splitrx", "netpoll", "networld", "firmware")
 IDLE = "idle"
 """Kind of the time in which PCPUs ran nothing; all other time is charged to a context."""
 _UNITS = {"used": "% of a PCPU", "share": "% of all PCPUs", "dispatches": "/s"}
+
+
+@dataclass(frozen=True, slots=True)
+class PackedCpu:
+    """CPU time breakdown of a run, small enough to be kept for each run of a sweep."""
+
+    heads: tuple[tuple[str, str, int], ...]
+    """Of each row kind, owner and worlds: the same at most points of a sweep."""
+    numbers: FloatArray
+    """Of each row the other columns, shape (rows, 3)."""
 
 
 def cpu_time(record: RunRecord) -> pd.DataFrame:
@@ -33,6 +45,13 @@ def cpu_time(record: RunRecord) -> pd.DataFrame:
         their charged time in percent of one PCPU, switches, cache refills and halt exits that they began with included;
         ``share``, the same in percent of all PCPUs, 100 in sum; ``dispatches`` a second.
     """
+    return _frame([packed_cpu(record)])
+
+
+def packed_cpu(record: RunRecord) -> PackedCpu:
+    """CPU time breakdown of a finished run; without a row where the run has no PCPUs."""
+    if "pcpu.busy_ps" not in record.series:
+        return PackedCpu((), np.empty((0, 3)))
     pcpus = len(record.series["pcpu.busy_ps"].entities)
     rows: dict[tuple[str, str], list[float]] = {}
     for kind in KINDS:
@@ -43,37 +62,38 @@ def cpu_time(record: RunRecord) -> pd.DataFrame:
         for name, *values in zip(record.series[counter].entities, used, dispatches, strict=True):
             row = rows.setdefault((kind, owner_of(kind, name)), [0, 0.0, 0.0])
             row[:] = [before + more for before, more in zip(row, (1, *values), strict=True)]
-    entries: list[dict[str, Any]] = [
-        {"kind": kind, "owner": owner, "worlds": int(row[0]), "used": row[1], "dispatches": row[2]}
-        for (kind, owner), row in rows.items()
-    ]
-    idle = 100.0 * pcpus - sum(entry["used"] for entry in entries)
-    entries.append({"kind": IDLE, "owner": "", "worlds": 0, "used": idle, "dispatches": 0.0})
-    for entry in entries:
-        entry["share"] = entry["used"] / pcpus
-    return _frame(entries, list(COLUMNS))
+    rows[IDLE, ""] = [0, 100.0 * pcpus - sum(row[1] for row in rows.values()), 0.0]
+    heads = tuple((kind, owner, int(row[0])) for (kind, owner), row in rows.items())
+    numbers = [(used, used / pcpus, dispatches) for _, used, dispatches in rows.values()]
+    return PackedCpu(heads, np.array(numbers, dtype=np.float64))
 
 
 def cpu_by_point(records: Iterable[RunRecord]) -> pd.DataFrame:
     """CPU time breakdown of every point, means of its finished replications; the column ``point`` has the point's id."""
-    parts = [
-        cpu_time(record).assign(point=record.point_id)
-        for record in records
-        if record.error is None and "pcpu.busy_ps" in record.series
-    ]
-    columns = ["point", *COLUMNS]
-    if not parts:
-        return _frame([], columns)
-    keys = ["point", "kind", "owner"]
-    return _frame(pd.concat(parts).groupby(keys, sort=False).mean().reset_index(), columns)
+    return cpu_frame([(record.point_id, packed_cpu(record)) for record in records if record.error is None])
 
 
-def _frame(rows: Any, columns: list[str]) -> pd.DataFrame:
-    texts = dict.fromkeys([name for name in columns if name in ("point", "kind", "owner")], "str")
-    numbers = {"worlds": "int64", **dict.fromkeys(_UNITS, "float64")}
-    frame = pd.DataFrame(rows, columns=columns).astype({**texts, **numbers})
-    frame.attrs["units"] = dict(_UNITS)
-    return frame
+def cpu_frame(runs: Sequence[tuple[str, PackedCpu]]) -> pd.DataFrame:
+    """The frame of `cpu_by_point`, of the point and the breakdown of each run."""
+    frame = _frame([packed for _, packed in runs])
+    points = pd.Series([point for point, packed in runs for _ in packed.heads], dtype="str")
+    frame.insert(0, "point", points)
+    return _typed(frame.groupby(["point", "kind", "owner"], sort=False).mean().reset_index())
+
+
+def _frame(runs: Sequence[PackedCpu]) -> pd.DataFrame:
+    heads = [head for packed in runs for head in packed.heads]
+    numbers = np.concatenate([np.empty((0, 3)), *(packed.numbers for packed in runs)])
+    columns = {name: [head[place] for head in heads] for place, name in enumerate(COLUMNS[:3])}
+    frame = pd.DataFrame({**columns, "used": numbers[:, 0], "share": numbers[:, 1], "dispatches": numbers[:, 2]})
+    return _typed(frame)
+
+
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    texts = dict.fromkeys([name for name in ("point", "kind", "owner") if name in frame], "str")
+    typed = frame.astype({**texts, "worlds": "int64", **dict.fromkeys(_UNITS, "float64")})
+    typed.attrs["units"] = dict(_UNITS)
+    return typed
 
 
 def _percent(record: RunRecord, counter: str) -> Any:

@@ -36,6 +36,7 @@ from hostsim.results.point_estimate import (
     MissingError,
     PointEstimate,
     Runs,
+    RunSource,
     case_of,
     cases_of,
     difference,
@@ -53,7 +54,7 @@ __all__ = ["judge", "state_of"]
 def judge(
     expectations: Iterable[Expectation],
     scenario: str,
-    records: Iterable[RunRecord],
+    records: Iterable[RunRecord | RunSource],
     answers: Mapping[str, SearchAnswer],
     known: Mapping[str, KnownRed] | None = None,
     level: float = 0.95,
@@ -63,16 +64,16 @@ def judge(
     Args:
         expectations: of one scenario; a ratio may name others of them.
         scenario: name of the scenario, for the verdicts.
-        records: runs, in any order; those of no expectation do not matter. Where a point has one replication, its interval is
-            that of batch means within the run.
+        records: runs, or sources of them, in any order; those of no expectation do not matter and are not read. Where a point
+            has one replication, its interval is that of batch means within the run.
         answers: results of the searches, by name of the expectation.
         known: the known reds, by claim id.
         level: of the intervals.
     """
     expectations = list(expectations)
-    runs = Runs(
-        records, {metric for expectation in expectations for metric in required_metrics(expectation.form)}, level
-    )
+    sources = (entry if isinstance(entry, RunSource) else RunSource.of(entry) for entry in records)
+    metrics = {metric for expectation in expectations for metric in required_metrics(expectation.form)}
+    runs = Runs(sources, metrics, level)
     estimator = _Estimator(runs, answers, {expectation.name: expectation for expectation in expectations}, level)
     verdicts = []
     for expectation in expectations:

@@ -6,7 +6,7 @@ The forms of expectations are put together from these in `hostsim.results.judge`
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hostsim.estimate import Interval, paired_difference, student, variance_ratio
@@ -21,6 +21,7 @@ __all__ = [
     "Case",
     "MissingError",
     "PointEstimate",
+    "RunSource",
     "Runs",
     "case_of",
     "cases_of",
@@ -73,47 +74,51 @@ class _Run:
     error: str | None
     digest: bytes
     """Of a finished run, see `hostsim.results.deterministic`."""
+
+
+@dataclass(frozen=True)
+class RunSource:
+    """Source of a run: what is known of it before its record is read."""
+
+    axes: AxisValues
+    replication: int
     wall_s: float
     """Wall-clock seconds; 0 where they are not known."""
-    alone: Mapping[str, tuple[Interval, str]] = field(default_factory=dict)
-    """Of the only run of its point: by metric, its interval and what that rests on."""
+    read: Callable[[], RunRecord]
+
+    @classmethod
+    def of(cls, record: RunRecord) -> RunSource:
+        """The source of a record that is there."""
+        return cls(record.axes, record.replication, float(record.facts.get("wall_s", 0.0)), lambda: record)
 
 
 def _run(record: RunRecord, metrics: Collection[str]) -> _Run:
-    wall_s = float(record.facts.get("wall_s", 0.0))
     if record.error is not None:
-        return _Run({}, record.flags, record.error, b"", wall_s)
+        return _Run({}, record.flags, record.error, b"")
     raw = {CATALOGUE[metric].raw for metric in metrics} - {""}
     values = {metric: CATALOGUE[metric].evaluate(record) for metric in {*metrics, *raw}}
-    return _Run(values, record.flags, None, digest_of(record), wall_s)
+    return _Run(values, record.flags, None, digest_of(record))
 
 
 class Runs:
-    """Runs of a scenario by their points, for point estimates."""
+    """Runs of a scenario by their points, for point estimates. The records of a point are read when it is first asked for."""
 
-    def __init__(self, records: Iterable[RunRecord], metrics: Iterable[str], level: float) -> None:
-        """Evaluate the metrics of the records.
+    def __init__(self, sources: Iterable[RunSource], metrics: Iterable[str], level: float) -> None:
+        """Sort runs by their points.
 
         Args:
-            records: runs, in any order.
+            sources: of the runs, in any order.
             metrics: measures that will be asked for.
             level: of the intervals.
         """
         self._level = level
         self._asked: set[frozenset[tuple[str, Scalar]]] = set()
-        metrics = set(metrics)
+        self._metrics = set(metrics)
+        self._sources: dict[frozenset[tuple[str, Scalar]], dict[int, RunSource]] = {}
+        for source in sources:
+            self._sources.setdefault(frozenset(source.axes.items()), {})[source.replication] = source
         self._runs: dict[frozenset[tuple[str, Scalar]], dict[int, _Run]] = {}
-        records = list(records) if isinstance(records, Iterator) else records
-        for record in records:
-            self._runs.setdefault(frozenset(record.axes.items()), {})[record.replication] = _run(record, metrics)
-        alone = {at for at, runs in self._runs.items() if len(runs) == 1}
-        # a second look, since a record is not kept and only now is it known which are alone
-        for record in records if alone else ():
-            at = frozenset(record.axes.items())
-            if at in alone and record.error is None:
-                run = self._runs[at][record.replication]
-                spreads = {metric: batch_means_interval(record, metric, level) for metric in metrics}
-                self._runs[at][record.replication] = replace(run, alone=spreads)
+        self._spreads: dict[tuple[frozenset[tuple[str, Scalar]], str], tuple[Interval, str]] = {}
 
     def at(self, metric: str, at: Case) -> PointEstimate:
         """Estimate a metric at a point.
@@ -132,7 +137,7 @@ class Runs:
             raise MissingError(f"{metric} has nothing to be measured on at {point_text(at)}")
         interval, notes = self.interval(values), _flags(runs.values())
         if len(runs) == 1:
-            spread, rests_on = next(iter(runs.values())).alone[metric]
+            spread, rests_on = self._spread(metric, at)
             if math.isfinite(spread.half):
                 interval, notes = _possible(spread), (*notes, f"one replication: the interval is that of {rests_on}")
         raw, raw_notes = _raw(metric, interval.mean, runs.values())
@@ -154,21 +159,32 @@ class Runs:
         Args:
             lines: axis values of searches, whose runs count at whatever points they lie.
         """
-        searched = [at for line in lines for at in self._runs if frozenset(line.items()) <= at]
+        searched = [at for line in lines for at in self._sources if frozenset(line.items()) <= at]
         points, self._asked = self._asked.union(searched), set()
-        return math.fsum(run.wall_s for at in points for run in self._runs.get(at, {}).values())
+        return math.fsum(source.wall_s for at in points for source in self._sources.get(at, {}).values())
 
     def _finished(self, at: Case) -> dict[int, _Run]:
-        self._asked.add(frozenset(at.items()))
-        runs = self._runs.get(frozenset(at.items()))
-        if not runs:
+        place = frozenset(at.items())
+        self._asked.add(place)
+        if place not in self._sources:
             raise MissingError(f"no run at {point_text(at)}")
+        if place not in self._runs:
+            self._runs[place] = {r: _run(source.read(), self._metrics) for r, source in self._sources[place].items()}
+        runs = self._runs[place]
         for replication, run in sorted(runs.items()):
             if run.error:
                 raise MissingError(
                     f"(partial) replication {replication} failed at {point_text(at)}: {run.error.splitlines()[-1]}"
                 )
         return dict(sorted(runs.items()))
+
+    def _spread(self, metric: str, at: Case) -> tuple[Interval, str]:
+        """Interval of a metric within the only run of a point, and what that rests on."""
+        key = frozenset(at.items()), metric
+        if key not in self._spreads:
+            [source] = self._sources[key[0]].values()
+            self._spreads[key] = batch_means_interval(source.read(), metric, self._level)
+        return self._spreads[key]
 
 
 def ratio(of: PointEstimate, to: PointEstimate, runs: Runs) -> PointEstimate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from hostsim.expect import AnswersSpec, FigureSpec
 from hostsim.record import AxisValues, RunRecord
@@ -13,7 +13,7 @@ from hostsim.results.verdicts import Verdicts
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AssumedInput", "EffectiveSetting", "ResourceUsage", "Results"]
+__all__ = ["AssumedInput", "EffectiveSetting", "LazyRecords", "ResourceUsage", "Results"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,31 @@ class AssumedInput:
     value: str
     reason: str
     range: str
+
+
+class LazyRecords(Sequence[RunRecord]):
+    """Records as a sequence, each read when it is asked for."""
+
+    def __init__(self, records: Mapping[tuple[str, int], RunRecord]) -> None:
+        self._records = records
+        self._keys = tuple(records)
+
+    @overload
+    def __getitem__(self, place: int) -> RunRecord: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[RunRecord, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> RunRecord | tuple[RunRecord, ...]:
+        if isinstance(place, slice):
+            return tuple(self._records[key] for key in self._keys[place])
+        return self._records[self._keys[place]]
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} records>"
 
 
 @dataclass(frozen=True)
@@ -87,8 +112,9 @@ class Results:
     `hostsim.results.context.contexts`, which has all of them of a record."""
     cpu: pd.DataFrame = field(default_factory=_no_time)
     """Where the CPU time of each point went, means of its replications: ``point`` and the columns of `hostsim.results.cpu_breakdown.cpu_time`."""
-    records: tuple[RunRecord, ...] = ()
-    """The runs themselves, those of searches included; empty when read from a folder."""
+    records: Sequence[RunRecord] = ()
+    """The runs themselves, those of searches included, each read from the results folder when it is asked for and kept by nobody;
+    empty when read from a folder."""
 
     @property
     def axes(self) -> list[str]:

@@ -6,8 +6,11 @@ import importlib.metadata
 import json
 import math
 import platform
+import sys
 import uuid
-from collections.abc import Iterable, Mapping
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +24,51 @@ from hostsim import compiled
 from hostsim.confinement import require_small_table, require_small_text
 from hostsim.errors import Fault, InputError, StoreError
 from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.record import RunRecord
+from hostsim.record import AxisValues, FloatArray, RunRecord
 from hostsim.results.bottleneck import bottleneck
 from hostsim.results.deterministic import DETERMINISTIC, digest_of, equal_replications
 from hostsim.units import SECOND
 
-__all__ = ["WALL_CLOCK", "axes_of", "entities", "read_table", "series_frame", "to_table", "write_table"]
+__all__ = [
+    "WALL_CLOCK",
+    "TableRow",
+    "axes_of",
+    "entities",
+    "read_table",
+    "series_frame",
+    "table_of",
+    "table_row",
+    "to_table",
+    "write_table",
+]
 
 WALL_CLOCK = ("wall_s",)
 """Columns that differ from one run of the same point to the next; all others do not."""
 
 _KEYS = ("point", "replication", "seed")
-_FACTS = {"cut_s": "s", "length_s": "s", "events": "", "run_dispatches": "", "wall_s": "s"}
-_COLUMNS = (*_KEYS, *CATALOGUE, *_FACTS, "bottleneck", "flags", "error")
+_WINDOW = {"cut_s": "s", "length_s": "s"}
+_FACTS = {"events": "", "run_dispatches": "", "wall_s": "s"}
+_MEASURED = (*CATALOGUE, *_WINDOW)
+_KNOWN = (*_FACTS, "bottleneck")
+_COLUMNS = (*_KEYS, *_MEASURED, *_KNOWN, "flags", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """Row of a result table: what it has of one run."""
+
+    point: str
+    replication: int
+    seed: int
+    axes: AxisValues
+    measured: array[float]
+    """Metrics of the catalogue, start and end of the window."""
+    facts: tuple[Any, ...]
+    """Facts of the run, bottleneck."""
+    flags: tuple[str, ...]
+    error: str
+    digest: bytes
+    """Of a finished run, see `hostsim.results.deterministic`; empty where nobody compares it with another one."""
 
 
 def to_table(records: Iterable[RunRecord], *, provenance: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -54,18 +89,27 @@ def to_table(records: Iterable[RunRecord], *, provenance: Mapping[str, str] | No
         InputError: an axis has the name of another column.
     """
     # one record at a time: there may be more of them than memory holds
-    rows = [(dict(record.axes), _row(record), b"" if record.error else digest_of(record)) for record in records]
-    runs = [(at, row) for at, row, _ in rows]
-    _flag_deterministic((row, digest) for _, row, digest in rows)
-    axes = list(dict.fromkeys(name for at, _ in runs for name in at))
+    return table_of([table_row(record) for record in records], provenance)
+
+
+def table_of(rows: Sequence[TableRow], provenance: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Result table of rows, as `to_table` makes it of their records."""
+    axes = list(dict.fromkeys(name for row in rows for name in row.axes))
     taken = [name for name in axes if name in _COLUMNS]
     if taken:
         raise InputError(Fault("is the name of a column of every table", f"sweep.{name}") for name in taken)
-    columns = {name: [row[name] for _, row in runs] for name in _KEYS}
-    columns |= {axis: _axis([at.get(axis) for at, _ in runs]) for axis in axes}
-    columns |= {name: [row[name] for _, row in runs] for name in _COLUMNS if name not in _KEYS}
+    columns: dict[str, Sequence[Any] | FloatArray] = {
+        "point": [row.point for row in rows],
+        "replication": [row.replication for row in rows],
+        "seed": [row.seed for row in rows],
+    }
+    columns |= {axis: _axis([row.axes.get(axis) for row in rows]) for axis in axes}
+    measured = np.array([row.measured for row in rows], dtype=np.float64).reshape(-1, len(_MEASURED))
+    columns |= dict(zip(_MEASURED, measured.T, strict=True))
+    columns |= {name: [row.facts[place] for row in rows] for place, name in enumerate(_KNOWN)}
+    columns |= {"flags": _flags(rows), "error": [row.error for row in rows]}
     table = pd.DataFrame(columns)
-    table.attrs["units"] = {metric.name: metric.unit for metric in CATALOGUE.values()} | _FACTS
+    table.attrs["units"] = {metric.name: metric.unit for metric in CATALOGUE.values()} | _WINDOW | _FACTS
     seeds = ", ".join(str(seed) for seed in sorted(set(columns["seed"])))
     table.attrs["provenance"] = {**_versions(), "seed": seeds, **(provenance or {})}
     return table
@@ -78,37 +122,46 @@ def axes_of(table: pd.DataFrame) -> list[str]:
     return names[first : next(i for i, name in enumerate(names) if i >= first and name in CATALOGUE)]
 
 
-def _row(record: RunRecord) -> dict[str, Any]:
+def table_row(record: RunRecord, *, single: bool = False) -> TableRow:
+    """Row of a run.
+
+    Args:
+        record: a finished or failed run.
+        single: True for the only run of its point, which no other can be equal to.
+    """
     finished = record.error is None
-    return {
-        "point": record.point_id,
-        "replication": record.replication,
-        "seed": record.seed,
-        **{metric.name: metric.evaluate(record) if finished else math.nan for metric in CATALOGUE.values()},
-        "cut_s": int(record.instants_ps[record.cut]) / SECOND if finished else math.nan,
-        "length_s": int(record.instants_ps[-1]) / SECOND if finished else math.nan,
-        "events": record.facts.get("events", math.nan),
-        "run_dispatches": record.facts.get("dispatches", math.nan),
-        "wall_s": record.facts.get("wall_s", math.nan),
-        "bottleneck": str(bottleneck(record)) if finished else "",
-        "flags": "; ".join(record.flags),
-        "error": record.error or "",
-    }
+    measured = array("d", [metric.evaluate(record) if finished else math.nan for metric in CATALOGUE.values()])
+    measured.extend(int(record.instants_ps[place]) / SECOND if finished else math.nan for place in (record.cut, -1))
+    facts = [record.facts.get(fact, math.nan) for fact in ("events", "dispatches", "wall_s")]
+    return TableRow(
+        point=record.point_id,
+        replication=record.replication,
+        seed=record.seed,
+        axes=record.axes,
+        measured=measured,
+        facts=(*facts, sys.intern(str(bottleneck(record))) if finished else ""),
+        flags=record.flags,
+        error=record.error or "",
+        digest=digest_of(record) if finished and not single else b"",
+    )
 
 
-def _flag_deterministic(rows: Iterable[tuple[dict[str, Any], bytes]]) -> None:
-    """Flags the rows of deterministic points; a failed run has no digest and takes no part."""
-    points: dict[str, list[tuple[dict[str, Any], bytes]]] = {}
-    for row, digest in rows:
-        if digest:
-            points.setdefault(row["point"], []).append((row, digest))
-    for replications in points.values():
-        equal = equal_replications([digest for _, digest in replications])
-        for row, _ in replications if equal else ():
-            row["flags"] = "; ".join(filter(None, (row["flags"], f"{DETERMINISTIC}: {equal} replications equal")))
+def _flags(rows: Sequence[TableRow]) -> list[str]:
+    """The column of flags: those of the runs, and that of deterministic points; a failed run has no digest and takes no part."""
+    digests: dict[str, list[bytes]] = {}
+    for row in rows:
+        if row.digest:
+            digests.setdefault(row.point, []).append(row.digest)
+    equal = {point: equal_replications(found) for point, found in digests.items()}
+    found = []
+    for row in rows:
+        count = equal.get(row.point, 0) if row.digest else 0
+        more = (f"{DETERMINISTIC}: {count} replications equal",) if count else ()
+        found.append("; ".join(filter(None, ("; ".join(row.flags), *more))))
+    return found
 
 
-def _axis(values: list[Any]) -> list[Any]:
+def _axis(values: Sequence[Any]) -> Sequence[Any]:
     kinds = {bool if isinstance(v, bool) else float if isinstance(v, int | float) else type(v) for v in values}
     return values if len(kinds) == 1 else [None if value is None else str(value) for value in values]
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from toy_runs import Bisection, answered_record, plan, point, requests_record, simulate, tasks, toy_record
 
-from hostsim.campaign import driver
 from hostsim.campaign.driver import Outcome, Progress, preview, run_all, run_together
 from hostsim.campaign.store import Store
+from hostsim.campaign.stored_records import condensed
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import RunRecord
 from hostsim.results.table import WALL_CLOCK, to_table, write_table
@@ -117,12 +117,12 @@ def test_searches_are_answered_and_their_runs_follow_the_fixed_ones(tmp_path: Pa
 )
 def test_searches_measure_what_the_table_shows(record: RunRecord, most: int) -> None:
     """The condensed records that searches are told of measure the same as the full ones."""
-    condensed = driver._condensed(record)
-    assert len(condensed.instants_ps) <= most < len(record.instants_ps)
-    assert condensed.window_ps == record.window_ps
+    short = condensed(record)
+    assert len(short.instants_ps) <= most < len(record.instants_ps)
+    assert short.window_ps == record.window_ps
     for metric in CATALOGUE.values():
         expected = pytest.approx(metric.evaluate(record), rel=0, abs=0, nan_ok=True)
-        assert metric.evaluate(condensed) == expected
+        assert metric.evaluate(short) == expected
 
 
 def test_workers_have_no_say_in_the_outcome(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -131,15 +132,24 @@ def test_a_run_is_lengthened_until_half_of_it_is_settled_but_twice_at_most(
         assert 0.6 * ramp * MS <= settled <= lasted * MS / 2
 
 
-def test_hosts_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that makes run after run keeps a few hosts at most, although nothing else looks for cycles meanwhile."""
-    monkeypatch.setattr("hostsim.campaign.simulate.WORLDS_KEPT", 5)
-    spec = busy_until(1 * MS, 2 * MS)
+def test_a_run_leaves_nothing_of_its_host() -> None:
+    """Although nothing else looks for cycles meanwhile; what was there before the run is not searched, and nothing stays out of later searches."""
+
+    class Before:
+        """One that knows itself."""
+
+    old = Before()
+    old.itself = old  # type: ignore[attr-defined]
+    left, before = weakref.ref(old), gc.get_threshold()
+    del old
     gc.disable()
     try:
-        for _ in range(20):
-            run(spec)
+        run(busy_until(1 * MS, 2 * MS))
         hosts = [found for found in gc.get_objects() if isinstance(found, Host)]
+        assert left() is not None
     finally:
         gc.enable()
-    assert len(hosts) <= 8
+    assert hosts == []
+    assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)
+    gc.collect()
+    assert left() is None

@@ -52,6 +52,17 @@ def test_a_run_comes_back_as_it_was(tmp_path: Path) -> None:
     assert_same(store.get((POINT, 1, 3)), record)
 
 
+def test_a_run_with_the_schema_of_arrow_comes_back(tmp_path: Path) -> None:
+    """As earlier versions wrote it, though nothing needs it and none is written now."""
+    store = Store(tmp_path)
+    store.put(toy_record(1, 0))
+    path = store.path((POINT, 0, 1))
+    assert b"ARROW:schema" not in pq.read_metadata(path).metadata
+    pq.write_table(pq.read_table(path), path)
+    assert b"ARROW:schema" in pq.read_metadata(path).metadata
+    assert_same(store.get((POINT, 0, 1)), toy_record(1, 0))
+
+
 def test_a_failed_run_comes_back_with_its_error(tmp_path: Path) -> None:
     """It has no slices and no counters."""
     record = dataclasses.replace(

@@ -30,6 +30,7 @@ from hostsim.expect import (
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import RunRecord
 from hostsim.results.judge import judge, state_of
+from hostsim.results.point_estimate import RunSource
 from hostsim.search_answer import Bound, SearchAnswer
 from tests.campaign.toy_runs import answered_record
 
@@ -462,3 +463,20 @@ def test_refusals_must_name_the_feature_and_the_rest_be_accepted() -> None:
         verdict = verdict_on(expect(Refused((named, accepted, wrong)), 1, 1), [])
         assert (verdict.value, verdict.state) == (0, FAIL)
         assert len(verdict.notes) == 1
+
+
+def test_runs_are_read_when_their_point_is_judged_and_no_others():
+    """Each record once, however many expectations ask for its point; the time of runs is known without."""
+    read = []
+
+    def source(n, replication):
+        def record():
+            read.append((n, replication))
+            return run(host_cpu=10.0 * n + replication, replication=replication, n=n)
+
+        return RunSource({"n": n}, replication, 0.5, record)
+
+    asked = [Expectation(name, At("host_cpu", {"n": 2}), Band(0, 50), "%", "", is_claim=False) for name in ("a", "b")]
+    verdicts = judge(asked, "mine", [source(n, r) for n in (1, 2, 3) for r in (0, 1)], {})
+    assert read == [(2, 0), (2, 1)]
+    assert [(verdict.state, verdict.wall_s) for verdict in verdicts] == [(PASS, 1.0)] * 2

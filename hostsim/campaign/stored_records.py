@@ -1,0 +1,127 @@
+"""Records of a plan, read from the store when they are looked up: a sweep may be larger than memory."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from hostsim.campaign.store import RunKey, Store
+from hostsim.errors import StoreError
+from hostsim.metrics.functions import late_borders
+from hostsim.record import AxisValues, RunRecord
+from hostsim.scenario.plan import RecordKey, Task
+
+__all__ = ["CondensedRecords", "StoredRecords", "condensed", "dressed", "run_of"]
+
+_KEPT = 500
+"""Condensed records that are kept in memory: searches look at the same few again and again."""
+
+
+def run_of(task: Task) -> RunKey:
+    """The run of a task, by its key in the store."""
+    return task.point.id, task.replication, task.seed
+
+
+def dressed(record: RunRecord, task: Task) -> RunRecord:
+    """A record with the axes and warnings of this plan: another one may have run the same point under other names."""
+    return replace(record, axes=dict(task.point.axes), flags=(*task.point.warnings, *record.flags))
+
+
+def condensed(record: RunRecord) -> RunRecord:
+    """A record without most of its slices: with all that measures need, in a tenth of the space."""
+    kept = sorted({0, record.cut, *late_borders(record), len(record.instants_ps) - 1})
+    return record.thinned(kept, kept.index(record.cut))
+
+
+class StoredRecords(Mapping[RecordKey, RunRecord]):
+    """Records of finished and failed tasks. Each is read when it is looked up and kept by nobody else."""
+
+    def __init__(
+        self, store: Store, tasks: Mapping[RecordKey, Task], flags: Mapping[str, str], wall_s: Mapping[RecordKey, float]
+    ) -> None:
+        """Records of tasks whose runs the store holds.
+
+        Args:
+            store: holds the runs.
+            tasks: in the order of the records.
+            flags: flag that searches gave a point, by its id.
+            wall_s: wall-clock seconds of each run.
+        """
+        self._store = store
+        self._tasks = tasks
+        self.flags = flags
+        self._wall_s = wall_s
+
+    def __getitem__(self, key: RecordKey) -> RunRecord:
+        record = _read(self._store, self._tasks[key])
+        flag = self.flags.get(key[0])
+        return record if flag is None else replace(record, flags=(*record.flags, flag))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._tasks
+
+    def __iter__(self) -> Iterator[RecordKey]:
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def axes(self, key: RecordKey) -> AxisValues:
+        """Axes of a run; its record is not read."""
+        return self._tasks[key].point.axes
+
+    def wall_s(self, key: RecordKey) -> float:
+        """Wall-clock seconds of a run, 0 where they are not known; its record is not read."""
+        return self._wall_s[key]
+
+    def after(self, others: StoredRecords) -> StoredRecords:
+        """These records, and before them those of others of the same store that are not among them."""
+        return StoredRecords(
+            self._store,
+            {**others._tasks, **self._tasks},
+            {**others.flags, **self.flags},
+            {**others._wall_s, **self._wall_s},
+        )
+
+
+class CondensedRecords(Mapping[RecordKey, RunRecord]):
+    """Records of the tasks that have ended so far as searches need them: condensed, the latest of them in memory."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._tasks: dict[RecordKey, Task] = {}
+        self._latest: OrderedDict[RecordKey, RunRecord] = OrderedDict()
+
+    def add(self, task: Task) -> None:
+        """Takes in a task that has ended; the store holds its run."""
+        self._tasks[task.key] = task
+
+    def keep(self, key: RecordKey, record: RunRecord) -> RunRecord:
+        """Keeps a record that is likely to be looked at soon; returns it condensed."""
+        self._latest[key] = short = condensed(record)
+        if len(self._latest) > _KEPT:
+            self._latest.popitem(last=False)
+        return short
+
+    def __getitem__(self, key: RecordKey) -> RunRecord:
+        if key not in self._latest:
+            return self.keep(key, _read(self._store, self._tasks[key]))
+        self._latest.move_to_end(key)
+        return self._latest[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._tasks
+
+    def __iter__(self) -> Iterator[RecordKey]:
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+
+def _read(store: Store, task: Task) -> RunRecord:
+    record = store.get(run_of(task))
+    if record is None:
+        raise StoreError(f"{store.folder}: replication {task.replication} of point {task.point.id} is gone")
+    return dressed(record, task)

@@ -1,0 +1,105 @@
+"""Summary of a sweep: what its tables need of each record, taken when the record goes by, so that no record is kept or read twice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hostsim.record import RunRecord
+from hostsim.results.context import PackedContexts, contexts_frame, packed_contexts
+from hostsim.results.cpu_breakdown import PackedCpu, cpu_frame, packed_cpu
+from hostsim.results.results import ResourceUsage
+from hostsim.results.table import TableRow, table_of, table_row
+from hostsim.units import ps_to_seconds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["SweepSummary"]
+
+_Key = tuple[str, int]
+"""Point and replication."""
+_Packed = TypeVar("_Packed", PackedContexts, PackedCpu)
+
+
+class SweepSummary:
+    """Rows of a sweep's tables and the usage of its runs, from records in any order."""
+
+    def __init__(self, swept: Iterable[str], *, single: bool) -> None:
+        """Summary without any run.
+
+        Args:
+            swept: ids of the points that get rows, in the order of the sweep.
+            single: True where no point has more than one run: nothing need be known for telling whether they are equal.
+        """
+        self._swept = list(swept)
+        self._places = frozenset(self._swept)
+        self._single = single
+        self._rows: dict[_Key, TableRow] = {}
+        self._cpu: dict[_Key, PackedCpu] = {}
+        self._contexts: dict[str, tuple[int, PackedContexts]] = {}
+        self._heads: dict[tuple[Any, ...], tuple[Any, ...]] = {}  # the same at most points: kept once
+        self._usage: dict[_Key, tuple[int, float, int, float]] = {}
+
+    def add(self, record: RunRecord) -> None:
+        """Takes what it needs of a record; only the first of a point and replication counts."""
+        point, replication = key = record.point_id, record.replication
+        if key in self._usage:
+            return
+        self._usage[key] = _usage(record)
+        if point not in self._places:
+            return
+        self._rows[key] = table_row(record, single=self._single)
+        if record.error is not None:
+            return
+        self._cpu[key] = self._shared(packed_cpu(record))
+        known = self._contexts.get(point)
+        if known is None or replication < known[0]:
+            self._contexts[point] = replication, self._shared(packed_contexts(record))
+
+    def _shared(self, packed: _Packed) -> _Packed:
+        return replace(packed, heads=self._heads.setdefault(packed.heads, packed.heads))
+
+    def table(self, keys: Collection[_Key], flags: Mapping[str, str], provenance: Mapping[str, str]) -> pd.DataFrame:
+        """Result table of runs, see `hostsim.results.table.to_table`.
+
+        Args:
+            keys: of the runs; those of points that are not swept have no row.
+            flags: one more flag of a point, by its id.
+            provenance: what to say of the table besides versions and seeds.
+        """
+        rows = []
+        for key in self._in_order(sorted(keys)):
+            row, flag = self._rows[key], flags.get(key[0])
+            rows.append(row if flag is None else replace(row, flags=(*row.flags, flag)))
+        return table_of(rows, provenance)
+
+    def contexts(self) -> pd.DataFrame:
+        """The fullest contexts of every point, see `hostsim.results.context.fullest_contexts`."""
+        return contexts_frame({point: self._contexts[point][1] for point in self._swept if point in self._contexts})
+
+    def cpu(self, keys: Collection[_Key]) -> pd.DataFrame:
+        """CPU time breakdown of every point, see `hostsim.results.cpu_breakdown.cpu_by_point`."""
+        return cpu_frame([(key[0], self._cpu[key]) for key in self._in_order(keys) if key in self._cpu])
+
+    def usage(self, keys: Iterable[_Key]) -> ResourceUsage:
+        """Resource usage of runs added up, in their order."""
+        parts = [part for key in keys if (part := self._usage[key])[0]]
+        return ResourceUsage(*map(sum, zip(*parts, strict=True)))
+
+    def _in_order(self, keys: Iterable[_Key]) -> list[_Key]:
+        """The runs of swept points, in the order of the points and of the keys given."""
+        of: dict[str, list[_Key]] = {point: [] for point in self._swept}
+        for key in keys:  # a point may have more replications than every point has at first
+            if key[0] in of:
+                of[key[0]].append(key)
+        return [key for point in of.values() for key in point]
+
+
+def _usage(record: RunRecord) -> tuple[int, float, int, float]:
+    """Values of `ResourceUsage`; no run where it failed."""
+    if record.error is not None:
+        return 0, 0.0, 0, 0.0
+    simulated_s = ps_to_seconds(int(record.instants_ps[-1]))
+    return 1, simulated_s, int(record.facts.get("dispatches", 0)), float(record.facts.get("wall_s", 0.0))

@@ -1,0 +1,77 @@
+"""The summary of a sweep: the tables that its records make, though none of them is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from host_record import host_record
+
+from hostsim.record import RunRecord
+from hostsim.results.context import fullest_contexts
+from hostsim.results.cpu_breakdown import cpu_by_point
+from hostsim.results.results import LazyRecords
+from hostsim.results.sweep_summary import SweepSummary
+from hostsim.results.table import to_table
+
+WARNED = {"q": "precision"}
+
+
+def run(point: str, replication: int, busy: int, **fields) -> RunRecord:
+    times = {"netpoll.used_ps": (busy * 10**9, 0), "pcpu.busy_ps": (busy * 10**9, 0, 0, 0)}
+    return replace(
+        host_record(times, point_id=point, replication=replication),
+        axes={"n": point},
+        facts={"dispatches": busy, "wall_s": 0.5},
+        **fields,
+    )
+
+
+RECORDS = [
+    run("p", 0, 1, error="boom"),
+    run("p", 1, 20),
+    run("p", 2, 30),
+    run("q", 0, 40, flags=("warm-up",)),
+    run("q", 1, 40, flags=("warm-up",)),
+]
+KEYS = [(record.point_id, record.replication) for record in RECORDS]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (4, 2, 0, 3, 1)])
+def test_the_frames_are_those_of_the_records(order: tuple[int, ...]) -> None:
+    """Whoever finishes first; a search's point has no row, its flag is a flag of all runs of a point, equal runs are told."""
+    summary = SweepSummary(["p", "q"], single=False)
+    for place in order:
+        summary.add(RECORDS[place])
+        summary.add(replace(RECORDS[place], axes={"n": "of another plan"}))
+    summary.add(run("searched", 0, 7))
+    keys = [*KEYS, ("searched", 0)]
+    flagged = [replace(r, flags=(*r.flags, *filter(None, [WARNED.get(r.point_id)]))) for r in RECORDS]
+    table = summary.table(keys, WARNED, {})
+    pd.testing.assert_frame_equal(table, to_table(flagged))
+    assert table["flags"].tolist()[-1] == "warm-up; precision; deterministic: 2 replications equal"
+    pd.testing.assert_frame_equal(summary.contexts(), fullest_contexts(RECORDS))
+    pd.testing.assert_frame_equal(summary.cpu(keys), cpu_by_point(RECORDS))
+    usage = summary.usage(keys)
+    assert (usage.runs, usage.dispatches, usage.wall_s) == (5, 20 + 30 + 40 + 40 + 7, 2.5)
+
+
+def test_records_are_read_when_they_are_asked_for() -> None:
+    """Indices from both ends, slices, iteration; no more than asked for is read."""
+    read: list[tuple[str, int]] = []
+
+    class Reading(dict[tuple[str, int], RunRecord]):
+        def __getitem__(self, key: tuple[str, int]) -> RunRecord:
+            read.append(key)
+            return super().__getitem__(key)
+
+    lazy = LazyRecords(Reading(zip(KEYS, RECORDS, strict=True)))
+    assert len(lazy) == 5
+    assert read == []
+    assert (lazy[-1], lazy[1]) == (RECORDS[-1], RECORDS[1])
+    assert read == [KEYS[-1], KEYS[1]]
+    assert lazy[1:3] == tuple(RECORDS[1:3])
+    assert [record.replication for record in lazy] == [0, 1, 2, 0, 1]
+    with pytest.raises(IndexError):
+        lazy[5]
