@@ -123,6 +123,7 @@ def test_a_lost_scheduler_ends_with_3_and_the_same_command_goes_on(tmp_path: Pat
     assert status == 0, told
 
 
+@pytest.mark.slow
 def test_without_a_worker_the_command_says_so_and_ends_at_ctrl_c(tmp_path: Path, begin) -> None:
     """It waits for one."""
     _, address = scheduler(begin)

@@ -83,7 +83,8 @@ def _text(file: Path) -> str:
         return ""
 
 
-@pytest.mark.parametrize("presses", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("presses", [1, 2])
 def test_ctrl_c(tmp_path: Path, undisturbed: dict[str, str], presses: int) -> None:
     """Once or twice: status 130, one line, no traceback; what had finished is kept."""
     folder = sweep.write(tmp_path)

@@ -75,6 +75,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", disk], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk(tmp_path: Path, small_disk: Path, undisturbed: dict[str, str]) -> None:
     """What was written before stays whole; on a disk with room the sweep goes on from there."""
     folder = sweep.write(tmp_path / "work")
