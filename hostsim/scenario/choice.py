@@ -92,7 +92,8 @@ def _part(spec: type[Spec]) -> type[BaseModel]:
 
 def _named(name: str, settings: type[Spec], what: str) -> type[BaseModel]:
     """The settings of a policy or a control loop with its name among them."""
-    title = "".join(word.capitalize() for word in name.replace("-", "_").split("_"))
+    # with the role: a coalescing scheme and a steering rule may have one name
+    title = "".join(word.capitalize() for word in f"{name} {what}".replace("-", " ").replace("_", " ").split())
     literal: Any = Literal[name]
     field: Any = Field(description=f"Name of the {what}.")
     doc = f"The {what} {name}. {settings.__doc__ if settings.model_fields else 'It has no settings.'}"
