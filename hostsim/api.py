@@ -79,7 +79,7 @@ def load(
         axes: values of axes in place of those of the file, by name (``{"receivers": [8, 16], "rate": "30 kpps"}``); a dotted path
             makes an axis of its own.
         root: folder below which the scenario and all files that it names lie; the scenario's own folder by default.
-        plugins: modules of one's own, whose policies, kinds of traffic and control loops the scenario may name: paths of Python files, or
+        plugins: your own modules, whose policies, kinds of traffic and control loops the scenario may name: paths of Python files, or
             names of installed ones.
 
     Raises:

@@ -77,7 +77,7 @@ class RunOptions(TypedDict, total=False):
     plugins: Annotated[
         list[str] | Sequence[Path | str] | None,
         Option(
-            "Plug-in of one's own: the path of a Python file, or the name of an installed one. May be given often.",
+            "A plug-in of yours: the path of a Python file, or the name of an installed one. May be given often.",
             None,
             "FILE",
             flag="--plugin",
