@@ -111,7 +111,7 @@ def run_together(
 ) -> list[Outcome]:
     """Run what the store does not hold of several plans, all at the same time, so that no worker waits for the end of one.
 
-    The arguments and errors are those of `run_all`; ``progress`` is told whose standing it is as well, ``observe`` gets each
+    The arguments and errors are those of `run_all`; ``progress`` also gets the plan, ``observe`` gets each
     record of each plan once, as soon as it is there.
     """
     tell = progress or _say_nothing

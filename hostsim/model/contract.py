@@ -5,7 +5,7 @@ A queue interrupts its `RxPoller`, which polls the queue until it is empty and u
 which polls the vNIC's ring likewise. What a guest sends is pushed into a `PacketSink` before its instants have come; so the sink must be able
 to give back the packets that a preempted burst has not written.
 
-Parts that are told of each packet are compiled base classes; protocols serve calls that are rare or come once a batch.
+Parts that handle each packet are compiled base classes; protocols serve calls that are rare or come once a batch.
 """
 
 from __future__ import annotations

@@ -10,14 +10,12 @@ from hostsim.policy.aggregation import Aggregation, Backoff
 from hostsim.policy.coalescing import (
     CoalescingScheme,
     RateBasedCoalescing,
-    RateBoundCalls,
     StaticCoalescing,
-    TxCoalescing,
 )
 from hostsim.policy.steering import DynamicNetQueue, SteeringRule
 from hostsim.spec.platform import Coalescing, HostSettings, NetQueueSpec
 
-__all__ = ["COALESCING_SCHEMES", "STEERING_RULES", "TX_COALESCING", "coalescing_scheme", "software_lro"]
+__all__ = ["COALESCING_SCHEMES", "STEERING_RULES", "coalescing_scheme", "software_lro"]
 
 COALESCING_SCHEMES: Final[dict[str, Callable[[Coalescing], CoalescingScheme]]] = {
     "disabled": lambda settings: CoalescingScheme(),
@@ -30,13 +28,6 @@ STEERING_RULES: Final[dict[str, Callable[[NetQueueSpec], SteeringRule]]] = {
     "dynamic": lambda spec: DynamicNetQueue(spec.period, spec.pack_below / 100, spec.unpack_above / 100),
 }
 """Steering rules of physical NICs: NetQueue without and with its balancer (``Net.NetNetqRxDynamicLB``)."""
-
-
-TX_COALESCING: Final[dict[str, Callable[[HostSettings], TxCoalescing]]] = {
-    "vmxnet3": lambda host: RateBoundCalls(host.tx_timeout, host.tx_depth_cap, host.tx_call_rate),
-    "e1000": lambda host: TxCoalescing(host.tx_timeout),
-}
-"""Transmit coalescing of vNICs by their device (``ethernetX.virtualDev``)."""
 
 
 def software_lro(host: HostSettings) -> Aggregation | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hostsim.model.cpu.node import Node
@@ -11,8 +12,8 @@ from hostsim.model.net.pnic import Pnic
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import SplitRx
 from hostsim.model.policy_maker import policy_maker
-from hostsim.policy.catalogue import TX_COALESCING, coalescing_scheme, software_lro
-from hostsim.policy.coalescing import CoalescingScheme, TxCoalescing
+from hostsim.policy.catalogue import coalescing_scheme, software_lro
+from hostsim.policy.coalescing import CoalescingScheme, RateBoundCalls, TxCoalescing
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.platform import Coalescing, VnicSettings
 
@@ -35,6 +36,7 @@ class VirtualNic(GuestDevice):
         vm: VirtualMachine,
         settings: VnicSettings,
         *,
+        tx_coalescing: Callable[[], TxCoalescing],
         lro: bool,
         copied: int = 0,
         interrupt_ps: int = 0,
@@ -46,6 +48,7 @@ class VirtualNic(GuestDevice):
             host: that it is on.
             vm: the VM, with the devices that it has so far.
             settings: of this vNIC.
+            tx_coalescing: makes the transmit coalescing of a queue.
             lro: its guest takes joined frames.
             copied: bytes of a packet up to which the VMkernel copies it out of the guest's memory.
             interrupt_ps: what an interrupt costs the guest in accesses to registers.
@@ -81,7 +84,7 @@ class VirtualNic(GuestDevice):
                 split = SplitRx(f"{vm.name}.splitRx", vcpu.node, vcpu.last, receive, host.costs, capacity, budget)
                 vm.worlds.append(split)
             name, room = label.replace("-rx", "-tx"), settings.tx_ring + QUEUE_DISCIPLINE
-            transmit = TxQueue(host.clock, name, room, TX_COALESCING[settings.device](spec.settings), uplink, vcpu)
+            transmit = TxQueue(host.clock, name, room, tx_coalescing(), uplink, vcpu)
             transmit.copied = copied
             receive.transmits = self._queues
             self._queues.append(transmit)
@@ -120,7 +123,12 @@ class Vmxnet3(VirtualNic):
     """A vmxnet3, the paravirtual vNIC: no access to a register costs its guest anything, and its guest calls for its context."""
 
     def __init__(self, host: Host, vm: VirtualMachine, settings: VnicSettings, _: Streams) -> None:
-        super().__init__(host, vm, settings, lro=True)
+        platform = host.spec.settings
+
+        def calls() -> TxCoalescing:
+            return RateBoundCalls(platform.tx_timeout, platform.tx_depth_cap, platform.tx_call_rate)
+
+        super().__init__(host, vm, settings, tx_coalescing=calls, lro=True)
 
 
 class E1000(VirtualNic):
@@ -131,6 +139,7 @@ class E1000(VirtualNic):
             host,
             vm,
             settings,
+            tx_coalescing=lambda: TxCoalescing(host.spec.settings.tx_timeout),
             lro=False,
             copied=host.spec.settings.e1000_tx_copy,
             interrupt_ps=host.costs.e1000_interrupt,
