@@ -33,6 +33,7 @@ from hostsim.scenario.shipped_data import known_red
 from hostsim.search_answer import SearchAnswer
 
 if TYPE_CHECKING:
+    from hostsim.campaign.shard import Shard
     from hostsim.results.point_estimate import RunSource
     from hostsim.results.sweep_summary import SweepSummary
 
@@ -42,6 +43,7 @@ __all__ = [
     "execute",
     "execute_all",
     "judge_expectations",
+    "run_shard",
     "run_sweep",
     "run_sweeps",
 ]
@@ -102,6 +104,24 @@ def run_sweeps(scenarios: Sequence[Scenario], fidelity: Fidelity, execution: Exe
     outcomes = execute_all(plans, execution, lambda plan, record: summaries[id(plan)].add(record))
     for plan, outcome in zip(plans, outcomes, strict=True):
         yield _results(plan, summaries.pop(id(plan)), outcome.records, outcome.answers)
+
+
+def run_shard(plans: Sequence[Plan], shard: Shard, execution: ExecutionOptions) -> tuple[int, int]:
+    """Run a shard of several plans: its runs are stored, and nothing is judged.
+
+    Returns:
+        Number of its runs, and of those that failed.
+
+    Raises:
+        InputError: the execution options cannot be met.
+        StoreError: the results folder cannot be used.
+        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+    """
+    from hostsim.campaign.shard import deal
+
+    errors = []
+    outcomes = execute_all(deal(plans, shard), execution, lambda _plan, record: errors.append(record.error))
+    return sum(len(outcome.records) for outcome in outcomes), sum(error is not None for error in errors)
 
 
 def execute(plan: Plan, execution: ExecutionOptions) -> Outcome:

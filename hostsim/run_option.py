@@ -63,7 +63,12 @@ class RunOptions(TypedDict, total=False):
         Option("Worker processes, one each processor by default; 1 runs in this process.", None, "N", least=1),
     ]
     cluster: Annotated[
-        str | None, Option("Run on the Dask cluster of the scheduler at this address instead.", None, "ADDRESS")
+        str | None,
+        Option(
+            "Run on the Dask cluster of the scheduler at this address instead; 'local' starts one on this machine.",
+            None,
+            "ADDRESS",
+        ),
     ]
     results: Annotated[Path | str, Option("Folder that keeps every run; shared by all commands.", RESULTS, "DIR")]
     max_memory: Annotated[

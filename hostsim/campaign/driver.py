@@ -1,11 +1,13 @@
 """The driver of a campaign, from plans to records: reuses stored runs, runs what is missing, stores each run as soon as it has ended.
 
 What is run depends on the plans alone, not on the number of workers or who finishes first. What searches ask for goes before what
-is known from the start: a search asks for one run after another, and whoever has nothing to do meanwhile takes what is left.
+is known from the start: a search asks for one run after another, and whoever has nothing to do meanwhile takes what is left, the
+longest run first, so that no worker is busy long after the others have ended.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -192,13 +194,13 @@ class _Front:
         return None
 
     def _next(self) -> _Sweep | None:
-        """In turns one that a search asks, else the first that has anything left."""
+        """In turns one that a search asks, else the one whose next run takes longest; one that has run nothing yet goes first."""
         for place in range(self._turn, self._turn + len(self.sweeps)):
             sweep = self.sweeps[place % len(self.sweeps)]
             if sweep.asked:
                 self._turn = place + 1
                 return sweep
-        return next((sweep for sweep in self.sweeps if sweep.waiting), None)
+        return max((sweep for sweep in self.sweeps if sweep.waiting), key=_Sweep.next_s, default=None)
 
     def finish(self, task: Task, record: RunRecord) -> list[_Sweep]:
         """Keeps a run that has ended; returns the sweeps that it was for."""
@@ -226,7 +228,7 @@ class _Sweep:
 
     Attributes:
         plan: the plan.
-        fixed: tasks known from the start that nobody has begun.
+        fixed: tasks known from the start that nobody has begun, the longest first.
         asked: tasks that searches ask for, likewise.
         running: those that are being run.
     """
@@ -245,13 +247,20 @@ class _Sweep:
         self._awaited: dict[RecordKey, set[int]] = {}  # and which of them wait for a run
         self._costs = costs
         self._observe = observe
-        self._admit(plan.tasks, self.fixed)
+        self._seconds = 0.0  # wall-clock time of the runs that have ended, and their effort
+        self._effort = 0
+        self._admit(sorted(plan.tasks, key=lambda task: -task.point.effort), self.fixed)
         self._ask(self._open)
 
     @property
     def waiting(self) -> int:
         """Number of tasks that nobody has begun."""
         return len(self.asked) + len(self.fixed)
+
+    def next_s(self) -> tuple[float, int]:
+        """Seconds that the next task is expected to take, without bound where no run has ended yet; then its effort."""
+        effort = (self.asked or self.fixed)[0].point.effort
+        return (effort * self._seconds / self._effort if self._effort else math.inf), effort
 
     def start(self) -> Task:
         """The next task to hand out."""
@@ -310,6 +319,8 @@ class _Sweep:
     def _accept(self, task: Task, record: RunRecord) -> None:
         self._costs.add(record)
         self._wall_s[task.key] = float(record.facts.get("wall_s", 0.0))
+        self._seconds += self._wall_s[task.key]
+        self._effort += task.point.effort
         self._done.add(task)
         record = dressed(record, task)
         if self.plan.searches:

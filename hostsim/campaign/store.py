@@ -13,8 +13,9 @@ from __future__ import annotations
 import functools
 import json
 import logging
+import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from hostsim.errors import StoreError
 from hostsim.files import is_below
 from hostsim.record import Histogram, IntArray, RunRecord, Scalar, Series
 
-__all__ = ["FORMAT", "RunKey", "Store", "code_digest"]
+__all__ = ["FORMAT", "RunKey", "Store", "code_digest", "is_same_run"]
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +39,8 @@ RunKey = tuple[str, int, int]
 
 FORMAT = 1
 """Version of the file layout; files of another one are not read."""
+
+_FILE_NAME = re.compile(r"([0-9a-f]{32}(?:-[0-9]+)?)\.seed([0-9]+)\.r([0-9]+)\.parquet", re.ASCII)
 
 _INTEGERS = pa.list_(pa.field("element", pa.int64(), nullable=False))
 _SCHEMA = pa.schema(
@@ -81,6 +84,17 @@ class Store:
         """Where a run is, or would be, kept."""
         point_id, replication, seed = key
         return self._runs / point_id[:2] / f"{point_id}.seed{seed}.r{replication}.parquet"
+
+    def runs(self) -> Iterator[RunKey]:
+        """The runs that this version of the code has left, in the order of their files' names."""
+        for path in sorted(self._runs.glob("??/*.parquet")):
+            if match := _FILE_NAME.fullmatch(path.name):
+                point_id, seed, replication = match.groups()
+                yield point_id, int(replication), int(seed)
+
+    def others(self) -> int:
+        """Number of runs that other versions of the code have left."""
+        return sum(1 for folder in self._others for _ in folder.glob("??/*.parquet"))
 
     def get(self, key: RunKey) -> RunRecord | None:
         """The run, finished or failed; None when there is none that can be read."""
@@ -167,6 +181,12 @@ class Store:
         _log.warning(
             "%s: runs of other versions of the code are kept there and not reused:\n%s", self._runs.parent, kept
         )
+
+
+def is_same_run(one: RunRecord, other: RunRecord) -> bool:
+    """True where two records of a run differ in nothing but wall-clock time."""
+    heads = [_to_head(record)["hostsim.run"] for record in (one, other)]
+    return heads[0] == heads[1] and _to_table(one).equals(_to_table(other))
 
 
 def _is_wall_clock(fact: str) -> bool:

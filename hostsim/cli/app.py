@@ -21,6 +21,7 @@ from hostsim.cli import check, inspection, sweep
 from hostsim.cli.assumptions import assumptions
 from hostsim.cli.calibrate import calibrate
 from hostsim.cli.sensitivity import sensitivity
+from hostsim.cli.shard import merge
 from hostsim.cli.status import Status
 from hostsim.cli.trace import trace
 from hostsim.cli.verify import verify
@@ -110,6 +111,7 @@ app.command("show")(inspection.show)
 app.command("run")(sweep.run)
 app.command("check")(check.check)
 app.command("reproduce")(sweep.reproduce)
+app.command("merge")(merge)
 app.command("plot")(sweep.plot)
 app.command("report")(sweep.report)
 app.command("what-if")(what_if)

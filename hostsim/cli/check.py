@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 from hostsim.cli.failure import say_failed, say_warnings
-from hostsim.cli.option import DryRun, Root, RunOptions, Texts, option, percent, run_options
+from hostsim.cli.option import DryRun, Root, RunOptions, ShardText, Texts, option, percent, run_options
+from hostsim.cli.shard import run_shard
 from hostsim.cli.status import Status
 from hostsim.cli.strict_json import plain, print_json
 from hostsim.cli.text_table import columns, verdict_table
-from hostsim.errors import InputError
+from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
     from hostsim.expect import Verdict
@@ -54,6 +55,7 @@ def check(
     ] = "2 %",
     root: Root = None,
     *,
+    shard: ShardText = None,
     dry_run: DryRun = False,
     **options: Unpack[RunOptions],
 ) -> None:
@@ -62,11 +64,35 @@ def check(
     Runs only what they need and the results folder does not hold yet.
     """
     share = percent(tolerance, "--tolerance")
+    if shard is not None:
+        _check_shard(subjects or (), root, options, shard, junit, against, as_json=as_json, dry_run=dry_run)
+        return
     if against is None:
         _check_claims(subjects or (), root, options, junit, as_json=as_json, dry_run=dry_run)
     else:
         swept = _swept(subjects or (), root, options.pop("plugins") or ())
         _check_against(against, swept, share, options, junit, as_json=as_json, dry_run=dry_run)
+
+
+def _check_shard(
+    subjects: Sequence[str],
+    root: Path | None,
+    options: RunOptions,
+    shard: str,
+    junit: Path | None,
+    against: Path | None,
+    *,
+    as_json: bool,
+    dry_run: bool,
+) -> None:
+    """Run a part of what the expectations need, and judge nothing."""
+    from hostsim import api
+
+    given = {"--junit": junit is not None, "--against": against is not None, "--json": as_json}
+    for name in (name for name, is_given in given.items() if is_given):
+        raise InputError(Fault("does not go with --shard, which judges nothing", name))
+    chosen = [scenario for scenario, _ in api.select(*subjects, root=root, plugins=options["plugins"] or ())]
+    run_shard(chosen, options, shard, dry_run=dry_run, sweep=False, expectations=True)
 
 
 def _check_claims(

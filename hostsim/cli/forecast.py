@@ -13,6 +13,7 @@ from hostsim.cli.text_table import columns, duration
 from hostsim.errors import HostsimError
 
 if TYPE_CHECKING:
+    from hostsim.campaign.shard import Shard
     from hostsim.campaign.store import Store
     from hostsim.run_option import RunOptions
     from hostsim.scenario.plan import Plan, Task
@@ -61,21 +62,31 @@ def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
     )
 
 
-def dry_run_table(scenarios: Iterable[Scenario], options: RunOptions, *, sweep: bool, expectations: bool) -> str:
+def dry_run_table(
+    scenarios: Iterable[Scenario], options: RunOptions, shard: Shard | None = None, *, sweep: bool, expectations: bool
+) -> str:
     """The table that ``--dry-run`` prints: one row a scenario. Their warnings go to stderr.
+
+    Args:
+        scenarios: what would be run.
+        options: of the run.
+        shard: the part of it that would be run; all by default.
+        sweep: run the points of the sweep.
+        expectations: run what the expectations need.
 
     Raises:
         InputError: the options cannot be used together, or a limit cannot be kept.
     """
     from hostsim import api
     from hostsim.campaign.executor.options import check_options
+    from hostsim.campaign.shard import deal
 
     execution, fidelity = api.execution_options(options), api.fidelity(options)
     check_options(execution.jobs, execution.cluster, execution.limits)
-    rows, warnings = [], dict[str, None]()
-    for scenario in scenarios:
-        warnings |= dict.fromkeys(scenario.warnings)
-        plan = api.plan(scenario, fidelity, sweep=sweep, expectations=expectations)
+    plans = [api.plan(scenario, fidelity, sweep=sweep, expectations=expectations) for scenario in scenarios]
+    warnings = dict.fromkeys(warning for plan in plans for warning in plan.scenario.warnings)
+    rows = []
+    for plan in deal(plans, shard) if shard else plans:
         known = forecast(plan, execution.store, execution.jobs)
         missing = known.runs - known.stored
         more = f"up to {known.searched}" if known.searched else "none"

@@ -19,6 +19,7 @@ __all__ = [
     "RunOptions",
     "ScenarioName",
     "SetAsRun",
+    "ShardText",
     "Texts",
     "option",
     "pairs",
@@ -49,6 +50,10 @@ def option(flags: str, metavar: str, about: str) -> Any:
     return typer.Option(*flags.split(), metavar=metavar, help=about)
 
 
+ShardText = Annotated[
+    str | None,
+    option("--shard", "I/N", "Only store the runs of part I of N, for jobs of a batch system; then `hostsim merge`."),
+]
 SetAsRun = Annotated[Texts, option("--set", "PATH=VALUE", "Set a value, as `run` would.")]
 
 

@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 from hostsim.cli.failure import say_failed, say_partial
-from hostsim.cli.option import DryRun, Root, RunOptions, ScenarioName, Texts, option, pairs, repeated, run_options
+from hostsim.cli.option import (
+    DryRun,
+    Root,
+    RunOptions,
+    ScenarioName,
+    ShardText,
+    Texts,
+    option,
+    pairs,
+    repeated,
+    run_options,
+)
+from hostsim.cli.shard import run_shard
 from hostsim.cli.status import Status
 from hostsim.cli.text_table import columns, duration
 from hostsim.errors import Fault, InputError
@@ -36,6 +48,7 @@ def run(
     ] = None,
     root: Root = None,
     *,
+    shard: ShardText = None,
     dry_run: DryRun = False,
     **options: Unpack[RunOptions],
 ) -> None:
@@ -51,6 +64,11 @@ def run(
     from hostsim.report.folder import write
 
     loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"), root, options.pop("plugins"))
+    if shard is not None:
+        if output is not None:
+            raise InputError(Fault("does not go with --shard, which writes no tables", "--output", str(output)))
+        run_shard([loaded], options, shard, dry_run=dry_run)
+        return
     folder = output or Path(options["results"], loaded.name)
     require_folder(folder)
     if dry_run:
@@ -66,7 +84,7 @@ def run(
 
 
 @run_options()
-def reproduce(*, dry_run: DryRun = False, **options: Unpack[RunOptions]) -> None:
+def reproduce(*, shard: ShardText = None, dry_run: DryRun = False, **options: Unpack[RunOptions]) -> None:
     """All shipped scenarios, all claims, one HTML report."""
     from hostsim import api
     from hostsim.cli.check import print_verdicts
@@ -76,15 +94,12 @@ def reproduce(*, dry_run: DryRun = False, **options: Unpack[RunOptions]) -> None
     from hostsim.results.scoreboard import is_accepted
     from hostsim.scenario.selection import select
 
-    if dry_run:
-        typer.echo(
-            dry_run_table(
-                (scenario for scenario, _ in select(plugins=options["plugins"] or ())),
-                options,
-                sweep=True,
-                expectations=True,
-            )
-        )
+    if shard is not None or dry_run:
+        scenarios = [scenario for scenario, _ in select(plugins=options["plugins"] or ())]
+        if shard is not None:
+            run_shard(scenarios, options, shard, dry_run=dry_run, expectations=True)
+        else:
+            typer.echo(dry_run_table(scenarios, options, sweep=True, expectations=True))
         return
     page = Path(options["results"], "report.html")
     require_file(page)

@@ -60,6 +60,8 @@ class Point:
     """Value of every axis, as written."""
     spec: PointSpec
     warnings: tuple[str, ...]
+    effort: int = 0
+    """Rough work of a run, so that the longest is begun first: see `hostsim.spec.host.PointSpec.effort`."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ class PointMaker:
         key = point_key(axes.values())
         if key not in self._points:
             spec, warnings = self._scenario.spec(axes, self._length_ps)
-            self._points[key] = Point(spec.digest(), axes, spec, warnings)
+            self._points[key] = Point(spec.digest(), axes, spec, warnings, spec.effort)
         return self._points[key]
 
     def distinct(self, values: Iterable[AxisValues]) -> list[Point]:

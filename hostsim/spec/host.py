@@ -107,6 +107,11 @@ class PointSpec(Spec):
     plugins: tuple[PluginSpec, ...] = ()
     """Plug-ins that some of its traffic, policies or control loops come from."""
 
+    @property
+    def effort(self) -> int:
+        """Rough work of a run: simulated picoseconds times virtual CPUs. Runs of one scenario compare by it."""
+        return self.length * max(1, sum(group.count * group.vcpus for group in self.vms))
+
     def digest(self) -> str:
         """Hash of what a run depends on in the resolved point: 32 hexadecimal digits, equal on every machine."""
         # a point without plug-ins keeps the hash that it had before there were any

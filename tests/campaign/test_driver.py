@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,24 @@ def test_what_searches_ask_for_goes_first(tmp_path: Path) -> None:
     )
     assert noted.begun[-2:] == [20, 21]
     assert len(noted.begun) > 4
+
+
+def test_the_longest_run_is_begun_first(tmp_path: Path) -> None:
+    """So that no worker is busy long after the others have ended; the records keep the order of the plan."""
+    noted = Noted()
+    work = tasks([replace(point(n=n), effort=n) for n in (2, 9, 4)], 1)
+    outcome = run_all(plan(work), Store(tmp_path), jobs=1, simulate=noted)
+    assert noted.begun == [9, 4, 2]
+    assert list(outcome.records) == [task.key for task in work]
+
+
+def test_the_plan_whose_next_run_takes_longest_goes_on(tmp_path: Path) -> None:
+    """Once one run of each has shown how long a unit of effort takes: here twenty times as long in the second plan."""
+    noted = Noted()
+    quick = tasks([replace(point(n=n), effort=n) for n in (9, 8, 7)], 1)
+    slow = tasks([replace(point(n=n, sleep=0.2), effort=1) for n in (1, 0)], 1)
+    run_together([plan(quick), plan(slow)], Store(tmp_path), jobs=1, simulate=noted)
+    assert noted.begun == [9, 1, 0, 8, 7]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -33,7 +33,7 @@ def test_one_job_needs_no_other_process() -> None:
 
 def test_jobs_and_cluster_exclude_each_other() -> None:
     """Neither silently wins."""
-    with pytest.raises(InputError, match="does not go with --cluster"):
+    with pytest.raises(InputError, match="does not go with the address of a cluster"):
         open_executor(simulate, 2, "tcp://127.0.0.1:1")
 
 
@@ -138,6 +138,18 @@ def test_a_cluster_gives_the_same_table(tmp_path: Path, scheduler: str) -> None:
     tables = [to_table(outcome.records.values()).drop(columns=[*WALL_CLOCK, "error"]) for outcome in (here, there)]
     assert tables[0].equals(tables[1])
     assert [record.error is None for record in there.records.values()] == [True] * 8 + [False] * 2
+
+
+def test_a_local_cluster_is_started_and_ended(tmp_path: Path) -> None:
+    """With as many workers as ``--jobs`` says; nothing of it outlives the sweep."""
+    pytest.importorskip("distributed")
+    with open_executor(simulate, 2, "local") as executor:
+        assert executor.workers == 2
+        for task in tasks([point(n=1)], 1):
+            executor.submit(task)
+        [(_, record)] = executor.wait()
+    assert record.error is None
+    assert multiprocessing.active_children() == []
 
 
 class Unreadable:

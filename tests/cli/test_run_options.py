@@ -20,7 +20,7 @@ OFFERED: dict[str, tuple[str, ...]] = {
     "trace": ("quick", "seed", "plugins"),
     "show": ("quick", "replications", "plugins"),
     "schema": ("plugins",),
-    **dict.fromkeys(("plot", "report"), ("results",)),
+    **dict.fromkeys(("merge", "plot", "report"), ("results",)),
     **dict.fromkeys(("list", "metrics"), ()),
 }
 CHANGED = {("sensitivity", "replications"), ("verify", "quick")}

@@ -14,7 +14,10 @@ from hostsim.record import RunRecord
 if TYPE_CHECKING:
     from hostsim.scenario.plan import Task
 
-__all__ = ["Executor", "worker_count"]
+__all__ = ["LOCAL", "Executor", "worker_count"]
+
+LOCAL = "local"
+"""Cluster of this machine, in place of the address of a scheduler."""
 
 
 class Executor(Protocol):

@@ -12,6 +12,7 @@ import time
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
 
+from hostsim.campaign.executor.base import LOCAL
 from hostsim.campaign.store import code_digest
 from hostsim.campaign.task import Parcel, Simulate, failed_record
 from hostsim.errors import ClusterError, Fault, InputError
@@ -53,7 +54,14 @@ class DaskExecutor:
         InputError: Dask is not installed, no scheduler answers at the address, or a worker has other code.
     """
 
-    def __init__(self, simulate: Simulate, address: str) -> None:
+    def __init__(self, simulate: Simulate, address: str, workers: int) -> None:
+        """Connect to a cluster, or start one.
+
+        Args:
+            simulate: the function of a run.
+            address: of the scheduler, or `LOCAL`.
+            workers: processes of a local cluster.
+        """
         self._simulate = simulate
         self._address = address
         self._tasks: dict[Any, Task] = {}
@@ -65,7 +73,7 @@ class DaskExecutor:
         self._finished = 0
         self._is_lost = False
         self._note, self._noted_at = "", 0.0
-        self._client = _connect(address)
+        self._client = _connect(address, workers)
 
     @property
     def workers(self) -> int:
@@ -214,8 +222,8 @@ def _strangers(client: Any) -> set[str]:
     return {worker for worker, code in codes.items() if code != code_digest()}
 
 
-def _connect(address: str) -> Any:
-    """A client of the scheduler, none of whose methods is typed."""
+def _connect(address: str, workers: int) -> Any:
+    """A client of the scheduler, none of whose methods is typed. It ends a local cluster with itself."""
     try:
         distributed = importlib.import_module("distributed")
     except Exception as error:  # whatever an installation that does not fit raises
@@ -225,10 +233,14 @@ def _connect(address: str) -> Any:
             reason = f"{type(error).__name__}: {error}"
             fault = Fault(f"cannot be used: the import of distributed fails ({reason})", "--cluster", address)
         raise InputError(fault) from None
+    if address == LOCAL:
+        return distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=None, set_as_default=False)
     try:
         client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
-        fault = Fault(f"finds no scheduler ({error})", "--cluster", address, "an address such as tcp://host:8786")
+        fault = Fault(
+            f"finds no scheduler ({error})", "--cluster", address, "an address such as tcp://host:8786, or local"
+        )
         raise InputError(fault) from error
     if strangers := sorted(_strangers(client)):
         client.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hostsim.campaign.executor.base import Executor, worker_count
+from hostsim.campaign.executor.base import LOCAL, Executor, worker_count
 from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
 from hostsim.campaign.task import Simulate
 from hostsim.errors import Fault, InputError
@@ -18,7 +18,7 @@ def open_executor(
     Args:
         simulate: the function of a run; importable by name where other processes call it.
         jobs: worker processes, None for one per processor that this process may use; 1 runs in this process.
-        cluster: address of a Dask scheduler.
+        cluster: address of a Dask scheduler, or `LOCAL` for one of this machine with as many workers as ``jobs`` says.
         limits: memory and time of a run; with any of them runs happen in worker processes, also with one job.
 
     Raises:
@@ -28,7 +28,7 @@ def open_executor(
     if cluster is not None:
         from hostsim.campaign.executor.dask_cluster import DaskExecutor
 
-        return DaskExecutor(simulate, cluster)
+        return DaskExecutor(simulate, cluster, worker_count(jobs))
     workers = worker_count(jobs)
     if workers == 1 and not limits:
         from hostsim.campaign.executor.in_process import InProcessExecutor
@@ -45,11 +45,14 @@ def check_options(jobs: int | None, cluster: str | None, limits: ResourceLimits)
     Raises:
         InputError: the options contradict each other or cannot be met.
     """
-    if cluster is None:
+    if cluster is None or cluster == LOCAL:
         worker_count(jobs)
+    elif jobs is not None:
+        raise InputError(
+            Fault("does not go with the address of a cluster", "--jobs", str(jobs), "one of --jobs, --cluster")
+        )
+    if cluster is None:
         return
-    if jobs is not None:
-        raise InputError(Fault("does not go with --cluster", "--jobs", str(jobs), "one of --jobs, --cluster"))
     if limits:
         allowed = "limits of Dask's own workers: dask worker --memory-limit"
         raise InputError(Fault("goes with worker processes of this machine", "--max-memory, --max-time", "", allowed))

@@ -1,0 +1,80 @@
+"""``--shard`` and ``merge``: a campaign in parts, each by a job of a batch system, and their runs in one folder afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Unpack
+
+import typer
+
+from hostsim.cli.failure import say_warnings
+from hostsim.cli.option import RunOptions, run_options
+from hostsim.cli.status import Status
+from hostsim.cli.text_table import columns
+
+if TYPE_CHECKING:
+    from hostsim.scenario.scenario import Scenario
+
+__all__ = ["merge", "run_shard"]
+
+
+@run_options("results")
+def merge(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Results folders, such as those of shards.")],
+    **options: Unpack[RunOptions],
+) -> None:
+    """Put the runs of several results folders into that of --results; runs nothing.
+
+    The folders stay as they are. The command that was split into shards, given again without --shard, finds every run there.
+    """
+    from hostsim.campaign.merge import merge as merge_runs
+    from hostsim.files import require_folder
+
+    target = Path(options["results"])
+    require_folder(target)
+    done = merge_runs(folders, target)
+    rows = [(str(one.folder), one.added, one.there, one.failed, one.unreadable, one.others) for one in done]
+    typer.echo(columns(("folder", "added", "already there", "failed", "unreadable", "of other code"), rows))
+
+
+def run_shard(
+    scenarios: Iterable[Scenario],
+    options: RunOptions,
+    text: str,
+    *,
+    dry_run: bool,
+    sweep: bool = True,
+    expectations: bool = False,
+) -> None:
+    """Run one shard of some scenarios, and print how many of its runs are stored.
+
+    Args:
+        scenarios: what the command without ``--shard`` would run.
+        options: of the run.
+        text: number of the shard and of all shards, as ``2/8``.
+        dry_run: only print what would be run.
+        sweep: run the points of the sweep.
+        expectations: run what the expectations need.
+
+    Raises:
+        InputError: the text is no shard, or the options cannot be met.
+        typer.Exit: a run failed.
+    """
+    from hostsim import api, pipeline
+    from hostsim.campaign.shard import read_shard
+    from hostsim.cli.forecast import dry_run_table
+    from hostsim.cli.progress import Reporter
+
+    shard, chosen = read_shard(text), list(scenarios)
+    if dry_run:
+        typer.echo(dry_run_table(chosen, options, shard, sweep=sweep, expectations=expectations))
+        return
+    runs = api.fidelity(options)
+    plans = [api.plan(scenario, runs, sweep=sweep, expectations=expectations) for scenario in chosen]
+    with Reporter() as options["progress"]:
+        stored, failed = pipeline.run_shard(plans, shard, api.execution_options(options))
+    say_warnings(warning for scenario in chosen for warning in scenario.warnings)
+    typer.echo(f"shard {shard}: {stored} runs are in {options['results']}, {failed} of them failed")
+    if failed:
+        raise typer.Exit(Status.FAILED_RUNS)
