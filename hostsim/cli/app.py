@@ -77,7 +77,6 @@ app = typer.Typer(
     cls=_Commands,
     help=_ABOUT,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

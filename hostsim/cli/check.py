@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 from hostsim.cli.failure import say_failed, say_warnings
-from hostsim.cli.option import DryRun, Root, RunOptions, ShardText, Texts, option, percent, run_options
+from hostsim.cli.option import (
+    DryRun,
+    Root,
+    RunOptions,
+    ShardText,
+    Texts,
+    complete_subject,
+    option,
+    percent,
+    run_options,
+)
 from hostsim.cli.shard import run_shard
 from hostsim.cli.status import Status
 from hostsim.cli.strict_json import plain, print_json
@@ -39,6 +49,7 @@ def check(
         typer.Argument(
             metavar="[SCENARIO|FILE|CLAIM-GLOB]...",
             help="What to check; all shipped scenarios by default. A pattern such as '*.40k' picks claims by id.",
+            autocompletion=complete_subject,
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print strict JSON instead of a table.")] = False,

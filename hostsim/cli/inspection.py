@@ -12,7 +12,7 @@ import typer
 from hostsim.cli.option import Root, RunOptions, ScenarioName, SetAsRun, Texts, option, pairs, run_options
 from hostsim.cli.strict_json import print_json
 from hostsim.cli.text_table import columns
-from hostsim.errors import Fault, InputError
+from hostsim.errors import Fault, InputError, nearest_name
 
 if TYPE_CHECKING:
     from hostsim.record import Scalar
@@ -129,13 +129,29 @@ def metrics(as_json: AsJson = False) -> None:
 
 
 @run_options("plugins")
-def schema(**options: Unpack[RunOptions]) -> None:
-    """JSON Schema of scenario files, for editors; with plug-ins also of what they bring."""
+def schema(
+    kind: Annotated[
+        str, typer.Argument(metavar="[scenario|hardware|platform|guest]", help="Kind of the file; scenario by default.")
+    ] = "scenario",
+    **options: Unpack[RunOptions],
+) -> None:
+    """JSON Schema of files, for editors; with plug-ins also of what they bring to a scenario."""
     from hostsim.plugin.module import registry_of
     from hostsim.plugin.source import read_plugins
-    from hostsim.scenario.json_schema import scenario_schema
+    from hostsim.scenario.json_schema import COMPONENTS, component_schema, scenario_schema
 
-    print_json(scenario_schema(registry_of(read_plugins(options["plugins"] or ()))))
+    plugins = options["plugins"] or ()
+    kinds = ["scenario", *COMPONENTS]
+    if kind not in kinds:
+        raise InputError(
+            Fault("unknown kind of file", "schema", kind, f"one of {', '.join(kinds)}", nearest_name(kind, kinds))
+        )
+    if kind == "scenario":
+        print_json(scenario_schema(registry_of(read_plugins(plugins))))
+    elif plugins:
+        raise InputError(Fault("brings nothing to this kind of file", "--plugin", ", ".join(map(str, plugins))))
+    else:
+        print_json(component_schema(kind))
 
 
 def _axes_values(plan: Plan) -> list[tuple[str, dict[str, Scalar]]]:
@@ -152,17 +168,31 @@ def _section(title: str, headings: Sequence[str], rows: Iterable[Sequence[object
     typer.echo(f"\n{title}\n" + "\n".join(f"  {line}" for line in columns(headings, rows).splitlines()))
 
 
+SCHEMA_FILE = "hostsim-scenario.schema.json"
+"""Schema beside a copied scenario. Its first line names it, as editors with a YAML language server read it."""
+
+
 def _copy(scenario: Scenario) -> None:
-    """Put the file of a scenario, and the files of arrivals that it replays, into this folder."""
-    for name in (scenario.file.name, *scenario.resolver.arrival_files):
-        _copy_file(scenario.file.parent / name, Path(name))
+    """Put the file of a scenario, the files of arrivals that it replays, and the schema for editors into this folder."""
+    from hostsim.cli.strict_json import json_text
+    from hostsim.files import write_whole
+    from hostsim.scenario.json_schema import scenario_schema
+
+    text = scenario.file.read_bytes()
+    if not text.startswith(b"# yaml-language-server"):
+        text = f"# yaml-language-server: $schema={SCHEMA_FILE}\n".encode() + text
+    _copy_file(text, Path(scenario.file.name))
+    for name in scenario.resolver.arrival_files:
+        _copy_file((scenario.file.parent / name).read_bytes(), Path(name))
+    schema = scenario_schema(scenario.resolver.registry)
+    typer.echo(write_whole(Path(SCHEMA_FILE), json_text(schema).encode()))
 
 
-def _copy_file(source: Path, target: Path) -> None:
+def _copy_file(content: bytes, target: Path) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("xb") as file:
-            file.write(source.read_bytes())
+            file.write(content)
     except FileExistsError:
         raise InputError(
             Fault("exists already and is not overwritten", "--copy", str(target), "a folder without this file")

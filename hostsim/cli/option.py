@@ -21,6 +21,8 @@ __all__ = [
     "SetAsRun",
     "ShardText",
     "Texts",
+    "complete_scenario",
+    "complete_subject",
     "option",
     "pairs",
     "percent",
@@ -33,7 +35,38 @@ T = TypeVar("T")
 
 Texts = list[str] | None
 """Values of an option that may be given often; None where it is not given."""
-ScenarioName = Annotated[str, typer.Argument(help="Name of a shipped scenario, or path of a file.")]
+
+
+def complete_scenario(incomplete: str) -> list[str]:
+    """Names of shipped scenarios, and paths of YAML files and folders, for the completion of a shell."""
+    from hostsim.scenario.shipped_data import shipped
+
+    folder, _, start = incomplete.rpartition("/")
+    try:
+        places = sorted(Path(folder or ("/" if incomplete.startswith("/") else ".")).iterdir())
+    except OSError:
+        places = []
+    prefix = incomplete[: len(incomplete) - len(start)]
+    files = [
+        f"{prefix}{place.name}{'/' if place.is_dir() else ''}"
+        for place in places
+        if place.name.startswith(start or "")
+        and not place.name.startswith(".")
+        and (place.is_dir() or place.suffix in (".yaml", ".yml"))
+    ]
+    return [name for name in shipped() if name.startswith(incomplete)] + files
+
+
+def complete_subject(incomplete: str) -> list[str]:
+    """What `check` takes: scenarios, files, and ids of claims."""
+    from hostsim.scenario.shipped_data import claims
+
+    return complete_scenario(incomplete) + [name for name in claims() if name.startswith(incomplete)]
+
+
+ScenarioName = Annotated[
+    str, typer.Argument(help="Name of a shipped scenario, or path of a file.", autocompletion=complete_scenario)
+]
 Root = Annotated[
     Path | None,
     typer.Option(

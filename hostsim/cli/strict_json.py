@@ -7,12 +7,17 @@ import math
 
 import typer
 
-__all__ = ["plain", "print_json"]
+__all__ = ["json_text", "plain", "print_json"]
 
 
 def print_json(value: object) -> None:
     """Print a value as JSON without NaN, which no strict reader takes."""
-    typer.echo(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
+    typer.echo(json_text(value))
+
+
+def json_text(value: object) -> str:
+    """A value as JSON without NaN."""
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def plain(value: object) -> object:

@@ -1,21 +1,34 @@
-"""JSON Schema of a scenario file, for editors that complete and check while one types."""
+"""JSON Schemas of scenario, hardware, platform and guest files, for editors that complete and check while one types."""
 
 from __future__ import annotations
 
 import copy
-from typing import Any
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
 
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.plugin.registry import Registry
+from hostsim.scenario.component import Parts
 from hostsim.scenario.schema import SHIPPED, file_models
-from hostsim.scenario.shipped_data import claims, shipped_parts
+from hostsim.scenario.shipped_data import claims, data_root, shipped_parts
+from hostsim.scenario.yaml.source_tree import SETTINGS
 from hostsim.scenario.yaml.validation import schema_of
+from hostsim.spec.base import Spec
+from hostsim.spec.guest import GuestSpec
+from hostsim.spec.host import HardwareSpec
+from hostsim.spec.platform import PlatformSpec, SettingSpec
 
-__all__ = ["scenario_schema"]
+__all__ = ["COMPONENTS", "component_schema", "scenario_schema"]
 
+COMPONENTS: Final[Mapping[str, type[Spec]]] = {"hardware": HardwareSpec, "platform": PlatformSpec, "guest": GuestSpec}
+"""Components of a scenario that have files of their own, and what is in such a file."""
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _ASSUMED = {
     "type": "object",
-    "description": "An input that nobody published: the value that is used, why, and how far it may lie elsewhere.",
+    "description": "An input without a published value: the value used, the reason, and the range it may lie in.",
     "properties": {
         "value": {},
         "assumed": {"type": "string"},
@@ -24,6 +37,7 @@ _ASSUMED = {
     "required": ["value", "assumed", "range"],
     "additionalProperties": False,
 }
+_REFERENCE = {"$ref": "#/$defs/Assumed"}
 _INPUTS = (
     "VmGroupPart",
     "NicOptions",
@@ -34,47 +48,156 @@ _INPUTS = (
     "QuickPart",
 )
 """Parts of the file whose values may be written as assumptions, beside traffic."""
+_WITH_ORIGIN = {"Cost", "Factor", "CostModel", "SettingSpec"}
+"""Parts of component files that say themselves where a value comes from."""
+_PREFIXES = {"ethernetX.": r"^ethernet[0-9]\.", "pciPassthruX.": r"^pciPassthru[0-9]+\."}
+"""Keys of ``.vmx`` files that stand for several: beginning, and the same as a regular expression."""
 
 
 def scenario_schema(registry: Registry = SHIPPED) -> dict[str, Any]:
-    """The schema, with the names of shipped parts, metrics and claims as examples.
+    """The schema of a scenario file, with names, values, units and meaning of all settings, and the names of shipped components,
+    metrics and claims.
 
     Args:
         registry: kinds of traffic, policies and control loops that a file may name.
     """
     schema = copy.deepcopy(schema_of(file_models(registry)[1]))
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = "hostsim scenario"
+    _entitle(schema, "scenario")
     definitions = schema["$defs"]
-    definitions["Assumed"] = _ASSUMED
     (traffic,) = schema["properties"]["traffic"]["patternProperties"].values()
     kinds = [reference.rpartition("/")[2] for reference in traffic["discriminator"]["mapping"].values()]
     for part in (*_INPUTS, *kinds):
-        properties = definitions[part]["properties"]
-        for name, value in properties.items():
-            if "$ref" not in value and value.get("type") != "object":
-                described = {key: value.pop(key) for key in ("description", "default", "title") if key in value}
-                properties[name] = {**described, "anyOf": [value, {"$ref": "#/$defs/Assumed"}]}
+        _let_assume(definitions[part])
     top = schema["properties"]
-    top["platform"]["examples"] = list(shipped_parts("platforms"))
-    top["hardware"]["examples"] = list(shipped_parts("hardware"))
-    definitions["VmGroupPart"]["properties"]["guest"]["examples"] = list(shipped_parts("guests"))
+    group = definitions["VmGroupPart"]["properties"]
+    for properties, name, kind in (
+        (top, "platform", "platforms"),
+        (top, "hardware", "hardware"),
+        (group, "guest", "guests"),
+    ):
+        properties[name] = {"description": properties[name]["description"], **_names(kind)}
+    for part in ("HostPart", "VmGroupPart"):
+        properties = definitions[part]["properties"]
+        for section in SETTINGS & properties.keys():
+            _name_settings(properties[section], section)
     definitions["FigurePart"]["properties"]["y"]["enum"] = [*CATALOGUE, None]
     definitions["FigurePart"]["properties"]["right"]["enum"] = [*CATALOGUE, None]
     definitions["FigurePart"]["oneOf"] = [{"required": ["x", "y"]}, {"required": ["answers"]}]
     definitions["RunPart"]["properties"]["precision"]["propertyNames"] = {"enum": list(CATALOGUE)}
     definitions["ExpectPart"]["properties"]["claim"]["examples"] = list(claims())
-    for key in ("x-allowed", "x-what", "x-plugins"):
-        _drop(schema, key)
-    return schema
+    return _public(schema)
 
 
-def _drop(node: Any, key: str) -> None:
-    """Drop a key that only hostsim's own texts use."""
-    if isinstance(node, dict):
-        node.pop(key, None)
-        for value in node.values():
-            _drop(value, key)
-    elif isinstance(node, list):
-        for value in node:
-            _drop(value, key)
+def component_schema(component: str) -> dict[str, Any]:
+    """The schema of a component's file, one of `COMPONENTS`. Platforms and guests may say only what differs from another."""
+    schema = copy.deepcopy(schema_of(COMPONENTS[component]))
+    _entitle(schema, component)
+    extendable = component != "hardware"
+    for name, part in [("", schema), *schema["$defs"].items()]:
+        if name not in _WITH_ORIGIN and part.get("type") == "object":
+            _let_assume(part)
+        if extendable:
+            part["required"] = [component] if part is schema else []
+    if extendable:
+        schema["properties"]["extends"] = {
+            "description": f"Name of a shipped {component}, or a path, that this one differs from.",
+            **_names(f"{component}s"),
+        }
+    return _public(schema)
+
+
+def _entitle(schema: dict[str, Any], what: str) -> None:
+    schema["$schema"] = _DRAFT
+    schema["$id"] = f"urn:hostsim:{what}"
+    schema["title"] = f"hostsim {what}"
+    schema.setdefault("$defs", {})["Assumed"] = _ASSUMED
+
+
+def _names(kind: str) -> dict[str, Any]:
+    """The schema of the name of a shipped component, or of a path to a file of one."""
+    names = list(shipped_parts(kind))
+    told = f"one of {', '.join(names)}, or a path with a slash"
+    return {"anyOf": [{"enum": names}, {"type": "string", "pattern": r"/|\.ya?ml$", "patternErrorMessage": told}]}
+
+
+def _let_assume(part: dict[str, Any]) -> None:
+    """Let each value of a part be written as an assumption."""
+    properties = part.get("properties", {})
+    for name, value in properties.items():
+        if "$ref" not in value and value.get("type") != "object":
+            described = {key: value.pop(key) for key in ("description", "default", "title") if key in value}
+            properties[name] = {**described, "anyOf": [value, _REFERENCE]}
+
+
+def _name_settings(section: dict[str, Any], kind: str) -> None:
+    """Put the settings that shipped platforms list in place of any key."""
+    section.pop("additionalProperties", None)
+    section["properties"], section["patternProperties"] = {}, {}
+    for name, versions in _settings(kind).items():
+        found = _setting(versions)
+        prefix = next((prefix for prefix in _PREFIXES if name.startswith(prefix)), None)
+        if prefix is None:
+            section["properties"][name] = found
+        else:
+            # an editor completes names of properties only: those of the first device are among them
+            section["properties"][name.replace("X.", "0.", 1)] = found
+            section["patternProperties"][_PREFIXES[prefix] + re.escape(name.removeprefix(prefix)) + "$"] = found
+    if kind != "kernel":
+        section["properties"]["file"] = {"type": "string", "description": "Path of a file with settings."}
+    section["additionalProperties"] = False
+
+
+@functools.cache
+def _settings(kind: str) -> dict[str, list[SettingSpec]]:
+    """The settings that shipped platforms list, each as all of them have it."""
+    found: dict[str, list[SettingSpec]] = {}
+    for spec in _platforms():
+        for name, setting in getattr(spec, kind).items():
+            found.setdefault(name, []).append(setting)
+    return found
+
+
+def _platforms() -> Iterator[PlatformSpec]:
+    folder: Path = data_root() / "platforms"
+    for name in shipped_parts("platforms"):
+        spec = Parts(folder).platform(name, ()).spec
+        assert spec is not None, name
+        yield spec
+
+
+def _setting(versions: list[SettingSpec]) -> dict[str, Any]:
+    """The schema of a setting whose range or choices may differ between platforms: what any of them takes."""
+    first = versions[-1]
+    defaults = dict.fromkeys(setting.default for setting in versions)
+    unit = f" Unit: {first.unit}." if first.unit else ""
+    default = " or ".join(map(str, defaults)) if list(defaults) != [""] else "empty"
+    effect = "" if any(setting.modelled for setting in versions) else " Not modelled: it changes nothing."
+    meaning = first.meaning[:1].upper() + first.meaning[1:].rstrip(".")
+    described = {"description": f"{meaning}.{unit} Default: {default}.{effect}"}
+    choices = dict.fromkeys(choice for setting in versions for choice in setting.choices or ())
+    if choices:
+        numbers = [int(choice) for choice in choices if choice.lstrip("-").isdigit()]
+        return {**described, "anyOf": [{"enum": [*choices, *numbers]}, _REFERENCE]}
+    if isinstance(first.default, str) and first.low is None:
+        return {**described, "anyOf": [{"type": ["string", "integer"]}, _REFERENCE]}
+    number: dict[str, Any] = {"type": "integer"}
+    lows, highs = [setting.low for setting in versions], [setting.high for setting in versions]
+    if None not in lows:
+        number["minimum"] = min(low for low in lows if low is not None)
+    if None not in highs:
+        number["maximum"] = max(high for high in highs if high is not None)
+    text = {"type": "string", "pattern": r"^\s*[+-]?[0-9]+\s*$"}
+    return {**described, "anyOf": [number, text, _REFERENCE]}
+
+
+def _public(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without the keys that only hostsim's own texts use. What is allowed in place of a pattern is for editors that show it."""
+    shown = {"patternErrorMessage": schema["x-allowed"]} if {"pattern", "x-allowed"} <= schema.keys() else {}
+    kept = {key: value for key, value in schema.items() if key not in ("x-allowed", "x-what", "x-plugins")}
+    return {key: _public_value(value) for key, value in kept.items()} | shown
+
+
+def _public_value(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_public_value(entry) for entry in value]
+    return _public(value) if isinstance(value, dict) else value

@@ -108,8 +108,11 @@ def test_show_copy_puts_the_file_here_once(cli, tmp_path, monkeypatch):
     """A copy is for editing, so an existing file is never overwritten."""
     monkeypatch.chdir(tmp_path)
     name = cli("list").stdout.splitlines()[1].split()[0]
-    assert cli("show", name, "--copy").stdout.strip() == f"{name}.yaml"
-    assert (tmp_path / f"{name}.yaml").read_text().count(f"scenario: {name}") == 1
+    assert cli("show", name, "--copy").stdout.split() == [f"{name}.yaml", "hostsim-scenario.schema.json"]
+    text = (tmp_path / f"{name}.yaml").read_text()
+    assert text.count(f"scenario: {name}") == 1
+    assert text.startswith("# yaml-language-server: $schema=hostsim-scenario.schema.json\n")
+    assert json.loads((tmp_path / "hostsim-scenario.schema.json").read_text()) == json.loads(cli("schema").stdout)
     again = cli("show", name, "--copy")
     assert again.exit_code == 2
     assert "not overwritten" in again.stderr
@@ -118,7 +121,7 @@ def test_show_copy_puts_the_file_here_once(cli, tmp_path, monkeypatch):
 def test_show_copy_takes_the_arrivals_along(cli, tmp_path, monkeypatch):
     """A copy of a scenario that replays a file loads where it was put."""
     monkeypatch.chdir(tmp_path)
-    yaml, *arrivals = cli("show", "dense-trigger", "--copy").stdout.splitlines()
+    yaml, *arrivals, _schema = cli("show", "dense-trigger", "--copy").stdout.splitlines()
     assert len(arrivals) == 1
     assert cli("show", yaml).exit_code == 0
     (tmp_path / arrivals[0]).unlink()
@@ -131,6 +134,38 @@ def test_metrics_prints_the_whole_catalogue_as_text_and_as_json(cli):
     assert [row["metric"] for row in rows] == list(CATALOGUE)
     assert all(row["unit"] and row["meaning"] for row in rows)
     assert [line.split()[0] for line in cli("metrics").stdout.splitlines()[1:]] == list(CATALOGUE)
+
+
+def test_components_have_schemas_of_their_own(cli):
+    """An unknown kind is told with the nearest one."""
+    assert "cpu" in json.loads(cli("schema", "hardware").stdout)["properties"]
+    wrong = cli("schema", "hardwear")
+    assert wrong.exit_code == 2
+    assert "did you mean 'hardware'" in wrong.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_names_of_scenarios(cli, shell):
+    """And those of claims where `check` takes them."""
+
+    def completed(line):
+        words = {
+            "COMP_WORDS": line,
+            "COMP_CWORD": "2",
+            "_TYPER_COMPLETE_ARGS": line,
+            "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", "from hostsim.cli.app import app; app(prog_name='hostsim')"],
+            env={**os.environ, **words, "_HOSTSIM_COMPLETE": f"complete_{shell}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stdout
+
+    assert "dense-medium" in completed("hostsim run dense-m")
+    assert "splitrx.split.40k" in completed("hostsim check splitrx.split.4")
 
 
 def test_schema_is_json_for_editors(cli):
