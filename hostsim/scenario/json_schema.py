@@ -8,7 +8,7 @@ from typing import Any
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.plugin.registry import Registry
 from hostsim.scenario.schema import SHIPPED, file_models
-from hostsim.scenario.shipped_data import claims, shipped_parts
+from hostsim.scenario.shipped_data import claims, measurements, shipped_parts
 from hostsim.scenario.yaml.validation import schema_of
 
 __all__ = ["scenario_schema"]
@@ -64,6 +64,7 @@ def scenario_schema(registry: Registry = SHIPPED) -> dict[str, Any]:
     definitions["FigurePart"]["oneOf"] = [{"required": ["x", "y"]}, {"required": ["answers"]}]
     definitions["RunPart"]["properties"]["precision"]["propertyNames"] = {"enum": list(CATALOGUE)}
     definitions["ExpectPart"]["properties"]["claim"]["examples"] = list(claims())
+    definitions["ExpectPart"]["properties"]["measurement"]["examples"] = list(measurements())
     for key in ("x-allowed", "x-what", "x-plugins"):
         _drop(schema, key)
     return schema

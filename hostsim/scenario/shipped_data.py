@@ -10,13 +10,26 @@ import importlib.resources
 from dataclasses import replace
 from pathlib import Path
 
-from hostsim.claim import CLAIM_KINDS, Claim
+from hostsim.claim import CLAIM_KINDS, Claim, Measurement
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import Band, KnownRed
 from hostsim.files import display_name, find_below, is_there, why_not
 from hostsim.scenario.yaml.reader import read
 
-__all__ = ["claims", "data_root", "find_part", "find_scenario", "known_red", "shipped", "shipped_parts"]
+__all__ = [
+    "claims",
+    "data_root",
+    "find_part",
+    "find_scenario",
+    "known_red",
+    "measurements",
+    "predictions",
+    "shipped",
+    "shipped_parts",
+]
+
+LEDGER = "first.yaml"
+"""Beside the scenarios of predictions: their first values (`hostsim.scenario.ledger`)."""
 
 
 @functools.cache
@@ -34,6 +47,12 @@ def shipped() -> dict[str, Path]:
     return {file.stem: file for file in files if file.name != "known_red.yaml"}
 
 
+def predictions() -> dict[str, Path]:
+    """Shipped scenarios that predict measurements: name -> file. They are no claims, and none of `shipped`."""
+    files = sorted((data_root() / "predictions").glob("*.yaml"))
+    return {file.stem: file for file in files if file.name != LEDGER}
+
+
 def shipped_parts(kind: str) -> dict[str, Path]:
     """Shipped parts of a kind, ``platforms``, ``hardware`` or ``guests``: name -> file."""
     return {file.stem: file for file in sorted((data_root() / kind).glob("*.yaml"))}
@@ -45,7 +64,7 @@ def find_scenario(scenario: str | Path) -> Path:
     Raises:
         InputError: neither a file nor the name of a shipped one.
     """
-    known = shipped()
+    known = shipped() | predictions()
     if str(scenario) in known:
         return known[str(scenario)]
     file = Path(scenario)
@@ -113,6 +132,28 @@ def claims() -> dict[str, Claim]:
             except (KeyError, ValueError) as error:
                 fault = Fault(f"is not a row of claims: {error}", str(row.get("id")), file=display_name(file))
                 raise InputError(fault) from None
+    return found
+
+
+@functools.cache
+def measurements() -> dict[str, Measurement]:
+    """The published measurements that are there to be predicted, by id, in the order of their table.
+
+    Raises:
+        InputError: the shipped table is damaged.
+    """
+    file = data_root() / "published-2.csv"
+    found: dict[str, Measurement] = {}
+    with file.open(encoding="utf-8", newline="") as stream:
+        rows = csv.DictReader(stream)
+        for row in rows:
+            try:
+                band = Band(float(row.pop("low")), float(row.pop("high")))
+                found[row["id"]] = Measurement(**row, band=band)
+                found[row["id"]].number  # noqa: B018  it is one, or a direction
+            except (KeyError, TypeError, ValueError) as error:
+                fault = Fault(f"is not a row of measurements: {error}", str(row.get("id")), file=display_name(file))
+                raise InputError(replace(fault, line=rows.line_num)) from None
     return found
 
 
