@@ -175,6 +175,7 @@ def test_predictions_name_measurements_and_nothing_else_names_them() -> None:
     named = [entry.name for name in predictions() for entry in load(name).expectations]
     assert len(set(named)) == len(named)
     assert set(named) <= measurements().keys()
+    assert "esxi55-40g.1vcpu" in named
     assert not {entry.name for name in shipped() for entry in load(name).expectations} & measurements().keys()
 
 
