@@ -357,6 +357,8 @@ class KnownRed:
     range: Band
     """Of its value over root seeds; both ends are numbers."""
     reason: str
+    awaiting: Literal["", "calibration"] = ""
+    """``calibration``: red since a mechanism became truer, until the constants are fitted again; counted as red, and not as known."""
 
 
 @dataclass(frozen=True)

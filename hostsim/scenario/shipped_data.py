@@ -9,6 +9,7 @@ import functools
 import importlib.resources
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from hostsim.claim import CLAIM_KINDS, Claim, Measurement
 from hostsim.errors import Fault, InputError, nearest_name
@@ -30,6 +31,9 @@ __all__ = [
 
 LEDGER = "first.yaml"
 """Beside the scenarios of predictions: their first values (`hostsim.scenario.ledger`)."""
+
+CALIBRATION: Final = "calibration"
+"""The only thing that a known red may await."""
 
 
 @functools.cache
@@ -161,7 +165,8 @@ def known_red() -> dict[str, KnownRed]:
     """Claims that are known to fail, by id.
 
     Raises:
-        InputError: the list names a claim that is not published, or gives no range of its value or no reason.
+        InputError: the list names a claim that is not published, gives no range of its value or no reason, or awaits anything but
+            the calibration.
     """
     file = data_root() / "known_red.yaml"
     name = display_name(file)
@@ -174,10 +179,17 @@ def known_red() -> dict[str, KnownRed]:
             nearest = nearest_name(claim, list(claims()))
             faults.append(Fault("unknown claim", allowed="an id of claims.csv", nearest=nearest, **place))
             continue
+        awaited = entry.get("awaiting", CALIBRATION) if isinstance(entry, dict) else CALIBRATION
+        if awaited != CALIBRATION:
+            place |= {"path": f"{claim}.awaiting", "line": text.lines.get((claim, "awaiting"))}
+            nearest = nearest_name(str(awaited), [CALIBRATION])
+            faults.append(Fault("is not awaited", given=repr(awaited), allowed=CALIBRATION, nearest=nearest, **place))
+            continue
         try:
             found[claim] = _known_red(entry)
         except ValueError as error:
-            faults.append(Fault(str(error), allowed="{range: [LOW, HIGH], reason: TEXT}", **place))
+            allowed = f"{{range: [LOW, HIGH], reason: TEXT}}, and awaiting: {CALIBRATION} until it is done"
+            faults.append(Fault(str(error), allowed=allowed, **place))
     if faults:
         raise InputError(faults)
     return found
@@ -187,7 +199,7 @@ def _known_red(entry: object) -> KnownRed:
     """Read an entry of the list of known reds; raises ValueError with what is wrong."""
     if not isinstance(entry, dict):
         raise ValueError("has no range of its value")
-    if unknown := entry.keys() - {"range", "reason"}:
+    if unknown := entry.keys() - {"range", "reason", "awaiting"}:
         raise ValueError(f"has unknown keys: {', '.join(sorted(unknown))}")
     match entry.get("range"):
         case (int() | float() as low, int() | float() as high) if low <= high:
@@ -197,4 +209,4 @@ def _known_red(entry: object) -> KnownRed:
     reason = entry.get("reason")
     if not isinstance(reason, str) or not reason.strip():
         raise ValueError("has no reason")
-    return KnownRed(Band(float(low), float(high)), reason)
+    return KnownRed(Band(float(low), float(high)), reason, CALIBRATION if "awaiting" in entry else "")

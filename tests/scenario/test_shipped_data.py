@@ -138,8 +138,25 @@ def test_a_known_red_needs_a_range_and_a_reason(
     wrong, unknown = caught.value.faults
     assert (wrong.message, wrong.path, wrong.line) == (message, "vxlan.cpu", 2)
     assert wrong.file.endswith("known_red.yaml")
-    assert wrong.allowed == "{range: [LOW, HIGH], reason: TEXT}"
+    assert wrong.allowed.startswith("{range: [LOW, HIGH], reason: TEXT}")
     assert (unknown.message, unknown.nearest) == ("unknown claim", "vxlan.cpu")
+
+
+def test_a_known_red_awaits_the_calibration_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anything else is refused with its line and the nearest word; a range and a reason are needed all the same."""
+    (tmp_path / "claims.csv").write_bytes((data_root() / "claims.csv").read_bytes())
+    file = tmp_path / "known_red.yaml"
+    monkeypatch.setattr(shipped_data, "data_root", lambda: tmp_path)
+    entry = "vxlan.cpu:\n  range: [1, 2]\n  reason: the mechanism\n  awaiting: "
+    file.write_text(entry + "calibration\nsplitrx.default.40k: {range: [1, 2], reason: because}\n", encoding="utf-8")
+    assert [known.awaiting for known in known_red().values()] == ["calibration", ""]
+    file.write_text(entry + "calibrations\nsplitrx.default.40k: {awaiting: calibration}\n", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        known_red()
+    wrong, without = caught.value.faults
+    assert (wrong.path, wrong.line, wrong.given) == ("vxlan.cpu.awaiting", 4, "'calibrations'")
+    assert (wrong.allowed, wrong.nearest) == ("calibration", "calibration")
+    assert without.message == RANGE
 
 
 WARNED = {

@@ -75,7 +75,8 @@ def claims_page() -> str:
         [kind, meaning, str(sum(c.kind == kind for c in claims().values()))] for kind, meaning in CLAIM_KINDS.items()
     ]
     reasons = "\n".join(
-        f"- {code(claim)}, {range_text(known)}: {prose(' '.join(known.reason.split()))}" for claim, known in red.items()
+        f"- {code(claim)}, {range_text(known)}{', awaits calibration' * bool(known.awaiting)}: {prose(' '.join(known.reason.split()))}"
+        for claim, known in red.items()
     )
     return f"""# Published claims
 
