@@ -77,10 +77,13 @@ def test_help_answers_at_once_and_names_every_command(cli):
 def test_list_names_the_shipped_scenarios_with_their_questions(cli):
     """A user finds a scenario to start from."""
     done = cli("list")
-    lines = done.stdout.splitlines()
-    assert lines[0].split() == ["scenario", "points", "expectations", "question"]
-    assert len(lines) > 1
-    assert all(line.endswith("?") for line in lines[1:])
+    for table, headings in zip(
+        done.stdout.split("\n\n"), ("scenario expectations", "prediction measurements"), strict=True
+    ):
+        lines, (what, counted) = table.splitlines(), headings.split()
+        assert lines[0].split() == [what, "points", counted, "question"]
+        assert len(lines) > 1
+        assert all(line.endswith("?") for line in lines[1:])
 
 
 def test_show_tells_points_and_settings_with_their_origin(cli, tiny):
