@@ -140,6 +140,16 @@ def test_no_commit_has_changed_an_entry_or_taken_one_away() -> None:
         assert {name: now.get(name) for name in then} == then, commit
 
 
+def test_the_inputs_of_every_entry_were_committed_before_its_value() -> None:
+    """In this history, and not in the commit that the value came in."""
+    file = data_root() / "predictions" / LEDGER
+    for name, entry in read_ledger(file).items():
+        assert git(file.parent, "log", "-1", "--format=%H", entry.inputs).strip() == entry.inputs
+        came = git(file.parent, "log", "--reverse", "--format=%H", f"-S{name}:", "--", file.name).split()[:1]
+        before = git(file.parent, "rev-list", f"{(came or ['HEAD'])[0]}{'^' if came else ''}").split()
+        assert entry.inputs in before, name
+
+
 def entries(text: str) -> dict[str, dict[str, object]]:
     tree = parse(text, LEDGER).tree
     return {name: {key: value for key, value in entry.items() if key != "changed_for"} for name, entry in tree.items()}
