@@ -1,4 +1,4 @@
-"""Published claims: the rows of ``claims.csv``, and their kinds."""
+"""Published claims: the rows of ``claims.csv``, and their kinds; and the published measurements of ``published-2.csv``, which are predicted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hostsim.expect import Band
 
-__all__ = ["CLAIM_KINDS", "Claim"]
+__all__ = ["CLAIM_KINDS", "Claim", "Measurement"]
 
 CLAIM_KINDS = {
     "scale": "An absolute figure, which depends on costs.",
@@ -33,3 +33,48 @@ class Claim:
     band: Band
     basis: str
     source: str
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A published measurement that is predicted and that nothing is fitted to: one row of ``published-2.csv``."""
+
+    id: str
+    """The source, a dot, and the quantity in short."""
+    quantity: str
+    value: str
+    """As published: a number, or ``<1`` where only the direction is."""
+    unit: str
+    band: Band
+    setup: str
+    source: str
+    confidence: str
+    needs: str
+    """What a scenario of it needs that there was, or was not, when the table was made."""
+
+    @property
+    def kind(self) -> str:
+        """One of `CLAIM_KINDS`, told from its value and unit."""
+        if self.number is None or self.unit == "sign":
+            return "direction"
+        return "ratio" if self.unit == "ratio" else "scale"
+
+    @property
+    def number(self) -> float | None:
+        """The published number; None where only a direction is published."""
+        return None if self.value[:1] in ("<", ">") else float(self.value)
+
+    @property
+    def publication(self) -> str:
+        """The part of the id that all rows of a source share."""
+        return self.id.partition(".")[0]
+
+    @property
+    def side(self) -> int:
+        """Of a quotient or a sign, 1 where its whole band lies above what is neutral (1, or 0 of a sign), and -1 below; else 0."""
+        if self.unit not in ("ratio", "sign"):
+            return 0
+        neutral = 1 if self.unit == "ratio" else 0
+        if self.band.low is not None and self.band.low > neutral:
+            return 1
+        return -1 if self.band.high is not None and self.band.high < neutral else 0

@@ -263,15 +263,16 @@ class Expectation:
     """An expectation of a scenario: a published claim, or one of the user's, with its form and band."""
 
     name: str
-    """Claim id, or the name the user gave."""
+    """Id of a claim or a measurement, or the name the user gave."""
     form: Form
     band: Band
     unit: str
     published: str
     """The published number as text; for an expectation of one's own the band in words."""
     is_claim: bool
+    """Published: a claim, or a measurement that is predicted."""
     kind: str = ""
-    """Of a claim, one of `hostsim.claim.CLAIM_KINDS`; empty for an expectation of the user's."""
+    """Of what is published, one of `hostsim.claim.CLAIM_KINDS`; empty for an expectation of the user's."""
 
     @property
     def counted_in(self) -> str:
@@ -356,6 +357,8 @@ class KnownRed:
     range: Band
     """Of its value over root seeds; both ends are numbers."""
     reason: str
+    awaiting: Literal["", "calibration"] = ""
+    """``calibration``: red since a mechanism became truer, until the constants are fitted again; counted as red, and not as known."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pandas as pd
 
@@ -49,6 +51,7 @@ def verdict(
     state: VerdictState = VerdictState.PASS,
     *,
     known: bool = False,
+    awaiting: Literal["", "calibration"] = "",
     known_range: tuple[float, float] = (0.0, 10.0),
     bound: Bound | None = None,
     reason: str = "",
@@ -56,7 +59,7 @@ def verdict(
 ) -> Verdict:
     expectation = Expectation(name, form, Band(*band), "%", "about 2", is_claim)
     points = ({"receivers": 2, "value": 2.0, "low": 1.5},)
-    listed = KnownRed(Band(*known_range), reason) if known else None
+    listed = KnownRed(Band(*known_range), reason, awaiting) if known else None
     return Verdict(expectation, "small", value, *interval, state, listed, reason, points, ("look at it",), bound)
 
 

@@ -19,14 +19,14 @@ from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity, point_at
 from hostsim.scenario.planner import make_plan
-from hostsim.scenario.shipped_data import claims, known_red, shipped
+from hostsim.scenario.shipped_data import claims, known_red, measurements, predictions, shipped
 from hostsim.spec.workload import TcpSpec
 
 PACKAGE = Path(hostsim.__file__).parent
 ROOT = PACKAGE.parent
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", [*shipped(), *predictions()])
 def test_a_shipped_scenario_loads_under_its_own_name_from_any_folder(name, tmp_path, monkeypatch):
     """No shipped scenario has a fault; its file is called what it is called."""
     monkeypatch.chdir(tmp_path)
@@ -102,8 +102,8 @@ def test_the_brackets_of_shipped_searches_reach_past_their_bands(name):
 def test_no_module_knows_a_claim_or_a_scenario_by_name():
     """No result can depend on which experiment is being reproduced."""
     text = "\n".join(source.read_text(encoding="utf-8") for source in PACKAGE.rglob("*.py"))
-    assert [claim for claim in claims() if claim in text] == []
-    assert [file.name for file in shipped().values() if file.name in text] == []
+    assert [published for published in (*claims(), *measurements()) if published in text] == []
+    assert [file.name for file in (shipped() | predictions()).values() if file.name in text] == []
 
 
 def test_no_experiment_has_a_sender_of_its_own():

@@ -20,6 +20,7 @@ from hostsim import compiled
 from hostsim.cli import check, inspection, sweep
 from hostsim.cli.assumptions import assumptions
 from hostsim.cli.calibrate import calibrate
+from hostsim.cli.predict import predict
 from hostsim.cli.sensitivity import sensitivity
 from hostsim.cli.shard import merge
 from hostsim.cli.status import Status
@@ -109,6 +110,7 @@ app.command("list")(inspection.list_)
 app.command("show")(inspection.show)
 app.command("run")(sweep.run)
 app.command("check")(check.check)
+app.command("predict")(predict)
 app.command("reproduce")(sweep.reproduce)
 app.command("merge")(merge)
 app.command("plot")(sweep.plot)

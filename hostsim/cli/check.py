@@ -159,10 +159,12 @@ def _write_junit(file: Path, suites: Sequence[Suite], started: datetime, options
 def print_verdicts(verdicts: Sequence[Verdict], *, quick: bool) -> None:
     """Print the table of verdicts and their tally by kind on stdout, and on stderr the reasons and notes to know before trusting them."""
     from hostsim.results.scoreboard import HEADINGS, as_rows
-    from hostsim.results.tally import TALLY_HEADINGS, outcomes, tally_rows
+    from hostsim.results.tally import TALLY_HEADINGS, awaiting_words, outcomes, tally_rows
 
     typer.echo(verdict_table(HEADINGS, as_rows(verdicts, quick=quick)))
     typer.echo("\n" + columns(TALLY_HEADINGS, tally_rows(outcomes(verdicts, quick=quick))))
+    if words := awaiting_words(verdicts):
+        typer.echo(words)
     for verdict in verdicts:
         for text in [*([verdict.reason] if verdict.reason else []), *verdict.notes]:
             typer.echo(f"{verdict.expectation.name}: {text}", err=True)

@@ -25,17 +25,21 @@ AsJson = Annotated[bool, typer.Option("--json", help="As strict JSON.")]
 
 
 def list_() -> None:
-    """The shipped scenarios and the question each answers."""
+    """The shipped scenarios and the question each answers; those that predict measurements apart."""
     from hostsim.scenario.load import load
     from hostsim.scenario.plan import Fidelity
     from hostsim.scenario.planner import make_plan
-    from hostsim.scenario.shipped_data import shipped
+    from hostsim.scenario.shipped_data import predictions, shipped
 
-    rows = []
-    for scenario in map(load, shipped()):
-        swept = _axes_values(make_plan(scenario, Fidelity(), expectations=False))
-        rows.append((scenario.name, len(swept), len(scenario.expectations), scenario.question))
-    typer.echo(columns(("scenario", "points", "expectations", "question"), rows))
+    def rows(names: Iterable[str]) -> list[tuple[object, ...]]:
+        found: list[tuple[object, ...]] = []
+        for scenario in map(load, names):
+            swept = _axes_values(make_plan(scenario, Fidelity(), expectations=False))
+            found.append((scenario.name, len(swept), len(scenario.expectations), scenario.question))
+        return found
+
+    typer.echo(columns(("scenario", "points", "expectations", "question"), rows(shipped())))
+    typer.echo("\n" + columns(("prediction", "points", "measurements", "question"), rows(predictions())))
 
 
 @run_options("quick", "replications", "plugins")

@@ -196,7 +196,7 @@ def _verdict(kept: dict[str, Any]) -> Verdict:
     return Verdict(
         expectation=Expectation(form=form, band=band, **expectation),
         state=VerdictState(kept.pop("state")),
-        known=known and KnownRed(Band(**known["range"]), known["reason"]),
+        known=known and KnownRed(Band(**known.pop("range")), **known),
         bound=bound and Bound(bound),
         **_tuples(kept),
     )

@@ -29,6 +29,8 @@ __all__ = [
 
 KNOWN = "known"
 """Text of a known red that is as listed."""
+AWAITS = f"{KNOWN}, awaits calibration"
+"""Text of one that is as listed and that the next calibration must end."""
 ROUNDING = 1e-9
 """Rounding of a range's ends that is let pass, as a share of the larger."""
 
@@ -68,12 +70,12 @@ def label(verdict: Verdict, *, quick: bool) -> str:
 def is_accepted(verdict: Verdict, *, quick: bool) -> bool:
     """True when the verdict is as expected: a pass, or for a known red an exact value in its range that is no pass."""
     if verdict.known is not None:
-        return known_text(verdict) == KNOWN
+        return known_text(verdict) in (KNOWN, AWAITS)
     return label(verdict, quick=quick) in ("pass", "pass?")
 
 
 def known_text(verdict: Verdict) -> str:
-    """A known red in words: `KNOWN` where it is as listed, else in which way it is not; empty for any other verdict."""
+    """A known red in words: `KNOWN` or `AWAITS` where it is as listed, else in which way it is not; empty for any other verdict."""
     if verdict.known is None:
         return ""
     if verdict.state is VerdictState.PASS:
@@ -87,7 +89,7 @@ def known_text(verdict: Verdict) -> str:
     assert high is not None
     tolerance = ROUNDING * max(abs(low), abs(high))  # a range without width is one number in decimals
     if low - tolerance <= verdict.value <= high + tolerance:
-        return KNOWN
+        return AWAITS if verdict.known.awaiting else KNOWN
     return f"known, but outside its range {range_text(verdict.known)}"
 
 
@@ -159,6 +161,7 @@ def as_json(verdicts: Iterable[Verdict], *, quick: bool) -> list[dict[str, objec
             "high": finite(verdict.expectation.band.high),
             "verdict": label(verdict, quick=quick),
             "known": verdict.known is not None,
+            "awaiting": (verdict.known and verdict.known.awaiting) or None,
             "reason": verdict.reason,
             "notes": list(verdict.notes),
             "deterministic": verdict.equal_replications > 0,

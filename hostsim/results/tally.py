@@ -13,7 +13,18 @@ from hostsim.claim import CLAIM_KINDS
 from hostsim.expect import Verdict, VerdictState
 from hostsim.results.scoreboard import is_accepted
 
-__all__ = ["ALL", "OUTCOMES", "OWN", "TALLY_HEADINGS", "outcome", "outcomes", "tally", "tally_rows", "tally_words"]
+__all__ = [
+    "ALL",
+    "OUTCOMES",
+    "OWN",
+    "TALLY_HEADINGS",
+    "awaiting_words",
+    "outcome",
+    "outcomes",
+    "tally",
+    "tally_rows",
+    "tally_words",
+]
 
 OUTCOMES = ("in band", "undecided", "known red", "red", "missing")
 """What a verdict counts as; each as exactly one."""
@@ -27,6 +38,7 @@ TALLY_HEADINGS = ("kind", "expectations", *OUTCOMES)
 def outcome(verdict: Verdict, *, quick: bool) -> str:
     """The outcome that a verdict counts as: where its interval lies, and for one outside the band, whether it is listed as known to be red.
 
+    One that awaits the calibration is red: nobody has shown that its mechanism is what is missing.
     Undecided is also a value in the band whose interval is too wide to tell (``pass?`` at quick fidelity).
     """
     match verdict.state:
@@ -35,11 +47,20 @@ def outcome(verdict: Verdict, *, quick: bool) -> str:
         case VerdictState.MISSING:
             return "missing"
         case _ if verdict.known:
-            return "known red" if is_accepted(verdict, quick=quick) else "red"
+            as_listed = is_accepted(verdict, quick=quick) and not verdict.known.awaiting
+            return "known red" if as_listed else "red"
         case VerdictState.OPEN:
             return "undecided"
         case VerdictState.FAIL:
             return "red"
+
+
+def awaiting_words(verdicts: Iterable[Verdict]) -> str:
+    """The verdicts that await the calibration, counted in words; empty where there are none."""
+    names = [verdict.expectation.name for verdict in verdicts if verdict.known is not None and verdict.known.awaiting]
+    if not names:
+        return ""
+    return f"{len(names)} of them await{'s' * (len(names) == 1)} calibration, counted as red: {', '.join(names)}"
 
 
 def outcomes(verdicts: Iterable[Verdict], *, quick: bool) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.plugin.registry import Registry
 from hostsim.scenario.component import Parts
 from hostsim.scenario.schema import SHIPPED, file_models
-from hostsim.scenario.shipped_data import claims, data_root, shipped_parts
+from hostsim.scenario.shipped_data import claims, data_root, measurements, shipped_parts
 from hostsim.scenario.yaml.source_tree import SETTINGS
 from hostsim.scenario.yaml.validation import schema_of
 from hostsim.spec.base import Spec
@@ -85,6 +85,7 @@ def scenario_schema(registry: Registry = SHIPPED) -> dict[str, Any]:
     definitions["FigurePart"]["oneOf"] = [{"required": ["x", "y"]}, {"required": ["answers"]}]
     definitions["RunPart"]["properties"]["precision"]["propertyNames"] = {"enum": list(CATALOGUE)}
     definitions["ExpectPart"]["properties"]["claim"]["examples"] = list(claims())
+    definitions["ExpectPart"]["properties"]["measurement"]["examples"] = list(measurements())
     return _public(schema)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from hostsim.errors import Fault, InputError, nearest_name
@@ -13,36 +13,41 @@ from hostsim.expect import Expectation, Ratio
 from hostsim.plugin.source import read_plugins
 from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario
-from hostsim.scenario.shipped_data import claims, shipped
+from hostsim.scenario.shipped_data import claims, predictions, shipped
 from hostsim.spec.plugin import PluginSpec
 
 __all__ = ["expected_claims", "restrict", "select"]
 
 
 def select(
-    *subjects: str | Path | Scenario, root: str | Path | None = None, plugins: Sequence[str | Path | PluginSpec] = ()
+    *subjects: str | Path | Scenario,
+    root: str | Path | None = None,
+    plugins: Sequence[str | Path | PluginSpec] = (),
+    among: Mapping[str, Path] | None = None,
 ) -> list[tuple[Scenario, frozenset[str]]]:
     """Select what `check` is given: scenarios restricted to the expectations asked for, and the names of these.
 
     A scenario keeps, beside these, the expectations that they are computed from. Files are loaded with ``root``, and all with ``plugins``, see `load`.
+    Names and patterns are looked up ``among`` these scenarios, by default those that are shipped and are no predictions.
 
     Raises:
         InputError: a subject is no scenario, no file and no pattern that matches a claim.
     """
+    names_of = shipped() if among is None else among
     load_once = functools.cache(functools.partial(_loaded, root=root, plugins=read_plugins(plugins)))
     if not subjects:
-        return [(scenario, frozenset(_names(scenario))) for scenario in map(load_once, shipped())]
+        return [(scenario, frozenset(_names(scenario))) for scenario in map(load_once, names_of)]
     loaded: dict[str, Scenario] = {}
     asked: dict[str, set[str]] = {}
     faults: list[Fault] = []
     for subject in subjects:
-        if isinstance(subject, str) and _is_pattern(subject):
+        if isinstance(subject, str) and _is_pattern(subject, names_of):
             matches = [
                 (scenario, [name for name in _names(scenario) if fnmatch.fnmatchcase(name, subject)])
-                for scenario in map(load_once, shipped())
+                for scenario in map(load_once, names_of)
             ]
             if not any(names for _, names in matches):
-                known = [*shipped(), *(name for scenario, _ in matches for name in _names(scenario))]
+                known = [*names_of, *(name for scenario, _ in matches for name in _names(scenario))]
                 faults.append(
                     Fault(
                         "no scenario and no claim of a shipped scenario has this name",
@@ -87,11 +92,11 @@ def restrict(scenario: Scenario, names: Iterable[str]) -> Scenario:
 
 def _loaded(subject: str | Path, root: str | Path | None, plugins: Sequence[PluginSpec]) -> Scenario:
     """A subject as a scenario; the files of a shipped one lie where they were installed, below no root of a user's."""
-    return load(subject, root=None if str(subject) in shipped() else root, plugins=plugins)
+    return load(subject, root=None if str(subject) in shipped() | predictions() else root, plugins=plugins)
 
 
-def _is_pattern(subject: str) -> bool:
-    return subject not in shipped() and not Path(subject).exists() and not subject.endswith((".yaml", ".yml"))
+def _is_pattern(subject: str, known: Mapping[str, Path]) -> bool:
+    return subject not in known and not Path(subject).exists() and not subject.endswith((".yaml", ".yml"))
 
 
 def _names(scenario: Scenario) -> list[str]:

@@ -9,14 +9,31 @@ import functools
 import importlib.resources
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
-from hostsim.claim import CLAIM_KINDS, Claim
+from hostsim.claim import CLAIM_KINDS, Claim, Measurement
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import Band, KnownRed
 from hostsim.files import display_name, find_below, is_there, why_not
 from hostsim.scenario.yaml.reader import read
 
-__all__ = ["claims", "data_root", "find_part", "find_scenario", "known_red", "shipped", "shipped_parts"]
+__all__ = [
+    "claims",
+    "data_root",
+    "find_part",
+    "find_scenario",
+    "known_red",
+    "measurements",
+    "predictions",
+    "shipped",
+    "shipped_parts",
+]
+
+LEDGER = "first.yaml"
+"""Beside the scenarios of predictions: their first values (`hostsim.scenario.ledger`)."""
+
+CALIBRATION: Final = "calibration"
+"""The only thing that a known red may await."""
 
 
 @functools.cache
@@ -34,6 +51,12 @@ def shipped() -> dict[str, Path]:
     return {file.stem: file for file in files if file.name != "known_red.yaml"}
 
 
+def predictions() -> dict[str, Path]:
+    """Shipped scenarios that predict measurements: name -> file. They are no claims, and none of `shipped`."""
+    files = sorted((data_root() / "predictions").glob("*.yaml"))
+    return {file.stem: file for file in files if file.name != LEDGER}
+
+
 def shipped_parts(kind: str) -> dict[str, Path]:
     """Shipped parts of a kind, ``platforms``, ``hardware`` or ``guests``: name -> file."""
     return {file.stem: file for file in sorted((data_root() / kind).glob("*.yaml"))}
@@ -45,7 +68,7 @@ def find_scenario(scenario: str | Path) -> Path:
     Raises:
         InputError: neither a file nor the name of a shipped one.
     """
-    known = shipped()
+    known = shipped() | predictions()
     if str(scenario) in known:
         return known[str(scenario)]
     file = Path(scenario)
@@ -116,11 +139,34 @@ def claims() -> dict[str, Claim]:
     return found
 
 
+@functools.cache
+def measurements() -> dict[str, Measurement]:
+    """The published measurements that are there to be predicted, by id, in the order of their table.
+
+    Raises:
+        InputError: the shipped table is damaged.
+    """
+    file = data_root() / "published-2.csv"
+    found: dict[str, Measurement] = {}
+    with file.open(encoding="utf-8", newline="") as stream:
+        rows = csv.DictReader(stream)
+        for row in rows:
+            try:
+                band = Band(float(row.pop("low")), float(row.pop("high")))
+                found[row["id"]] = Measurement(**row, band=band)
+                found[row["id"]].number  # noqa: B018  it is one, or a direction
+            except (KeyError, TypeError, ValueError) as error:
+                fault = Fault(f"is not a row of measurements: {error}", str(row.get("id")), file=display_name(file))
+                raise InputError(replace(fault, line=rows.line_num)) from None
+    return found
+
+
 def known_red() -> dict[str, KnownRed]:
     """Claims that are known to fail, by id.
 
     Raises:
-        InputError: the list names a claim that is not published, or gives no range of its value or no reason.
+        InputError: the list names a claim that is not published, gives no range of its value or no reason, or awaits anything but
+            the calibration.
     """
     file = data_root() / "known_red.yaml"
     name = display_name(file)
@@ -133,10 +179,17 @@ def known_red() -> dict[str, KnownRed]:
             nearest = nearest_name(claim, list(claims()))
             faults.append(Fault("unknown claim", allowed="an id of claims.csv", nearest=nearest, **place))
             continue
+        awaited = entry.get("awaiting", CALIBRATION) if isinstance(entry, dict) else CALIBRATION
+        if awaited != CALIBRATION:
+            place |= {"path": f"{claim}.awaiting", "line": text.lines.get((claim, "awaiting"))}
+            nearest = nearest_name(str(awaited), [CALIBRATION])
+            faults.append(Fault("is not awaited", given=repr(awaited), allowed=CALIBRATION, nearest=nearest, **place))
+            continue
         try:
             found[claim] = _known_red(entry)
         except ValueError as error:
-            faults.append(Fault(str(error), allowed="{range: [LOW, HIGH], reason: TEXT}", **place))
+            allowed = f"{{range: [LOW, HIGH], reason: TEXT}}, and awaiting: {CALIBRATION} until it is done"
+            faults.append(Fault(str(error), allowed=allowed, **place))
     if faults:
         raise InputError(faults)
     return found
@@ -146,7 +199,7 @@ def _known_red(entry: object) -> KnownRed:
     """Read an entry of the list of known reds; raises ValueError with what is wrong."""
     if not isinstance(entry, dict):
         raise ValueError("has no range of its value")
-    if unknown := entry.keys() - {"range", "reason"}:
+    if unknown := entry.keys() - {"range", "reason", "awaiting"}:
         raise ValueError(f"has unknown keys: {', '.join(sorted(unknown))}")
     match entry.get("range"):
         case (int() | float() as low, int() | float() as high) if low <= high:
@@ -156,4 +209,4 @@ def _known_red(entry: object) -> KnownRed:
     reason = entry.get("reason")
     if not isinstance(reason, str) or not reason.strip():
         raise ValueError("has no reason")
-    return KnownRed(Band(float(low), float(high)), reason)
+    return KnownRed(Band(float(low), float(high)), reason, CALIBRATION if "awaiting" in entry else "")

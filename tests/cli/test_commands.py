@@ -18,9 +18,12 @@ import pandas as pd
 import pytest
 
 import hostsim
+from hostsim.cli.check import print_verdicts
+from hostsim.expect import VerdictState
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.scenario.shipped_data import shipped
 from tests.corpus import HARDWARE
+from tests.sample_results import VERDICTS, verdict
 
 PACKAGE = Path(hostsim.__file__).parent
 FIELDS = [
@@ -38,6 +41,7 @@ FIELDS = [
         "high",
         "verdict",
         "known",
+        "awaiting",
     ),
     *("reason", "notes", "deterministic", "cases"),
 ]
@@ -73,10 +77,13 @@ def test_help_answers_at_once_and_names_every_command(cli):
 def test_list_names_the_shipped_scenarios_with_their_questions(cli):
     """A user finds a scenario to start from."""
     done = cli("list")
-    lines = done.stdout.splitlines()
-    assert lines[0].split() == ["scenario", "points", "expectations", "question"]
-    assert len(lines) > 1
-    assert all(line.endswith("?") for line in lines[1:])
+    for table, headings in zip(
+        done.stdout.split("\n\n"), ("scenario expectations", "prediction measurements"), strict=True
+    ):
+        lines, (what, counted) = table.splitlines(), headings.split()
+        assert lines[0].split() == [what, "points", counted, "question"]
+        assert len(lines) > 1
+        assert all(line.endswith("?") for line in lines[1:])
 
 
 def test_show_tells_points_and_settings_with_their_origin(cli, tiny):
@@ -513,6 +520,17 @@ def test_a_dry_run_of_leaving_out_says_what_would_be_fitted_again(cli, tiny):
     assert "splitrx.default.40k" in predicted
     both = cli("calibrate", "--leave-out", "splitrx", "--group", "multicast", "--dry-run")
     assert (both.exit_code, "no --group beside it" in both.stderr) == (2, True)
+
+
+def test_the_table_of_verdicts_ends_with_what_awaits_calibration(capsys):
+    """Under the counts, by name; with nothing to await there is no such line."""
+    print_verdicts(VERDICTS, quick=False)
+    assert "calibration" not in capsys.readouterr().out
+    awaits = verdict("moved", state=VerdictState.FAIL, known=True, awaiting="calibration")
+    print_verdicts([awaits, awaits], quick=False)
+    text = capsys.readouterr().out
+    assert text.endswith("2 of them await calibration, counted as red: moved, moved\n")
+    assert "fail (known, awaits calibration)" in text
 
 
 def test_reproduce_runs_all_that_is_shipped_and_writes_one_report(tiny, tmp_path):

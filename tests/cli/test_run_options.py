@@ -13,6 +13,7 @@ from hostsim.run_option import OPTIONS
 ALL = ("quick", "seed", "replications", "jobs", "cluster", "results", "max_memory", "max_time", "plugins")
 OFFERED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("run", "check", "reproduce", "what-if"), ALL),
+    "predict": tuple(name for name in ALL if name != "plugins"),
     "sensitivity": (*ALL[:6], "plugins"),
     "assumptions": ("quick", "seed", "replications", "jobs", "results", "plugins"),
     "calibrate": ("quick", "seed", "replications", "jobs", "results"),

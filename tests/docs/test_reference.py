@@ -20,7 +20,7 @@ from hostsim.results.table import to_table
 from hostsim.run_option import OPTIONS
 from hostsim.scenario.component import Parts
 from hostsim.scenario.json_schema import scenario_schema
-from hostsim.scenario.shipped_data import claims, known_red, shipped, shipped_parts
+from hostsim.scenario.shipped_data import claims, known_red, predictions, shipped, shipped_parts
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_every_measure_claim_and_scenario_is_there(pages: dict[str, str]) -> Non
     assert set(claims()) <= set(rows(pages["claims"]))
     for claim, known in known_red().items():
         assert f"- `{claim}`, {known.range.low:g} to {known.range.high:g}: " in pages["claims"]
-    assert set(shipped()) <= set(rows(pages["shipped"]))
+    assert {*shipped(), *predictions()} <= set(rows(pages["shipped"]))
 
 
 def test_every_column_of_every_table_is_explained(pages: dict[str, str]) -> None:

@@ -10,24 +10,26 @@ import pytest
 from hostsim.api import open_results
 from hostsim.errors import InputError
 from hostsim.estimate import Interval
-from hostsim.expect import AnswersSpec, FigureSpec
+from hostsim.expect import AnswersSpec, FigureSpec, VerdictState
 from hostsim.notebook.results import Differences, Results, Verdicts
 from hostsim.results.differences import PairedDifference
 from hostsim.results.folder import write
 from hostsim.results.tally import TALLY_HEADINGS
 from hostsim.results.verdicts import Verdicts as PlainVerdicts
-from tests.sample_results import BOUNDED, VERDICTS, results
+from tests.sample_results import BOUNDED, VERDICTS, results, verdict
 
 
 def test_bounds_and_ranges_of_known_reds_survive_a_folder(tmp_path: Path) -> None:
     """The page of results that were read is that of those that were written."""
-    write(results(verdicts=PlainVerdicts(BOUNDED)), tmp_path)
+    awaits = verdict("moved", value=2.0, state=VerdictState.FAIL, known=True, awaiting="calibration")
+    write(results(verdicts=PlainVerdicts((*BOUNDED, awaits))), tmp_path)
     kept = open_results(tmp_path)
-    assert tuple(kept.verdicts) == BOUNDED
+    assert tuple(kept.verdicts) == (*BOUNDED, awaits)
     page = kept._repr_html_()
     assert "at least 189" in page
     assert "known, but outside its range 500.25 to 512" in page
-    assert list(kept.verdicts.frame()["bound"].fillna("")) == ["at least", ""]
+    assert "known, awaits calibration" in page
+    assert list(kept.verdicts.frame()["bound"].fillna("")) == ["at least", "", ""]
 
 
 def test_answers_are_plotted_from_a_folder(tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ def test_rows_have_a_cell_for_each_heading_and_mark_known_ones():
     [
         (verdict(state=VerdictState.FAIL), ""),
         (verdict(state=VerdictState.FAIL, known=True), "known"),
+        (verdict(state=VerdictState.FAIL, known=True, awaiting="calibration"), "known, awaits calibration"),
         (verdict(known=True), "known to be red: remove it from the list"),
         (verdict(value=None, state=VerdictState.MISSING, known=True), "known, but no value"),
         (verdict(state=VerdictState.OPEN, bound=Bound.LESS_THAN, known=True), "known, but only a bound"),
@@ -107,7 +108,13 @@ def test_a_known_red_says_whether_it_is_as_listed(given, words):
     assert as_rows([given], quick=False)[0][-1] == label(given, quick=False) + (f" ({words})" if words else "")
     [suite] = verdict_suites([given], quick=False)
     [case] = suite.cases
-    expected = "skipped" if words == "known" else "error" if given.state is VerdictState.MISSING else "failure"
+    expected = (
+        "skipped"
+        if words in ("known", "known, awaits calibration")
+        else "error"
+        if given.state is VerdictState.MISSING
+        else "failure"
+    )
     assert case.result == expected
     assert words in case.text
 
@@ -149,6 +156,7 @@ def test_json_is_strict_and_has_the_agreed_keys():
             "high": 3.0,
             "verdict": "pass",
             "known": False,
+            "awaiting": None,
             "reason": "",
             "notes": ["look at it"],
             "deterministic": False,

@@ -8,7 +8,8 @@ import pytest
 
 from hostsim.claim import CLAIM_KINDS
 from hostsim.expect import Verdict, VerdictState
-from hostsim.results.tally import OUTCOMES, outcome, outcomes, tally, tally_rows, tally_words
+from hostsim.results.scoreboard import is_accepted
+from hostsim.results.tally import OUTCOMES, awaiting_words, outcome, outcomes, tally, tally_rows, tally_words
 from hostsim.results.verdicts import Verdicts
 from tests.sample_results import VERDICTS, verdict
 
@@ -35,6 +36,17 @@ def of_kind(kind: str, state: VerdictState = VerdictState.PASS, *, known: bool =
 def test_a_verdict_counts_as_one_outcome(state: VerdictState, known: bool, counts_as: str, quick: bool):
     """At quick fidelity too, a value in the band with an interval that is not is undecided."""
     assert outcome(of_kind("scale", state, known=known), quick=quick) == counts_as
+
+
+def test_what_awaits_calibration_is_red_and_is_named():
+    """Accepted in its range as every listed one, and never counted among the known ones; without any there is no line."""
+    awaits = verdict("moved", state=VerdictState.FAIL, known=True, awaiting="calibration")
+    assert outcome(awaits, quick=False) == "red"
+    assert is_accepted(awaits, quick=False)
+    assert outcome(replace(awaits, state=VerdictState.PASS), quick=False) == "in band"
+    assert awaiting_words([*VERDICTS, awaits]) == "1 of them awaits calibration, counted as red: moved"
+    assert awaiting_words([awaits, awaits]).startswith("2 of them await calibration")
+    assert awaiting_words(VERDICTS) == ""
 
 
 def test_kinds_have_rows_in_their_order_and_all_together_the_last():

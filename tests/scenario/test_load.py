@@ -13,7 +13,7 @@ from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.planner import make_plan
-from hostsim.scenario.shipped_data import data_root, shipped
+from hostsim.scenario.shipped_data import data_root, predictions, shipped
 from hostsim.units import MS, SECOND
 from tests.scenario.small_scenario import changed, load_text
 
@@ -534,7 +534,7 @@ def test_a_guest_is_laid_over_its_parent_and_a_constant_goes_with_its_origin(tmp
 def test_a_missing_scenario_names_the_nearest(tmp_path: Path) -> None:
     """By name among the shipped ones, by path among the files beside it."""
     (tmp_path / "mine.yaml").write_text(changed(), encoding="utf-8")
-    known = "a path, or one of " + ", ".join(shipped())
+    known = "a path, or one of " + ", ".join([*shipped(), *predictions()])
     for given, expected in (
         ("splitrxx", f"unknown scenario; given 'splitrxx'; allowed: {known}; did you mean 'splitrx'?"),
         ("min.yaml", f"file not found; given min.yaml; allowed: {known}; did you mean 'mine.yaml'?"),

@@ -16,17 +16,53 @@ from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.planner import make_plan
 from hostsim.scenario.selection import expected_claims
-from hostsim.scenario.shipped_data import claims, data_root, known_red, shipped, shipped_parts
+from hostsim.scenario.shipped_data import (
+    claims,
+    data_root,
+    known_red,
+    measurements,
+    predictions,
+    shipped,
+    shipped_parts,
+)
 from hostsim.scenario.yaml.reader import read
 from hostsim.spec.platform import PlatformSpec
 
-ORIGINAL = Path(__file__).parents[2].parent / "shared" / "claims.csv"
+SHARED = Path(__file__).parents[2].parent / "shared"
 
 
-@pytest.mark.skipif(not ORIGINAL.is_file(), reason="the table that claims.csv is a copy of is not here")
-def test_claims_are_a_copy_of_the_published_table() -> None:
+@pytest.mark.parametrize("table", ["claims.csv", "published-2.csv"])
+def test_what_is_published_is_a_copy_of_the_tables_that_were_given(table: str) -> None:
     """Byte for byte: bands are not ours to move."""
-    assert (data_root() / "claims.csv").read_bytes() == ORIGINAL.read_bytes()
+    if not (SHARED / table).is_file():
+        pytest.skip(f"the table that {table} is a copy of is not here")
+    assert (data_root() / table).read_bytes() == (SHARED / table).read_bytes()
+
+
+def test_measurements_have_a_kind_and_no_claim_is_among_them() -> None:
+    """What is predicted is on no scoreboard; a quotient says on which side of 1 it was found."""
+    rows = measurements()
+    assert not rows.keys() & claims().keys()
+    assert {row.kind for row in rows.values()} == {"scale", "ratio", "direction"}
+    assert {row.id for row in rows.values() if row.number is None} == {"esx40-noqueue.8vm-per-4vm"}
+    found = {name: (rows[name].kind, rows[name].side) for name in ("esx40-noqueue.8vm-per-4vm", "esxi55-40g.1vcpu")}
+    assert found == {"esx40-noqueue.8vm-per-4vm": ("direction", -1), "esxi55-40g.1vcpu": ("scale", 0)}
+    assert rows["xen-server7-aggregate.more-dom0"].side == -1
+    assert rows["kvm-osv.lso-64"].side == 1
+
+
+def test_a_damaged_row_of_measurements_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By file and line, also where only its value is none."""
+    lines = (data_root() / "published-2.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    lines[2] = lines[2].replace(",6.5,", ",about 6.5,")
+    (tmp_path / "published-2.csv").write_text("".join(lines), encoding="utf-8")
+    monkeypatch.setattr(shipped_data, "data_root", lambda: tmp_path)
+    measurements.cache_clear()
+    try:
+        with pytest.raises(InputError, match=r"published-2\.csv:3: bhyve-netmap\.netmap: is not a row of measurements"):
+            measurements()
+    finally:
+        measurements.cache_clear()
 
 
 def test_claims_carry_bands_that_may_be_open() -> None:
@@ -102,8 +138,25 @@ def test_a_known_red_needs_a_range_and_a_reason(
     wrong, unknown = caught.value.faults
     assert (wrong.message, wrong.path, wrong.line) == (message, "vxlan.cpu", 2)
     assert wrong.file.endswith("known_red.yaml")
-    assert wrong.allowed == "{range: [LOW, HIGH], reason: TEXT}"
+    assert wrong.allowed.startswith("{range: [LOW, HIGH], reason: TEXT}")
     assert (unknown.message, unknown.nearest) == ("unknown claim", "vxlan.cpu")
+
+
+def test_a_known_red_awaits_the_calibration_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anything else is refused with its line and the nearest word; a range and a reason are needed all the same."""
+    (tmp_path / "claims.csv").write_bytes((data_root() / "claims.csv").read_bytes())
+    file = tmp_path / "known_red.yaml"
+    monkeypatch.setattr(shipped_data, "data_root", lambda: tmp_path)
+    entry = "vxlan.cpu:\n  range: [1, 2]\n  reason: the mechanism\n  awaiting: "
+    file.write_text(entry + "calibration\nsplitrx.default.40k: {range: [1, 2], reason: because}\n", encoding="utf-8")
+    assert [known.awaiting for known in known_red().values()] == ["calibration", ""]
+    file.write_text(entry + "calibrations\nsplitrx.default.40k: {awaiting: calibration}\n", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        known_red()
+    wrong, without = caught.value.faults
+    assert (wrong.path, wrong.line, wrong.given) == ("vxlan.cpu.awaiting", 4, "'calibrations'")
+    assert (wrong.allowed, wrong.nearest) == ("calibration", "calibration")
+    assert without.message == RANGE
 
 
 WARNED = {
@@ -118,7 +171,7 @@ WARNED = {
 that follows an account of tuning turns a knob that could not help."""
 
 
-@pytest.mark.parametrize("name", list(shipped()))
+@pytest.mark.parametrize("name", [*shipped(), *predictions()])
 def test_shipped_scenarios_load_and_plan(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From any folder, by name, with no warning but those that belong to the experiment."""
     monkeypatch.chdir(tmp_path)
@@ -131,6 +184,16 @@ def test_shipped_scenarios_load_and_plan(name: str, tmp_path: Path, monkeypatch:
 def test_shipped_scenarios_answer_every_claim_of_their_experiments() -> None:
     """No row of the table is without a scenario."""
     assert expected_claims() == list(claims())
+
+
+def test_predictions_name_measurements_and_nothing_else_names_them() -> None:
+    """Each row at most once; `check` and `reproduce`, which go through what is shipped, never come to them."""
+    assert not shipped().keys() & predictions().keys()
+    named = [entry.name for name in predictions() for entry in load(name).expectations]
+    assert len(set(named)) == len(named)
+    assert set(named) <= measurements().keys()
+    assert "esxi55-40g.1vcpu" in named
+    assert not {entry.name for name in shipped() for entry in load(name).expectations} & measurements().keys()
 
 
 def test_costs_stand_in_the_root_platform_only() -> None:

@@ -10,7 +10,7 @@ from hostsim.results.scoreboard import range_text
 from hostsim.scenario.component import Parts
 from hostsim.scenario.load import load
 from hostsim.scenario.selection import expected_claims
-from hostsim.scenario.shipped_data import claims, data_root, known_red, shipped, shipped_parts
+from hostsim.scenario.shipped_data import claims, data_root, known_red, predictions, shipped, shipped_parts
 from hostsim_docs.markdown import code, prose, table
 
 __all__ = ["claims_page", "measures_page", "shipped_page"]
@@ -37,6 +37,13 @@ def shipped_page() -> str:
         "# What is shipped\n\nScenarios are found by name from any folder; `hostsim show NAME --copy` puts a file here, to edit it.\n\n",
         table(("scenario", "question", "axes", "expectations"), rows),
     ]
+    rows = [
+        [code(s.name), s.question, ", ".join(code(e.name) for e in s.expectations)] for s in map(load, predictions())
+    ]
+    blocks += [
+        "\n## Predictions\n\nPublished measurements that nothing is fitted to ({ref}`predict-first`); `check` and `reproduce` leave them out.\n\n",
+        table(("scenario", "question", "measurements"), rows),
+    ]
     parts = Parts(Path())
     rows = []
     for name in shipped_parts("hardware"):
@@ -50,7 +57,7 @@ def shipped_page() -> str:
         blocks += [f"\n## {title}\n\n", table((kind.removesuffix("s"), "what it is"), rows)]
     blocks.append("\n## The files of the scenarios\n")
     root = data_root()
-    for name, file in shipped().items():
+    for name, file in (shipped() | predictions()).items():
         included = f"../../scenarios/{file.relative_to(root).as_posix()}"
         blocks.append(f"\n### {name}\n\n```{{literalinclude}} {included}\n:language: yaml\n```\n")
     return "".join(blocks)
@@ -75,7 +82,8 @@ def claims_page() -> str:
         [kind, meaning, str(sum(c.kind == kind for c in claims().values()))] for kind, meaning in CLAIM_KINDS.items()
     ]
     reasons = "\n".join(
-        f"- {code(claim)}, {range_text(known)}: {prose(' '.join(known.reason.split()))}" for claim, known in red.items()
+        f"- {code(claim)}, {range_text(known)}{', awaits calibration' * bool(known.awaiting)}: {prose(' '.join(known.reason.split()))}"
+        for claim, known in red.items()
     )
     return f"""# Published claims
 

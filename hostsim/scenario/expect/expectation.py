@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hostsim.claim import Claim
+from hostsim.claim import Claim, Measurement
 from hostsim.errors import nearest_name
 from hostsim.expect import (
     Always,
@@ -39,7 +39,7 @@ from hostsim.scenario.expect.predicate import read_always, read_switches
 from hostsim.scenario.expect.schema import Changes, ExpectPart, FigurePart, PointsPart, RatioPart, RefusedPart
 from hostsim.scenario.resolve import Resolver
 from hostsim.scenario.scenario import Precision
-from hostsim.scenario.shipped_data import claims
+from hostsim.scenario.shipped_data import claims, measurements
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Place, Tree, keys, show_value
 from hostsim.units import SECOND
@@ -59,8 +59,14 @@ class Reader(Lookup):
         written = tree.get(("expect",))
         entries = [entry for entry in written if isinstance(entry, dict)] if isinstance(written, tuple) else []
         # those that are wrong themselves are told where they stand
-        self._named = [str(entry.get("claim", entry.get("name"))) for entry in entries]
-        self._misspelt = {str(entry["claim"]) for entry in entries if "claim" in entry} - claims().keys()
+        self._named = [str(entry.get("claim", entry.get("measurement", entry.get("name")))) for entry in entries]
+        tables = {"claim": claims().keys(), "measurement": measurements().keys()}
+        self._misspelt = {
+            str(entry[key])
+            for key, known in tables.items()
+            for entry in entries
+            if key in entry and entry[key] not in known
+        }
 
     def figures(
         self, parts: Iterable[tuple[str | int, FigurePart]], asked: Iterable[Expectation | None]
@@ -132,6 +138,14 @@ class Reader(Lookup):
                 return None
             self._check_unit(claim, form, unit, (*path, "claim"))
             made = Expectation(claim.id, form, claim.band, claim.unit, claim.published, is_claim=True, kind=claim.kind)
+        elif part.measurement is not None:
+            row = measurements().get(part.measurement)
+            if row is None:
+                nearest = nearest_name(part.measurement, list(measurements()))
+                self.fault((*path, "measurement"), "unknown measurement", "an id of published-2.csv", nearest)
+                return None
+            self._check_unit(row, form, unit, (*path, "measurement"))
+            made = Expectation(row.id, form, row.band, row.unit, row.value, is_claim=True, kind=row.kind)
         else:
             low, high = (self.bound(end, unit, (*path, "between")) for end in part.between or (None, None))
             if low is not None and high is not None and low > high:
@@ -139,7 +153,7 @@ class Reader(Lookup):
             made = Expectation(str(part.name), form, Band(low, high), unit, _in_words(part.between), is_claim=False)
         return made if len(self.faults) == before else None
 
-    def _check_unit(self, claim: Claim, form: Form, unit: str, path: KeyPath) -> None:
+    def _check_unit(self, claim: Claim | Measurement, form: Form, unit: str, path: KeyPath) -> None:
         """Checks that the answer of a form is in the unit of a claim; a place on an axis is a count of whatever the axis counts."""
         if isinstance(form, Find):
             if claim.unit.partition(" ")[0] in _NO_COUNT:
@@ -168,10 +182,10 @@ class Reader(Lookup):
         """Check the names of expectations: none twice, and ratios of known ones."""
         seen: dict[str, int] = {}
         for index, part in parts.items():
-            name = part.claim or str(part.name)
+            name = part.label
             path: KeyPath = ("expect", index)
             if name in seen:
-                self.fault((*path, "claim" if part.claim else "name"), "stands twice", "each expectation once")
+                self.fault((*path, part.named_by), "stands twice", "each expectation once")
             seen.setdefault(name, index)
             for side, other in (("of", part.ratio.of), ("to", part.ratio.to)) if part.ratio else ():
                 if isinstance(other, str) and (other not in self._named or other == name):
@@ -297,7 +311,7 @@ class LoadTrial:
 
 def _sides(name: str, parts: Mapping[int, ExpectPart]) -> list[str]:
     """The expectations that an expectation is the ratio of, by name; none of one that is no ratio of others."""
-    ratios = [part.ratio for part in parts.values() if name in (part.claim, part.name) and part.ratio is not None]
+    ratios = [part.ratio for part in parts.values() if name == part.label and part.ratio is not None]
     return [side for ratio in ratios for side in (ratio.of, ratio.to) if isinstance(side, str)]
 
 

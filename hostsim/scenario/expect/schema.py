@@ -289,6 +289,8 @@ class ExpectPart(Spec):
 
     claim: str | None = None
     """Id of a published claim; its band and unit are those of ``claims.csv``."""
+    measurement: str | None = None
+    """Id of a published measurement that is predicted; its band and unit are those of ``published-2.csv``. `hostsim predict` runs it."""
     name: str | None = None
     """Name of an expectation of one's own; needs ``between``."""
     between: tuple[BandEnd, BandEnd] | None = None
@@ -326,6 +328,20 @@ class ExpectPart(Spec):
             raise ValueError(
                 "has an at or a less that belongs to no metric|at and less beside metric, at inside other forms"
             )
-        if (self.claim is None) == (self.name is None) or (self.name is None) != (self.between is None):
-            raise ValueError("is neither a claim nor one's own|claim: ID; or name: TEXT and between: [low, high]")
+        named = [key for key in ("claim", "measurement", "name") if getattr(self, key) is not None]
+        if len(named) != 1 or (self.name is None) != (self.between is None):
+            raise ValueError(
+                "is neither a claim nor a measurement nor one's own|"
+                "claim: ID; measurement: ID; or name: TEXT and between: [low, high]"
+            )
         return self
+
+    @property
+    def label(self) -> str:
+        """What other expectations call it: an id, or the name that the user gave."""
+        return self.claim or self.measurement or str(self.name)
+
+    @property
+    def named_by(self) -> str:
+        """The key that the label stands under."""
+        return "claim" if self.claim else "measurement" if self.measurement else "name"

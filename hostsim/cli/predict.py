@@ -1,0 +1,85 @@
+"""``predict``: published measurements that nothing is fitted to, predicted; the first prediction is kept for ever beside today's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Unpack
+
+import typer
+
+from hostsim.cli.failure import say_warnings
+from hostsim.cli.option import DryRun, Root, RunOptions, Texts, run_options
+from hostsim.cli.status import Status
+from hostsim.cli.strict_json import print_json
+from hostsim.cli.text_table import columns
+
+if TYPE_CHECKING:
+    from hostsim.analysis.prediction import Prediction
+
+__all__ = ["predict"]
+
+
+@run_options("quick", "seed", "replications", "jobs", "cluster", "results", "max_memory", "max_time")
+def predict(
+    subjects: Annotated[
+        Texts,
+        typer.Argument(
+            metavar="[SCENARIO|FILE|MEASUREMENT-GLOB]...",
+            help="What to predict; all shipped predictions by default. A pattern such as '*-latency.*' picks measurements by id.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print strict JSON instead of tables.")] = False,
+    record: Annotated[
+        bool,
+        typer.Option(
+            "--record-first",
+            help="Write the values into first.yaml beside the scenario; refused where one is there, or the inputs are not committed.",
+        ),
+    ] = False,
+    root: Root = None,
+    *,
+    dry_run: DryRun = False,
+    **options: Unpack[RunOptions],
+) -> None:
+    """Predictions: published, first and today's value.
+
+    Measurements that nothing is fitted to, each with its first prediction, which is kept for ever, and today's, and how good both are by
+    kind. A miss is shown and fails nothing; only a measurement without any value ends the command with status 1.
+    """
+    from hostsim import api
+    from hostsim.analysis import prediction
+    from hostsim.analysis.prediction_table import as_json as plain
+    from hostsim.cli.forecast import dry_run_table
+    from hostsim.cli.progress import Reporter
+    from hostsim.scenario.shipped_data import predictions
+
+    chosen = api.select(*(subjects or ()), root=root, among=predictions())
+    prediction.require_measurements(chosen)
+    scenarios = [scenario for scenario, _ in chosen]
+    commits = prediction.first_commits(chosen) if record else {}
+    if dry_run:
+        typer.echo(dry_run_table(scenarios, options, sweep=False, expectations=True))
+        return
+    runs = api.fidelity(options)
+    with Reporter() as options["progress"]:
+        found = prediction.predict(chosen, runs, api.execution_options(options))
+    if record:
+        prediction.record_first(chosen, commits, found, runs)
+        found = prediction.with_ledgers(chosen, found)
+    if as_json:
+        print_json(plain(found))
+    else:
+        _print_tables(found)
+    say_warnings(warning for scenario in scenarios for warning in scenario.warnings)
+    if any(each.verdict.value is None for each in found):
+        raise typer.Exit(Status.CLAIM)
+
+
+def _print_tables(found: list[Prediction]) -> None:
+    """Print the predictions and their scores on stdout, and on stderr the reasons and notes to know before trusting them."""
+    from hostsim.analysis.prediction_table import HEADINGS, SCORE_HEADINGS, rows, score_rows
+
+    typer.echo(columns(HEADINGS, rows(found)) + "\n\n" + columns(SCORE_HEADINGS, score_rows(found)))
+    for each in found:
+        verdict = each.verdict
+        for text in [*([verdict.reason] if verdict.reason else []), *verdict.notes]:
+            typer.echo(f"{each.measurement.id}: {text}", err=True)

@@ -1,0 +1,146 @@
+"""Predictions are scored by kind: errors, bands, sides and orders, first and today, and what was changed for one apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hostsim.analysis.prediction import TIMES, Prediction, scores
+from hostsim.analysis.prediction_table import HEADINGS, SCORE_HEADINGS, as_json, rows, score_rows
+from hostsim.claim import Measurement
+from hostsim.expect import At, Band, Expectation, Verdict, VerdictState
+from hostsim.scenario.ledger import FirstPrediction
+from hostsim.search_answer import Bound
+
+FIRST = FirstPrediction(
+    date="2026-01-02",
+    inputs="a" * 40,
+    digest="same",
+    code="c",
+    value=0.0,
+    interval=(None, None),
+    fidelity="full",
+    seed=1,
+    hostsim="0",
+)
+
+
+def prediction(
+    name: str,
+    value: str,
+    band: tuple[float, float],
+    first: float | None,
+    today: float | None,
+    *,
+    unit: str = "us",
+    digest: str = "same",
+    changed_for: str = "",
+) -> Prediction:
+    row = Measurement(name, "quantity", value, unit, Band(*band), "setup", "source", "high", "exists")
+    expectation = Expectation(name, At("latency_mean", {}), row.band, unit, value, is_claim=True, kind=row.kind)
+    state = VerdictState.MISSING if today is None else VerdictState.PASS
+    verdict = Verdict(expectation, "small", today, None, None, state)
+    entry = None if first is None else FIRST.model_copy(update={"value": first, "changed_for": changed_for})
+    return Prediction(row, verdict, digest, entry)
+
+
+LOW = prediction("lab.low", "50", (20, 90), 60, 55)
+HIGH = prediction("lab.high", "400", (200, 900), 40, 600)
+OTHER = prediction("other.one", "100", (99, 101), None, 100)
+
+
+def test_errors_are_relative_to_what_was_published():
+    """Of both values by themselves; there is none of a value that was never recorded."""
+    assert [[each.error(time) for time in TIMES] for each in (LOW, HIGH, OTHER)] == [
+        [pytest.approx(0.2), pytest.approx(0.1)],
+        [pytest.approx(-0.9), pytest.approx(0.5)],
+        [None, 0.0],
+    ]
+    assert [[each.in_band(time) for time in TIMES] for each in (LOW, HIGH, OTHER)] == [
+        [True, True],
+        [False, True],
+        [None, True],
+    ]
+
+
+def test_two_of_a_source_are_in_the_published_order_or_not():
+    """Whichever is asked; bands that touch, another unit and another source order nothing."""
+    assert [LOW.is_in_order(HIGH, time) for time in TIMES] == [False, True]
+    assert [HIGH.is_in_order(LOW, time) for time in TIMES] == [False, True]
+    touching = prediction("lab.third", "90", (90, 100), 1, 1)
+    assert LOW.is_in_order(touching, "today") is None
+    assert LOW.is_in_order(OTHER, "today") is None
+    assert LOW.is_in_order(prediction("lab.rate", "400", (200, 900), 1, 1, unit="kpps"), "today") is None
+    assert LOW.orders([LOW, HIGH, OTHER], "first") == [False]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "band", "predicted", "right"),
+    [
+        ("1.3", "ratio", (1.2, 1.4), 1.01, True),
+        ("1.3", "ratio", (1.2, 1.4), 0.99, False),
+        ("<1", "ratio", (0.5, 0.99), 0.2, True),
+        ("-1", "sign", (-1, -1), -0.3, True),
+        ("-1", "sign", (-1, -1), 0.3, False),
+        ("1.0", "ratio", (0.95, 1.05), 1.3, None),
+        ("50", "us", (20, 90), 0.5, None),
+    ],
+)
+def test_a_quotient_lies_on_the_published_side_or_not(value, unit, band, predicted, right):
+    """Of 1, or of 0 for a sign; a band about 1 has no side, and a direction has no error."""
+    made = prediction("lab.it", value, band, predicted, predicted, unit=unit)
+    assert made.side_is_right("today") == right
+    assert (made.error("today") is None) == (made.measurement.kind == "direction")
+
+
+def test_scores_are_medians_and_counts_by_kind():
+    """First and today; a pair counts once."""
+    found = {score.time: score for score in scores([LOW, HIGH, OTHER])}
+    first, today = found["first"], found["today"]
+    assert (first.kind, first.predicted, first.in_band, first.orders, first.right) == ("scale", 2, 1, 1, 0)
+    assert first.median_error == pytest.approx(0.55)
+    assert (today.predicted, today.in_band, today.orders, today.right) == (3, 3, 1, 1)
+    assert today.median_error == pytest.approx(0.1)
+
+
+def test_what_was_changed_for_a_measurement_is_scored_apart():
+    """So is one of other inputs; its order against another counts for neither."""
+    changed = prediction("lab.high", "400", (200, 900), 40, 400, changed_for="a wait that was not there")
+    inputs = prediction("lab.third", "2000", (1000, 3000), 2000, 2000, digest="another")
+    found = [(score.apart, score.predicted, score.orders) for score in scores([LOW, changed, inputs])]
+    assert found[::2] == [("", 1, 0), ("inputs changed", 1, 0), ("mechanism changed for it", 1, 0)]
+
+
+def test_a_bound_is_no_value():
+    """It is shown as one, lies in no band and has no error."""
+    made = replace(LOW, verdict=replace(LOW.verdict, bound=Bound.AT_LEAST), first=None)
+    assert (made.value("today"), made.in_band("today"), made.error("today")) == (None, False, None)
+    assert rows([made])[1][4] == "at least 55"
+
+
+def test_tables_have_a_cell_for_each_heading():
+    """Two rows a measurement; a dash where nothing is recorded."""
+    table = rows([LOW, HIGH, OTHER])
+    assert {len(row) for row in table} == {len(HEADINGS)}
+    assert table[0] == (
+        *("lab.low", "50 us", "20 to 90", "first", "60"),
+        "–",
+        "+20.0 %",
+        "yes",
+        "0 of 1",
+        "2026-01-02, full",
+    )
+    assert table[4][3:] == ("first", "–", "–", "–", "–", "–", "not recorded")
+    assert [len(row) for row in score_rows([LOW, HIGH])] == 2 * [len(SCORE_HEADINGS)]
+    assert score_rows([LOW, HIGH])[0][:6] == ("scale", "first", "2", "55.0 %", "1 of 2", "0 of 1")
+
+
+def test_json_has_first_and_today_beside_each_other():
+    """With errors, bands and orders of both."""
+    made = as_json([LOW, OTHER])
+    low, other = made["predictions"]
+    assert other["first"] is None
+    assert low["first"]["value"] == 60
+    assert (low["today"]["value"], low["today"]["in_band"], low["today"]["orders"]) == (55, True, [])
+    assert [score["predicted"] for score in made["scores"]] == ["first", "today"]

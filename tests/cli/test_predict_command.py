@@ -1,0 +1,120 @@
+"""``predict`` from the command line: a first value is written once, of committed inputs, and stands beside today's for ever."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hostsim.analysis.prediction import first_commits
+from hostsim.errors import InputError
+from hostsim.scenario.load import load
+from tests.tiny_scenario import TINY
+
+EXPECT = """\
+expect:
+  - {measurement: esx5-latency.most, metric: latency_mean, at: {receivers: 1, rate: 2 kpps}}
+  - {measurement: esx5-latency.overcommitted, metric: latency_mean, at: {receivers: 2, rate: 5 kpps}}
+  - measurement: esx40-noqueue.8vm-per-4vm
+    ratio: {metric: latency_mean, of: {receivers: 2}, to: {receivers: 1}, at: {rate: 5 kpps}}
+"""
+QUICK = ("--quick", "--jobs", "1")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+    done = subprocess.run(("git", *who, *arguments), cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def commit(folder: Path) -> str:
+    git(folder, "add", "-A", "*.yaml")
+    git(folder, "commit", "-q", "-m", "as it is")
+    return git(folder, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def committed(tiny: Path) -> str:
+    """The commit of the small scenario with measurements for expectations, in the working directory."""
+    tiny.write_text(TINY.split("expect:")[0] + EXPECT)
+    git(tiny.parent, "init", "-q")
+    return commit(tiny.parent)
+
+
+def test_a_first_value_is_recorded_once_and_never_overwritten(cli, tiny, committed):
+    """With where it comes from; a second time is refused with the line of the entry, and the ledger keeps its bytes."""
+    ledger = tiny.parent / "first.yaml"
+    done = cli("predict", tiny, *QUICK, "--record-first", "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)["predictions"]
+    assert [entry["measurement"] for entry in found] == [
+        "esx5-latency.most",
+        "esx5-latency.overcommitted",
+        "esx40-noqueue.8vm-per-4vm",
+    ]
+    first, today = found[0]["first"], found[0]["today"]
+    assert (first["inputs"], first["fidelity"], first["seed"]) == (committed, "quick", 1)
+    assert (first["value"], first["digest"], first["error"]) == (today["value"], today["digest"], today["error"])
+    written = ledger.read_bytes()
+    again = cli("predict", tiny, *QUICK, "--seed", "2", "--record-first")
+    assert again.exit_code == 2
+    assert len(again.stderr.splitlines()) == 3
+    assert "first.yaml:3: esx5-latency.most: has its first prediction, which is never changed" in again.stderr
+    assert ledger.read_bytes() == written
+    other = json.loads(cli("predict", tiny, *QUICK, "--seed", "2", "--json").stdout)["predictions"][0]
+    assert {key: other["first"][key] for key in ("value", "seed")} == {"value": first["value"], "seed": 1}
+
+
+def test_nothing_is_recorded_of_inputs_that_are_not_committed(cli, tiny, committed):
+    """Neither of a file that git does not know nor of one that was edited since; nothing is run."""
+    tiny.write_text(tiny.read_text().replace("packet_size: 200 B", "packet_size: 300 B"))
+    done = cli("predict", tiny, *QUICK, "--record-first")
+    assert done.exit_code == 2
+    assert "tiny.yaml: differs from what is committed; allowed: a file that is committed before" in done.stderr
+    new = tiny.rename(tiny.with_name("new.yaml"))
+    done = cli("predict", new, *QUICK, "--record-first")
+    assert (done.exit_code, "new.yaml: is not committed" in done.stderr) == (2, True)
+    assert not (tiny.parent / "results").exists()
+    assert not (tiny.parent / "first.yaml").exists()
+
+
+def test_other_inputs_are_never_taken_for_those_of_the_first_value(cli, tiny, committed):
+    """They are said to have changed and are scored apart; a comment and another measurement beside it change nothing."""
+    text = tiny.read_text()
+    tiny.write_text(text.replace(EXPECT, "".join(EXPECT.splitlines(keepends=True)[:2])))
+    commit(tiny.parent)
+    assert cli("predict", tiny, *QUICK, "--record-first").exit_code == 0
+    tiny.write_text("# a comment\n" + text)
+    found = json.loads(cli("predict", tiny, *QUICK, "--json").stdout)["predictions"]
+    assert [(entry["apart"], entry["first"] is None) for entry in found] == [("", False), ("", True), ("", True)]
+    tiny.write_text(text.replace("packet_size: 200 B", "packet_size: 300 B"))
+    moved = json.loads(cli("predict", tiny, *QUICK, "--json").stdout)["predictions"][0]
+    assert moved["first"] == found[0]["first"]
+    assert moved["today"]["value"] != found[0]["today"]["value"]
+    done = cli("predict", tiny, *QUICK)
+    assert done.exit_code == 0
+    values, scores = (table.splitlines()[1:] for table in done.stdout.strip().split("\n\n"))
+    assert [line.endswith("inputs changed") for line in values] == [False, True, False, False, False, False]
+    assert [line.split()[0] for line in scores if line.endswith("inputs changed")] == ["scale", "scale"]
+    commit(tiny.parent)
+    chosen = [(load(tiny), frozenset(["esx5-latency.overcommitted"]))]
+    with pytest.raises(InputError, match=r"esx5-latency\.most: has other inputs than when it was predicted first"):
+        first_commits(chosen)
+
+
+def test_what_predicts_nothing_is_refused(cli, tiny):
+    """A scenario of one's own expectations, and a name that no prediction has."""
+    done = cli("predict", tiny, *QUICK)
+    assert done.exit_code == 2
+    assert "tiny.yaml: nothing lost: is no published measurement; allowed: a scenario whose expectations" in done.stderr
+    done = cli("predict", "esxi55-40g.1vcp")
+    assert (done.exit_code, "did you mean" in done.stderr) == (2, True)
+
+
+def test_predictions_are_listed_apart(cli):
+    """Below the scenarios of claims, which `check` and `reproduce` run."""
+    claims, predicted = cli("list").stdout.strip().split("\n\n")
+    assert "esxi55-40g" in predicted
+    assert "esxi55-40g" not in claims

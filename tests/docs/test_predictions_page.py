@@ -1,0 +1,87 @@
+"""The page of predictions has every one of them, with the first value that the ledger keeps and the commits of both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hostsim_docs import predictions_page
+from hostsim_docs.predictions_page import HEAD, main, page
+
+import hostsim
+from hostsim.analysis.commit import first_commit_with
+from hostsim.analysis.prediction import Prediction
+from hostsim.expect import At, Expectation, Verdict, VerdictState
+from hostsim.results.scoreboard import number
+from hostsim.scenario.ledger import FirstPrediction, read_ledger
+from hostsim.scenario.load import load
+from hostsim.scenario.shipped_data import LEDGER, data_root, measurements, predictions
+
+PAGE = Path(hostsim.__file__).parent.parent / "docs" / "predictions.md"
+LEDGER_FILE = data_root() / "predictions" / LEDGER
+
+
+def cells(text: str, heading: str) -> dict[str, list[str]]:
+    """Rows of the table below a heading by their first cell."""
+    section = text.split(f"\n## {heading}\n")[1].partition("\n## ")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines()]
+    return {row[0].strip("`"): row[1:] for row in rows if row and row[0].startswith("`")}
+
+
+def test_the_page_is_of_the_predictions_and_the_ledger_that_there_are():
+    """`make predictions` writes it; a first value that is missing on it, or another one, is a fault. Today's values are not run again."""
+    text = PAGE.read_text(encoding="utf-8")
+    assert text.startswith(HEAD)
+    values, commits = cells(text, "First and today"), cells(text, "Commits")
+    scenarios = {entry.name: name for name in predictions() for entry in load(name).expectations}
+    ledger = read_ledger(LEDGER_FILE)
+    assert values.keys() == commits.keys()
+    assert ledger.keys() <= values.keys() <= scenarios.keys()
+    for name in values:
+        first, row = ledger.get(name), measurements()[name]
+        assert values[name][0] == f"{row.value} {row.unit}"
+        assert values[name][2].endswith("not yet" if first is None else number(first.value))
+        assert commits[name][0] == f"`{scenarios[name]}`"
+        assert commits[name][1].strip("`") == ("not yet" if first is None else first.inputs[:12])
+        if (named := commits[name][2].strip("`")) != "not yet":
+            assert (first_commit_with(LEDGER_FILE, f"{name}:") or named).startswith(named)
+
+
+def made(first: FirstPrediction | None) -> Prediction:
+    row = measurements()["esxi55-40g.1vcpu"]
+    expectation = Expectation(row.id, At("throughput", {}), row.band, row.unit, row.value, is_claim=True, kind="scale")
+    return Prediction(row, Verdict(expectation, "small", 13.8, 13.7, 13.9, VerdictState.PASS), "same", first)
+
+
+def test_a_first_value_stands_beside_todays_and_what_was_changed_for_it_is_said(tmp_path, monkeypatch):
+    """With both errors and both commits; without a first value the page says so."""
+    monkeypatch.setattr(predictions_page, "data_root", lambda: tmp_path)
+    first = FirstPrediction(
+        date="2026-01-02",
+        inputs="0123456789abcdef",
+        digest="same",
+        code="c",
+        value=12.69,
+        interval=(12.6, 12.7),
+        fidelity="full",
+        seed=1,
+        hostsim="0",
+        changed_for="GRO in the driver",
+    )
+    text = page([made(first)], quick=False)
+    apart = "mechanism changed for it: GRO in the driver"
+    values = ["14.1 Gbit/s", "13.7 to 14.5", "12.69", "-10.0 %", "13.8", "-2.1 %", apart]
+    assert cells(text, "First and today") == {"esxi55-40g.1vcpu": values}
+    commits = ["`small`", "`0123456789ab`", "not yet", "2026-01-02", "full, 1"]
+    assert cells(text, "Commits") == {"esxi55-40g.1vcpu": commits}
+    assert "| scale | first | 1 | 10.0 % | 0 of 1 | – | mechanism changed for it |" in text
+    without = page([made(None)], quick=True)
+    assert cells(without, "First and today")["esxi55-40g.1vcpu"][2] == "not yet"
+    assert "Today's values are of quick fidelity." in without
+
+
+def test_the_command_runs_the_predictions_that_are_shipped(tmp_path, monkeypatch):
+    """Here of none: an empty folder has no measurements to run."""
+    monkeypatch.setattr(predictions_page, "predictions", dict)
+    monkeypatch.setattr("sys.argv", ["page", str(tmp_path / "page.md"), "--results", str(tmp_path / "results")])
+    main()
+    assert (tmp_path / "page.md").read_text(encoding="utf-8").startswith(HEAD)
