@@ -71,8 +71,8 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
             id="VXLAN before it came",
         ),
         pytest.param(
-            "vcpus: 4", "vcpus: 13",
-            "small.yaml:11: vms.big.vcpus: is more than the host has PCPUs; given 13; allowed: an integer 1..12",
+            "vcpus: 4", "vcpus: 25",
+            "small.yaml:11: vms.big.vcpus: is more than the host has PCPUs; given 25; allowed: an integer 1..24",
             id="more vCPUs than PCPUs",
         ),
         pytest.param(
