@@ -70,6 +70,7 @@ cost-model: $(STAMP)
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.cost_model_page docs/cost-model.md
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.leave_one_out_page docs/leave-one-out.md
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.assumptions_page docs/assumptions.md
+	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.hyperthreads_page docs/hyperthreads.md
 
 # The page about predictions, after a first value is committed, or the model has changed: runs them all, at full fidelity.
 predictions: setup

@@ -52,6 +52,8 @@ neither a level nor fixed is cumulative):
 ``tx.dropped``                     of these, dropped because it and the guest's queue before it were full
 ``tx.taken``                       of these, taken by the transmit context
 ``tx.inside``                      a level: packets that wait there
+``tx.completed``                   of those taken, completed: the guest may free them
+``tx.in_flight``                   a level: taken and not completed, for the NIC may still read the guest's memory
 ``tx.forced`` ... ``tx.timed``     wake-ups of the transmit context for the queue: by a call of the guest (``forced``), by another
                                    context (``opportunistic``), because the guest halted (``halted``), by the timer (``timed``)
 ``tx.capacity``                    fixed: packets that fit there and in the guest's queue before it

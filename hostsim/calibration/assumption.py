@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from hostsim.analysis.constant import Constant, Origin
 from hostsim.analysis.cost_model import constants_at, scenario_inputs
@@ -120,10 +121,15 @@ class Study:
         return tuple(move for move in self.moves if move.flips)
 
 
-def assumptions_of(subjects: Subjects, runs: Fidelity) -> tuple[Assumption, ...]:
+def assumptions_of(subjects: Subjects, runs: Fidelity, only: Sequence[str] = ("*",)) -> tuple[Assumption, ...]:
     """The assumptions behind the points at which expectations are judged: inputs of the scenarios first, each once.
 
     What is fitted is none, and neither is what has no range to move in.
+
+    Args:
+        subjects: scenarios with their expectations.
+        runs: how long and how often.
+        only: patterns of names, of which one must match.
     """
     found: dict[str, Assumption] = {}
     parts: dict[str, Assumption] = {}
@@ -135,7 +141,11 @@ def assumptions_of(subjects: Subjects, runs: Fidelity) -> tuple[Assumption, ...]
             for constant in constants_at(scenario, axes):
                 if constant.file and constant.origin is Origin.ASSUMED and constant.range and not constant.is_fitted:
                     parts[constant.name] = Assumption(constant.name, constant)
-    return tuple(one for one in (*found.values(), *parts.values()) if one.ends)
+    return tuple(
+        one
+        for one in (*found.values(), *parts.values())
+        if one.ends and any(fnmatchcase(one.name, pattern) for pattern in only)
+    )
 
 
 def run_study(
@@ -144,6 +154,7 @@ def run_study(
     runs: Fidelity,
     execution: ExecutionOptions,
     tell: Callable[[int, int], None] | None = None,
+    only: Sequence[str] = ("*",),
 ) -> Study:
     """Move every assumption behind some expectations to the ends of its range, and judge those that it reaches.
 
@@ -153,15 +164,16 @@ def run_study(
         runs: how long and how often.
         execution: where runs are kept and what they are made with.
         tell: called with the number of ends that are done and that of all.
+        only: patterns of the names of assumptions to move.
 
     Raises:
         InputError: the execution options cannot be met.
         StoreError: the results folder cannot be used.
         KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
-    shipped = [ShippedHost(scenario, names, runs) for scenario, names in subjects]
+    assumptions = assumptions_of(subjects, runs, only)
+    shipped = [ShippedHost(scenario, names, runs) for scenario, names in subjects if assumptions]
     _run_shipped(shipped, execution)
-    assumptions = assumptions_of(subjects, runs)
     jobs = [(assumption, end) for assumption in assumptions for end in assumption.ends]
     moves: list[Move] = []
     refused: list[Refusal] = []
@@ -191,13 +203,13 @@ def run_study(
     )
 
 
-def forecast_runs(subjects: Subjects, runs: Fidelity) -> tuple[list[Plan], int]:
+def forecast_runs(subjects: Subjects, runs: Fidelity, only: Sequence[str] = ("*",)) -> tuple[list[Plan], int]:
     """The plans that a study would execute, searches apart, for an estimate; and the number of ends.
 
     Before the thresholds are known, the ends of their brackets stand for the points beside them.
     """
-    shipped = [ShippedHost(scenario, names, runs) for scenario, names in subjects]
-    assumptions = assumptions_of(subjects, runs)
+    assumptions = assumptions_of(subjects, runs, only)
+    shipped = [ShippedHost(scenario, names, runs) for scenario, names in subjects if assumptions]
     plans = []
     for host in shipped:
         tasks = list(host.plan().tasks)
@@ -210,9 +222,9 @@ def forecast_runs(subjects: Subjects, runs: Fidelity) -> tuple[list[Plan], int]:
     return plans, sum(len(assumption.ends) for assumption in assumptions)
 
 
-def shipped_studies() -> tuple[Study, ...]:
-    """The shipped studies that `hostsim assumptions` wrote, in the order of the experiments' names."""
-    files = sorted((data_root() / "calibration" / "assumptions").glob("*.json"))
+def shipped_studies(folder: str = "assumptions") -> tuple[Study, ...]:
+    """The shipped studies that `hostsim assumptions` wrote to a folder, in the order of the experiments' names."""
+    files = sorted((data_root() / "calibration" / folder).glob("*.json"))
     return tuple(_read(json.loads(file.read_text(encoding="utf-8"))) for file in files)
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.option import DryRun, RunOptions, option, run_options
+from hostsim.cli.option import DryRun, RunOptions, Texts, option, repeated, run_options
 from hostsim.cli.text_table import columns, duration
 
 if TYPE_CHECKING:
     from hostsim.calibration.assumption import Study, Subjects
+    from hostsim.scenario.plan import Fidelity
 
 __all__ = ["assumptions"]
 
@@ -30,6 +32,9 @@ def assumptions(
     ] = None,
     output: Annotated[
         Path | None, option("-o --output", "DIR", "Write the study of each subject to a JSON file in this folder.")
+    ] = None,
+    only: Annotated[
+        Texts, repeated("--only", "PATTERN", "Move the assumptions with these names: '*.cpu.threads'; all by default.")
     ] = None,
     *,
     dry_run: DryRun = False,
@@ -47,16 +52,18 @@ def assumptions(
     from hostsim.files import require_folder, write_whole
 
     named = _named(subjects or (), options["plugins"] or ())
+    patterns = only or ["*"]
     if output is not None:
         require_folder(output)
     fidelity, execution = api.fidelity(options), api.execution_options(options)
+    _require_matches(named, fidelity, patterns)
     if dry_run:
         from hostsim.calibration.assumption import forecast_runs
         from hostsim.cli.forecast import forecast
 
         rows = []
         for name, selected in named.items():
-            plans, ends = forecast_runs(selected, fidelity)
+            plans, ends = forecast_runs(selected, fidelity, patterns)
             known = [forecast(plan, execution.store, execution.jobs) for plan in plans]
             missing = sum(one.runs - one.stored for one in known)
             took = f"about {duration(sum(one.seconds for one in known))}" if missing else "nothing"
@@ -64,7 +71,7 @@ def assumptions(
         typer.echo(columns(("subject", "ends", "runs", "missing", "takes, searches apart"), rows))
         return
     for name, selected in named.items():
-        study = run_study(name, selected, fidelity, execution, _tell)
+        study = run_study(name, selected, fidelity, execution, _tell, patterns)
         typer.echo(_report(study))
         if output is not None:
             text = json.dumps(asdict(study), indent=1, allow_nan=False) + "\n"
@@ -84,6 +91,29 @@ def _named(subjects: Sequence[str], plugins: Sequence[str | Path]) -> dict[str, 
     for claim in expected_claims():
         of.setdefault(claims()[claim].experiment, []).append(claim)
     return {name: select(*of.get(name, [name]), plugins=plugins) for name in dict.fromkeys(subjects or of)}
+
+
+def _require_matches(named: Mapping[str, Subjects], fidelity: Fidelity, patterns: Sequence[str]) -> None:
+    """Raise InputError for a pattern that matches no assumption of any subject."""
+    from hostsim.calibration.assumption import assumptions_of
+    from hostsim.errors import Fault, InputError, nearest_name
+
+    if patterns == ["*"]:
+        return
+    names = [one.name for selected in named.values() for one in assumptions_of(selected, fidelity)]
+    faults = [
+        Fault(
+            "matches no assumption",
+            "--only",
+            repr(pattern),
+            "a name, or a pattern with *",
+            nearest_name(pattern, names),
+        )
+        for pattern in patterns
+        if not any(fnmatchcase(name, pattern) for name in names)
+    ]
+    if faults:
+        raise InputError(faults)
 
 
 def _report(study: Study) -> str:

@@ -163,6 +163,13 @@ class TransmitQueue:
         """Take back those of the packets that a preempted guest has not written by ``now``."""
         raise NotImplementedError
 
+    def freed(self, count: int, now: int) -> int:
+        """The NIC has sent packets of this queue, and its driver has freed them; returns the time that the driver's context takes to complete them."""
+        return 0
+
+    def poll_done(self, now: int) -> None:
+        """The poll in which packets were freed is over."""
+
     def guest_halts(self, now: int) -> None:
         """Have waiting packets sent: a vCPU that lists the queue in `Vcpu.halt_queues` halts."""
 

@@ -27,6 +27,7 @@ class CostTable:
         "cache_refill_migrated",
         "cache_refill_same",
         "context_switch",
+        "driver_tx_completion",
         "e1000_doorbell",
         "e1000_interrupt",
         "guest_ack",
@@ -34,9 +35,11 @@ class CostTable:
         "guest_process_wake",
         "guest_rx_packet",
         "guest_timer_tick",
+        "guest_tx_completion",
         "guest_tx_packet",
         "halt_exit",
         "interrupt",
+        "networld_tx_completion",
         "poll_entry",
         "poll_wake",
         "preemption",
@@ -60,6 +63,7 @@ class CostTable:
     cache_refill_migrated: int
     cache_refill_same: int
     context_switch: int
+    driver_tx_completion: int
     e1000_doorbell: int
     e1000_interrupt: int
     guest_ack: int
@@ -67,9 +71,11 @@ class CostTable:
     guest_process_wake: int
     guest_rx_packet: int
     guest_timer_tick: int
+    guest_tx_completion: int
     guest_tx_packet: int
     halt_exit: int
     interrupt: int
+    networld_tx_completion: int
     poll_entry: int
     preemption: int
     replicate_clone: int

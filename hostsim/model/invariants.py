@@ -28,6 +28,7 @@ LEVELS = frozenset(
         "port.ring_inside",
         "guest.unread",
         "tx.inside",
+        "tx.in_flight",
         *(f"{kind}.node" for kind in WORLD_KINDS),
         "work.inside",
         "work.in_service",
@@ -44,6 +45,7 @@ _STAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     ("frames", "guest.came", ("guest.socket_dropped", "guest.unread", "guest.read")),
     ("packets", "tx.posted", ("tx.dropped", "tx.taken", "tx.inside")),
+    ("packets", "tx.taken", ("tx.completed", "tx.in_flight")),
     ("bursts", "work.come", ("work.dropped", "work.started", "work.inside")),
 )
 """What comes into a stage, and all that can have become of it: at each entity."""

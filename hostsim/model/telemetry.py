@@ -122,15 +122,17 @@ def register_probes(host: Host) -> None:
     )
     add(
         "tx",
-        "posted dropped taken inside forced opportunistic halted timed capacity context",
+        "posted dropped taken inside completed in_flight forced opportunistic halted timed capacity context",
         host.transmits,
         lambda q, now: (
             q.ring.pushed - q.coming(now),
             q.ring.dropped,
             q.ring.taken,
             q.ring.count_inside() - q.coming(now),
+            q.completions.completed,
+            q.completions.in_flight,
             *q.wakes,
-            q.ring.capacity,
+            q.size,
             number[sends[q]],
         ),
     )

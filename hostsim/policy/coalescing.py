@@ -13,6 +13,7 @@ from hostsim.units import MS, SECOND
 __all__ = [
     "NEVER",
     "RATE_WINDOW",
+    "CoalescedCompletions",
     "CoalescingScheme",
     "Moderation",
     "RateBasedCoalescing",
@@ -90,7 +91,7 @@ class RateBasedCoalescing(CoalescingScheme):
 
 
 class Moderation:
-    """Interrupt moderation of a physical NIC: two interrupts of a receive queue are at least an interval apart."""
+    """Interrupt moderation of a physical NIC: two interrupts of a vector are at least an interval apart, frames and transmit completions alike."""
 
     def __init__(self, interval: int) -> None:
         self._interval = interval
@@ -103,6 +104,13 @@ class Moderation:
         return (
             paced_to if paced_to > first else first
         )  # max() takes twice as long, and this is asked for every interrupt
+
+
+class CoalescedCompletions(Moderation):
+    """Interrupt moderation of transmit completions that have a timer of their own: it starts with the first of them."""
+
+    def due(self, first: int, last: int | None) -> int:
+        return first + self._interval
 
 
 class TxCoalescing:

@@ -130,9 +130,13 @@ class CostModel(Spec):
     e1000_interrupt: Cost
     """What a guest reads and writes in registers of an e1000 for an interrupt, in exits, beside the interrupt itself."""
     networld_tx: Cost
-    """One packet taken off a vNIC's transmit ring: descriptor, mapping of guest memory, completion."""
+    """One packet taken off a vNIC's transmit ring: descriptor, mapping of guest memory."""
+    networld_tx_completion: Cost
+    """One packet that the NIC has sent, or that was copied, completed: mapping undone, completion descriptor for the guest."""
     driver_tx: Cost
-    """The NIC driver puts one packet on its ring and frees it when it is sent."""
+    """The NIC driver puts one packet on its ring."""
+    driver_tx_completion: Cost
+    """The NIC driver finds one packet sent, and frees its descriptors."""
     segment_software: Cost
     """One frame cut off a large TCP packet by the VMkernel, where the NIC cannot."""
     vxlan_encap: Cost
@@ -145,9 +149,11 @@ class CostModel(Spec):
     guest_rx_packet: Cost
     """Guest network stack, one packet received, socket look-up included."""
     guest_tx_packet: Cost
-    """Guest network stack, one packet of data sent: stack, driver, clean-up when it is gone."""
+    """Guest network stack, one packet of data sent: stack, driver."""
     guest_ack: Cost
     """Guest network stack, one acknowledgement made and sent."""
+    guest_tx_completion: Cost
+    """A guest's driver finds one packet completed, and frees it: descriptors, buffer, the socket's account."""
     guest_ipi: Cost
     """A guest's interrupt from one of its vCPUs to another that is halted: exit on the sender's side."""
     guest_process_wake: Cost

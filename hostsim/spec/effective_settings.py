@@ -127,6 +127,9 @@ def host_settings(
             1, number("Net.CoalesceRBCRate") * (_WEIGHTS - number("Net.vmxnetThroughputWeight")) // _WEIGHTS
         ),
         e1000_tx_copy=number("Net.E1000TxCopySize"),
+        vmxnet_tx_copy=number("Net.VmxnetTxCopySize"),
+        defer_tx_completion=adv["Net.NetDeferTxCompletion"] == 1,
+        tx_completion_delay=number("Net.MaxTxCompDelay") * MS,
         sw_lro=adv["Net.Vmxnet3SwLRO"] == 1,
         hw_lro=adv["Net.Vmxnet3HwLRO"] == 1,
         lro_bytes=number("Net.VmxnetLROMaxLength"),
@@ -291,6 +294,7 @@ def _vnic(
         rx_ring=rx_ring,
         tx_ring=rings.tx or guest.tx_ring,
         refill=None if part is None else Refill(lot=rx_ring // part + 1, rest=False),
+        tx_interrupts=guest.tx_interrupts,
         coalescing=Coalescing.model_validate(
             {"scheme": scheme, "rate": rate, "depth": depth, "timeout": _STATIC_TIMEOUT}
         ),
@@ -330,6 +334,7 @@ def _e1000(
         rx_ring=rings.rx or driver.rx_ring,
         tx_ring=rings.tx or driver.tx_ring,
         refill=Refill(lot=driver.refill, rest=True),
+        tx_interrupts=driver.tx_interrupts,
         coalescing=Coalescing.model_validate(
             {"scheme": scheme, "rate": driver.interrupt_rate, "depth": 1, "timeout": _STATIC_TIMEOUT}
         ),

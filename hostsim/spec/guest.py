@@ -9,6 +9,7 @@ from pydantic import Field
 from hostsim.spec.base import UNHASHED, Spec
 from hostsim.spec.costs import Cost, Factor
 from hostsim.spec.field import Descriptors, SmallCount
+from hostsim.spec.platform import TxInterrupts
 from hostsim.spec.quantity import Duration, Size
 
 __all__ = ["ApplicationCosts", "E1000Driver", "GuestSpec"]
@@ -48,6 +49,8 @@ class E1000Driver(Spec):
     """Receive descriptors that it gives back together; what is left, at the end of a poll."""
     interrupt_rate: Annotated[int, Field(ge=100, le=100_000)]
     """Interrupts a second that it asks the device to keep to."""
+    tx_interrupts: TxInterrupts
+    """Transmit completions for which it asks for an interrupt."""
 
 
 class GuestSpec(Spec):
@@ -63,6 +66,8 @@ class GuestSpec(Spec):
     """Transmit descriptors that the vNIC driver asks for by default."""
     refill_part: Annotated[int, Field(ge=2, le=64)] | None = None
     """Part of the receive ring, one over this, that must be used up before the vmxnet3 driver gives descriptors back; each at once where nothing is said."""
+    tx_interrupts: TxInterrupts = "stopped"
+    """Transmit completions for which the vmxnet3 driver asks for an interrupt, or for which the device raises one."""
     e1000: E1000Driver | None = None
     """Its driver for an e1000; none where nothing is said."""
     ack_every: SmallCount

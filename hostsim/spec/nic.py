@@ -47,6 +47,8 @@ class NicSpec(Spec):
     """Name of the driver, one of the platform's ``drivers``: the platform's version decides of what kind it is."""
     interrupt_interval: Duration
     """Interrupt moderation: least time between two interrupts of a queue."""
+    tx_interrupt_delay: Duration | None = None
+    """Longest wait of a transmit completion for its interrupt, where the driver sets one; nothing where completions share the moderation of a queue."""
     rx_queues: SmallCount = 1
     """Receive queues that the host may use, the default queue included."""
     tx_queue: Annotated[int, Field(ge=64, le=65536)] = 4096

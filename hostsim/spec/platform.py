@@ -15,6 +15,7 @@ from hostsim.spec.base import Spec
 from hostsim.spec.costs import CostModel
 from hostsim.spec.field import Descriptors, Positive
 from hostsim.spec.quantity import Percent, PositiveDuration
+from hostsim.units import MS
 
 __all__ = [
     "Coalescing",
@@ -185,6 +186,10 @@ class Coalescing(Spec):
     """Longest wait in picoseconds, of ``static``."""
 
 
+TxInterrupts = Literal["all", "stopped"]
+"""Transmit completions for which a guest's driver asks for an interrupt: all, or those after it has stopped its queue for want of descriptors."""
+
+
 class Refill(Spec):
     """Refill of the receive ring: when a guest's driver gives descriptors back to its vNIC."""
 
@@ -228,6 +233,12 @@ class HostSettings(Spec):
     ``Net.vmxnetThroughputWeight`` takes away."""
     e1000_tx_copy: int = 2048
     """Bytes of a packet up to which an e1000's is copied out of the guest's memory (``Net.E1000TxCopySize``)."""
+    vmxnet_tx_copy: int = 256
+    """Bytes of a packet up to which a vmxnet3's is copied out of the guest's memory (``Net.VmxnetTxCopySize``)."""
+    defer_tx_completion: bool = True
+    """Transmit contexts complete what NICs have sent; else the receive contexts that free its descriptors do (``Net.NetDeferTxCompletion``)."""
+    tx_completion_delay: int = 50 * MS
+    """Longest wait of a transmit completion that nobody is in a hurry for, in picoseconds (``Net.MaxTxCompDelay``)."""
     sw_lro: bool
     """Software LRO (``Net.Vmxnet3SwLRO``)."""
     hw_lro: bool
@@ -271,6 +282,8 @@ class VnicSettings(Spec):
     """Transmit descriptors of each queue."""
     refill: Refill | None = None
     """How receive descriptors come back; each as soon as its packet is taken where nothing is said."""
+    tx_interrupts: TxInterrupts = "stopped"
+    """Transmit completions for which the guest's driver asks for an interrupt."""
     coalescing: Coalescing
     rss: bool
     """The vNIC asks for a queue with RSS (``ethernetX.pnicFeatures``, bit 4) and gets it on this platform."""

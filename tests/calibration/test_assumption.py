@@ -76,16 +76,9 @@ def small(tmp_path: Path) -> Path:
     return file
 
 
-def only_own(monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...] = OWN) -> None:
-    """Move these assumptions only: a platform has dozens."""
-    monkeypatch.setattr(
-        "hostsim.calibration.assumption.assumptions_of",
-        lambda subjects, runs: tuple(one for one in assumptions_of(subjects, runs) if one.name in names),
-    )
-
-
-def studied(file: Path, results: Path) -> Study:
-    return run_study("small", select(str(file)), QUICK, ExecutionOptions(Store(results), jobs=1))
+def studied(file: Path, results: Path, only: tuple[str, ...] = OWN) -> Study:
+    """Of these assumptions only: a platform has dozens."""
+    return run_study("small", select(str(file)), QUICK, ExecutionOptions(Store(results), jobs=1), only=only)
 
 
 def test_what_is_moved_is_every_assumption_behind_the_points(small: Path) -> None:
@@ -105,9 +98,8 @@ def test_a_word_is_one_of_the_words_that_may_stand_in_its_place(small: Path) -> 
         hostsim.load(small)
 
 
-def test_a_verdict_that_an_input_flips_is_found(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_verdict_that_an_input_flips_is_found(small: Path, tmp_path: Path) -> None:
     """Twice the rate is out of the band of packets; no size of a packet is. An axis that puts another rate leaves nothing to move."""
-    only_own(monkeypatch)
     study = studied(small, tmp_path / "results")
     assert {(move.end, move.claim, move.was, move.now) for move in study.flips} == {
         ("2 kpps", "its packets", "in", "out"),
@@ -129,22 +121,18 @@ def test_a_run_that_fails_is_no_pass(small: Path, tmp_path: Path, monkeypatch: p
         return simulate(spec, **named)
 
     monkeypatch.setattr("hostsim.campaign.driver._simulate", lambda: failing)
-    only_own(monkeypatch, ("small.traffic.stream.rate",))
-    study = studied(small, tmp_path / "results")
+    study = studied(small, tmp_path / "results", ("small.traffic.stream.rate",))
     assert [(move.end, move.after, move.now) for move in study.flips] == [
         ("2 kpps", pytest.approx(2.0, rel=0.1), "out"),
         ("10 kpps", None, "missing"),
     ]
 
 
-def test_an_end_at_which_no_host_can_be_is_refused_and_flips_nothing(
-    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_end_at_which_no_host_can_be_is_refused_and_flips_nothing(small: Path, tmp_path: Path) -> None:
     """Packets that no wire takes: the claim is not judged there, and the reason is kept."""
     text = SMALL.replace("[100 B, 400 B]", "[100 B, 65000 B]")
     small.write_text(text, encoding="utf-8")
-    only_own(monkeypatch, ("small.traffic.stream.packet_size",))
-    study = studied(small, tmp_path / "results")
+    study = studied(small, tmp_path / "results", ("small.traffic.stream.packet_size",))
     assert {(one.end, one.claim) for one in study.refused} == {
         ("65000 B", "its packets"),
         ("65000 B", "another rate"),
@@ -153,14 +141,11 @@ def test_an_end_at_which_no_host_can_be_is_refused_and_flips_nothing(
     assert study.flips == ()
 
 
-def test_a_threshold_moves_and_with_it_the_ratio_that_is_computed_from_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_threshold_moves_and_with_it_the_ratio_that_is_computed_from_it(tmp_path: Path) -> None:
     """Larger packets leave room for fewer receivers: where two points beside it say, a search says too, and the ratio follows."""
     file = tmp_path / "small.yaml"
     file.write_text(SEARCHED, encoding="utf-8")
-    only_own(monkeypatch, ("small.traffic.stream.packet_size",))
-    study = studied(file, tmp_path / "results")
+    study = studied(file, tmp_path / "results", ("small.traffic.stream.packet_size",))
     found = {(move.end, move.claim): move for move in study.moves}
     room = found["1400 B", "room"]
     assert room.before is not None
@@ -182,7 +167,6 @@ def test_a_study_goes_on_where_it_was_stopped_and_runs_nothing_twice(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second time every run is in the results folder, and the result is the same."""
-    only_own(monkeypatch)
     first = studied(small, tmp_path / "results")
     runs = sorted((tmp_path / "results").rglob("*"))
     assert runs

@@ -34,19 +34,30 @@ def test_an_unknown_experiment_is_bad_input(tmp_path: Path) -> None:
     assert "numa-io" in done.stderr
 
 
-def test_a_study_is_written_as_the_page_reads_it(tmp_path: Path, monkeypatch) -> None:
-    """One file for each subject, named after it."""
+def test_a_pattern_that_matches_nothing_is_bad_input(tmp_path: Path) -> None:
+    """With the nearest name; nothing is run."""
     file = tmp_path / "tiny.yaml"
     file.write_text(FIXED, encoding="utf-8")
-    from hostsim.calibration import assumption
+    given = [
+        "assumptions",
+        str(file),
+        "--quick",
+        "--only",
+        "tiny.traffic.stream.rat",
+        "--results",
+        str(tmp_path / "runs"),
+    ]
+    done = CliRunner().invoke(app, given)
+    assert done.exit_code == 2
+    assert "--only: matches no assumption; given 'tiny.traffic.stream.rat'" in done.stderr
+    assert "did you mean 'tiny.traffic" in done.stderr
+    assert not (tmp_path / "runs").exists()
 
-    monkeypatch.setattr(
-        assumption,
-        "assumptions_of",
-        lambda subjects, runs, every=assumption.assumptions_of: tuple(
-            one for one in every(subjects, runs) if one.scenario
-        ),
-    )
+
+def test_a_study_is_written_as_the_page_reads_it(tmp_path: Path) -> None:
+    """One file for each subject, named after it, of the assumptions that were asked for."""
+    file = tmp_path / "tiny.yaml"
+    file.write_text(FIXED, encoding="utf-8")
     given = [
         "assumptions",
         str(file),
@@ -57,6 +68,8 @@ def test_a_study_is_written_as_the_page_reads_it(tmp_path: Path, monkeypatch) ->
         str(tmp_path / "results"),
         "-o",
         str(tmp_path),
+        "--only",
+        "tiny.*",
     ]
     done = CliRunner().invoke(app, given)
     assert done.exit_code == 0, done.output

@@ -8,7 +8,7 @@ from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
-from hostsim.spec.host import FirmwareSpec
+from hostsim.spec.host import FirmwareSpec, PointSpec
 from hostsim.units import MS
 from tests.model.small_point import ROUND, echoes, group, point, run, vnic, work
 
@@ -71,6 +71,37 @@ def test_its_vcpus_are_neither_moved_nor_held_together() -> None:
     assert [unit.pinned for unit in host.scheduler.numa_clients] == [True]
     assert {vcpu.skew for vcpu in host.vcpus} == {None}
     assert host.vms[0].is_bound
+
+
+def hyperthreaded(spec: PointSpec) -> PointSpec:
+    """The same host with two hyperthreads a core, which together do as much as one does alone."""
+    cpu = spec.hardware.cpu.model_copy(update={"threads": 2})
+    return spec.model_copy(update={"hardware": spec.hardware.model_copy(update={"cpu": cpu})})
+
+
+def test_with_hyperthreads_it_has_a_core_that_nobody_else_touches() -> None:
+    """Its sibling never runs anything, so that a request costs the vCPU what it costs without hyperthreads, beside neighbours that fill the other cores."""
+    hogs = group("hog", count=8, vnics=(vnic(),))
+    vms = (hogs, group(**KEPT))
+    host = run(
+        hyperthreaded(point(*vms, traffic={"echo": echoes(), "load": work("2000 /s", "1 ms", "hog")}, cost=NO_CALLS))
+    )
+    vcpu = host.vms[-1].vcpus[0]
+    first, second = host.scheduler.pcpus[6:]
+    assert vcpu.last is second
+    assert (first.dispatches, first.busy(20 * MS)) == (0, 0)
+    assert [pcpu.busy(20 * MS) > 19 * MS for pcpu in host.scheduler.pcpus[:6]] == [True] * 6
+    assert vcpu.used / NS / host.flows[0].answered == pytest.approx(REQUEST + REPLY, rel=0.002)
+
+
+def test_with_hyperthreads_every_node_keeps_a_core() -> None:
+    """Of three cores two can be spared, and the third, of two PCPUs, is for all other worlds."""
+    wide = build_host(hyperthreaded(point(group(vcpus=2, **KEPT), traffic={}, cores=3)), Streams(1, 0))
+    assert [vcpu.last.index for vcpu in wide.vcpus] == [5, 3]
+    assert [pcpu.index for pcpu in wide.scheduler.nodes[0].pcpus] == [0, 1]
+    assert all(world.last.index in (0, 1) for world in wide.worlds() if world not in wide.vcpus)
+    with pytest.raises(WiringError, match=r"vcpu2 is to have a PCPU to itself, and none can be spared"):
+        build_host(hyperthreaded(point(group(vcpus=3, **KEPT), traffic={}, cores=3)), Streams(1, 0))
 
 
 def test_firmware_stops_it_like_all_others() -> None:

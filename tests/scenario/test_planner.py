@@ -87,7 +87,7 @@ def test_names_reach_nothing_but_names(tmp_path: Path) -> None:
 
 def test_points_that_differ_in_their_axes_only_keep_a_row_each(tmp_path: Path) -> None:
     """An axis that changes nothing in the model still has a row for each of its values."""
-    scenario = load_text(tmp_path, axes={"host.advanced.Net.MaxTxCompDelay": "50,30"})
+    scenario = load_text(tmp_path, axes={"host.advanced.Net.NetSchedCoalesceTxUsecs": "33,30"})
     plan = make_plan(scenario, Fidelity(replications=1))
     assert len(plan.tasks) == 8
     assert len({task.point.id for task in plan.tasks}) == 8

@@ -80,9 +80,9 @@ def test_bad_settings_are_faults(platform: PlatformSpec, advanced: dict[str, obj
 
 def test_a_setting_without_effect_warns_when_it_is_moved(platform: PlatformSpec) -> None:
     """Set to its default it says nothing."""
-    _, _, moved = host_settings(platform, {"Net.MaxTxCompDelay": 30}, {})
-    _, _, same = host_settings(platform, {"Net.MaxTxCompDelay": 50}, {})
-    assert (moved, same) == (["setting not modelled: Net.MaxTxCompDelay = 30"], [])
+    _, _, moved = host_settings(platform, {"Net.NetSchedCoalesceTxUsecs": 30}, {})
+    _, _, same = host_settings(platform, {"Net.NetSchedCoalesceTxUsecs": 33}, {})
+    assert (moved, same) == (["setting not modelled: Net.NetSchedCoalesceTxUsecs = 30"], [])
 
 
 @pytest.mark.parametrize("name", ["esxi-5.0", "esxi-5.1", "esxi-5.5", "esxi-6.0"])

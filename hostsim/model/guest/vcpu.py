@@ -216,7 +216,7 @@ class Vcpu(World):
         stack = costs.guest_rx_packet
         vnic = self._polled = self._polling.pop(0)
         budget = vnic.batch(self._budget)
-        end = start
+        end = start + vnic.reclaim(start) * costs.guest_tx_completion
         count = octets = 0
         own: list[Train[Sender]] = []
         for train in vnic.take(budget, start):

@@ -70,6 +70,10 @@ class DirectRing(Vnic):
                 sender.round_trip.off_nic(train.arrived, self.queue.interrupted, 0)
         return taken
 
+    def reclaim(self, now: int) -> int:
+        """Free the descriptors of what the NIC has sent, as the VMkernel's driver would."""
+        return self.queue.clean()
+
     def unmask(self, now: int) -> None:
         """Unmask the interrupt: the guest has polled the ring empty. Moderation may delay the next interrupt."""
         self.queue.unmask(now)
@@ -82,11 +86,11 @@ class DirectTx(TransmitQueue):
     """A transmit queue of a passed-through NIC: packets go to the wire when the guest writes them.
 
     It is put there when the burst ends that wrote it, or is cut short, and every `LAG` of a longer burst: by then it is certain what was
-    written.
+    written. The interrupt of its receive queue announces its completions.
     """
 
-    def __init__(self, clock: Clock, uplink: Uplink, vcpu: Vcpu) -> None:
-        self._clock, self._uplink, self.poster = clock, uplink, vcpu
+    def __init__(self, clock: Clock, uplink: Uplink, vcpu: Vcpu, vector: RxQueue) -> None:
+        self._clock, self._uplink, self.poster, self._vector = clock, uplink, vcpu, vector
         self.doorbell_ps = 0
         self._ring: Ring[GuestStream] = Ring(UNBOUNDED)
         self._timer = Timer(clock, self._go_on)
@@ -109,7 +113,7 @@ class DirectTx(TransmitQueue):
         """Transmit the packets written by ``now``, at the end of a burst."""
         self._timer.disarm()
         for train in self._ring.take(UNBOUNDED, now):
-            self._uplink.send(train)
+            self._uplink.send(train, None, self._vector)
 
     def send_early(self, end: int = UNBOUNDED) -> None:
         """Arrange to transmit before the ``end`` of a long burst the packets written early in it."""
@@ -136,7 +140,7 @@ class DirectDevice(GuestDevice):
             ring = DirectRing(host.clock, queue, vcpu)
             queue.poll = ring
             self.rings.append(queue)
-            self.add_queues(vcpu, ring, DirectTx(host.clock, uplink, vcpu))
+            self.add_queues(vcpu, ring, DirectTx(host.clock, uplink, vcpu, queue))
 
 
 class DirectPath(DirectDevice):

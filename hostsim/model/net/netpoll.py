@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hostsim.engine.packet_train import Train
+from hostsim.model.contract import TransmitQueue
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
@@ -18,7 +19,7 @@ __all__ = ["NetPoll"]
 class NetPoll(World):
     """The receive context of one queue of a physical NIC: polls frames in batches and runs the virtual switch on them.
 
-    It polls on as long as its budget is used up. A poll that finds the ring empty is the last: it forwards its batch, and sleeps until
+    First it frees the descriptors of what the NIC has sent. It polls on as long as its budget is used up. A poll that finds the ring empty is the last: it forwards its batch, and sleeps until
     the next interrupt (docs/decisions/0078).
 
     Attributes:
@@ -42,6 +43,8 @@ class NetPoll(World):
         self.queue = queue
         self._wake_ps = costs.poll_wake
         self._packet_ps = costs.rx_packet[driver]
+        self._free_ps = costs.driver_tx_completion
+        self._freed: list[TransmitQueue] = []
         self._interrupted = self._armed = False
         queue.poll = self
 
@@ -60,6 +63,11 @@ class NetPoll(World):
             end += self._wake_ps
         elif self._armed:
             return None
+        if sent := queue.clean():
+            end += sent * self._free_ps
+            for transmit, count in queue.mapped().items():
+                end += transmit.freed(count, start)
+                self._freed.append(transmit)
         at = end
         batch: list[Train[Sender]] = []
         while taken := queue.take(budget, end):
@@ -75,11 +83,15 @@ class NetPoll(World):
         else:  # the driver has seen the ring empty and wants an interrupt again, which moderation may hold back
             self._armed = True
         if not batch:
-            return end - start if woken else None
+            return end - start if woken or sent else None
         return switch.receive(batch, at, packet_ps, where, memory) - start
 
     def end(self, now: int) -> None:
         self._switch.poll_done(now)
+        if self._freed:
+            freed, self._freed = self._freed, []
+            for transmit in freed:
+                transmit.poll_done(now)
 
     def has_work(self, now: int) -> bool:
         self.queue.settle(now)

@@ -7,7 +7,7 @@ most so many times a second, as receive coalescing bounds interrupts (docs/decis
 or by a longer timer.
 
 A guest never calls for an e1000: it writes to a register for each packet, which the monitor takes note of, and the VMkernel finds the packets when it polls, in
-the other three ways. The VMkernel copies packets of an e1000.
+the other three ways. A context writes transmit completions, too (`hostsim.model.net.tx_completion`).
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World, WorldState
-from hostsim.model.net.pnic import Pnic
+from hostsim.model.net.pnic import Pnic, RxQueue
+from hostsim.model.net.tx_completion import CompletionRule, TxCompletions
 from hostsim.policy.coalescing import NEVER, TxCoalescing
 from hostsim.spec.network import packet_on_wire
 from hostsim.units import transmission_ps
 
 if TYPE_CHECKING:
     from hostsim.model.guest.vcpu import Vcpu
+    from hostsim.model.net.vnic import Vnic
 
 __all__ = ["CAUSES", "NetWorld", "TxQueue", "Uplink"]
 
@@ -72,20 +74,23 @@ class Uplink:
         """Return the time of a transmit context for a packet of ``frames`` frames, software segmentation included."""
         return self._packet_ps + (frames * self._cut_ps if self._segments and frames > 1 else self._own_ps)
 
-    def send(self, train: Train[GuestStream]) -> None:
-        """Transmit packets at their instants."""
+    def send(
+        self, train: Train[GuestStream], queue: TransmitQueue | None = None, vector: RxQueue | None = None
+    ) -> bool:
+        """Transmit packets at their instants, see `Pnic.transmit`; returns False where the NIC had no room for them."""
         stream = train.flow
         octets = stream.size + stream.headers
         frame = self._frames.get(octets)
         if frame is None:
             on_wire = packet_on_wire(octets, vxlan=self._vxlan)
             frame = self._frames[octets] = transmission_ps(on_wire, self._rate)
-        through = self.nic.transmit(train, frame, cut=self._segments)
+        through = self.nic.transmit(train, frame, queue, vector, cut=self._segments)
         if through is None:
             stream.dropped(train.count * train.frames)
-        else:
-            first, step = through
-            stream.sent(train, first, step, frame)
+            return False
+        first, step = through
+        stream.sent(train, first, step, frame)
+        return True
 
 
 class TxQueue(TransmitQueue):
@@ -94,19 +99,29 @@ class TxQueue(TransmitQueue):
     Attributes:
         name: for tables.
         ring: descriptors, and what waits in the guest's queue discipline before them.
+        size: packets that fit there and in front of it.
         uplink: uplink of its packets.
-        copied: bytes of a packet up to which its context copies it; 0 where it maps the guest's memory.
+        completions: what becomes of packets that are taken from it.
         wakes: by cause, how often its context was woken for it.
     """
 
     def __init__(
-        self, clock: Clock, name: str, capacity: int, coalescing: TxCoalescing, uplink: Uplink, vcpu: Vcpu
+        self,
+        clock: Clock,
+        name: str,
+        capacity: int,
+        coalescing: TxCoalescing,
+        uplink: Uplink,
+        vcpu: Vcpu,
+        rule: CompletionRule | None = None,
+        vnic: Vnic | None = None,
     ) -> None:
-        self.name, self.uplink, self.poster = name, uplink, vcpu
+        self.name, self.uplink, self.poster, self.size = name, uplink, vcpu, capacity
         self.ring: Ring[GuestStream] = Ring(capacity)
         self.ring.on_drop = _report_drop
+        self.completions = TxCompletions(clock, self.ring, rule or CompletionRule(), vnic)
         self.wakes = [0, 0, 0, 0]
-        self.copied = self.doorbell_ps = 0
+        self.doorbell_ps = 0
         self._usual = self._coalescing = coalescing
         self._waiting = 0
         self._timer = Timer(clock, self._due)
@@ -115,6 +130,7 @@ class TxQueue(TransmitQueue):
     def serve(self, world: NetWorld) -> None:
         """Let a transmit context serve this queue."""
         self._world = world
+        self.completions.wakes(world.wake)
 
     def coalesce(self, coalescing: TxCoalescing | None) -> None:
         """Switch to another way of coalescing; None is its usual one, which begins anew."""
@@ -136,7 +152,7 @@ class TxQueue(TransmitQueue):
         self.poster.pending_ps += train.count * self.doorbell_ps
         coalescing = self._coalescing
         coalescing.posted(train.count, train.ready)
-        if self._world.state is not _SLEEPING:
+        if self._world.state is not _SLEEPING or self.completions.is_blocked:
             return
         before = self._waiting
         self._waiting = before + train.count
@@ -167,7 +183,7 @@ class TxQueue(TransmitQueue):
         ring = self.ring
         self._waiting = ring.pushed - ring.taken - ring.dropped
         first = ring.first()
-        if first is None:
+        if first is None or self.completions.is_blocked:
             return
         coalescing = self._coalescing
         due = first + coalescing.timeout
@@ -177,7 +193,7 @@ class TxQueue(TransmitQueue):
         self._timer.arm_by(due)
 
     def _due(self, now: int) -> None:
-        if self._world.state is not _SLEEPING:
+        if self._world.state is not _SLEEPING or self.completions.is_blocked:
             return
         self.ring.settle(now)
         ring, held, coalescing = self.ring, self.ring.held, self._coalescing
@@ -201,10 +217,35 @@ class TxQueue(TransmitQueue):
 
     def _waits(self, now: int) -> bool:
         ring = self.ring
-        if ring.pushed == ring.taken + ring.dropped:
+        if ring.pushed == ring.taken + ring.dropped or self.completions.is_blocked:
             return False
         ring.settle(now)
         return ring.held > 0
+
+    def freed(self, count: int, now: int) -> int:
+        return self.completions.freed(count, now)
+
+    def poll_done(self, now: int) -> None:
+        """Report what the poll has completed, or leave it to the transmit context, which is woken where the guest is in need of it."""
+        completions = self.completions
+        asleep = self._world.state is _SLEEPING
+        if not completions.rule.deferred:
+            completions.report(now)
+            if asleep:
+                self.await_wake()  # there may have been no descriptor left
+            return
+        completions.look(now)
+        if asleep and completions.needs_context():
+            self._timer.disarm()
+            self._world.wake(now)
+        else:
+            completions.expire(now)
+
+    def has_work(self, now: int) -> bool:
+        """True when its context has something to send, or to complete in a hurry."""
+        self.ring.settle(now)
+        completions = self.completions
+        return completions.needs_context() or (self.ring.held > 0 and not completions.is_blocked)
 
     def _wake(self, cause: int, now: int) -> None:
         self.wakes[cause] += 1
@@ -244,31 +285,37 @@ class NetWorld(World):
             self._woken = False
             end += self._entry
         queues = self.queues
+        for queue in queues:
+            if queue.completions.sent:
+                end += queue.completions.complete(start)
         for turn in range(len(queues)):
             queue = queues[(self._next + turn) % len(queues)]
-            bound = self._bound
+            completions, uplink = queue.completions, queue.uplink
+            completions.look(end)
+            room = completions.room()
+            bound = most = self._bound if self._bound < room else room
             while bound and (taken := queue.ring.take(bound, end)):  # and what is posted meanwhile
                 for train in taken:
                     bound -= train.count
-                    work = queue.uplink.work_ps(train.frames) + self._copy_ps(queue, train)
-                    queue.uplink.send(train.restamped(end + work, work))
+                    octets = train.flow.size * train.frames
+                    copied = octets <= completions.rule.copied
+                    work = uplink.work_ps(train.frames)
+                    if copied:
+                        work += self._costs.copied(octets) + completions.rule.packet_ps
+                    sent = uplink.send(train.restamped(end + work, work), None if copied else queue)
+                    completions.took(train.count, copied=copied or not sent)
                     end += train.count * work
-            if bound < self._bound:
+            if bound < most:
                 self._next = (self._next + turn + 1) % len(queues)
                 break
         return end - start if end > start else None
 
-    def _copy_ps(self, queue: TxQueue, train: Train[GuestStream]) -> int:
-        """Return the time to copy a packet out of the guest's memory; for small ones of a vmxnet3 ``networld_tx`` includes it."""
-        if not queue.copied:
-            return 0
-        octets = train.flow.size * train.frames
-        return self._costs.copied(octets) if octets <= queue.copied else 0
+    def end(self, now: int) -> None:
+        for queue in self.queues:
+            queue.completions.report(now)
 
     def has_work(self, now: int) -> bool:
-        for queue in self.queues:
-            queue.ring.settle(now)
-        return any(queue.ring.held for queue in self.queues)
+        return any(queue.has_work(now) for queue in self.queues)
 
     def rest(self, now: int) -> None:
         for queue in self.queues:

@@ -10,7 +10,7 @@ from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.net.open_loop_wire import OpenLoopWire
 from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.policy.aggregation import Aggregation
-from hostsim.policy.coalescing import Moderation
+from hostsim.policy.coalescing import CoalescedCompletions, Moderation
 from hostsim.spec.nic import NicOptions
 
 if TYPE_CHECKING:
@@ -39,6 +39,10 @@ def add_rx_queue(host: Host, port: Pnic, memory: Node) -> RxQueue:
     """Add a receive queue to a port, with its ring on the NUMA node ``memory`` and moderated as the driver's options say; it has no poller yet."""
     nic, options = host.spec.hardware.nics[port.name], host.spec.nics.get(port.name, NicOptions())
     interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval
-    queue = RxQueue(host.clock, f"{port.name}-rx{len(port.queues)}", nic.rx_ring, Moderation(interval), port, memory)
+    completions = None if nic.tx_interrupt_delay is None else CoalescedCompletions(nic.tx_interrupt_delay)
+    name = f"{port.name}-rx{len(port.queues)}"
+    queue = RxQueue(host.clock, name, nic.rx_ring, Moderation(interval), port, memory, completions)
     port.queues.append(queue)
+    if port.vector is None:
+        port.vector = queue
     return queue

@@ -1,7 +1,8 @@
-"""Physical NICs: a port with its receive queues, interrupt moderation, hardware LRO and its transmit side.
+"""Physical NICs: a port with its receive queues, interrupt moderation, hardware LRO, its transmit side and its completions.
 
 Frames arrive lazily: the port asks the wire what has come whenever somebody looks. An interrupt is scheduled only while the
-NetPoll of a queue sleeps; while it runs, the queue's interrupt is masked, as with NAPI.
+NetPoll of a queue sleeps; while it runs, the queue's interrupt is masked, as with NAPI. A transmit queue has its interrupt in common with a
+receive queue, and the poller of that frees the descriptors of what is sent, before it looks at the ring.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
-from hostsim.model.contract import GuestStream, RxPoller, Wire
+from hostsim.model.contract import GuestStream, RxPoller, TransmitQueue, Wire
 from hostsim.model.cpu.node import Node
 from hostsim.model.workload.flow import Sender
 from hostsim.policy.aggregation import Aggregation
@@ -19,7 +20,7 @@ __all__ = ["Pnic", "RxQueue"]
 
 
 class RxQueue:
-    """A receive queue of a physical NIC: a ring of descriptors with a moderated interrupt.
+    """A receive queue of a physical NIC: a ring of descriptors with a moderated interrupt, which the completions of a transmit queue share.
 
     Attributes:
         name: for tables: ``vmnic0-rx0``.
@@ -29,11 +30,32 @@ class RxQueue:
         memory: NUMA node whose memory the frames are written to.
         poll: its poller.
         releases: a heap of the release times of frames for it that are not on the wire yet.
+        sent: descriptors of packets that the NIC has sent and its driver has not freed.
     """
 
     poll: RxPoller
 
-    def __init__(self, clock: Clock, name: str, capacity: int, moderation: Moderation, nic: Pnic, memory: Node) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        name: str,
+        capacity: int,
+        moderation: Moderation,
+        nic: Pnic,
+        memory: Node,
+        completions: Moderation | None = None,
+    ) -> None:
+        """Make a queue.
+
+        Args:
+            clock: the host's.
+            name: for tables.
+            capacity: descriptors.
+            moderation: of its interrupt.
+            nic: its port.
+            memory: NUMA node whose memory the frames are written to.
+            completions: moderation of transmit completions where they have their own.
+        """
         self.name = name
         self.ring: Ring[Sender] = Ring(capacity)
         self.ring.on_drop = self._lose
@@ -43,6 +65,10 @@ class RxQueue:
         self.interrupts = 0
         self._nic = nic
         self._moderation = moderation
+        self._completions = moderation if completions is None else completions
+        self.sent = self._sent_since = 0
+        self._mapped: dict[TransmitQueue, int] = {}
+        self._clock = clock
         self.interrupted: int | None = None
         self._masked = True
         self._timer = Timer(clock, self._interrupt)
@@ -84,6 +110,39 @@ class RxQueue:
             first = self._nic.upcoming(self)
         if first is not None:
             self._timer.arm(max(now, self._moderation.due(first, self.interrupted)))
+        sent = self._first_sent()
+        if sent is not None:
+            self._timer.arm_by(self._completions.due(sent, self.interrupted))
+
+    def transmits(self, at: int) -> None:
+        """Expect a packet to be sent at ``at``, later than those before it: its completion interrupts."""
+        if not self._masked:
+            self._timer.arm_by(self._completions.due(at, self.interrupted))
+
+    def departed(self, at: int, descriptors: int, queue: TransmitQueue | None, packets: int) -> None:
+        """Record that the NIC has sent packets, the first at ``at``; ``queue`` waits for the completion of its packets, if any."""
+        if not self.sent or at < self._sent_since:
+            self._sent_since = at
+        self.sent += descriptors
+        if queue is not None:
+            self._mapped[queue] = self._mapped.get(queue, 0) + packets
+
+    def clean(self) -> int:
+        """Free the descriptors of what is sent by now; returns their number."""
+        self._nic.depart(self._clock.now)
+        sent, self.sent = self.sent, 0
+        return sent
+
+    def mapped(self) -> dict[TransmitQueue, int]:
+        """Return the transmit queues that wait for completions, with the packets freed of each; each is returned once."""
+        mapped = self._mapped
+        if mapped:
+            self._mapped = {}
+        return mapped
+
+    def _first_sent(self) -> int | None:
+        """Return the time at which the first packet of those not freed is sent, past or future."""
+        return self._sent_since if self.sent else self._nic.first_departure(self)
 
     def expect(self, at: int) -> None:
         """Expect a frame at ``at``, earlier than `Wire.upcoming` has said."""
@@ -94,9 +153,11 @@ class RxQueue:
     def _interrupt(self, now: int) -> None:
         self._masked = True  # before looking: what is on the wire behind this frame is found by polling
         self.settle(now)
-        if not self.ring.held:  # it came later than it could have
-            self.unmask(now)
-            return
+        if not self.ring.held:
+            sent = self._first_sent()
+            if sent is None or self._completions.due(sent, self.interrupted) > now:
+                self.unmask(now)  # the frame came later than it could have
+                return
         self.interrupted = now
         self.interrupts += 1
         self.poll.interrupt(now)
@@ -109,10 +170,21 @@ class RxQueue:
 
 
 class _Departure:
-    """A train being transmitted: end of its first packet, picoseconds to each further one, time of each on the wire."""
+    """A train being transmitted: end of its first packet, picoseconds to each further one, time of each on the wire; who learns of it."""
 
-    def __init__(self, train: Train[GuestStream], first: int, step: int, packet_ps: int, *, cut: bool) -> None:
+    def __init__(
+        self,
+        train: Train[GuestStream],
+        first: int,
+        step: int,
+        packet_ps: int,
+        queue: TransmitQueue | None,
+        vector: RxQueue | None,
+        *,
+        cut: bool,
+    ) -> None:
         self.train, self.first, self.step, self.packet_ps, self.cut = train, first, step, packet_ps, cut
+        self.queue, self.vector = queue, vector
 
 
 class Pnic:
@@ -123,6 +195,8 @@ class Pnic:
         node: NUMA node that it sits behind.
         wire: its receive direction.
         queues: its receive queues.
+        vector: the one whose interrupt the transmit queue of the VMkernel shares: as a rule there is one such queue, for below 300,000
+            packets a second they are packed (``Net.NetNetqTxPackKpps``). None where nobody frees what is sent.
         tx_packets, tx_data, tx_frames, tx_octets: packets handed to it that are through the wire; of these, with data; frames it cut
             them to; their bytes of data.
         tx_dropped: packets that found its transmit queue full.
@@ -143,6 +217,7 @@ class Pnic:
         """
         self.name, self.node, self.wire = name, node, wire
         self.queues: list[RxQueue] = []
+        self.vector: RxQueue | None = None
         self._tx_limit, self._lro = tx_limit, lro
         self._leaving: list[_Departure] = []
         self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
@@ -169,7 +244,15 @@ class Pnic:
         """Have its wire follow senders to other receive queues."""
         self.wire.resteer()
 
-    def transmit(self, train: Train[GuestStream], frame_ps: int, *, cut: bool = False) -> tuple[int, int] | None:
+    def transmit(
+        self,
+        train: Train[GuestStream],
+        frame_ps: int,
+        queue: TransmitQueue | None = None,
+        vector: RxQueue | None = None,
+        *,
+        cut: bool = False,
+    ) -> tuple[int, int] | None:
         """Transmit packets at their instants, behind those handed over before.
 
         Trains of contexts that send at the same time share the wire: what one leaves free between its packets is there for
@@ -178,6 +261,8 @@ class Pnic:
         Args:
             train: packets of ``frames`` frames each, at instants that may lie ahead.
             frame_ps: time of a frame on the wire.
+            queue: transmit queue that waits for their completion; None for copied packets.
+            vector: the queue whose interrupt announces it, where it is not that of the port.
             cut: the packets come as frames already.
 
         Returns:
@@ -198,8 +283,20 @@ class Pnic:
         posted = ready + (count - 1) * train.step + packet_ps
         if posted > last:  # its packets come more slowly than the wire takes them
             step = (posted - first) // (count - 1)
-        self._leaving.append(_Departure(train, first, step, packet_ps, cut=cut))
+        if vector is None:
+            vector = self.vector
+        self._leaving.append(_Departure(train, first, step, packet_ps, queue, vector, cut=cut))
+        if vector is not None:
+            vector.transmits(first)
         return first, step
+
+    def first_departure(self, vector: RxQueue) -> int | None:
+        """Return the time at which the first packet that is counted as waiting for the wire has left it, of those that a queue announces."""
+        soonest: int | None = None
+        for departure in self._leaving:
+            if departure.vector is vector and (soonest is None or departure.first < soonest):
+                soonest = departure.first
+        return soonest
 
     def depart(self, now: int) -> None:
         """Count the packets that have left the wire by ``now``."""
@@ -208,7 +305,7 @@ class Pnic:
             if departure.first > now:
                 staying.append(departure)
                 continue
-            train, step = departure.train, departure.step
+            train, step, at = departure.train, departure.step, departure.first
             count = train.count if step == 0 else min(train.count, (now - departure.first) // step + 1)
             if count < train.count:
                 departure.first += count * step
@@ -216,6 +313,8 @@ class Pnic:
                 staying.append(departure)
             frames = count * train.frames
             packets = frames if departure.cut else count
+            if departure.vector is not None:
+                departure.vector.departed(at, packets, departure.queue, count)
             self.tx_packets += packets
             self.tx_frames += frames
             self.tx_wire_ps += count * departure.packet_ps

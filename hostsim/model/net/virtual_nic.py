@@ -9,6 +9,7 @@ from hostsim.model.cpu.node import Node
 from hostsim.model.net.device import GuestDevice
 from hostsim.model.net.networld import TxQueue, Uplink
 from hostsim.model.net.pnic import Pnic
+from hostsim.model.net.tx_completion import CompletionRule
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import SplitRx
 from hostsim.model.policy_maker import policy_maker
@@ -38,7 +39,7 @@ class VirtualNic(GuestDevice):
         *,
         tx_coalescing: Callable[[], TxCoalescing],
         lro: bool,
-        copied: int = 0,
+        copied: int,
         interrupt_ps: int = 0,
         doorbell_ps: int = 0,
     ) -> None:
@@ -50,7 +51,7 @@ class VirtualNic(GuestDevice):
             settings: of this vNIC.
             tx_coalescing: makes the transmit coalescing of a queue.
             lro: its guest takes joined frames.
-            copied: bytes of a packet up to which the VMkernel copies it out of the guest's memory.
+            copied: bytes of a packet up to which the VMkernel copies it out of the guest's memory, and completes it at once.
             interrupt_ps: what an interrupt costs the guest in accesses to registers.
             doorbell_ps: cost for the guest of announcing packets or descriptors.
         """
@@ -73,6 +74,14 @@ class VirtualNic(GuestDevice):
         )
         rings = spec.nics.get(nic.name, NicOptions()).rss_rings if settings.rss else 1
         vcpus = vm.vcpus[:rings]
+        rule = CompletionRule(
+            descriptors=settings.tx_ring,
+            copied=copied,
+            all_interrupt=settings.tx_interrupts == "all",
+            deferred=spec.settings.defer_tx_completion,
+            delay=spec.settings.tx_completion_delay,
+            packet_ps=host.costs.networld_tx_completion,
+        )
         make_scheme = policy_maker(spec, "coalescing", CoalescingScheme, coalescing_scheme)
         for place, vcpu in enumerate(vcpus):
             label = f"{vm.name}.eth{number}" + (f"-rx{place}" if len(vcpus) > 1 else "")
@@ -84,8 +93,7 @@ class VirtualNic(GuestDevice):
                 split = SplitRx(f"{vm.name}.splitRx", vcpu.node, vcpu.last, receive, host.costs, capacity, budget)
                 vm.worlds.append(split)
             name, room = label.replace("-rx", "-tx"), settings.tx_ring + QUEUE_DISCIPLINE
-            transmit = TxQueue(host.clock, name, room, tx_coalescing(), uplink, vcpu)
-            transmit.copied = copied
+            transmit = TxQueue(host.clock, name, room, tx_coalescing(), uplink, vcpu, rule, receive)
             receive.transmits = self._queues
             self._queues.append(transmit)
             self.add_queues(vcpu, receive, transmit, split)
@@ -128,11 +136,11 @@ class Vmxnet3(VirtualNic):
         def calls() -> TxCoalescing:
             return RateBoundCalls(platform.tx_timeout, platform.tx_depth_cap, platform.tx_call_rate)
 
-        super().__init__(host, vm, settings, tx_coalescing=calls, lro=True)
+        super().__init__(host, vm, settings, tx_coalescing=calls, lro=True, copied=platform.vmxnet_tx_copy)
 
 
 class E1000(VirtualNic):
-    """An emulated e1000: each access to a register is an exit; it has no LRO, and its packets are copied."""
+    """An emulated e1000: each access to a register is an exit; it has no LRO."""
 
     def __init__(self, host: Host, vm: VirtualMachine, settings: VnicSettings, _: Streams) -> None:
         super().__init__(

@@ -55,6 +55,8 @@ class Vnic:
         lost: frames that found no room there.
         is_far: what was put there last was put there from another NUMA node.
         raised: instant of its last interrupt.
+        reclaimable: packets of its transmit queue that are completed, and that the guest's driver frees in its next poll.
+        polled: instant of the guest's last poll.
         interrupt_ps: what an interrupt costs the guest in accesses to registers.
         doorbell_ps: cost for the guest of announcing refilled descriptors.
     """
@@ -74,7 +76,8 @@ class Vnic:
         self.ring.on_drop = self._dropped
         self.vcpu, self.lro = vcpu, lro
         self.transmits: list[TxQueue] = []
-        self.frames = self.unicast = self.lost = self.raised = 0
+        self.frames = self.unicast = self.lost = self.raised = self.reclaimable = self.polled = 0
+        self._asked: int | None = None
         self.is_far = False
         self.interrupt_ps = self.doorbell_ps = 0
         self._refill, self._used_up = refill, 0
@@ -88,9 +91,7 @@ class Vnic:
         self._scheme = self._usual if scheme is None else scheme
         if self._line is _HELD:
             self._depth_timer.disarm()
-            first = self.ring.first()
-            assert first is not None
-            self._timer.arm(max(now, self._due(first)))
+            self._timer.arm(max(now, self._due(self._first_held())))
             self._watch_depth(now)
 
     def receive(self, train: Train[Sender]) -> None:
@@ -102,6 +103,35 @@ class Vnic:
             self._timer.arm(self._due(train.ready))
         if self._line is _HELD:
             self._watch_depth(train.ready)
+
+    def ask(self, now: int) -> None:
+        """Interrupt the guest for transmit completions, as coalescing allows."""
+        if self._asked is None:
+            self._asked = now
+        if self._line is _QUIET:
+            self._line = _HELD
+            self._timer.arm(self._due(now))
+        elif self._line is _HELD:
+            self._timer.arm_by(self._due(now))
+
+    def reclaim(self, now: int) -> int:
+        """Free the transmitted packets that are completed by now, at the beginning of a poll; returns their number."""
+        count, self.reclaimable = self.reclaimable, 0
+        self.polled = now
+        self._asked = None
+        return count
+
+    def _first(self) -> int | None:
+        """Return the time since which, or from which on, the guest has a reason to poll; None when there is none."""
+        first, asked = self.ring.first(), self._asked
+        if asked is None or (first is not None and first <= asked):
+            return first
+        return asked
+
+    def _first_held(self) -> int:
+        first = self._first()
+        assert first is not None  # something is held back
+        return first
 
     def _watch_depth(self, soonest: int) -> None:
         """Interrupt when the depth of the scheme is reached, but not before ``soonest``."""
@@ -160,7 +190,7 @@ class Vnic:
         """Unmask the interrupt: the guest has polled the ring empty."""
         if self._line is not _MASKED:
             return
-        first = self.ring.first()
+        first = self._first()
         if first is None:
             self._line = _QUIET
             return
@@ -173,15 +203,10 @@ class Vnic:
 
     def announce(self, now: int) -> None:
         """Raise a coalesced interrupt if packets wait and the scheme says so: the guest is about to halt."""
-        if self._line is _HELD and self._scheme.is_ended_by_halt():
-            first = self.ring.first()
-            assert first is not None
-            if first <= now:
-                self._raise(now)
+        if self._line is _HELD and self._scheme.is_ended_by_halt() and self._first_held() <= now:
+            self._raise(now)
 
     def guest_halts(self, now: int) -> None:
         """Stop holding packets back if the scheme says so: the guest halts."""
         if self._line is _HELD and self._scheme.is_ended_by_halt():
-            first = self.ring.first()
-            assert first is not None
-            self._timer.arm(max(now, first))
+            self._timer.arm(max(now, self._first_held()))

@@ -48,23 +48,20 @@ def nic_faults(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: Pl
 def _exclusive_faults(
     tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec
 ) -> Iterator[Fault]:
-    """VCPUs that ask for a PCPU each, against the PCPUs of the nodes that they may run on: each node keeps one for all other worlds."""
+    """VCPUs that ask for a core each, against the cores of the nodes that they may run on: each node keeps one for all other worlds."""
     cpu = hardware.cpu
     taken = 0
     for group in groups:
         if not group.settings.exclusive or not group.count:
             continue
         path: KeyPath = ("vms", group.name, "vmx", "sched.cpu.latencySensitivity")
-        if cpu.threads > 1:
-            yield tree.fault(path, "is not modelled with hyperthreads", '"normal", or a server with threads: 1')
-            continue
         wanted = group.count * group.vcpus
         taken += wanted
         for asked, sockets in ((taken, cpu.sockets), (wanted, len(group.settings.nodes) or cpu.sockets)):
             most = (cpu.cores - 1) * sockets
             if asked > most:
-                message = f"needs {asked} PCPUs that nothing else runs on, one for each vCPU with this setting"
-                allowed = f"at most {most} such vCPUs: each NUMA node keeps a PCPU for other worlds"
+                message = f"needs {asked} cores that nothing else runs on, one for each vCPU with this setting"
+                allowed = f"at most {most} such vCPUs: each NUMA node keeps a core for other worlds"
                 yield tree.fault(path, message, allowed)
                 break
 

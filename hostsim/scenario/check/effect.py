@@ -136,7 +136,10 @@ ADVANCED: dict[str, Rule] = {
     "Net.NetNetqNumaIOCpuPinThreshold": _NODES,
     "Net.CoalesceScheme": _after(_VMXNET3, _OPEN_SCHEME),
     **dict.fromkeys(("Net.CoalesceRBCRate", "Net.CoalesceTxQDepthCap", "Net.vmxnetThroughputWeight"), _VMXNET3),
-    **dict.fromkeys(("Net.CoalesceTxTimeout", "Net.vNicTxPollBound"), _VNIC),
+    **dict.fromkeys(
+        ("Net.CoalesceTxTimeout", "Net.vNicTxPollBound", "Net.NetDeferTxCompletion", "Net.MaxTxCompDelay"), _VNIC
+    ),
+    "Net.VmxnetTxCopySize": _VMXNET3,
     **dict.fromkeys(("Net.E1000IntrCoalesce", "Net.E1000TxCopySize"), _E1000),
     "Net.MaxPortRxQueueLen": _needs(
         lambda point: any(vnic.settings.split_rx for vnic in point.vnics),

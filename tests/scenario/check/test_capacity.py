@@ -71,14 +71,14 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
             id="VXLAN before it came",
         ),
         pytest.param(
-            "vcpus: 4", "vcpus: 13",
-            "small.yaml:11: vms.big.vcpus: is more than the host has PCPUs; given 13; allowed: an integer 1..12",
+            "vcpus: 4", "vcpus: 25",
+            "small.yaml:11: vms.big.vcpus: is more than the host has PCPUs; given 25; allowed: an integer 1..24",
             id="more vCPUs than PCPUs",
         ),
         pytest.param(
             "networks: vSwitch1,", "networks: vSwitch1, vcpus: 8, vmx: {sched.cpu.latencySensitivity: high},",
-            "small.yaml:12: vms.small.vmx.sched.cpu.latencySensitivity: needs 16 PCPUs that nothing else runs on, one for each vCPU "
-            "with this setting; given 'high'; allowed: at most 10 such vCPUs: each NUMA node keeps a PCPU for other worlds",
+            "small.yaml:12: vms.small.vmx.sched.cpu.latencySensitivity: needs 16 cores that nothing else runs on, one for each vCPU "
+            "with this setting; given 'high'; allowed: at most 10 such vCPUs: each NUMA node keeps a core for other worlds",
             id="more vCPUs than PCPUs that can be spared",
         ),
         pytest.param(
@@ -307,8 +307,8 @@ def test_one_uplink_with_rings_is_enough(tmp_path: Path) -> None:
 
 
 def test_pcpus_of_ones_own_are_whole_cores(tmp_path: Path) -> None:
-    """What a busy sibling would do to them is not modelled."""
-    changes = (('"4"', '"4", sched.cpu.latencySensitivity: high'),)
-    load_text(tmp_path, *changes)
-    with pytest.raises(InputError, match=r"latencySensitivity: is not modelled with hyperthreads; given 'high'"):
+    """Twice as many PCPUs to a core are room for no more of them."""
+    changes = (("networks: vSwitch1,", "networks: vSwitch1, vcpus: 8, vmx: {sched.cpu.latencySensitivity: high},"),)
+    with pytest.raises(InputError, match=r"needs 16 cores that nothing else runs on.* at most 10 such vCPUs"):
         load_text(tmp_path, *changes, overrides={"hardware.cpu.threads": "2"})
+    load_text(tmp_path, *changes, overrides={"hardware.cpu.threads": "2", "vms.small.vcpus": "5"})

@@ -1,0 +1,168 @@
+"""Transmit completions: when the NIC interrupts for them, which context does what, and when the guest is interrupted; worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hostsim.engine.clock import Clock
+from hostsim.engine.packet_train import Train
+from hostsim.model.cpu.scheduler import Scheduler
+from hostsim.model.host import Host
+from hostsim.model.net.netpoll import NetPoll
+from hostsim.model.net.networld import NetWorld, TxQueue, Uplink
+from hostsim.model.net.open_loop_wire import OpenLoopWire
+from hostsim.model.net.pnic import Pnic, RxQueue
+from hostsim.model.net.tx_completion import CompletionRule
+from hostsim.model.net.vswitch import VSwitch
+from hostsim.policy.coalescing import CoalescedCompletions, Moderation, RateBoundCalls
+from hostsim.spec.host import PointSpec
+from hostsim.units import MS, NS, SECOND, US
+
+from .small_point import CALM, ROUND, cost_table, cpu, datagrams, group, nic, point, run, settings, vnic
+from .test_networld import PACKET, RATE, WIRE_PS, Told
+
+DONE = {"driver_tx_completion": 60.0, "networld_tx_completion": 55.0, "guest_tx_completion": 45.0}
+FREE, WRITE, RECLAIM = (int(cost) * NS for cost in DONE.values())
+INTERRUPT = (ROUND["interrupt"] + ROUND["poll_entry"]) * NS
+
+
+def sender(*, card: dict[str, Any] | None = None, port: dict[str, Any] | None = None, **changes: Any) -> PointSpec:
+    """A VM that sends 1,000 datagrams of 1,000 bytes a second through a NIC that interrupts for each completion."""
+    flow = changes.pop("flow", {})
+    return point(
+        group(vnics=(vnic(**port or {}),)),
+        traffic={"out": datagrams("send", **flow)},
+        nics={"vmnic0": nic(**{"tx_interrupt_delay": None} | (card or {}))},
+        cost=CALM | DONE | {"e1000_interrupt": 1400.0, "vmk_call": 0},
+        **changes,
+    )
+
+
+def used(host: Host, kind: str) -> int:
+    return sum(world.used for world in host.worlds() if world.kind == kind)
+
+
+def sent(host: Host) -> int:
+    host.nics["vmnic0"].depart(host.clock.now)
+    return host.nics["vmnic0"].tx_packets
+
+
+def interrupts(host: Host) -> int:
+    return sum(queue.interrupts for queue in host.queues)
+
+
+def test_the_nic_interrupts_for_what_is_sent() -> None:
+    """An interrupt and a poll for each packet, in which the driver frees it; one that never frees anything is never woken."""
+    host = run(sender(), until=20 * MS)
+    assert sent(host) == interrupts(host) >= 19
+    assert used(host, "netpoll") == sent(host) * (INTERRUPT + FREE)
+    assert used(run(sender(card={"tx_interrupt_delay": "1000 s"})), "netpoll") == 0
+
+
+def test_completions_share_the_moderation_of_frames_or_have_a_timer() -> None:
+    """One a millisecond, at most an interrupt in 2.5 ms: they come 2.5 ms apart. A timer starts with the first, and 3 are through when it ends."""
+    shared = run(sender(card={"interrupt_interval": "2500 us"}), until=100 * MS)
+    assert interrupts(shared) == pytest.approx(sent(shared) / 2.5, abs=1)
+    timed = run(sender(card={"tx_interrupt_delay": "2500 us"}), until=100 * MS)
+    assert interrupts(timed) == pytest.approx(sent(timed) / 3, abs=1)
+    assert used(timed, "netpoll") == pytest.approx(interrupts(timed) * (INTERRUPT + 3 * FREE), abs=2 * FREE)
+
+
+@pytest.mark.parametrize("size", ["256 B", "257 B"])
+@pytest.mark.parametrize("deferred", [True, False])
+def test_who_completes_what(size: str, deferred: bool) -> None:
+    """A copied packet its context, at once. A mapped one the context that sends, with the next packet; or the receive context, when the NIC has sent it."""
+    host = run(sender(flow={"packet_size": size}, defer_tx_completion=deferred), until=20 * MS)
+    count, copied = sent(host), size == "256 B"
+    work = (ROUND["poll_entry"] + ROUND["networld_tx"] + ROUND["switch_forward"] + ROUND["driver_tx"]) * NS
+    copy = round(256 * ROUND["copy_per_byte"] * 1000) if copied else 0
+    written = count if copied else count - 1 if deferred else 0
+    assert used(host, "networld") == count * (work + copy) + written * WRITE
+    assert used(host, "netpoll") == count * (INTERRUPT + FREE + (0 if copied or deferred else WRITE))
+    (queue,) = host.transmits
+    assert queue.completions.completed == count - (not copied and deferred)
+
+
+def test_what_nobody_is_in_a_hurry_for_is_completed_in_time() -> None:
+    """A packet every 20 ms: 5 ms after the NIC has sent one, its context is woken to complete it, and the guest interrupted to free it."""
+    slow = {"rate": None, "interval": "20 ms"}
+    host = run(sender(flow=slow, tx_completion_delay=5 * MS), until=110 * MS)
+    late = run(sender(flow=slow, tx_completion_delay=SECOND), until=110 * MS)
+    count = sent(host)
+    assert (host.vcpus[0].interrupts, late.vcpus[0].interrupts) == (count, 0)
+    assert used(host, "networld") - used(late, "networld") == count * ROUND["poll_entry"] * NS + WRITE
+    assert used(host, "vcpu") - used(late, "vcpu") == count * (ROUND["vcpu_wake"] * NS + RECLAIM)
+
+
+@pytest.mark.parametrize("device", ["vmxnet3", "e1000"])
+def test_a_driver_that_asks_is_interrupted_for_every_completion(device: str) -> None:
+    """It is halted by then: it wakes, reads registers where it has any, and frees the packet."""
+    hosts = [
+        run(sender(port={"tx_interrupts": which, "device": device}, flow={"packet_size": "100 B"}), until=20 * MS)
+        for which in ("stopped", "all")
+    ]
+    count = sent(hosts[1])
+    registers = 1400 * NS if device == "e1000" else 0
+    assert [host.vcpus[0].interrupts for host in hosts] == [0, count]
+    assert used(hosts[1], "vcpu") - used(hosts[0], "vcpu") == count * (ROUND["vcpu_wake"] * NS + registers + RECLAIM)
+
+
+def test_a_driver_that_has_stopped_its_queue_is_interrupted() -> None:
+    """96 packets in a burst on a ring of 32: when the first 32 are completed, and the next, others wait; not when the last are."""
+    burst = {"rate": None, "interval": "10 ms", "burst": 96}
+    patient = {"tx_completion_delay": SECOND}
+    host = run(
+        sender(port={"tx_ring": 32}, flow=burst, card={"tx_interrupt_delay": "500 us"}, **patient), until=109 * MS
+    )
+    long = run(
+        sender(port={"tx_ring": 96}, flow=burst, card={"tx_interrupt_delay": "500 us"}, **patient), until=109 * MS
+    )
+    assert sent(host) == sent(long) == 96 * (sent(host) // 96)
+    assert (host.vcpus[0].interrupts, long.vcpus[0].interrupts) == (2 * sent(host) // 96, 0)
+
+
+def test_a_guest_that_drives_the_nic_takes_its_interrupts() -> None:
+    """The VMkernel handles each and injects it; the guest, halted, wakes and frees three packets that are through since the last."""
+    hosts = []
+    for delay in ("2500 us", "1000 s"):
+        nics = {"vmnic0": nic(), "vmnic1": nic(tx_interrupt_delay=delay)}
+        vm = group(passthrough=("vmnic1",))
+        hosts.append(
+            run(point(vm, traffic={"out": datagrams("send", vnic=1)}, nics=nics, cost=CALM | DONE), until=100 * MS)
+        )
+    count = hosts[0].vcpus[0].interrupts
+    assert count == pytest.approx(100 / 3, abs=1)
+    each = (ROUND["interrupt"] + ROUND["vcpu_wake"]) * NS + 3 * RECLAIM
+    assert used(hosts[0], "vcpu") - used(hosts[1], "vcpu") == count * each
+    assert used(hosts[0], "netpoll") == used(hosts[0], "networld") == 0
+
+
+def test_without_a_descriptor_nothing_is_sent() -> None:
+    """Twelve packets on a ring of four: four go; 100 us after the first the NIC's driver frees them, they are completed, and four go again."""
+    clock = Clock()
+    costs = cost_table(ROUND | DONE)
+    scheduler = Scheduler(clock, 1, cpu(cores=1).cores, costs, settings())
+    node = scheduler.nodes[0]
+    port = Pnic("vmnic0", node, OpenLoopWire(), 4096)
+    port.vector = RxQueue(clock, "rx0", 64, Moderation(0), port, node, CoalescedCompletions(100 * US))
+    poll = NetPoll("poll", node, node.pcpus[0], scheduler, port.vector, VSwitch(scheduler, costs), costs, "native", 64)
+    poll.rest(0)
+    world = NetWorld("NetWorld", node, node.pcpus[0], scheduler, costs, 64)
+    rule = CompletionRule(descriptors=4, packet_ps=WRITE)
+    uplink = Uplink(port, RATE, costs, "native", vxlan=False, tso=True)
+    queue = TxQueue(clock, "q", 1004, RateBoundCalls(4 * MS, 40, 4000), uplink, world, rule)  # type: ignore[arg-type]
+    world.pending_ps = 0  # type: ignore[attr-defined]
+    queue.serve(world)
+    world.queues = [queue]
+    flow = Told()
+    queue.post(Train(flow, 12, 0, 0, 0, 0))  # type: ignore[type-var]
+    clock.advance(1 * MS)
+    turn = (ROUND["context_switch"] + ROUND["cache_refill_same"]) * NS
+    first = turn + (ROUND["halt_exit"] + ROUND["poll_entry"]) * NS + PACKET + WIRE_PS
+    freed = 100 * US + turn + ROUND["halt_exit"] * NS + INTERRUPT + 4 * FREE
+    again = freed + turn + ROUND["poll_entry"] * NS + 4 * WRITE + PACKET + WIRE_PS
+    fours = [first, first + again, first + 2 * again]
+    assert flow.through == [at + place * WIRE_PS for at in fours for place in range(4)]
+    assert (queue.completions.completed, queue.completions.in_flight, queue.ring.capacity) == (12, 0, 1004)
