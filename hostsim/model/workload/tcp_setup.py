@@ -9,7 +9,6 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from hostsim.engine.random_stream import Streams
-from hostsim.model.guest.shared_tx import SharedTxQueue
 from hostsim.model.host import Host, VirtualMachine
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.workload.address import PEER, vm_address
@@ -38,6 +37,8 @@ TUNNEL_ENDS: Final = ("10.2.0.1", "10.2.0.2")
 """Addresses of the two ends of a VXLAN tunnel."""
 VXLAN_PORT, FIRST_TUNNEL_PORT, TUNNEL_PORTS = 8472, 49152, 16384
 """Port of VXLAN's receivers at the time, and the range of the sender's, chosen by the hash of the inner flow (RFC 7348)."""
+PORTS_A_VCPU: Final = 16
+"""Ports of web clients for each vCPU of a server: enough for an even spread, few enough to keep connections for them."""
 START_WITHIN: Final = 1 * MS
 """Connections of a VM begin within this, at random."""
 
@@ -167,7 +168,8 @@ def attach_web_clients(
     for number, vm in enumerate(members):
         random = streams.stream("traffic", position, number, "arrivals")
         arrivals = make_arrivals(traffic.arrivals, traffic.rate, random)
-        WebClients(host.clock, flow, arrivals, _visits(host, flow, vm, traffic))
+        ports = PORTS_A_VCPU * len(vm.vcpus) if len(vm.vcpus) > 1 else 0
+        WebClients(host.clock, flow, arrivals, _visits(host, flow, vm, traffic), ports)
 
 
 def _visits(
@@ -232,34 +234,35 @@ def _endpoints(
 ) -> Endpoints:
     """Return the endpoints of a VM's connection number ``place``."""
     device = vm.devices[traffic.vnic]
-    wire, queues = device.nic.wire, device.transmits
+    wire = device.nic.wire
     assert isinstance(wire, ClosedLoopWire)
+    packet, value = _rss(host, vm, traffic, place)
     which = place % len(vm.vcpus)
-    if len(queues) > 1:  # a process goes where its packets come in
+    if len(device.ports) >= len(vm.vcpus) > 1:  # a process goes where its packets come in
         probe = Sender(flow, 0, 0, 1)
-        host.netqueues[device.nic.name].add(device.filter, probe, _rss_hash(host, vm, traffic, place))
+        host.netqueues[device.nic.name].add(device.filter, probe, value, packet)
         device.filter.senders.pop()
         assert probe.vnic is not None
         target = probe.vnic.vcpu
         which = next(number for number, vcpu in enumerate(vm.vcpus) if vcpu is target)
-    vcpu, queue = vm.vcpus[which], queues[which % len(queues)]
-    posts = queue if len(queues) >= len(vm.vcpus) else SharedTxQueue(queue, vcpu)
-    return Endpoints(host.clock, flow, wire, posts, vcpu, application, traffic.delay)
+    posts = device.transmit(vm, which, packet)
+    return Endpoints(host.clock, flow, wire, posts, vm.vcpus[which], application, traffic.delay)
 
 
 def _filter_frames(host: Host, vm: VirtualMachine, traffic: Connected, place: int, senders: list[Sender]) -> None:
     """Steer the frames of a VM's connection number ``place`` by the receive filter of its NIC."""
-    device, value = vm.devices[traffic.vnic], _rss_hash(host, vm, traffic, place)
+    device, (packet, value) = vm.devices[traffic.vnic], _rss(host, vm, traffic, place)
     for sender in senders:
         sender.joins = sender.joins and device.lro
-        host.netqueues[device.nic.name].add(device.filter, sender, value)
+        host.netqueues[device.nic.name].add(device.filter, sender, value, packet)
 
 
-def _rss_hash(host: Host, vm: VirtualMachine, traffic: Connected, place: int) -> int:
-    """Return the RSS hash of a connection: of its own addresses and ports, or of the VXLAN tunnel's."""
+def _rss(host: Host, vm: VirtualMachine, traffic: Connected, place: int) -> tuple[bytes, int]:
+    """Return what a vNIC hashes of a connection, and its RSS hash at the NIC: of its own addresses and ports, or of the VXLAN tunnel's."""
     port = 1 + (traffic.port + place - 1) % 65535
-    inner = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, _address_of(host, vm), port, traffic.server_port))
+    packet = rss_input(PEER, _address_of(host, vm), port, traffic.server_port)
+    inner = toeplitz_hash(DEFAULT_KEY, packet)
     if not _switch(host, vm, traffic).vxlan:
-        return inner
+        return packet, inner
     outer = rss_input(*TUNNEL_ENDS, FIRST_TUNNEL_PORT + inner % TUNNEL_PORTS, VXLAN_PORT)
-    return toeplitz_hash(DEFAULT_KEY, outer)
+    return packet, toeplitz_hash(DEFAULT_KEY, outer)
