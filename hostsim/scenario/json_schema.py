@@ -58,6 +58,7 @@ def scenario_schema(registry: Registry = SHIPPED) -> dict[str, Any]:
     top = schema["properties"]
     top["platform"]["examples"] = list(shipped_parts("platforms"))
     top["hardware"]["examples"] = list(shipped_parts("hardware"))
+    top["peer"]["examples"] = list(shipped_parts("peers"))
     definitions["VmGroupPart"]["properties"]["guest"]["examples"] = list(shipped_parts("guests"))
     definitions["FigurePart"]["properties"]["y"]["enum"] = [*CATALOGUE, None]
     definitions["FigurePart"]["properties"]["right"]["enum"] = [*CATALOGUE, None]

@@ -79,4 +79,6 @@ class GuestSpec(Spec):
     """Bytes charged to the buffer for each packet on top of its data (buffer head and rounding)."""
     timer_period: Duration
     """Period of the guest's timer tick and housekeeping; each costs the platform's ``guest_timer_tick``."""
+    timer_jitter: Duration = 0
+    """How late an interval timer of its processes may be, all values up to it being equally likely."""
     applications: ApplicationCosts

@@ -47,6 +47,8 @@ class NicSpec(Spec):
     """Name of the driver, one of the platform's ``drivers``: the platform's version decides of what kind it is."""
     interrupt_interval: Duration
     """Interrupt moderation: least time between two interrupts of a queue."""
+    interrupt_step: Duration = 0
+    """Step in which its own clock counts that interval: an interrupt that moderation holds back may be late by up to so much."""
     rx_queues: SmallCount = 1
     """Receive queues that the host may use, the default queue included."""
     tx_queue: Annotated[int, Field(ge=64, le=65536)] = 4096

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hostsim.engine.jitter import Jitter
 from hostsim.model.contract import Wire
 from hostsim.model.cpu.node import Node
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
@@ -39,6 +40,8 @@ def add_rx_queue(host: Host, port: Pnic, memory: Node) -> RxQueue:
     """Add a receive queue to a port, with its ring on the NUMA node ``memory`` and moderated as the driver's options say; it has no poller yet."""
     nic, options = host.spec.hardware.nics[port.name], host.spec.nics.get(port.name, NicOptions())
     interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval
-    queue = RxQueue(host.clock, f"{port.name}-rx{len(port.queues)}", nic.rx_ring, Moderation(interval), port, memory)
+    number = len(port.queues)
+    jitter = Jitter(nic.interrupt_step, host.streams.stream("nic", list(host.nics).index(port.name), "rx", number))
+    queue = RxQueue(host.clock, f"{port.name}-rx{number}", nic.rx_ring, Moderation(interval), jitter, port, memory)
     port.queues.append(queue)
     return queue

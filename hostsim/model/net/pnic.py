@@ -7,6 +7,7 @@ NetPoll of a queue sleeps; while it runs, the queue's interrupt is masked, as wi
 from __future__ import annotations
 
 from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
 from hostsim.model.contract import GuestStream, RxPoller, Wire
@@ -33,7 +34,9 @@ class RxQueue:
 
     poll: RxPoller
 
-    def __init__(self, clock: Clock, name: str, capacity: int, moderation: Moderation, nic: Pnic, memory: Node) -> None:
+    def __init__(
+        self, clock: Clock, name: str, capacity: int, moderation: Moderation, jitter: Jitter, nic: Pnic, memory: Node
+    ) -> None:
         self.name = name
         self.ring: Ring[Sender] = Ring(capacity)
         self.ring.on_drop = self._lose
@@ -42,7 +45,8 @@ class RxQueue:
         self.releases: list[int] = []
         self.interrupts = 0
         self._nic = nic
-        self._moderation = moderation
+        self._moderation, self._jitter = moderation, jitter
+        self._late = jitter.draw()
         self.interrupted: int | None = None
         self._masked = True
         self._timer = Timer(clock, self._interrupt)
@@ -83,13 +87,18 @@ class RxQueue:
         if first is None:
             first = self._nic.upcoming(self)
         if first is not None:
-            self._timer.arm(max(now, self._moderation.due(first, self.interrupted)))
+            self._timer.arm(max(now, self._due(first)))
 
     def expect(self, at: int) -> None:
         """Expect a frame at ``at``, earlier than `Wire.upcoming` has said."""
         if self._masked:
             return
-        self._timer.arm_by(self._moderation.due(at, self.interrupted))
+        self._timer.arm_by(self._due(at))
+
+    def _due(self, first: int) -> int:
+        """Return the time of the interrupt for a frame ready at ``first``; one that moderation holds back is as late as the NIC's clock has it."""
+        due = self._moderation.due(first, self.interrupted)
+        return due if due <= first else due + self._late
 
     def _interrupt(self, now: int) -> None:
         self._masked = True  # before looking: what is on the wire behind this frame is found by polling
@@ -99,6 +108,7 @@ class RxQueue:
             return
         self.interrupted = now
         self.interrupts += 1
+        self._late = self._jitter.draw()
         self.poll.interrupt(now)
 
     def _lose(self, train: Train[Sender]) -> None:

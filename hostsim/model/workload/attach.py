@@ -7,6 +7,7 @@ from inspect import isgeneratorfunction
 from itertools import product
 from typing import Any, Final, TypeAlias
 
+from hostsim.engine.jitter import Jitter
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.host import Host, VirtualMachine
@@ -78,7 +79,8 @@ def _attach_multicast(
     sender = Sender(flow, traffic.packet_size, transmission_ps(datagram_on_wire(traffic.packet_size), rate), 1)
     packet = rss_input(PEER, f"239.0.{position // 250}.{position % 250 + 1}")
     host.netqueues[uplink].flood(sender, toeplitz_hash(DEFAULT_KEY, packet))
-    nic.wire.carry(sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position)))
+    late = host.spec.peer.timer_jitter
+    nic.wire.carry(sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position), late))
     for vm in members:
         host.switches[networks[0]].join(sender, vm.devices[0].port(packet))
 
@@ -105,9 +107,8 @@ def _attach_bridged(
         sender = Bridged(flow, traffic.data, frame_ps, vm.vcpus[which], queue, step)
         host.netqueues[nic.name].flood(sender, toeplitz_hash(DEFAULT_KEY, packet))
         sender.vnic = port.vnic
-        nic.wire.carry(
-            sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position, number))
-        )
+        random, late = streams.stream("traffic", position, number), host.spec.peer.timer_jitter
+        nic.wire.carry(sender, make_arrivals(traffic.arrivals, traffic.rate, random, late))
 
 
 def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[VirtualMachine], streams: Streams) -> None:
@@ -121,15 +122,18 @@ def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[Vir
         port = 1 + (traffic.port + place - 1) % 65535
         if traffic.direction == "receive":
             sender = datagram_sender(host, flow, vm, traffic.vnic, traffic.packet_size, traffic.burst, port)
-            device.nic.wire.carry(sender, make_bursts(traffic.bursts, traffic.burst, random))
+            device.nic.wire.carry(
+                sender, make_bursts(traffic.bursts, traffic.burst, random, host.spec.peer.timer_jitter)
+            )
         else:
             interval = round(SECOND / traffic.bursts)
             write_ps = vm.group.guest.applications.udp_source.ps(cycle_rate(host))
             which = place % len(vm.vcpus)
             packet = rss_input(vm_address(host.vms.index(vm)), PEER, UDP_PORT, port)
             queue = device.transmit(vm, which, packet)
-            source = UdpSource(host.clock, flow, vm.vcpus[which], queue, interval, traffic.burst, write_ps)
-            source.begin(int(random.integers(0, interval)))
+            start = int(random.integers(0, interval))
+            late = Jitter(min(vm.group.guest.timer_jitter, interval // 2), random)
+            UdpSource(host.clock, flow, vm.vcpus[which], queue, interval, traffic.burst, write_ps, late).begin(start)
 
 
 def _attach_work(host: Host, name: str, traffic: WorkSpec, members: list[VirtualMachine], streams: Streams) -> None:

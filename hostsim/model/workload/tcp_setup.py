@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from hostsim.engine.jitter import Jitter
 from hostsim.engine.random_stream import Streams
 from hostsim.model.host import Host, VirtualMachine
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
@@ -46,8 +47,8 @@ START_WITHIN: Final = 1 * MS
 def attach_tcp(host: Host, name: str, traffic: TcpSpec, members: list[VirtualMachine], streams: Streams) -> None:
     """Open the TCP connections of streams and files between every VM of some groups and the peer."""
 
-    def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think) -> Opened:
-        return _connect_tcp(host, flow, vm, traffic, place, think)
+    def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think, late: Jitter) -> Opened:
+        return _connect_tcp(host, flow, vm, traffic, place, think, late)
 
     _open_connections(host, name, traffic, members, streams, connect)
 
@@ -57,8 +58,8 @@ def attach_exchanges(
 ) -> None:
     """Open the TCP connections of requests and replies between every VM of some groups and the peer."""
 
-    def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think) -> Opened:
-        return _connect_user(host, flow, vm, traffic, place, think)
+    def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think, late: Jitter) -> Opened:
+        return _connect_user(host, flow, vm, traffic, place, think, late)
 
     _open_connections(host, name, traffic, members, streams, connect)
 
@@ -69,7 +70,7 @@ def _open_connections(
     traffic: Connected,
     members: list[VirtualMachine],
     streams: Streams,
-    connect: Callable[[Flow, VirtualMachine, int, Think], Opened],
+    connect: Callable[[Flow, VirtualMachine, int, Think, Jitter], Opened],
 ) -> None:
     """Open all connections of a traffic, each with ``connect``, which is given its number in the VM."""
     position = len(host.flows)
@@ -81,12 +82,13 @@ def _open_connections(
     host.flows.append(flow)
     for number, vm in enumerate(members):
         starts = streams.stream("traffic", position, number).integers(0, START_WITHIN, traffic.connections)
+        late = _lateness(host, streams, position, number)
         for place in range(traffic.connections):
             think: Think = no_think_time
             if traffic.pause:
                 # a random stream for each user, so that think times do not depend on the order of service
                 think = _thinking(traffic.pause, streams.stream("traffic", position, number, place))
-            connection, senders = connect(flow, vm, place, think)
+            connection, senders = connect(flow, vm, place, think, late)
             _filter_frames(host, vm, traffic, place, senders)
             connection.begin(int(starts[place]) + think())
 
@@ -107,13 +109,13 @@ def _application(host: Host, vm: VirtualMachine, traffic: Connected, *, write_co
 
 
 def _connect_user(
-    host: Host, flow: Flow, vm: VirtualMachine, traffic: ExchangeSpec, place: int, think: Think
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: ExchangeSpec, place: int, think: Think, late: Jitter
 ) -> Opened:
     """Open the connection of a user."""
     most = segment_size(_switch(host, vm, traffic).mtu)
     frames = -(-traffic.reply_size // most)
     user = User(
-        _endpoints(host, flow, vm, traffic, _application(host, vm, traffic, write_copies=False), place),
+        _endpoints(host, flow, vm, traffic, _application(host, vm, traffic, write_copies=False), place, late),
         request_size=traffic.request,
         request_ps=_wire_ps(host, vm, traffic, traffic.request),
         reply_frames=frames,
@@ -125,12 +127,14 @@ def _connect_user(
     return user, [user.requests]
 
 
-def _connect_tcp(host: Host, flow: Flow, vm: VirtualMachine, traffic: TcpSpec, place: int, think: Think) -> Opened:
+def _connect_tcp(
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: TcpSpec, place: int, think: Think, late: Jitter
+) -> Opened:
     """Open the connection of a stream of data, or of files."""
     guest = vm.group.guest
     transfer, message = traffic.transfer, traffic.message
     application = _application(host, vm, traffic, write_copies=transfer is None)
-    endpoints = _endpoints(host, flow, vm, traffic, application, place)
+    endpoints = _endpoints(host, flow, vm, traffic, application, place, late)
     most = segment_size(_switch(host, vm, traffic).mtu)
     size, full = (most, True) if message is None else (min(message, most), message >= most)
     # a small packet is charged to the socket's buffer with its overhead
@@ -167,13 +171,14 @@ def attach_web_clients(
     host.flows.append(flow)
     for number, vm in enumerate(members):
         random = streams.stream("traffic", position, number, "arrivals")
-        arrivals = make_arrivals(traffic.arrivals, traffic.rate, random)
+        arrivals = make_arrivals(traffic.arrivals, traffic.rate, random, host.spec.peer.timer_jitter)
         ports = PORTS_A_VCPU * len(vm.vcpus) if len(vm.vcpus) > 1 else 0
-        WebClients(host.clock, flow, arrivals, _visits(host, flow, vm, traffic), ports)
+        late = _lateness(host, streams, position, number)
+        WebClients(host.clock, flow, arrivals, _visits(host, flow, vm, traffic, late), ports)
 
 
 def _visits(
-    host: Host, flow: Flow, vm: VirtualMachine, traffic: WebSpec
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: WebSpec, late: Jitter
 ) -> Callable[[Callable[[PageFetch], None]], PageFetch]:
     """Return a function that opens a further connection to the web server of a VM."""
     guest = vm.group.guest
@@ -193,7 +198,7 @@ def _visits(
 
     def connect(rest: Callable[[PageFetch], None]) -> PageFetch:
         place = next(places)
-        endpoints = _endpoints(host, flow, vm, traffic, application, place)
+        endpoints = _endpoints(host, flow, vm, traffic, application, place, late)
         congestion = Congestion(max(1, traffic.window // size), guest.initial_window)
         visit = PageFetch(
             endpoints, congestion, page, rest, size=size, small_ps=small_ps, acks_every=traffic.peer_acks_every
@@ -225,12 +230,17 @@ def _wire_ps(host: Host, vm: VirtualMachine, traffic: Connected, data: int) -> i
     return transmission_ps(packet_on_wire(data + TCP_HEADERS, vxlan=_switch(host, vm, traffic).vxlan), rate)
 
 
+def _lateness(host: Host, streams: Streams, position: int, number: int) -> Jitter:
+    """Return the lateness of the peer's answers to one VM."""
+    return Jitter(host.spec.peer.answer_jitter, streams.stream("traffic", position, number, "answers"))
+
+
 def _thinking(mean: int, random: np.random.Generator) -> Think:
     return lambda: int(random.exponential(mean))
 
 
 def _endpoints(
-    host: Host, flow: Flow, vm: VirtualMachine, traffic: Connected, application: Application, place: int
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: Connected, application: Application, place: int, late: Jitter
 ) -> Endpoints:
     """Return the endpoints of a VM's connection number ``place``."""
     device = vm.devices[traffic.vnic]
@@ -246,7 +256,7 @@ def _endpoints(
         target = probe.vnic.vcpu
         which = next(number for number, vcpu in enumerate(vm.vcpus) if vcpu is target)
     posts = device.transmit(vm, which, packet)
-    return Endpoints(host.clock, flow, wire, posts, vm.vcpus[which], application, traffic.delay)
+    return Endpoints(host.clock, flow, wire, posts, vm.vcpus[which], application, traffic.delay, late)
 
 
 def _filter_frames(host: Host, vm: VirtualMachine, traffic: Connected, place: int, senders: list[Sender]) -> None:

@@ -114,7 +114,7 @@ class PageFetch(TcpSender):
     # --- the peer's side
 
     def _accepted(self, _train: Train[GuestStream], first: int, _step: int, _frame_ps: int) -> None:
-        self._ask(first + self._endpoints.delay)
+        self._ask(self._endpoints.answer(first))
 
     def _accept_dropped(self, _frames: int) -> None:
         self._left_to_open = True
