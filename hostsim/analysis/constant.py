@@ -22,7 +22,7 @@ __all__ = ["PARTS", "SPREAD", "Constant", "Origin", "constants_of", "input_of"]
 
 SPREAD = 0.2
 """Share of its value to either side in which a constant without a range is taken to lie."""
-PARTS = ("platforms", "hardware", "guests")
+PARTS = ("platforms", "hardware", "guests", "peers")
 """Kinds of files, beside scenarios, that hold constants."""
 _NUMBERS = ("cycles", "time", "value")
 """Keys that hold the number of a constant."""

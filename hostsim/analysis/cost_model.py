@@ -40,6 +40,7 @@ def shipped_constants() -> tuple[Constant, ...]:
         "platforms": parts.platform,
         "hardware": parts.hardware,
         "guests": parts.guest,
+        "peers": parts.peer,
     }
     found: dict[str, Constant] = {}
     for kind in PARTS:

@@ -62,16 +62,15 @@ class ConstantArrivals:
 
 
 class BurstArrivals:
-    """A batch arrival process: bursts at a constant rate, in closed form; the packets of a burst arrive together.
+    """A batch arrival process: the packets of a burst arrive together.
 
     Args:
-        rate: bursts in a second.
-        start: instant of the first.
+        bursts: arrival process of the bursts.
         burst: packets in each.
     """
 
-    def __init__(self, rate: float, start: int, burst: int) -> None:
-        self._bursts, self._burst = ConstantArrivals(rate, start), burst
+    def __init__(self, bursts: Arrivals, burst: int) -> None:
+        self._bursts, self._burst = bursts, burst
 
     def upcoming(self) -> int | None:
         return self._bursts.upcoming()

@@ -190,7 +190,7 @@ def _add_queues(host: Host, name: str, port: Pnic) -> None:
     shared = [] if switch is None else [_rings(host, switch, port, options.drss)]
     # in a tunnel the NIC sees one address, and all is for the default queue
     if switch is not None and spec.settings.netqueue and not spec.vswitches[switch].vxlan:
-        for device in [device for device in served if len(device.ports) > 1]:
+        for device in [device for device in served if device.rss]:
             if left >= options.rss_rings:
                 owned.append((device, _rings(host, switch, port, options.rss_rings)))
                 served.remove(device)

@@ -23,6 +23,7 @@ __all__ = [
     "rss_input",
     "rss_queue",
     "toeplitz_hash",
+    "toeplitz_once",
 ]
 
 DEFAULT_KEY = bytes.fromhex("6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa")
@@ -107,6 +108,24 @@ def toeplitz_hash(key: bytes, data: bytes) -> int:
     value = 0
     for row, octet in zip(table, data, strict=False):
         value ^= row[octet]
+    return value
+
+
+def toeplitz_once(key: bytes, data: bytes) -> int:
+    """Return the Toeplitz hash of ``data`` as `toeplitz_hash` does, without a look-up table: for a key that hashes little.
+
+    Raises:
+        ValueError: the key is too short.
+    """
+    width, left = 8 * len(key), 8 * len(data)
+    if left + 32 > width:
+        raise ValueError(f"a key of {len(key)} bytes hashes at most {len(key) - 4} bytes, not {len(data)}")
+    bits, value = int.from_bytes(key, "big"), 0
+    for octet in data:
+        for bit in range(7, -1, -1):
+            width -= 1
+            if octet >> bit & 1:
+                value ^= bits >> (width - 31) & 0xFFFF_FFFF
     return value
 
 

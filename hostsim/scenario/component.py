@@ -1,4 +1,4 @@
-"""Components of a scenario: platforms and guests with what they extend, and hardware; each is read once.
+"""Components of a scenario: platforms, guests and peers with what they extend, and hardware; each is read once.
 
 Shipped ones are read once a process, and anew when a file of theirs has changed: they are most of what loading a scenario reads.
 """
@@ -23,6 +23,7 @@ from hostsim.spec.base import Spec
 from hostsim.spec.costs import CostModel
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec
+from hostsim.spec.peer import PeerSpec
 from hostsim.spec.platform import PlatformSpec
 
 __all__ = ["Change", "Changes", "Part", "Parts", "range_faults"]
@@ -31,7 +32,7 @@ Change = tuple[KeyPath, Any, Place]
 """A value put at a path inside a part, and where that was written."""
 Changes = tuple[Change, ...]
 Model = TypeVar("Model", bound=Spec)
-_EXTENDABLE = {"platforms": "platform", "guests": "guest"}
+_EXTENDABLE = {"platforms": "platform", "guests": "guest", "peers": "peer"}
 """Parts that may say what differs from another: folder of the shipped ones, and what one is called."""
 MAX_CHAIN = 20
 """Most files of which one extends the other."""
@@ -49,7 +50,7 @@ class Part(Generic[Model]):
 
 
 class Parts:
-    """The components that one scenario names: its platform, hardware and guests."""
+    """The components that one scenario names: its platform, hardware, guests and peers."""
 
     def __init__(self, beside: Path, root: Path | None = None) -> None:
         """Names that are paths start at the folder ``beside`` and do not lead out of ``root``, by default the same folder."""
@@ -67,6 +68,10 @@ class Parts:
     def guest(self, name: str, prefix: KeyPath, changes: Changes = ()) -> Part[GuestSpec]:
         """Read a guest, laid over those that it extends."""
         return self._part("guests", GuestSpec, name, prefix, changes)
+
+    def peer(self, name: str, prefix: KeyPath, changes: Changes = ()) -> Part[PeerSpec]:
+        """Read a kind of peer, laid over those that it extends."""
+        return self._part("peers", PeerSpec, name, prefix, changes)
 
     def _part(self, kind: str, model: type[Model], name: str, prefix: KeyPath, changes: Changes) -> Part[Model]:
         """Reads a part, or finds it among those read.

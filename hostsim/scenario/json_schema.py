@@ -73,6 +73,7 @@ def scenario_schema(registry: Registry = SHIPPED) -> dict[str, Any]:
     for properties, name, kind in (
         (top, "platform", "platforms"),
         (top, "hardware", "hardware"),
+        (top, "peer", "peers"),
         (group, "guest", "guests"),
     ):
         properties[name] = {"description": properties[name]["description"], **_names(kind)}

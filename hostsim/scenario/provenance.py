@@ -16,9 +16,9 @@ from hostsim.spec.platform import PlatformSpec, SettingSpec
 
 __all__ = ["EffectiveSetting", "effective_settings"]
 
-_NOT_SETTINGS = frozenset({"hardware", "guest", "model", "source", "fitted_to", "assumed", "range"})
+_NOT_SETTINGS = frozenset({"hardware", "guest", "peer", "model", "source", "fitted_to", "assumed", "range"})
 """Keys of parts that say what something is called or where it comes from."""
-_SECTIONS = ("platform", "hardware", "host", "network", "vms", "traffic", "policies", "control_loops", "run")
+_SECTIONS = ("platform", "hardware", "peer", "host", "network", "vms", "traffic", "policies", "control_loops", "run")
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ def effective_settings(
     part_keys: list[KeyPath] = [
         ("platform",),
         ("hardware",),
+        ("peer",),
         *(("vms", group, "guest") for group in tree.get(("vms",))),
     ]
     parts = {key: resolver.part(tree, key, inside.get(key, ())) for key in part_keys}

@@ -17,7 +17,7 @@ from hostsim.scenario.check.effect import Effects, effects
 from hostsim.scenario.check.offered_load import load_faults
 from hostsim.scenario.check.reference import network_faults, server_faults
 from hostsim.scenario.component import Change, Changes, Part, Parts
-from hostsim.scenario.schema import SHIPPED, PointFile, file_models
+from hostsim.scenario.schema import DEFAULT_PEER, SHIPPED, PointFile, file_models
 from hostsim.scenario.yaml.arrival_trace import read_instants
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.settings_file import SettingsFiles
@@ -27,6 +27,7 @@ from hostsim.spec.effective_settings import Rings, host_settings, vm_settings
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
 from hostsim.spec.nic import NicOptions
+from hostsim.spec.peer import PeerSpec
 from hostsim.spec.platform import HostSettings, PlatformSpec
 from hostsim.spec.plugin import ChoiceSpec, PluginSpec
 from hostsim.spec.traffic import Traffic
@@ -36,7 +37,7 @@ __all__ = ["Resolution", "Resolver", "split_part_path"]
 
 def split_part_path(path: KeyPath) -> tuple[KeyPath, KeyPath] | None:
     """Split a path into the key that names a component and the path inside it; None where it leads into no component."""
-    if path[:1] in (("platform",), ("hardware",)) and len(path) > 1:
+    if path[:1] in (("platform",), ("hardware",), ("peer",)) and len(path) > 1:
         return path[:1], path[1:]
     if path[:1] == ("vms",) and path[2:3] == ("guest",) and len(path) > 3:
         return path[:3], path[3:]
@@ -115,6 +116,8 @@ class Resolver:
             InputError: no such part; placed at the key.
         """
         name = tree.get(key)
+        if name is None and key == ("peer",):
+            name = DEFAULT_PEER
         if not isinstance(name, str):
             return None
         try:
@@ -122,6 +125,8 @@ class Resolver:
                 return self.parts.platform(name, key, changes)
             if key == ("hardware",):
                 return self.parts.hardware(name, key, changes)
+            if key == ("peer",):
+                return self.parts.peer(name, key, changes)
             return self.parts.guest(name, key, changes)
         except InputError as error:
             raise InputError(tree.located(key, error)) from None
@@ -172,6 +177,7 @@ class _PointBuilder:
     def resolution(self, length_ps: int) -> Resolution:
         platform: PlatformSpec | None = self._spec(("platform",))
         hardware: HardwareSpec | None = self._spec(("hardware",))
+        peer: PeerSpec | None = self._spec(("peer",))
         self.faults += network_faults(self._tree, hardware)
         if hardware is not None:
             part = self._part(("hardware",))
@@ -193,10 +199,11 @@ class _PointBuilder:
                 self.faults += load_faults(self._tree, self._file, traffic, length_ps)
             told = [*feature_warnings(self._file, platform), *passthrough_warnings(self._file)]
             self.warnings += told
-        if self._file and platform and hardware and settings and not self.faults:
+        if self._file and platform and hardware and peer and settings and not self.faults:
             spec = PointSpec.model_validate(
                 {
                     "hardware": hardware,
+                    "peer": peer,
                     "costs": platform.costs,
                     "settings": settings,
                     "nics": {name: self._file.host.nics.get(name, NicOptions()) for name in hardware.nics},

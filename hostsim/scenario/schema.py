@@ -25,6 +25,7 @@ from hostsim.spec.quantity import PositiveDuration
 from hostsim.units import SECOND
 
 __all__ = [
+    "DEFAULT_PEER",
     "SHIPPED",
     "AxisPart",
     "HostPart",
@@ -40,6 +41,8 @@ Model = TypeVar("Model", bound=BaseModel)
 
 SHIPPED = registry_of(())
 """What is there without plug-ins."""
+DEFAULT_PEER = "linux"
+"""The kind of peer where nothing is said."""
 Length = PositiveDuration
 """Simulated time of a run."""
 PartName = Annotated[
@@ -148,6 +151,8 @@ class PointFile(Spec):
     """Name of a shipped platform (``esxi-5.0``), or a path to a platform file."""
     hardware: PartName
     """Name of a shipped server, or a path to a hardware file."""
+    peer: PartName = DEFAULT_PEER
+    """What stands at the other ends of its traffic: name of a shipped kind of peer, or a path to a peer file."""
     host: HostPart = Field(default_factory=HostPart)
     """Settings of the host."""
     network: dict[Name, VSwitchSpec]

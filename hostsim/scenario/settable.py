@@ -13,6 +13,7 @@ from hostsim.spec.base import Spec
 from hostsim.spec.effective_settings import vmx_table
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec
+from hostsim.spec.peer import PeerSpec
 from hostsim.spec.platform import PlatformSpec
 
 __all__ = ["unsettable"]
@@ -42,7 +43,7 @@ def unsettable(
     else:
         key, inner = split
         fault = walk(model, resolver.tree, key)
-        models: dict[str, type[Spec]] = {"platform": PlatformSpec, "hardware": HardwareSpec}
+        models: dict[str, type[Spec]] = {"platform": PlatformSpec, "hardware": HardwareSpec, "peer": PeerSpec}
         part_model = models.get(str(key[-1]), GuestSpec)
         try:
             part = None if fault else resolver.part(resolver.tree, key)

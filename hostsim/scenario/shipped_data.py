@@ -58,7 +58,7 @@ def predictions() -> dict[str, Path]:
 
 
 def shipped_parts(kind: str) -> dict[str, Path]:
-    """Shipped parts of a kind, ``platforms``, ``hardware`` or ``guests``: name -> file."""
+    """Shipped parts of a kind, ``platforms``, ``hardware``, ``guests`` or ``peers``: name -> file."""
     return {file.stem: file for file in sorted((data_root() / kind).glob("*.yaml"))}
 
 
@@ -93,7 +93,7 @@ def find_part(kind: str, name: str, beside: Path, root: Path) -> Path:
     """The file of a part.
 
     Args:
-        kind: ``platforms``, ``hardware`` or ``guests``.
+        kind: ``platforms``, ``hardware``, ``guests`` or ``peers``.
         name: a shipped name, or a path (it has a slash or ends in ``.yaml``) relative to ``beside``.
         beside: folder of the file that names it.
         root: folder that no path may lead out of.

@@ -39,6 +39,8 @@ _MOST_FAULTS = 100
 """Faults of settings that are told: nobody reads more, and looking for nearest names takes time."""
 _WEIGHTS = 256
 """One more than the greatest ``Net.vmxnetThroughputWeight``."""
+_UDP_RSS_ON = 1
+"""Value of ``ethernetX.udpRSS`` that hashes ports of datagrams too."""
 _STATIC_TIMEOUT = 4 * MS
 """Static coalescing never waits longer (`ethernetX.coalescingParams` as documented)."""
 
@@ -298,6 +300,8 @@ def _vnic(
         coalescing=Coalescing.model_validate(
             {"scheme": scheme, "rate": rate, "depth": depth, "timeout": _STATIC_TIMEOUT}
         ),
+        queues=guest.queues,
+        udp_rss=keys[f"{name}.udpRSS"] == _UDP_RSS_ON,
         rss=bool(int(keys[f"{name}.pnicFeatures"]) & PNIC_RSS) and platform.features.vnic_rss,
         dense=None if own else Coalescing.model_validate(dense),
         tx_context=_context(host, vmx, keys, name),

@@ -64,6 +64,8 @@ class GuestSpec(Spec):
     """Receive descriptors that the vNIC driver asks for by default."""
     tx_ring: Descriptors
     """Transmit descriptors that the vNIC driver asks for by default."""
+    queues: SmallCount = 1
+    """Pairs of queues, receive and transmit, that the vmxnet3 driver asks for at most: as many as the VM has vCPUs, rounded down to a power of two. One where nothing is said."""
     refill_part: Annotated[int, Field(ge=2, le=64)] | None = None
     """Part of the receive ring, one over this, that must be used up before the vmxnet3 driver gives descriptors back; each at once where nothing is said."""
     tx_interrupts: TxInterrupts = "stopped"
@@ -82,4 +84,6 @@ class GuestSpec(Spec):
     """Bytes charged to the buffer for each packet on top of its data (buffer head and rounding)."""
     timer_period: Duration
     """Period of the guest's timer tick and housekeeping; each costs the platform's ``guest_timer_tick``."""
+    timer_jitter: Duration = 0
+    """How late an interval timer of its processes may be, all values up to it being equally likely."""
     applications: ApplicationCosts

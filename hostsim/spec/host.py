@@ -20,6 +20,7 @@ from hostsim.spec.field import SmallCount, SwitchNames
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions, NicSpec
+from hostsim.spec.peer import PeerSpec
 from hostsim.spec.platform import HostSettings, NetQueueSpec, NumaIoSpec, TuningSpec, VmSettings
 from hostsim.spec.plugin import ChoiceSpec, PluginSpec
 from hostsim.spec.quantity import Duration, PositiveDuration
@@ -85,6 +86,8 @@ class PointSpec(Spec):
     """The spec of a point: all that a run depends on, except its seed and replication."""
 
     hardware: HardwareSpec
+    peer: PeerSpec = PeerSpec(peer="ideal")
+    """What stands at the other ends of its traffic."""
     costs: CostModel
     settings: HostSettings
     nics: dict[str, NicOptions]

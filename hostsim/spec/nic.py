@@ -49,6 +49,8 @@ class NicSpec(Spec):
     """Interrupt moderation: least time between two interrupts of a queue."""
     tx_interrupt_delay: Duration | None = None
     """Longest wait of a transmit completion for its interrupt, where the driver sets one; nothing where completions share the moderation of a queue."""
+    interrupt_step: Duration = 0
+    """Step in which its own clock counts that interval: an interrupt that moderation holds back may be late by up to so much."""
     rx_queues: SmallCount = 1
     """Receive queues that the host may use, the default queue included."""
     tx_queue: Annotated[int, Field(ge=64, le=65536)] = 4096

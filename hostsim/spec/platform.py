@@ -285,12 +285,21 @@ class VnicSettings(Spec):
     tx_interrupts: TxInterrupts = "stopped"
     """Transmit completions for which the guest's driver asks for an interrupt."""
     coalescing: Coalescing
+    queues: Positive = 1
+    """Pairs of queues that the guest's driver asks for at most."""
+    udp_rss: bool = False
+    """Ports of datagrams are hashed too, by the vNIC and by its RSS queue (``ethernetX.udpRSS``); else their addresses alone."""
     rss: bool
     """The vNIC asks for a queue with RSS (``ethernetX.pnicFeatures``, bit 4) and gets it on this platform."""
     dense: Coalescing | None
     """Its coalescing while dynamic tuning is active; None where the VM sets its coalescing, its contexts or its latency sensitivity itself, so that tuning leaves it alone."""
     tx_context: Literal["vm", "vnic", "queue"]
     """Whose transmit contexts are: the VM's, each vNIC's, each queue's (``ethernetX.ctxPerDev``, ``Net.NetVMTxType``)."""
+
+    def queue_pairs(self, vcpus: int) -> int:
+        """Number of its queue pairs in a VM with so many vCPUs: a power of two, as drivers of Linux round them down."""
+        most = min(self.queues, vcpus)
+        return 1 << (most.bit_length() - 1)
 
 
 class PassthroughSettings(Spec):

@@ -94,9 +94,9 @@ class UdpStreamSpec(Traffic):
     kind: Literal["udp_stream"]
     """What kind of traffic this is."""
     to: Names
-    """Names of the VM groups; each of their VMs has a stream of its own."""
+    """Names of the VM groups; each of their VMs has streams of its own."""
     vnic: VnicNumber = 0
-    """Which NIC of the VM the stream goes through: its vNICs first, then what is passed through to it."""
+    """Which NIC of the VM the streams go through: its vNICs first, then what is passed through to it."""
     direction: Literal["receive", "send"]
     """What the VMs do."""
     packet_size: DataSize
@@ -107,12 +107,20 @@ class UdpStreamSpec(Traffic):
     """Time from one burst to the next; or ``rate``."""
     burst: Annotated[int, Field(ge=1, le=1024)] = 1
     """Datagrams that are sent in one go."""
+    streams: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Streams of each VM, each at that pace, by a process of its own; those that a VM sends are dealt to its vCPUs."""
+    port: Annotated[int, Field(ge=1, le=65535)] = 33000
+    """The peer's port of a VM's first stream; the next streams have the next ports."""
 
     @model_validator(mode="after")
     def _one_pace(self) -> UdpStreamSpec:
         if (self.rate is None) == (self.interval is None):
             raise ValueError("needs exactly one pace|one of rate, interval")
         return self
+
+    def stream_count(self, vms: int) -> int:
+        """Number of streams to so many VMs."""
+        return vms * self.streams
 
     @property
     def bursts(self) -> float:
@@ -132,7 +140,7 @@ class WorkSpec(Paced):
     kind: Literal["work"]
     """What kind of traffic this is."""
     to: Names
-    """Names of the VM groups that work; each VM has a stream of its own, on its first vCPU."""
+    """Names of the VM groups that work; each VM has a stream of its own, on its first vCPU that has no work of other traffic yet."""
     rate: Rate | None = None
     """Arrivals in a second at each VM; not with ``process: replay``."""
     arrivals: ArrivalSpec = ArrivalSpec()

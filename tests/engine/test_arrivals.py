@@ -39,7 +39,7 @@ def test_constant_arrivals_count_exactly(rate: float, start: int, times: list[in
 @given(st.integers(1, 8), st.lists(st.integers(0, 10**10), max_size=6))
 def test_bursts_come_together_however_often_one_looks(burst: int, times: list[int]):
     """A thousand bursts a second: each instant as often as a burst has packets."""
-    arrivals = BurstArrivals(1000.0, 7, burst)
+    arrivals = BurstArrivals(ConstantArrivals(1000.0, 7), burst)
     come = [arrived for now in [*sorted(times), 10**10] for arrived in instants(arrivals.collect(now, FLOW))]
     assert come == [7 + number * 10**9 for number in range(10) for _ in range(burst)]
     assert arrivals.upcoming() == 7 + 10 * 10**9

@@ -37,8 +37,8 @@ hardware: dell-r810
 network:
   vSwitch0: {uplinks: [vmnic0]}
 vms:
-  sender: {count: 16, vcpus: 2, guest: rhel6, networks: [vSwitch0]}
-  receiver: {count: 4, vcpus: 2, guest: rhel6, networks: [vSwitch0]}
+  sender: {count: 16, vcpus: 2, guest: sles11, networks: [vSwitch0]}
+  receiver: {count: 4, vcpus: 2, guest: sles11, networks: [vSwitch0]}
 traffic:
   out: {kind: tcp_stream, to: sender, direction: send, streams: 8, window: 256 KiB, message_size: 256 B, delay: 20 us}
   in: {kind: tcp_stream, to: receiver, direction: receive, streams: 4, window: 256 KiB, burst: 16, delay: 20 us}

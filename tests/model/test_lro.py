@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostsim.engine.clock import Clock
+from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
@@ -156,7 +157,7 @@ def test_the_nic_joins_before_the_host_sees_anything(most: int, expected: list[i
     node = Scheduler(clock, 1, 1, COST, settings()).nodes[0]
     sender, wire = Sender(Flow("any", 1000, 1), 1000, 10, 64, joins=True), ClosedLoopWire(np.random.default_rng(1))
     port = Pnic("vmnic0", node, wire, 64, Aggregation(most))
-    sender.queue = RxQueue(clock, "rx0", 64, Moderation(0), port, node)
+    sender.queue = RxQueue(clock, "rx0", 64, Moderation(0), Jitter(0, np.random.default_rng(0)), port, node)
     wire.release(sender, 0, 0, 1, 7)
     taken = sender.queue.take(64, 1000)
     assert [train.frames for train in taken for _ in range(train.count)] == expected

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hostsim.engine.arrivals import ConstantArrivals, RecordedArrivals
 from hostsim.engine.clock import Clock
+from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
 from hostsim.model.net.open_loop_wire import OpenLoopWire
 from hostsim.model.net.pnic import Pnic, RxQueue
@@ -23,7 +25,15 @@ Sent = list[tuple[int, list[int]]]
 
 def a_queue() -> RxQueue:
     clock, node = Clock(), bare_host().nodes[0]
-    return RxQueue(clock, "vmnic0-rx0", 512, Moderation(0), Pnic("vmnic0", node, OpenLoopWire(), 0), node)
+    return RxQueue(
+        clock,
+        "vmnic0-rx0",
+        512,
+        Moderation(0),
+        Jitter(0, np.random.default_rng(0)),
+        Pnic("vmnic0", node, OpenLoopWire(), 0),
+        node,
+    )
 
 
 QUEUE = a_queue()

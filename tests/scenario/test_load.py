@@ -681,11 +681,13 @@ def test_platform_hardware_and_guests_are_axes_like_any_other(tmp_path: Path) ->
 
 def test_settings_that_are_known_but_not_modelled_warn(tmp_path: Path) -> None:
     """The scenario with the line, and its points, wherever its file lies."""
-    scenario = load_text(tmp_path, ('emuRxMode: "0"', 'emuRxMode: "0", ethernet0.udpRSS: 1'))
+    scenario = load_text(tmp_path, ('emuRxMode: "0"', 'emuRxMode: "0", ethernet0.rssoffload: "TRUE"'))
     (warning,) = scenario.warnings
-    assert warning.endswith("small.yaml:12: vms.receiver.vmx.ethernet0.udpRSS = 1 has no effect: it is not modelled")
+    assert warning.endswith(
+        "small.yaml:12: vms.receiver.vmx.ethernet0.rssoffload = TRUE has no effect: it is not modelled"
+    )
     flags = {task.point.warnings for task in make_plan(scenario, Fidelity()).tasks}
-    assert flags == {("setting not modelled: ethernet0.udpRSS = 1",)}
+    assert flags == {("setting not modelled: ethernet0.rssoffload = TRUE",)}
 
 
 def test_assumptions_are_listed_with_their_range(tmp_path: Path) -> None:

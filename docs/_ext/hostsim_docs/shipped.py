@@ -52,7 +52,7 @@ def shipped_page() -> str:
         ports = ", ".join(dict.fromkeys(nic.model for nic in spec.nics.values()))
         rows.append([code(name), spec.cpu.model, f"{spec.cpu.pcpus}", f"{len(spec.nics)}: {ports}"])
     blocks += ["\n## Servers\n\n", table(("hardware", "processors", "PCPUs", "NIC ports"), rows)]
-    for kind, title in (("platforms", "Platforms"), ("guests", "Guests")):
+    for kind, title in (("platforms", "Platforms"), ("guests", "Guests"), ("peers", "Peers")):
         rows = [[code(name), _first_comment(file)] for name, file in shipped_parts(kind).items()]
         blocks += [f"\n## {title}\n\n", table((kind.removesuffix("s"), "what it is"), rows)]
     blocks.append("\n## The files of the scenarios\n")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hostsim.model.contract import TransmitQueue
+from hostsim.model.contract import GuestStream, PacketSink, TransmitQueue
 from hostsim.model.cpu.node import Node
+from hostsim.model.guest.shared_tx import SharedTxQueue
 from hostsim.model.net.netqueue import VnicFilter
 from hostsim.model.net.networld import TxQueue
 from hostsim.model.net.pnic import Pnic, RxQueue
@@ -19,6 +20,7 @@ from hostsim.spec.platform import Coalescing
 
 if TYPE_CHECKING:
     from hostsim.model.guest.vcpu import Vcpu
+    from hostsim.model.host import VirtualMachine
 
 __all__ = ["GuestDevice"]
 
@@ -33,6 +35,8 @@ class GuestDevice:
         transmits: its transmit queues.
         filter: receive filter of its MAC address.
         rings: receive queues of the NIC that the guest polls by itself; none where NetPolls do.
+        rss: it may have an RSS queue of the NIC, and has several queues of its own for it.
+        udp_rss: the ports of datagrams to it are hashed too.
         lro: frames of its connections may be joined to larger packets.
         tso: its guest may send packets that are larger than a frame.
         interrupt_ps: what an interrupt costs beside its delivery: accesses to registers, or the VMkernel's own part.
@@ -49,9 +53,10 @@ class GuestDevice:
         self.transmits: list[TransmitQueue] = []
         self.filter = VnicFilter([])
         self.rings: list[RxQueue] = []
+        self.rss = self.udp_rss = False
 
     def add_queues(self, vcpu: Vcpu, receive: Vnic, transmit: TransmitQueue, split: SplitRx | None = None) -> None:
-        """Add a pair of queues for a vCPU, with the device's costs of registers; ``split`` is the receive context of the first one."""
+        """Add a pair of queues whose vector a vCPU takes, with the device's costs of registers; ``split`` is the receive context of the receive queue."""
         receive.interrupt_ps, receive.doorbell_ps = self.interrupt_ps, self.doorbell_ps
         transmit.doorbell_ps = self.doorbell_ps
         vcpu.vnics.append(receive)
@@ -59,6 +64,31 @@ class GuestDevice:
         self.ports.append(Port(receive, split))
         self.transmits.append(transmit)
         self.filter.vnics.append(receive)
+
+    def vectors(self, vm: VirtualMachine, queues: int) -> list[Vcpu]:
+        """Return the vCPUs that take the vectors of so many queues: the next ones after those of the VM's other devices, as irqbalance spreads them."""
+        first = sum(len(device.ports) for device in vm.devices)
+        return [vm.vcpus[(first + place) % len(vm.vcpus)] for place in range(queues)]
+
+    def port(self, packet: bytes) -> Port:
+        """Return the receive queue of a flow that matches no filter of a NIC: multicast, or frames to addresses behind a bridge."""
+        vnic = self.filter.vnic(packet, 0)
+        return next(port for port in self.ports if port.vnic is vnic)
+
+    def transmit(self, vm: VirtualMachine, number: int, packet: bytes) -> PacketSink[GuestStream]:
+        """Return the transmit queue of a flow as vCPU ``number`` posts to it; here that vCPU's own, as drivers of multi-queue NICs choose.
+
+        Args:
+            vm: the VM.
+            number: of the vCPU that writes.
+            packet: what the guest's kernel may hash of the flow's packets instead, see `rss_input`.
+        """
+        return self.posted(vm, number, number)
+
+    def posted(self, vm: VirtualMachine, number: int, which: int) -> PacketSink[GuestStream]:
+        """Return transmit queue ``which``, the queues counted round, as vCPU ``number`` posts to it."""
+        queue = self.transmits[which % len(self.transmits)]
+        return SharedTxQueue(queue, vm.vcpus[number]) if len(vm.vcpus) > 1 else queue
 
     def transmit_contexts(self) -> list[tuple[str, TxQueue]]:
         """Return the transmit queues that NetWorlds serve, each with the name of its context after the VM's."""

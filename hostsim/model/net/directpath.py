@@ -135,7 +135,7 @@ class DirectDevice(GuestDevice):
         nic = spec.hardware.nics[port.name]
         super().__init__(port, lro=True, tso=nic.tso, interrupt_ps=host.costs.interrupt)
         uplink = Uplink(port, nic.rate, host.costs, spec.drivers[nic.driver], vxlan=False, tso=nic.tso)
-        for vcpu in vm.vcpus[: queues if nic.rss else 1]:
+        for vcpu in self.vectors(vm, min(queues, len(vm.vcpus)) if nic.rss else 1):
             queue = add_rx_queue(host, port, vcpu.node)
             ring = DirectRing(host.clock, queue, vcpu)
             queue.poll = ring

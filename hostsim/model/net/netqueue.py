@@ -10,7 +10,7 @@ from hostsim.model.cpu.world import World
 from hostsim.model.net.pnic import RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.workload.flow import Sender
-from hostsim.policy.steering import SteeringRule
+from hostsim.policy.steering import SteeringRule, toeplitz_once
 
 __all__ = ["NetQueue", "VnicFilter"]
 
@@ -21,13 +21,20 @@ class VnicFilter:
 
     Attributes:
         vnics: receive queues of the vNIC.
+        key: RSS key of the vNIC, set by its guest's driver; empty where a flow's ring of the NIC is its queue of the vNIC.
         senders: senders of its frames, each with its RSS hash.
         seen: frames counted at the balancer's last check.
     """
 
     vnics: list[Vnic]
+    key: bytes = b""
     senders: list[tuple[Sender, int]] = field(default_factory=list)
     seen: int = 0
+
+    def vnic(self, packet: bytes, ring: int) -> Vnic:
+        """Return the receive queue of a flow: by the vNIC's own RSS hash of ``packet``, see `rss_input`, or by the NIC's ring."""
+        vnics = self.vnics
+        return vnics[(toeplitz_once(self.key, packet) if self.key else ring) % len(vnics)]
 
     def frames(self) -> int:
         """Return the number of frames that have matched the filter."""
@@ -75,20 +82,28 @@ class NetQueue:
                 return rings
         return next(rings for rings, here in zip(self._queues, self._filters, strict=True) if target in here)
 
-    def add(self, target: VnicFilter, sender: Sender, value: int) -> None:
-        """Steer a further sender to a vNIC; ``value`` is the RSS hash of its frames."""
+    def add(self, target: VnicFilter, sender: Sender, value: int, packet: bytes) -> None:
+        """Steer a further sender to a vNIC.
+
+        Args:
+            target: filter of the vNIC.
+            sender: the sender.
+            value: RSS hash of its frames at the NIC.
+            packet: what the vNIC hashes of them, see `rss_input`.
+        """
         target.senders.append((sender, value))
-        self._steer(sender, value, target, self.rings_of(target))
+        sender.vnic = target.vnic(packet, self._steer(sender, value, self.rings_of(target)))
 
     def flood(self, sender: Sender, value: int) -> None:
         """Steer a sender that matches no filter (multicast) to the default queue, by its RSS hash where that has several rings (DRSS)."""
         rings = self._queues[0]
         sender.queue = rings[self._ring(sender, value, len(rings))]
 
-    def _steer(self, sender: Sender, value: int, target: VnicFilter, rings: list[RxQueue]) -> None:
+    def _steer(self, sender: Sender, value: int, rings: list[RxQueue]) -> int:
+        """Steer a sender to one of the rings of a queue; returns its place among them."""
         place = self._ring(sender, value, len(rings))
         sender.queue = rings[place]
-        sender.vnic = target.vnics[place % len(target.vnics)]
+        return place
 
     def _ring(self, sender: Sender, value: int, rings: int) -> int:
         return self._within(self._rule.ring(value, sender.size, rings), rings) if rings > 1 else 0
@@ -122,7 +137,7 @@ class NetQueue:
             target = self._filters[move.source].pop(move.member)
             self._filters[self._within(move.target, len(self._queues))].append(target)
             for sender, value in target.senders:
-                self._steer(sender, value, target, self._queues[move.target])
+                self._steer(sender, value, self._queues[move.target])
         if moves:
             self._resteer()
         self._busy = busy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hostsim.engine.jitter import Jitter
 from hostsim.model.contract import Wire
 from hostsim.model.cpu.node import Node
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
@@ -39,9 +40,11 @@ def add_rx_queue(host: Host, port: Pnic, memory: Node) -> RxQueue:
     """Add a receive queue to a port, with its ring on the NUMA node ``memory`` and moderated as the driver's options say; it has no poller yet."""
     nic, options = host.spec.hardware.nics[port.name], host.spec.nics.get(port.name, NicOptions())
     interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval
+    number = len(port.queues)
     completions = None if nic.tx_interrupt_delay is None else CoalescedCompletions(nic.tx_interrupt_delay)
-    name = f"{port.name}-rx{len(port.queues)}"
-    queue = RxQueue(host.clock, name, nic.rx_ring, Moderation(interval), port, memory, completions)
+    jitter = Jitter(nic.interrupt_step, host.streams.stream("nic", list(host.nics).index(port.name), "rx", number))
+    name = f"{port.name}-rx{number}"
+    queue = RxQueue(host.clock, name, nic.rx_ring, Moderation(interval), jitter, port, memory, completions)
     port.queues.append(queue)
     if port.vector is None:
         port.vector = queue

@@ -7,6 +7,7 @@ from bisect import bisect_right
 import numpy as np
 
 from hostsim.engine.arrivals import Arrivals, ConstantArrivals
+from hostsim.engine.jitter import JitteredArrivals
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import Wire
 from hostsim.model.net.pnic import RxQueue
@@ -41,7 +42,10 @@ class OpenLoopWire(Wire):
         """Add a flow to the wire, with the arrivals of frames at its sender."""
         self._flows.append(sender)
         self._arrivals.append(arrivals)
-        alone = len(self._flows) == 1 and isinstance(arrivals, ConstantArrivals)
+        steady = isinstance(arrivals, ConstantArrivals)
+        if isinstance(arrivals, JitteredArrivals):
+            steady = arrivals.least_gap >= sender.frame_ps
+        alone = len(self._flows) == 1 and steady
         self._shift = sender.frame_ps if alone else 0
 
     def flows(self) -> list[tuple[Sender, Arrivals]]:

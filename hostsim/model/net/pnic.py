@@ -8,6 +8,7 @@ receive queue, and the poller of that frees the descriptors of what is sent, bef
 from __future__ import annotations
 
 from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
 from hostsim.model.contract import GuestStream, RxPoller, TransmitQueue, Wire
@@ -41,6 +42,7 @@ class RxQueue:
         name: str,
         capacity: int,
         moderation: Moderation,
+        jitter: Jitter,
         nic: Pnic,
         memory: Node,
         completions: Moderation | None = None,
@@ -52,6 +54,7 @@ class RxQueue:
             name: for tables.
             capacity: descriptors.
             moderation: of its interrupt.
+            jitter: lateness of an interrupt that moderation holds back.
             nic: its port.
             memory: NUMA node whose memory the frames are written to.
             completions: moderation of transmit completions where they have their own.
@@ -69,6 +72,8 @@ class RxQueue:
         self.sent = self._sent_since = 0
         self._mapped: dict[TransmitQueue, int] = {}
         self._clock = clock
+        self._jitter = jitter
+        self._late = jitter.draw()
         self.interrupted: int | None = None
         self._masked = True
         self._timer = Timer(clock, self._interrupt)
@@ -109,15 +114,15 @@ class RxQueue:
         if first is None:
             first = self._nic.upcoming(self)
         if first is not None:
-            self._timer.arm(max(now, self._moderation.due(first, self.interrupted)))
+            self._timer.arm(max(now, self._due(self._moderation, first)))
         sent = self._first_sent()
         if sent is not None:
-            self._timer.arm_by(self._completions.due(sent, self.interrupted))
+            self._timer.arm_by(self._due(self._completions, sent))
 
     def transmits(self, at: int) -> None:
         """Expect a packet to be sent at ``at``, later than those before it: its completion interrupts."""
         if not self._masked:
-            self._timer.arm_by(self._completions.due(at, self.interrupted))
+            self._timer.arm_by(self._due(self._completions, at))
 
     def departed(self, at: int, descriptors: int, queue: TransmitQueue | None, packets: int) -> None:
         """Record that the NIC has sent packets, the first at ``at``; ``queue`` waits for the completion of its packets, if any."""
@@ -148,18 +153,24 @@ class RxQueue:
         """Expect a frame at ``at``, earlier than `Wire.upcoming` has said."""
         if self._masked:
             return
-        self._timer.arm_by(self._moderation.due(at, self.interrupted))
+        self._timer.arm_by(self._due(self._moderation, at))
+
+    def _due(self, moderation: Moderation, first: int) -> int:
+        """Return the time of the interrupt for what is ready at ``first``; one that moderation holds back is as late as the NIC's clock has it."""
+        due = moderation.due(first, self.interrupted)
+        return due if due <= first else due + self._late
 
     def _interrupt(self, now: int) -> None:
         self._masked = True  # before looking: what is on the wire behind this frame is found by polling
         self.settle(now)
         if not self.ring.held:
             sent = self._first_sent()
-            if sent is None or self._completions.due(sent, self.interrupted) > now:
+            if sent is None or self._due(self._completions, sent) > now:
                 self.unmask(now)  # the frame came later than it could have
                 return
         self.interrupted = now
         self.interrupts += 1
+        self._late = self._jitter.draw()
         self.poll.interrupt(now)
 
     def _lose(self, train: Train[Sender]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from hostsim.model.cpu.node import Node
 from hostsim.model.net.device import GuestDevice
@@ -15,15 +15,22 @@ from hostsim.model.net.vswitch import SplitRx
 from hostsim.model.policy_maker import policy_maker
 from hostsim.policy.catalogue import coalescing_scheme, software_lro
 from hostsim.policy.coalescing import CoalescingScheme, RateBoundCalls, TxCoalescing
-from hostsim.spec.nic import NicOptions
+from hostsim.policy.steering import toeplitz_once
 from hostsim.spec.platform import Coalescing, VnicSettings
 
 if TYPE_CHECKING:
     from hostsim.engine.random_stream import Streams
+    from hostsim.model.contract import GuestStream, PacketSink
     from hostsim.model.host import Host, VirtualMachine
 
 __all__ = ["E1000", "VirtualNic", "Vmxnet3"]
 
+HALF: Final = 16
+"""Bits of half an RSS hash."""
+KEY_SIZE: Final = 40
+"""Bytes of a vmxnet3's RSS key (Linux vmxnet3 driver: ``UPT1_RSS_MAX_KEY_SIZE``)."""
+MOST_CONTEXTS: Final = 8
+"""Transmit contexts of a vNIC that has one for each queue: two to eight (facts 1.1)."""
 QUEUE_DISCIPLINE = 1000
 """Packets that wait in a guest for a full transmit ring (Linux ``txqueuelen``)."""
 
@@ -36,6 +43,7 @@ class VirtualNic(GuestDevice):
         host: Host,
         vm: VirtualMachine,
         settings: VnicSettings,
+        streams: Streams,
         *,
         tx_coalescing: Callable[[], TxCoalescing],
         lro: bool,
@@ -49,6 +57,7 @@ class VirtualNic(GuestDevice):
             host: that it is on.
             vm: the VM, with the devices that it has so far.
             settings: of this vNIC.
+            streams: random streams of the replication.
             tx_coalescing: makes the transmit coalescing of a queue.
             lro: its guest takes joined frames.
             copied: bytes of a packet up to which the VMkernel copies it out of the guest's memory, and completes it at once.
@@ -72,8 +81,12 @@ class VirtualNic(GuestDevice):
             vxlan=vxlan,
             tso=spec.settings.hw_tso and (hardware.vxlan_tso if vxlan else hardware.tso),
         )
-        rings = spec.nics.get(nic.name, NicOptions()).rss_rings if settings.rss else 1
-        vcpus = vm.vcpus[:rings]
+        vcpus = self.vectors(vm, settings.queue_pairs(len(vm.vcpus)))
+        if len(vcpus) > 1:  # the driver of the time draws a key when it loads
+            position, place = spec.vms.index(vm.group), len(host.vms)
+            self.filter.key = streams.stream("vm", position, place, "rss", number).bytes(KEY_SIZE)
+        self.rss = settings.rss and len(vcpus) > 1
+        self.udp_rss = settings.udp_rss
         rule = CompletionRule(
             descriptors=settings.tx_ring,
             copied=copied,
@@ -104,7 +117,13 @@ class VirtualNic(GuestDevice):
         name = f"NetWorld-eth{self._number}"
         if self._settings.tx_context == "vnic":
             return [(name, queue) for queue in self._queues]
-        return [(f"{name}-{place}", queue) for place, queue in enumerate(self._queues)]
+        return [(f"{name}-{place % MOST_CONTEXTS}", queue) for place, queue in enumerate(self._queues)]
+
+    def transmit(self, vm: VirtualMachine, number: int, packet: bytes) -> PacketSink[GuestStream]:
+        """Return the transmit queue of a flow: the guest's kernel takes one by a hash of its own (Linux ``skb_tx_hash``), whichever vCPU writes."""
+        key = self.filter.key
+        # the upper half of the hash stands in for that other one: the lower half has chosen the receive queue
+        return self.posted(vm, number, toeplitz_once(key, packet) >> HALF if key else 0)
 
     def near(self, node: Node) -> bool:
         return self.nic.node is node
@@ -130,23 +149,24 @@ class VirtualNic(GuestDevice):
 class Vmxnet3(VirtualNic):
     """A vmxnet3, the paravirtual vNIC: no access to a register costs its guest anything, and its guest calls for its context."""
 
-    def __init__(self, host: Host, vm: VirtualMachine, settings: VnicSettings, _: Streams) -> None:
+    def __init__(self, host: Host, vm: VirtualMachine, settings: VnicSettings, streams: Streams) -> None:
         platform = host.spec.settings
 
         def calls() -> TxCoalescing:
             return RateBoundCalls(platform.tx_timeout, platform.tx_depth_cap, platform.tx_call_rate)
 
-        super().__init__(host, vm, settings, tx_coalescing=calls, lro=True, copied=platform.vmxnet_tx_copy)
+        super().__init__(host, vm, settings, streams, tx_coalescing=calls, lro=True, copied=platform.vmxnet_tx_copy)
 
 
 class E1000(VirtualNic):
     """An emulated e1000: each access to a register is an exit; it has no LRO."""
 
-    def __init__(self, host: Host, vm: VirtualMachine, settings: VnicSettings, _: Streams) -> None:
+    def __init__(self, host: Host, vm: VirtualMachine, settings: VnicSettings, streams: Streams) -> None:
         super().__init__(
             host,
             vm,
             settings,
+            streams,
             tx_coalescing=lambda: TxCoalescing(host.spec.settings.tx_timeout),
             lro=False,
             copied=host.spec.settings.e1000_tx_copy,

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["PEER", "vm_address"]
+__all__ = ["FIRST_PORT", "PEER", "UDP_PORT", "vm_address"]
 
 PEER: Final = "10.1.0.1"
 """Address of the peer."""
+FIRST_PORT: Final = 33000
+"""Port of the peer's first stream of datagrams."""
+UDP_PORT: Final = 12865
+"""Port of datagrams at a VM's end."""
 
 
 def vm_address(position: int) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from hostsim.engine.arrivals import Arrivals, BurstArrivals, ConstantArrivals, DrawnArrivals, RecordedArrivals
 from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.jitter import JitteredArrivals
 from hostsim.engine.packet_train import S_co, Train
 from hostsim.record import FloatArray
 from hostsim.spec.arrival import ArrivalSpec, ServiceSpec
@@ -48,27 +49,33 @@ class ArrivalTimer(Generic[S_co]):
         self._arm()
 
 
-def make_arrivals(spec: ArrivalSpec, rate: float | None, random: np.random.Generator) -> Arrivals:
+def make_arrivals(spec: ArrivalSpec, rate: float | None, random: np.random.Generator, jitter: int = 0) -> Arrivals:
     """Make the arrival process of a source; a constant one starts at a random phase.
 
     Args:
         spec: the process.
         rate: arrivals in a second; None with recorded instants only.
         random: the source's own stream.
+        jitter: timer jitter of a constant one in picoseconds.
     """
     if spec.timestamps_ps is not None:
         return RecordedArrivals(list(spec.timestamps_ps))
     assert rate is not None
     mean = SECOND / rate
     if spec.process == "constant":
-        return ConstantArrivals(rate, int(random.uniform(0, mean)))
+        return _paced(rate, random, jitter)
     return DrawnArrivals(_drawn("exponential" if spec.process == "poisson" else "gamma", mean, spec.cv, random), 0)
 
 
-def make_bursts(rate: float, burst: int, random: np.random.Generator) -> Arrivals:
-    """Make a constant arrival process of ``rate`` bursts a second of ``burst`` packets each, with a random phase."""
+def make_bursts(rate: float, burst: int, random: np.random.Generator, jitter: int = 0) -> Arrivals:
+    """Make a constant arrival process of ``rate`` bursts a second of ``burst`` packets each, with a random phase and timer jitter."""
+    bursts = _paced(rate, random, jitter)
+    return bursts if burst == 1 else BurstArrivals(bursts, burst)
+
+
+def _paced(rate: float, random: np.random.Generator, jitter: int) -> ConstantArrivals | JitteredArrivals:
     start = int(random.uniform(0, SECOND / rate))
-    return ConstantArrivals(rate, start) if burst == 1 else BurstArrivals(rate, start, burst)
+    return JitteredArrivals(rate, start, jitter, random) if jitter else ConstantArrivals(rate, start)
 
 
 def make_lengths(spec: ServiceSpec, random: np.random.Generator) -> Draw:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import isgeneratorfunction
+from itertools import product
 from typing import Any, Final, TypeAlias
 
+from hostsim.engine.jitter import Jitter
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.host import Host, VirtualMachine
-from hostsim.model.workload.address import PEER
+from hostsim.model.workload.address import PEER, UDP_PORT, vm_address
 from hostsim.model.workload.arrival_source import make_arrivals, make_bursts, make_lengths
 from hostsim.model.workload.bridge import Bridged
 from hostsim.model.workload.cpu_work import CpuWork
@@ -75,11 +77,12 @@ def _attach_multicast(
     nic = host.nics[uplink]
     rate = host.spec.hardware.nics[uplink].rate
     sender = Sender(flow, traffic.packet_size, transmission_ps(datagram_on_wire(traffic.packet_size), rate), 1)
-    group = f"239.0.{position // 250}.{position % 250 + 1}"
-    host.netqueues[uplink].flood(sender, toeplitz_hash(DEFAULT_KEY, rss_input(PEER, group)))
-    nic.wire.carry(sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position)))
+    packet = rss_input(PEER, f"239.0.{position // 250}.{position % 250 + 1}")
+    host.netqueues[uplink].flood(sender, toeplitz_hash(DEFAULT_KEY, packet))
+    late = host.spec.peer.timer_jitter
+    nic.wire.carry(sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position), late))
     for vm in members:
-        host.switches[networks[0]].join(sender, vm.devices[0].ports[0])
+        host.switches[networks[0]].join(sender, vm.devices[0].port(packet))
 
 
 def _attach_bridged(
@@ -95,45 +98,53 @@ def _attach_bridged(
         vxlan = host.spec.vswitches[enters.switch].vxlan
         frame_ps = transmission_ps(packet_on_wire(traffic.packet, vxlan=vxlan), host.spec.hardware.nics[nic.name].rate)
         step = vm.group.guest.applications.bridge.ps(cycle_rate(host)) + host.costs.guest_tx_packet
-        sender = Bridged(flow, traffic.data, frame_ps, vm.vcpus[0], leaves.transmits[0], step)
-        behind = f"10.3.{number // 250}.{number % 250 + 1}"
-        host.netqueues[nic.name].flood(sender, toeplitz_hash(DEFAULT_KEY, rss_input(PEER, behind)))
-        sender.vnic = enters.ports[0].vnic
-        nic.wire.carry(
-            sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position, number))
-        )
+        packet = rss_input(PEER, f"10.{3 + position % 250}.{number // 250}.{number % 250 + 1}")
+        port = enters.port(packet)
+        which = next(
+            place for place, vcpu in enumerate(vm.vcpus) if vcpu is port.vnic.vcpu
+        )  # a software interrupt forwards on the vCPU that took the interrupt
+        queue = leaves.posted(vm, which, enters.ports.index(port))  # the kernel takes the queue of the same number
+        sender = Bridged(flow, traffic.data, frame_ps, vm.vcpus[which], queue, step)
+        host.netqueues[nic.name].flood(sender, toeplitz_hash(DEFAULT_KEY, packet))
+        sender.vnic = port.vnic
+        random, late = streams.stream("traffic", position, number), host.spec.peer.timer_jitter
+        nic.wire.carry(sender, make_arrivals(traffic.arrivals, traffic.rate, random, late))
 
 
 def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[VirtualMachine], streams: Streams) -> None:
-    """Attach a UDP stream to or from every VM of some groups."""
+    """Attach UDP streams to or from every VM of some groups."""
     position = len(host.flows)
     flow = Flow(name, traffic.packet_size, 1)
     host.flows.append(flow)
-    for number, vm in enumerate(members):
+    for (number, vm), place in product(enumerate(members), range(traffic.streams)):
         device = vm.devices[traffic.vnic]
-        random = streams.stream("traffic", position, number)
+        random = streams.stream("traffic", position, number, *([place] if place else []))
+        port = 1 + (traffic.port + place - 1) % 65535
         if traffic.direction == "receive":
-            sender = datagram_sender(host, flow, vm, traffic.vnic, traffic.packet_size, traffic.burst)
-            device.nic.wire.carry(sender, make_bursts(traffic.bursts, traffic.burst, random))
+            sender = datagram_sender(host, flow, vm, traffic.vnic, traffic.packet_size, traffic.burst, port)
+            device.nic.wire.carry(
+                sender, make_bursts(traffic.bursts, traffic.burst, random, host.spec.peer.timer_jitter)
+            )
         else:
             interval = round(SECOND / traffic.bursts)
             write_ps = vm.group.guest.applications.udp_source.ps(cycle_rate(host))
-            queue = device.transmits[0]
-            source = UdpSource(host.clock, flow, vm.vcpus[0], queue, interval, traffic.burst, write_ps)
-            source.begin(int(random.integers(0, interval)))
+            which = place % len(vm.vcpus)
+            packet = rss_input(vm_address(host.vms.index(vm)), PEER, UDP_PORT, port)
+            queue = device.transmit(vm, which, packet)
+            start = int(random.integers(0, interval))
+            late = Jitter(min(vm.group.guest.timer_jitter, interval // 2), random)
+            UdpSource(host.clock, flow, vm.vcpus[which], queue, interval, traffic.burst, write_ps, late).begin(start)
 
 
 def _attach_work(host: Host, name: str, traffic: WorkSpec, members: list[VirtualMachine], streams: Streams) -> None:
-    """Attach CPU work to the first vCPU of every VM of some groups, each with random streams of its own."""
+    """Attach CPU work to every VM of some groups, on its first vCPU that has no work yet; each has random streams of its own."""
     position = len(host.flows)
     flow = Flow(name, 0, 1)
     host.flows.append(flow)
     for number, vm in enumerate(members):
-        vcpu = vm.vcpus[0]
-        if vcpu.work is not None:
-            raise WiringError(
-                f"{vcpu.name} has work from {vcpu.work.flow.name!r} already; {name!r} would be a second source"
-            )
+        vcpu = next((vcpu for vcpu in vm.vcpus if vcpu.work is None), None)
+        if vcpu is None:
+            raise WiringError(f"each vCPU of {vm.name} has work already; {name!r} would be a second source of one")
         vcpu.work = CpuWork(
             flow,
             make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position, number, "arrivals")),

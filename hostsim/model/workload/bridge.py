@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hostsim.engine.packet_train import Train
-from hostsim.model.contract import InboundStream, TransmitQueue
+from hostsim.model.contract import GuestStream, InboundStream, PacketSink
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.workload.flow import Flow, Sender
 from hostsim.model.workload.udp import Datagram
@@ -26,7 +26,9 @@ class Bridged(Sender):
         step: what forwarding a frame takes, in picoseconds, besides receiving it.
     """
 
-    def __init__(self, totals: Flow, size: int, frame_ps: int, vcpu: Vcpu, queue: TransmitQueue, step: int) -> None:
+    def __init__(
+        self, totals: Flow, size: int, frame_ps: int, vcpu: Vcpu, queue: PacketSink[GuestStream], step: int
+    ) -> None:
         super().__init__(totals, size, frame_ps, 1)
         self.vcpu, self._queue, self._step = vcpu, queue, step
         self._leaving = _Leaving(totals, size)

@@ -9,7 +9,7 @@ from hostsim.engine.clock import Clock
 from hostsim.errors import WiringError
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.net.open_loop_wire import OpenLoopWire
-from hostsim.model.workload.address import PEER, vm_address
+from hostsim.model.workload.address import FIRST_PORT, PEER, UDP_PORT, vm_address
 from hostsim.model.workload.flow import Flow, Sender
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
 from hostsim.spec.host import links
@@ -22,13 +22,19 @@ if TYPE_CHECKING:
 __all__ = ["ProcessSender", "add_sender", "datagram_sender"]
 
 
-def datagram_sender(host: Host, flow: Flow, vm: VirtualMachine, device: int, size: int, burst: int) -> Sender:
-    """Return a new sender of datagrams of ``size`` bytes of data to a device of a VM, steered by its receive filter."""
+def datagram_sender(
+    host: Host, flow: Flow, vm: VirtualMachine, device: int, size: int, burst: int, port: int = FIRST_PORT
+) -> Sender:
+    """Return a new sender of datagrams of ``size`` bytes of data to a device of a VM, steered by its receive filter.
+
+    NICs and vNICs hash their addresses alone: fragments have no ports. With ``ethernetX.udpRSS`` the peer's ``port`` counts, too.
+    """
     target = vm.devices[device]
     octets = packet_on_wire(size + UDP_HEADERS, vxlan=links(vm.group, host.spec.vswitches)[device].vxlan)
     sender = Sender(flow, size, transmission_ps(octets, host.spec.hardware.nics[target.nic.name].rate), burst)
-    value = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, vm_address(host.vms.index(vm))))
-    host.netqueues[target.nic.name].add(target.filter, sender, value)
+    ports = (port, UDP_PORT) if target.udp_rss else ()
+    packet = rss_input(PEER, vm_address(host.vms.index(vm)), *ports)
+    host.netqueues[target.nic.name].add(target.filter, sender, toeplitz_hash(DEFAULT_KEY, packet), packet)
     return sender
 
 

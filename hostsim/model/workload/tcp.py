@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import GuestStream, InboundStream, PacketSink
 from hostsim.model.guest.vcpu import Vcpu
@@ -74,7 +75,6 @@ class Endpoints:
         queue: to the peer.
         vcpu: where the guest's process runs.
         application: what runs there.
-        delay: picoseconds from the end of a frame on the wire to the peer's answer.
     """
 
     def __init__(
@@ -86,9 +86,19 @@ class Endpoints:
         vcpu: Vcpu,
         application: Application,
         delay: int,
+        jitter: Jitter,
     ) -> None:
+        """Make endpoints; the peer answers ``delay`` after the end of a frame on the wire, and what ``jitter`` draws later."""
         self.clock, self.totals, self.wire, self.queue = clock, totals, wire, queue
-        self.vcpu, self.application, self.delay = vcpu, application, delay
+        self.vcpu, self.application = vcpu, application
+        self._delay, self._jitter, self._answered = delay, jitter, 0
+
+    def answer(self, at: int) -> int:
+        """Return the instant at which the peer answers what it got ``at`` an instant; no answer overtakes one before it."""
+        answered = at + self._delay + self._jitter.draw()
+        if answered > self._answered:
+            self._answered = answered
+        return self._answered
 
 
 class PeerFrames(Sender):

@@ -107,7 +107,7 @@ class TcpReceiver(Connection):
         self._congestion.acked(acked)
         if self._lost:
             self._repair()
-        self._release(first + self._endpoints.delay, step, count)
+        self._release(self._endpoints.answer(first), step, count)
 
     def _acks_dropped(self, acks: int) -> None:
         """Handle dropped acknowledgements: the next one covers them, or the peer's retransmission timer brings one about."""
@@ -122,7 +122,7 @@ class TcpReceiver(Connection):
         """Handle an answer that reaches the peer: it acknowledges the file, and the peer posts the next one."""
         self._congestion.acked(self._congestion.in_flight)
         self._owing = self._acks_out_frames = 0
-        there = first + self._endpoints.delay
+        there = self._endpoints.answer(first)
         self._endpoints.totals.answer(there - self._asked)
         self.begin(there + self._think())
 

@@ -160,15 +160,16 @@ class TcpSender(Connection):
         self._there += frames
         last = first + (train.count - 1) * step
         if self._there >= self._file:
-            self._file_there(last + endpoints.delay, frames)
+            self._file_there(endpoints.answer(last), frames)
             return
         acks, carry = divmod(self._carry + frames, self._acks_every)
         if not acks and not self._acks_coming and self._lost + carry >= self._congestion.in_flight:
             self._acknowledge(
-                last + endpoints.delay, 1, carry
+                endpoints.answer(last), 1, carry
             )  # nothing more is on its way, and its last segment says so
             carry = 0
-        self._acknowledge(last + endpoints.delay, acks, self._acks_every)
+        if acks:
+            self._acknowledge(endpoints.answer(last), acks, self._acks_every)
         self._carry = carry
 
     def _file_there(self, at: int, frames: int) -> None:

@@ -8,8 +8,8 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from hostsim.engine.jitter import Jitter
 from hostsim.engine.random_stream import Streams
-from hostsim.model.guest.shared_tx import SharedTxQueue
 from hostsim.model.host import Host, VirtualMachine
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.workload.address import PEER, vm_address
@@ -38,6 +38,8 @@ TUNNEL_ENDS: Final = ("10.2.0.1", "10.2.0.2")
 """Addresses of the two ends of a VXLAN tunnel."""
 VXLAN_PORT, FIRST_TUNNEL_PORT, TUNNEL_PORTS = 8472, 49152, 16384
 """Port of VXLAN's receivers at the time, and the range of the sender's, chosen by the hash of the inner flow (RFC 7348)."""
+PORTS_A_VCPU: Final = 16
+"""Ports of web clients for each vCPU of a server: enough for an even spread, few enough to keep connections for them."""
 START_WITHIN: Final = 1 * MS
 """Connections of a VM begin within this, at random."""
 
@@ -45,8 +47,8 @@ START_WITHIN: Final = 1 * MS
 def attach_tcp(host: Host, name: str, traffic: TcpSpec, members: list[VirtualMachine], streams: Streams) -> None:
     """Open the TCP connections of streams and files between every VM of some groups and the peer."""
 
-    def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think) -> Opened:
-        return _connect_tcp(host, flow, vm, traffic, place, think)
+    def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think, late: Jitter) -> Opened:
+        return _connect_tcp(host, flow, vm, traffic, place, think, late)
 
     _open_connections(host, name, traffic, members, streams, connect)
 
@@ -56,8 +58,8 @@ def attach_exchanges(
 ) -> None:
     """Open the TCP connections of requests and replies between every VM of some groups and the peer."""
 
-    def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think) -> Opened:
-        return _connect_user(host, flow, vm, traffic, place, think)
+    def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think, late: Jitter) -> Opened:
+        return _connect_user(host, flow, vm, traffic, place, think, late)
 
     _open_connections(host, name, traffic, members, streams, connect)
 
@@ -68,7 +70,7 @@ def _open_connections(
     traffic: Connected,
     members: list[VirtualMachine],
     streams: Streams,
-    connect: Callable[[Flow, VirtualMachine, int, Think], Opened],
+    connect: Callable[[Flow, VirtualMachine, int, Think, Jitter], Opened],
 ) -> None:
     """Open all connections of a traffic, each with ``connect``, which is given its number in the VM."""
     position = len(host.flows)
@@ -80,12 +82,13 @@ def _open_connections(
     host.flows.append(flow)
     for number, vm in enumerate(members):
         starts = streams.stream("traffic", position, number).integers(0, START_WITHIN, traffic.connections)
+        late = _lateness(host, streams, position, number)
         for place in range(traffic.connections):
             think: Think = no_think_time
             if traffic.pause:
                 # a random stream for each user, so that think times do not depend on the order of service
                 think = _thinking(traffic.pause, streams.stream("traffic", position, number, place))
-            connection, senders = connect(flow, vm, place, think)
+            connection, senders = connect(flow, vm, place, think, late)
             _filter_frames(host, vm, traffic, place, senders)
             connection.begin(int(starts[place]) + think())
 
@@ -106,13 +109,13 @@ def _application(host: Host, vm: VirtualMachine, traffic: Connected, *, write_co
 
 
 def _connect_user(
-    host: Host, flow: Flow, vm: VirtualMachine, traffic: ExchangeSpec, place: int, think: Think
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: ExchangeSpec, place: int, think: Think, late: Jitter
 ) -> Opened:
     """Open the connection of a user."""
     most = segment_size(_switch(host, vm, traffic).mtu)
     frames = -(-traffic.reply_size // most)
     user = User(
-        _endpoints(host, flow, vm, traffic, _application(host, vm, traffic, write_copies=False), place),
+        _endpoints(host, flow, vm, traffic, _application(host, vm, traffic, write_copies=False), place, late),
         request_size=traffic.request,
         request_ps=_wire_ps(host, vm, traffic, traffic.request),
         reply_frames=frames,
@@ -124,12 +127,14 @@ def _connect_user(
     return user, [user.requests]
 
 
-def _connect_tcp(host: Host, flow: Flow, vm: VirtualMachine, traffic: TcpSpec, place: int, think: Think) -> Opened:
+def _connect_tcp(
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: TcpSpec, place: int, think: Think, late: Jitter
+) -> Opened:
     """Open the connection of a stream of data, or of files."""
     guest = vm.group.guest
     transfer, message = traffic.transfer, traffic.message
     application = _application(host, vm, traffic, write_copies=transfer is None)
-    endpoints = _endpoints(host, flow, vm, traffic, application, place)
+    endpoints = _endpoints(host, flow, vm, traffic, application, place, late)
     most = segment_size(_switch(host, vm, traffic).mtu)
     size, full = (most, True) if message is None else (min(message, most), message >= most)
     # a small packet is charged to the socket's buffer with its overhead
@@ -166,12 +171,14 @@ def attach_web_clients(
     host.flows.append(flow)
     for number, vm in enumerate(members):
         random = streams.stream("traffic", position, number, "arrivals")
-        arrivals = make_arrivals(traffic.arrivals, traffic.rate, random)
-        WebClients(host.clock, flow, arrivals, _visits(host, flow, vm, traffic))
+        arrivals = make_arrivals(traffic.arrivals, traffic.rate, random, host.spec.peer.timer_jitter)
+        ports = PORTS_A_VCPU * len(vm.vcpus) if len(vm.vcpus) > 1 else 0
+        late = _lateness(host, streams, position, number)
+        WebClients(host.clock, flow, arrivals, _visits(host, flow, vm, traffic, late), ports)
 
 
 def _visits(
-    host: Host, flow: Flow, vm: VirtualMachine, traffic: WebSpec
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: WebSpec, late: Jitter
 ) -> Callable[[Callable[[PageFetch], None]], PageFetch]:
     """Return a function that opens a further connection to the web server of a VM."""
     guest = vm.group.guest
@@ -191,7 +198,7 @@ def _visits(
 
     def connect(rest: Callable[[PageFetch], None]) -> PageFetch:
         place = next(places)
-        endpoints = _endpoints(host, flow, vm, traffic, application, place)
+        endpoints = _endpoints(host, flow, vm, traffic, application, place, late)
         congestion = Congestion(max(1, traffic.window // size), guest.initial_window)
         visit = PageFetch(
             endpoints, congestion, page, rest, size=size, small_ps=small_ps, acks_every=traffic.peer_acks_every
@@ -223,43 +230,49 @@ def _wire_ps(host: Host, vm: VirtualMachine, traffic: Connected, data: int) -> i
     return transmission_ps(packet_on_wire(data + TCP_HEADERS, vxlan=_switch(host, vm, traffic).vxlan), rate)
 
 
+def _lateness(host: Host, streams: Streams, position: int, number: int) -> Jitter:
+    """Return the lateness of the peer's answers to one VM."""
+    return Jitter(host.spec.peer.answer_jitter, streams.stream("traffic", position, number, "answers"))
+
+
 def _thinking(mean: int, random: np.random.Generator) -> Think:
     return lambda: int(random.exponential(mean))
 
 
 def _endpoints(
-    host: Host, flow: Flow, vm: VirtualMachine, traffic: Connected, application: Application, place: int
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: Connected, application: Application, place: int, late: Jitter
 ) -> Endpoints:
     """Return the endpoints of a VM's connection number ``place``."""
     device = vm.devices[traffic.vnic]
-    wire, queues = device.nic.wire, device.transmits
+    wire = device.nic.wire
     assert isinstance(wire, ClosedLoopWire)
+    packet, value = _rss(host, vm, traffic, place)
     which = place % len(vm.vcpus)
-    if len(queues) > 1:  # a process goes where its packets come in
+    if len(device.ports) >= len(vm.vcpus) > 1:  # a process goes where its packets come in
         probe = Sender(flow, 0, 0, 1)
-        host.netqueues[device.nic.name].add(device.filter, probe, _rss_hash(host, vm, traffic, place))
+        host.netqueues[device.nic.name].add(device.filter, probe, value, packet)
         device.filter.senders.pop()
         assert probe.vnic is not None
         target = probe.vnic.vcpu
         which = next(number for number, vcpu in enumerate(vm.vcpus) if vcpu is target)
-    vcpu, queue = vm.vcpus[which], queues[which % len(queues)]
-    posts = queue if len(queues) >= len(vm.vcpus) else SharedTxQueue(queue, vcpu)
-    return Endpoints(host.clock, flow, wire, posts, vcpu, application, traffic.delay)
+    posts = device.transmit(vm, which, packet)
+    return Endpoints(host.clock, flow, wire, posts, vm.vcpus[which], application, traffic.delay, late)
 
 
 def _filter_frames(host: Host, vm: VirtualMachine, traffic: Connected, place: int, senders: list[Sender]) -> None:
     """Steer the frames of a VM's connection number ``place`` by the receive filter of its NIC."""
-    device, value = vm.devices[traffic.vnic], _rss_hash(host, vm, traffic, place)
+    device, (packet, value) = vm.devices[traffic.vnic], _rss(host, vm, traffic, place)
     for sender in senders:
         sender.joins = sender.joins and device.lro
-        host.netqueues[device.nic.name].add(device.filter, sender, value)
+        host.netqueues[device.nic.name].add(device.filter, sender, value, packet)
 
 
-def _rss_hash(host: Host, vm: VirtualMachine, traffic: Connected, place: int) -> int:
-    """Return the RSS hash of a connection: of its own addresses and ports, or of the VXLAN tunnel's."""
+def _rss(host: Host, vm: VirtualMachine, traffic: Connected, place: int) -> tuple[bytes, int]:
+    """Return what a vNIC hashes of a connection, and its RSS hash at the NIC: of its own addresses and ports, or of the VXLAN tunnel's."""
     port = 1 + (traffic.port + place - 1) % 65535
-    inner = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, _address_of(host, vm), port, traffic.server_port))
+    packet = rss_input(PEER, _address_of(host, vm), port, traffic.server_port)
+    inner = toeplitz_hash(DEFAULT_KEY, packet)
     if not _switch(host, vm, traffic).vxlan:
-        return inner
+        return packet, inner
     outer = rss_input(*TUNNEL_ENDS, FIRST_TUNNEL_PORT + inner % TUNNEL_PORTS, VXLAN_PORT)
-    return toeplitz_hash(DEFAULT_KEY, outer)
+    return packet, toeplitz_hash(DEFAULT_KEY, outer)

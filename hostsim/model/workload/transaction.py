@@ -78,7 +78,7 @@ class User:
         return train
 
     def _reply_sent(self, train: Train[GuestStream], first: int, _step: int, _frame_ps: int) -> None:
-        there = first + self._endpoints.delay
+        there = self._endpoints.answer(first)
         trip, posted = self.requests.round_trip, self._posted
         if trip is not None and posted is not None:
             trip.answered(self._asked, posted.ready, train.ready, there)

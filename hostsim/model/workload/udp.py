@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import GuestStream, PacketSink
 from hostsim.model.guest.vcpu import Vcpu
@@ -38,6 +39,7 @@ class UdpSource:
         interval: picoseconds between two bursts.
         burst: datagrams in each.
         write_ps: what the process takes for a datagram, stack and copy apart.
+        jitter: lateness of the timer.
     """
 
     def __init__(
@@ -49,9 +51,11 @@ class UdpSource:
         interval: int,
         burst: int,
         write_ps: int,
+        jitter: Jitter,
     ) -> None:
         self._vcpu, self._queue = vcpu, queue
         self._interval, self._burst, self._write_ps = interval, burst, write_ps
+        self._jitter = jitter
         self._data = Datagram(totals, totals.size)
         self._due = 0
         self._timer = Timer(clock, self._fire)
@@ -59,7 +63,7 @@ class UdpSource:
     def begin(self, at: int) -> None:
         """Start the interval timer: the first burst is due at an instant."""
         self._due = at
-        self._timer.arm(at)
+        self._timer.arm(at + self._jitter.draw())
 
     def _fire(self, now: int) -> None:
         vcpu = self._vcpu
@@ -77,5 +81,5 @@ class UdpSource:
         end = begin + self._burst * work
         late = (end - self._due) // self._interval
         self._due += max(1, late) * self._interval
-        self._timer.arm(max(self._due, start))
+        self._timer.arm(max(self._due + self._jitter.draw(), start))
         return end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -113,7 +114,7 @@ class PageFetch(TcpSender):
     # --- the peer's side
 
     def _accepted(self, _train: Train[GuestStream], first: int, _step: int, _frame_ps: int) -> None:
-        self._ask(first + self._endpoints.delay)
+        self._ask(self._endpoints.answer(first))
 
     def _accept_dropped(self, _frames: int) -> None:
         self._left_to_open = True
@@ -155,16 +156,26 @@ class WebClients:
         flow: counts them, together with those to other VMs of the same traffic.
         arrivals: when they come.
         connect: makes a further connection, with a callback for when it is idle again.
+        ports: ports of clients that are used in turns. Each page has another one: what is hashed by it is spread over queues and vCPUs.
     """
 
     def __init__(
-        self, clock: Clock, flow: Flow, arrivals: Arrivals, connect: Callable[[Callable[[PageFetch], None]], PageFetch]
+        self,
+        clock: Clock,
+        flow: Flow,
+        arrivals: Arrivals,
+        connect: Callable[[Callable[[PageFetch], None]], PageFetch],
+        ports: int,
     ) -> None:
-        self._connect = connect
-        self._idle: list[PageFetch] = []
+        self._connect, self._unused = connect, ports
+        self._idle: deque[PageFetch] = deque()
         ArrivalTimer(clock, arrivals, flow, self._come)
 
     def _come(self, train: Train[Flow], now: int) -> None:
         for _ in range(train.count):
-            visit = self._idle.pop() if self._idle else self._connect(self._idle.append)
+            if self._unused or not self._idle:
+                self._unused = max(0, self._unused - 1)
+                visit = self._connect(self._idle.append)
+            else:
+                visit = self._idle.popleft()
             visit.begin(now)

@@ -20,7 +20,7 @@ from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.platform import PlatformSpec, SettingSpec, VnicSettings
 from hostsim.spec.traffic import Connected
-from hostsim.spec.workload import TcpSpec
+from hostsim.spec.workload import TcpSpec, UdpStreamSpec
 
 __all__ = ["Effects", "effects", "without_effect"]
 
@@ -50,17 +50,13 @@ class _Point:
         self.spec, self.file = spec, file
         self.groups = {group.name: group for group in spec.vms if group.count}
         self.vnics = [
-            _Vnic(group, number, settings, spec.vswitches[switch].uplinks, self._queues(group, settings, switch))
+            _Vnic(group, number, settings, spec.vswitches[switch].uplinks, settings.queue_pairs(group.vcpus))
             for group in self.groups.values()
             for number, (settings, switch) in enumerate(zip(group.settings.vnics, group.networks, strict=True))
         ]
         self.uplinks = dict.fromkeys(nic for vnic in self.vnics for nic in vnic.uplinks)
         self.passed = dict.fromkeys(entry.nic for group in self.groups.values() for entry in group.settings.passthrough)
         self.flows = [flow for flow in spec.traffic.values() if self.groups.keys() & set(flow.to)]
-
-    def _queues(self, group: VmGroupSpec, settings: VnicSettings, switch: str) -> int:
-        options = [self.spec.nics.get(nic, NicOptions()) for nic in self.spec.vswitches[switch].uplinks]
-        return min(group.vcpus, max(entry.rss_rings for entry in options)) if settings.rss else 1
 
     def is_written(self, vnic: _Vnic, key: str) -> bool:
         return f"ethernet{vnic.number}.{key}" in self.file.vms[vnic.group.name].vmx
@@ -179,6 +175,13 @@ def _vmx(point: _Point, group: VmGroupSpec, key: str, number: int | None) -> str
     if key == "ethernetX.ctxPerDev" and not point.spec.settings.tune_dense:
         own = [vnic for vnic in point.vnics if vnic.group.name == group.name]
         return "" if _several_queues(own) else "the VM has one transmit queue"
+    if key == "ethernetX.udpRSS":
+        here = [vnic for vnic in point.vnics if vnic.group.name == group.name and vnic.number == number]
+        if all(vnic.queues == 1 for vnic in here):
+            return "the vNIC has one queue"
+        into = (flow for flow in point.flows if isinstance(flow, UdpStreamSpec) and group.name in flow.to)
+        is_used = any(flow.direction == "receive" and flow.vnic == number for flow in into)
+        return "" if is_used else "no datagrams come to the vNIC by unicast"
     if key == "numa.nodeAffinity":
         sockets = point.spec.hardware.cpu.sockets
         return "" if len(settings.nodes) < sockets else f"it names all NUMA nodes of the server, {sockets}"

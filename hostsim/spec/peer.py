@@ -1,0 +1,27 @@
+"""Peers: the machines outside the host that its traffic comes from and goes to, and how far they keep time."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from hostsim.spec.base import UNHASHED, Spec
+from hostsim.spec.quantity import Duration
+from hostsim.units import MS
+
+__all__ = ["PeerSpec"]
+
+Lateness = Annotated[Duration, Field(le=10 * MS)]
+"""Greatest lateness; all values up to it are equally likely."""
+
+
+class PeerSpec(Spec):
+    """A kind of peer: clients, senders and receivers on ordinary servers, or a tester."""
+
+    peer: Annotated[str, UNHASHED]
+    """Name of the kind; nothing depends on it."""
+    timer_jitter: Lateness = 0
+    """Timer jitter: how late a sender at a constant rate may be, half an interval at most."""
+    answer_jitter: Lateness = 0
+    """How much later than its ``delay`` a peer may answer what it gets: an acknowledgement, more data, the next request."""
