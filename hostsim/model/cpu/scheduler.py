@@ -173,11 +173,21 @@ class Scheduler:
             running is not None
             and not running.system
             and not pcpu.turning
-            and self.policy.preempts(world, running, pcpu, now)
+            and self._preempts(world, running, pcpu, now)
         ):
             pcpu.preempt(world, now)
         else:
             pcpu.node.enqueue(pcpu, world, now)
+
+    def _preempts(self, world: World, running: World, pcpu: Pcpu, now: int) -> bool:
+        """True when the world preempts the running vCPU; the virtual time of the VM that it works for is brought up to date."""
+        for payer in world.payers:
+            assert isinstance(payer, World)
+            if payer.state is _RUNNING:
+                payer.last.charge(now)
+            elif payer.state is _SLEEPING:
+                self.policy.wake(payer, payer.node.vclock)
+        return self.policy.preempts(world, running, pcpu, now)
 
     def seize(self, pcpu: Pcpu, world: World, now: int) -> None:
         """Seize a PCPU for a sleeping system world: from a vCPU at once, from a system world at the end of its batch."""
