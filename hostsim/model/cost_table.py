@@ -38,7 +38,6 @@ class CostTable:
         "halt_exit",
         "interrupt",
         "poll_entry",
-        "poll_wake",
         "preemption",
         "replicate_clone",
         "rx_packet",
@@ -90,7 +89,6 @@ class CostTable:
                 setattr(self, name, cost.ps(hertz))
         self.vcpu_lead = costs.vcpu_preemption_lead.ps(hertz)
         self.smt_throughput = Fraction(costs.smt_throughput.value).limit_denominator(1000)
-        self.poll_wake = costs.interrupt.ps(hertz) + costs.poll_entry.ps(hertz)
         conversion = {"native": 0, "vmklinux": costs.vmklinux_conversion.ps(hertz)}
         forward = costs.switch_forward.ps(hertz)
         self.rx_packet = {driver: costs.driver_rx.ps(hertz) + forward + own for driver, own in conversion.items()}

@@ -97,7 +97,7 @@ class CostModel(Spec):
     interrupt: Cost
     """A physical interrupt, from the vector to the poll world made ready."""
     poll_entry: Cost
-    """A NetPoll world enters its poll loop after an interrupt."""
+    """A receive or transmit context that was woken enters its poll loop."""
     driver_rx: Cost
     """The NIC driver takes one frame off its ring."""
     vmklinux_conversion: Cost

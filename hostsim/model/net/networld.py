@@ -23,7 +23,8 @@ from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.cpu.world import World, WorldState
+from hostsim.model.cpu.world import WorldState
+from hostsim.model.net.context import NetContext
 from hostsim.model.net.pnic import Pnic
 from hostsim.policy.coalescing import NEVER, TxCoalescing
 from hostsim.spec.network import packet_on_wire
@@ -217,7 +218,7 @@ def _report_drop(train: Train[GuestStream]) -> None:
     stream.dropped(train.count * train.frames)
 
 
-class NetWorld(World):
+class NetWorld(NetContext):
     """A NetWorld: the transmit context of a VM, of a vNIC, or of a queue.
 
     Attributes:
@@ -226,23 +227,16 @@ class NetWorld(World):
     """
 
     def __init__(self, name: str, node: Node, last: Pcpu, scheduler: Scheduler, costs: CostTable, bound: int) -> None:
-        super().__init__("networld", name, system=True, node=node, last=last)
-        self._scheduler, self._costs, self._bound = scheduler, costs, bound
-        self._entry, self.call_ps = costs.poll_entry, costs.vmk_call
+        super().__init__("networld", name, node, last, scheduler, costs)
+        self._bound, self.call_ps = bound, costs.vmk_call
         self.queues: list[TxQueue] = []
         self._next = 0
-        self._woken = False
-
-    def wake(self, now: int) -> None:
-        """Wake the context: there are packets to send."""
-        self._woken = True
-        self._scheduler.wake(self, now)
 
     def begin(self, start: int) -> int | None:
         end = start
-        if self._woken:
-            self._woken = False
-            end += self._entry
+        if self.woken:
+            self.woken = False
+            end += self.wake_ps
         queues = self.queues
         for turn in range(len(queues)):
             queue = queues[(self._next + turn) % len(queues)]
