@@ -40,6 +40,7 @@ class CostTable:
         "poll_entry",
         "preemption",
         "replicate_clone",
+        "reschedule_ipi",
         "rx_packet",
         "segment_software",
         "smt_throughput",
@@ -72,6 +73,7 @@ class CostTable:
     poll_entry: int
     preemption: int
     replicate_clone: int
+    reschedule_ipi: int
     segment_software: int
     split_enqueue: int
     sw_lro: int

@@ -89,6 +89,8 @@ class CostModel(Spec):
     """A halted PCPU starts to execute again."""
     preemption: Cost
     """Cutting a running world short, on the bill of the world that preempts."""
+    reschedule_ipi: Cost
+    """A PCPU makes another one reschedule by an interprocessor interrupt, until it is taken there; on the bill of the world that is woken."""
     vcpu_preemption_lead: Cost
     """Virtual time by which a waking vCPU must lag behind a running one to cut it short. A threshold, never charged."""
     smt_throughput: Annotated[Factor, AfterValidator(_smt_throughput)]

@@ -112,6 +112,7 @@ def host_settings(
     settings = HostSettings(
         quantum=number("Cpu.Quantum") * MS,
         lag_quanta=number("Cpu.BoundLagQuanta"),
+        mwait=number("Cpu.UseMwait") != 0,
         costop_threshold=number("Cpu.CoschedCostopThreshold") * US,
         costart_threshold=number("Cpu.CoschedCostartThreshold") * US,
         cosched_period=number("Cpu.CoschedPollUsec") * US,

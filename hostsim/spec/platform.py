@@ -201,6 +201,8 @@ class HostSettings(Spec):
     """Longest stay of a world on a PCPU while others wait, in picoseconds (``Cpu.Quantum``)."""
     lag_quanta: int
     """Quanta of entitlement that a sleeping world may save up (``Cpu.BoundLagQuanta``)."""
+    mwait: bool = True
+    """Idle PCPUs monitor their run queues and need no interrupt to look at them (``Cpu.UseMwait``)."""
     costop_threshold: int
     """Lead over the slowest sibling from which a vCPU is co-stopped, in picoseconds (``Cpu.CoschedCostopThreshold``)."""
     costart_threshold: int

@@ -59,9 +59,9 @@ class Hyperthread(Pcpu):
             sibling._share(now)
         super().start(world, now, surcharge)
 
-    def preempt(self, world: World, now: int) -> None:
+    def preempt(self, world: World, now: int, surcharge: int = 0) -> None:
         self._count_work(now)
-        super().preempt(world, now)
+        super().preempt(world, now, surcharge)
 
     def costop(self, now: int) -> None:
         self._count_work(now)

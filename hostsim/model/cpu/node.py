@@ -23,6 +23,7 @@ class Node:
     Attributes:
         pcpus: its PCPUs, by index, but those that a world has to itself.
         idle: those that run nothing.
+        idle_ipi: what an idle PCPU takes to notice a world that another sends it, in picoseconds.
         waiting: number of worlds in its run queues, over time.
         vclock: virtual time of the vCPU furthest ahead among those that ran here, but on a PCPU of their own.
     """
@@ -32,7 +33,7 @@ class Node:
         self.pcpus: list[Pcpu] = []
         self.idle = IdlePcpus(policy)
         self.waiting = Level()
-        self.vclock = 0
+        self.vclock = self.idle_ipi = 0
 
     def adjust(self, world: World, old: Node) -> None:
         """Translate the virtual time of a world that migrates from another node, whose virtual clock runs apart."""
@@ -56,7 +57,7 @@ class Node:
         """Place a runnable world: on the preferred PCPU if that is idle, on any idle one, or on a run queue."""
         pcpu = self.idle.take(preferred)
         if pcpu is not None:
-            pcpu.start(world, now)
+            pcpu.start(world, now, self.idle_ipi)
         else:
             self.enqueue(self._policy.admitting_queue(world, self.pcpus), world, now)
 

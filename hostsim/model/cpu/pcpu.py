@@ -150,11 +150,11 @@ class Pcpu(RunQueue[World]):
         """Schedule the end of the batch that has begun."""
         self._event_queue.enter(alarm, end)
 
-    def preempt(self, world: World, now: int) -> None:
+    def preempt(self, world: World, now: int, surcharge: int = 0) -> None:
         """Preempt the running vCPU and run ``world`` instead; the vCPU waits here for the rest of its batch."""
         self.preemptions += 1
         self._retire(self._take_off(now), now)
-        self.start(world, now, self._preemption)
+        self.start(world, now, self._preemption + surcharge)
 
     def costop(self, now: int) -> None:
         """Co-stop the running vCPU until its siblings catch up, and run the next world."""

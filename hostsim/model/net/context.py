@@ -53,8 +53,8 @@ class NetContext(World):
         self.wake_ps = costs.poll_entry + interrupt_ps
         self.woken = False
 
-    def wake(self, now: int) -> None:
-        """Wake the context; one that runs or waits finds its packets without."""
+    def wake(self, now: int, source: Pcpu | None = None) -> None:
+        """Wake the context from the PCPU ``source`` (`Scheduler.wake`); one that runs or waits finds its packets without."""
         if self.state is _SLEEPING:
             self.woken = True
-            self._scheduler.wake(self, now)
+            self._scheduler.wake(self, now, source)

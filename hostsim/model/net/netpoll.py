@@ -45,8 +45,8 @@ class NetPoll(NetContext):
         queue.poll = self
 
     def interrupt(self, now: int) -> None:
-        """Take the interrupt of the receive queue."""
-        self.wake(now)
+        """Take the interrupt of the receive queue, on the PCPU where the context last ran."""
+        self.wake(now, self.last)
 
     def begin(self, start: int) -> int | None:
         queue, switch, budget, packet_ps = self.queue, self._switch, self._budget, self._packet_ps

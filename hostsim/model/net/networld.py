@@ -210,7 +210,9 @@ class TxQueue(TransmitQueue):
     def _wake(self, cause: int, now: int) -> None:
         self.wakes[cause] += 1
         self._timer.disarm()
-        self._world.wake(now)
+        world = self._world
+        # the guest calls on its own PCPU, and the timer rings on the context's
+        world.wake(now, self.poster.last if cause == _FORCED else world.last if cause == _TIMED else None)
 
 
 def _report_drop(train: Train[GuestStream]) -> None:
