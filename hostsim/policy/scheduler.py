@@ -151,8 +151,8 @@ class SchedulerPolicy:
         """Return the idle PCPU that a runnable world takes.
 
         Args:
-            idle: idle PCPUs of the node, the one idle for the shortest time last; with hyperthreads only those whose core is idle
-                as a whole, if there are any.
+            idle: idle PCPUs of the node that are looked at (``Cpu.WakeupMigrateIdlePcpus``), the one idle for the shortest time last;
+                with hyperthreads only those whose core is idle as a whole, if there are any.
             preferred: the PCPU to which the world goes, idle or not; None when it comes from another node.
         """
         raise NotImplementedError
@@ -162,7 +162,11 @@ class SchedulerPolicy:
         raise NotImplementedError
 
     def steal_queue(self, queues: list[Q]) -> Q:
-        """Work stealing: return the PCPU whose first world an idle one takes; somebody waits at one of them."""
+        """Work stealing: return the PCPU whose first world an idle one takes, if somebody waits there.
+
+        Args:
+            queues: those that the idle one looks at (``Cpu.PcpuMigrateIdlePcpus``), at least one.
+        """
         raise NotImplementedError
 
     # --- load balancing between the busy PCPUs of a node

@@ -72,11 +72,12 @@ class Scheduler:
             node.idle_ipi = 0 if settings.mwait else costs.reschedule_ipi
             first = node.index * cores * threads
             if threads == 2:
-                node.idle = IdleHyperthreads(self.policy)
+                node.idle = IdleHyperthreads(self.policy, node.pcpus)
                 for core in range(cores):
                     node.pcpus += Hyperthread.pair(clock, first + 2 * core, node, costs, self.policy)
             else:
                 node.pcpus += [Pcpu(clock, first + core, node, costs, self.policy) for core in range(cores)]
+            node.idle.reach, node.reach = settings.wake_reach, settings.idle_reach
             for pcpu in reversed(node.pcpus):
                 node.idle.put(pcpu)
         self.pcpus = [pcpu for node in self.nodes for pcpu in node.pcpus]
