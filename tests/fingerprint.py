@@ -167,14 +167,16 @@ def _hooks(recorder: Recorder) -> Iterator[None]:
 
     event = recorder.event
     states = ("SLEEPING", "READY", "RUNNING", "COSTOPPED")
-    around(Scheduler, "wake", lambda _, world, now: event(now, world, "wake", states.index(world.state.name)), None)
+    around(
+        Scheduler, "wake", lambda _, world, now, *__: event(now, world, "wake", states.index(world.state.name)), None
+    )
     around(
         Pcpu,
         "start",
         lambda pcpu, world, now, *_: event(now, pcpu, "start", world.left),
         lambda pcpu, _, world, now, *__: event(now, world, "runs", pcpu._ends - now),
     )
-    around(Pcpu, "preempt", lambda pcpu, world, now: event(now, pcpu, "preempt", pcpu._ends - now), None)
+    around(Pcpu, "preempt", lambda pcpu, world, now, *_: event(now, pcpu, "preempt", pcpu._ends - now), None)
     around(
         Pcpu,
         "_end",

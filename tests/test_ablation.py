@@ -178,7 +178,7 @@ def test_what_the_linux_driver_costs_is_its_conversion() -> None:
 
 FULL = {"hardware.cpu.cores": "2", "vms.web.count": "49", "host.advanced.Net.NetTuneThreshold": "0n 0n 0"}
 """Dense mode's host with a fifth of its cores and of its VMs, as full as at 90 % of the CPU, and always tuned."""
-TURNING = ("context_switch", "cache_refill_same", "cache_refill_migrated", "halt_exit", "preemption")
+TURNING = ("context_switch", "cache_refill_same", "cache_refill_migrated", "halt_exit", "preemption", "reschedule_ipi")
 CROSSING = ("vmk_call", "poll_entry", "vcpu_wake")
 """Ways out of a guest, into a context of the VMkernel, and back: to the published account a monitor and a VMkernel that communicate less switch contexts less."""
 

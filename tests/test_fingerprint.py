@@ -107,12 +107,12 @@ def test_a_wrong_tie_break_moves_parts(tmp_path: Path, monkeypatch: pytest.Monke
     """A waking world that finds its PCPU taken goes to the one idle for the longest time instead of the shortest."""
     original = Scheduler.wake
 
-    def wake(self, world, now):
+    def wake(self, world, now, source=None):
         idle = world.node.idle._all
         if idle and world.last not in idle:
             first = next(iter(idle))
             idle[first] = idle.pop(first)
-        original(self, world, now)
+        original(self, world, now, source)
 
     monkeypatch.setattr(Scheduler, "wake", wake)
     assert "p" in moved("mixed", tmp_path)

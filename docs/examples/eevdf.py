@@ -58,7 +58,7 @@ class Eevdf(ProportionalShare):
     def preempts(self, world: W, running: W, queue: RunQueue[W], now: int) -> bool:
         """A vCPU that is eligible at once and has the earlier deadline need not wait for the batch to end."""
         if world.system:
-            return True
+            return super().preempts(world, running, queue, now)
         return self._earliest([running, world], [self.vtime(running, queue, now), world.vtime]) is world
 
     def _earliest(self, worlds: Sequence[W], vtimes: Sequence[int]) -> W:

@@ -207,6 +207,13 @@ _ENTRIES = (
         "instant",
         scaled(histogram_mean("flow.response"), 1e-3),
     ),
+    Metric(
+        "round_trip_mean",
+        "us",
+        "Mean round trip of a small message: response_time_mean, for exchanges that take microseconds.",
+        "instant",
+        histogram_mean("flow.response"),
+    ),
     *(
         percentile(
             "response_time",

@@ -167,6 +167,9 @@ def _add_networlds(host: Host, vm: VirtualMachine) -> None:
         bound = host.spec.settings.tx_poll_bound
         world = NetWorld(f"{vm.name}.{name}", node, start, host.scheduler, host.costs, bound)
         world.queues = queues
+        world.shares = vm.group.settings.shares
+        if not vm.group.settings.exclusive:  # vCPUs with PCPUs of their own take no part in sharing
+            world.payers = tuple(vcpu for vcpu in vm.vcpus if vcpu.node is node)
         for queue in queues:
             queue.serve(world)
         vm.worlds.append(world)

@@ -41,9 +41,9 @@ class CostTable:
         "interrupt",
         "networld_tx_completion",
         "poll_entry",
-        "poll_wake",
         "preemption",
         "replicate_clone",
+        "reschedule_ipi",
         "rx_packet",
         "segment_software",
         "smt_throughput",
@@ -79,6 +79,7 @@ class CostTable:
     poll_entry: int
     preemption: int
     replicate_clone: int
+    reschedule_ipi: int
     segment_software: int
     split_enqueue: int
     sw_lro: int
@@ -96,7 +97,6 @@ class CostTable:
                 setattr(self, name, cost.ps(hertz))
         self.vcpu_lead = costs.vcpu_preemption_lead.ps(hertz)
         self.smt_throughput = Fraction(costs.smt_throughput.value).limit_denominator(1000)
-        self.poll_wake = costs.interrupt.ps(hertz) + costs.poll_entry.ps(hertz)
         conversion = {"native": 0, "vmklinux": costs.vmklinux_conversion.ps(hertz)}
         forward = costs.switch_forward.ps(hertz)
         self.rx_packet = {driver: costs.driver_rx.ps(hertz) + forward + own for driver, own in conversion.items()}

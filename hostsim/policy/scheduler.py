@@ -25,6 +25,7 @@ class Schedulable:
     Attributes:
         name: for messages.
         system: True for VMkernel worlds, whose batches are never cut short.
+        payers: for a VMkernel world that works for a VM, the vCPUs whose virtual time pays for it; none for all others.
         shares: weight in proportional share.
         used: time for which it has run, in picoseconds.
         vtime: virtual time. It is the policy's account: nothing else changes it.
@@ -33,6 +34,7 @@ class Schedulable:
     def __init__(self, name: str, *, system: bool, shares: int) -> None:
         self.name, self.system, self.shares = name, system, shares
         self.used = self.vtime = 0
+        self.payers: tuple[Schedulable, ...] = ()
 
 
 W = TypeVar("W", bound=Schedulable)
@@ -127,7 +129,10 @@ class SchedulerPolicy:
         raise NotImplementedError
 
     def preempts(self, world: W, running: W, queue: RunQueue[W], now: int) -> bool:
-        """Wake-up preemption: True when a world cuts the batch of the vCPU short that runs where it arrives."""
+        """Wake-up preemption: True when a world cuts the batch of the vCPU short that runs where it arrives.
+
+        Those who pay for the world are charged, and those of them that sleep have been told of a wake-up (`wake`).
+        """
         raise NotImplementedError
 
     # --- choice of a PCPU
@@ -146,8 +151,8 @@ class SchedulerPolicy:
         """Return the idle PCPU that a runnable world takes.
 
         Args:
-            idle: idle PCPUs of the node, the one idle for the shortest time last; with hyperthreads only those whose core is idle
-                as a whole, if there are any.
+            idle: idle PCPUs of the node that are looked at (``Cpu.WakeupMigrateIdlePcpus``), the one idle for the shortest time last;
+                with hyperthreads only those whose core is idle as a whole, if there are any.
             preferred: the PCPU to which the world goes, idle or not; None when it comes from another node.
         """
         raise NotImplementedError
@@ -157,7 +162,11 @@ class SchedulerPolicy:
         raise NotImplementedError
 
     def steal_queue(self, queues: list[Q]) -> Q:
-        """Work stealing: return the PCPU whose first world an idle one takes; somebody waits at one of them."""
+        """Work stealing: return the PCPU whose first world an idle one takes, if somebody waits there.
+
+        Args:
+            queues: those that the idle one looks at (``Cpu.PcpuMigrateIdlePcpus``), at least one.
+        """
         raise NotImplementedError
 
     # --- load balancing between the busy PCPUs of a node
@@ -211,15 +220,19 @@ class ProportionalShare(SchedulerPolicy):
         self._costop, self._costart = settings.costop_threshold, settings.costart_threshold
 
     def charge(self, world: Schedulable, spent: int) -> None:
+        """To itself, and to the VM that it works for, by equal parts to the vCPUs."""
         world.vtime += spent * 1000 // world.shares
+        if payers := world.payers:
+            for payer in payers:
+                payer.vtime += spent * 1000 // (payer.shares * len(payers))
 
     def vtime(self, running: W, queue: RunQueue[W], now: int) -> int:
         """Return the virtual time of a running world, including the time since the last charge."""
         return running.vtime + (now - queue.charged) * 1000 // running.shares
 
     def wake(self, world: Schedulable, vclock: int) -> None:
-        """Bound the lag of a vCPU: one that slept for an hour would hold a PCPU for as long."""
-        if not world.system:
+        """Bound the lag of a vCPU, or of a world that works for a VM: one that slept for an hour would hold a PCPU for as long."""
+        if not world.system or world.payers:
             least = vclock - self._most_lag
             if world.vtime < least:
                 world.vtime = least
@@ -248,8 +261,17 @@ class ProportionalShare(SchedulerPolicy):
         return running.system or self.first_vcpu(queue, now).vtime <= running.vtime
 
     def preempts(self, world: W, running: W, queue: RunQueue[W], now: int) -> bool:
-        """System worlds preempt every vCPU; a vCPU preempts one that it lags behind by at least the lead in virtual time."""
-        return world.system or self.vtime(running, queue, now) - world.vtime >= self._lead
+        """System worlds preempt every vCPU; others preempt one that they lag behind by at least the lead in virtual time.
+
+        A world that works for a VM lags as far as the VM does, on average over its vCPUs; within the VM, as far as it does itself.
+        """
+        payers = world.payers
+        if world.system and not payers:
+            return True
+        own = world.vtime
+        if payers and running not in payers:
+            own = sum([payer.vtime for payer in payers]) // len(payers)
+        return self.vtime(running, queue, now) - own >= self._lead
 
     def wake_queue(self, world: W, last: Q, queues: list[Q]) -> Q:
         return last

@@ -89,6 +89,8 @@ class CostModel(Spec):
     """A halted PCPU starts to execute again."""
     preemption: Cost
     """Cutting a running world short, on the bill of the world that preempts."""
+    reschedule_ipi: Cost
+    """A PCPU makes another one reschedule by an interprocessor interrupt, until it is taken there; on the bill of the world that is woken."""
     vcpu_preemption_lead: Cost
     """Virtual time by which a waking vCPU must lag behind a running one to cut it short. A threshold, never charged."""
     smt_throughput: Annotated[Factor, AfterValidator(_smt_throughput)]
@@ -97,7 +99,7 @@ class CostModel(Spec):
     interrupt: Cost
     """A physical interrupt, from the vector to the poll world made ready."""
     poll_entry: Cost
-    """A NetPoll world enters its poll loop after an interrupt."""
+    """A receive or transmit context that was woken enters its poll loop."""
     driver_rx: Cost
     """The NIC driver takes one frame off its ring."""
     vmklinux_conversion: Cost

@@ -114,6 +114,9 @@ def host_settings(
     settings = HostSettings(
         quantum=number("Cpu.Quantum") * MS,
         lag_quanta=number("Cpu.BoundLagQuanta"),
+        wake_reach=number("Cpu.WakeupMigrateIdlePcpus"),
+        idle_reach=number("Cpu.PcpuMigrateIdlePcpus"),
+        mwait=number("Cpu.UseMwait") != 0,
         costop_threshold=number("Cpu.CoschedCostopThreshold") * US,
         costart_threshold=number("Cpu.CoschedCostartThreshold") * US,
         cosched_period=number("Cpu.CoschedPollUsec") * US,

@@ -206,6 +206,12 @@ class HostSettings(Spec):
     """Longest stay of a world on a PCPU while others wait, in picoseconds (``Cpu.Quantum``)."""
     lag_quanta: int
     """Quanta of entitlement that a sleeping world may save up (``Cpu.BoundLagQuanta``)."""
+    wake_reach: int = 4
+    """PCPUs looked at for an idle one when a world wakes up and its own is busy (``Cpu.WakeupMigrateIdlePcpus``)."""
+    idle_reach: int = 4
+    """PCPUs looked at for waiting worlds by one that goes idle (``Cpu.PcpuMigrateIdlePcpus``)."""
+    mwait: bool = True
+    """Idle PCPUs monitor their run queues and need no interrupt to look at them (``Cpu.UseMwait``)."""
     costop_threshold: int
     """Lead over the slowest sibling from which a vCPU is co-stopped, in picoseconds (``Cpu.CoschedCostopThreshold``)."""
     costart_threshold: int

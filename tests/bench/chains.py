@@ -162,7 +162,14 @@ def hostsim_us(seconds: float = 2.0) -> tuple[float, float]:
     spec = point_at(load("splitrx"), {}).spec
     clock = Clock()
     costs = CostTable(spec.costs, spec.hardware.cpu)
-    for name in ("context_switch", "cache_refill_same", "cache_refill_migrated", "halt_exit", "preemption"):
+    for name in (
+        "context_switch",
+        "cache_refill_same",
+        "cache_refill_migrated",
+        "halt_exit",
+        "preemption",
+        "reschedule_ipi",
+    ):
         setattr(costs, name, 0)
     costs.vcpu_lead = SECOND
     scheduler = Scheduler(clock, 1, PCPUS, costs, spec.settings)

@@ -42,7 +42,7 @@ from hostsim.units import MS, SECOND
 SOURCE = "a number that is easy to reckon with"
 FREE = {"remote_memory": 1.0, "copy_uncached": 1.0, "guest_copy_memory": 1.0, "smt_throughput": 1.0}
 ROUND = {
-    "context_switch": 100, "cache_refill_same": 200, "cache_refill_migrated": 500, "halt_exit": 50, "preemption": 30,
+    "context_switch": 100, "cache_refill_same": 200, "cache_refill_migrated": 500, "halt_exit": 50, "preemption": 30, "reschedule_ipi": 65,
     "interrupt": 300, "poll_entry": 400, "driver_rx": 70, "vmklinux_conversion": 110, "switch_forward": 30,
     "sw_lro": 20, "vxlan_decap": 60, "vnic_deliver": 150, "shared_lines": 40, "copy_per_byte": 0.125,
     "replicate_clone": 90, "split_enqueue": 25, "vmk_call": 600, "networld_tx": 170, "driver_tx": 80, "segment_software": 35,
@@ -51,7 +51,7 @@ ROUND = {
     "remote_memory": 2.0, "guest_copy_memory": 0.5,
 }  # fmt: skip
 """Costs in cycles, which are nanoseconds here; all different, so that none stands in for another."""
-TURNS = ("context_switch", "cache_refill_same", "cache_refill_migrated", "halt_exit", "preemption")
+TURNS = ("context_switch", "cache_refill_same", "cache_refill_migrated", "halt_exit", "preemption", "reschedule_ipi")
 CALM = ROUND | dict.fromkeys(TURNS, 0)
 """No cost of turning from world to world, so that it does not matter which PCPU a world finds idle."""
 

@@ -56,7 +56,7 @@ class Rig:
         self.scheduler = Scheduler(self.clock, 1, 1, COST, settings())
         node = self.scheduler.nodes[0]
         self.nic = Pnic("vmnic0", node, OpenLoopWire(), tx_limit)
-        self.guest = SimpleNamespace(pending_ps=0)
+        self.guest = SimpleNamespace(pending_ps=0, last=None)
         self.world = NetWorld("NetWorld", node, node.pcpus[0], self.scheduler, COST, bound)
         uplink = Uplink(self.nic, RATE, COST, driver, vxlan=vxlan, tso=tso)
         coalescing = [RateBoundCalls(4 * MS, depth_cap, 4000) for _ in range(queues)]

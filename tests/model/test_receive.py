@@ -82,7 +82,7 @@ def test_one_packet_pays_every_stage_once(far: bool):
     host = run(point)
     cost = CostTable(point.costs, point.hardware.cpu)
     turn = cost.halt_exit + cost.context_switch + cost.cache_refill_same
-    netpoll = turn + cost.poll_wake + cost.rx_packet["vmklinux"] + cost.port_copy(800, far=far)
+    netpoll = turn + cost.interrupt + cost.poll_entry + cost.rx_packet["vmklinux"] + cost.port_copy(800, far=far)
     hertz = point.costs.cycle_rate("westmere-ex", 2.67e9)
     read = point.vms[0].guest.applications.udp_sink.ps(hertz) + cost.guest_copy(800, far=far)
     # PCPU 0 is the NetPoll's: a guest of its node goes next door

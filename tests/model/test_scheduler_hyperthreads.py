@@ -104,7 +104,7 @@ def test_a_stay_on_a_shared_core_ends_with_the_quantum():
 
 def test_a_waking_world_takes_a_core_that_is_idle_as_a_whole():
     """Two idle threads have busy siblings, or their core to themselves: the latter go first, even before the last PCPU."""
-    host = bare_host(cores=3, threads=2, free=True)
+    host = bare_host(cores=3, threads=2, free=True, wake_reach=5)
     worlds = [Labourer(host, str(i), pcpu=0) for i in range(6)]
     for start, world in enumerate(worlds):
         world.give_at(start * US, 1 * MS)

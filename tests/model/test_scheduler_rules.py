@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hostsim.units import MS, SECOND, US
 from tests.model.small_host import Labourer, bare_host, check_charges, numa_balanced
 
@@ -133,3 +135,18 @@ def test_a_vm_that_waits_moves_at_once():
     host.clock.advance(4 * SECOND)
     check_charges(host, worlds)
     assert [world.used for world in worlds] == [3200 * MS, 2800 * MS]
+
+
+@pytest.mark.parametrize(("quanta", "slept", "held"), [(8, 100, 8), (8, 3, 3), (1, 100, 1)])
+def test_a_sleepers_credit_is_bounded(quanta, slept, held):
+    """A vCPU that wakes beside a busy one has the PCPU for as long as it lags, at most so many quanta (Cpu.BoundLagQuanta); then they take turns."""
+    host = bare_host(free=True, quantum=1 * MS, lag_quanta=quanta)
+    busy, sleeper = Labourer(host, "busy"), Labourer(host, "sleeper")
+    busy.give(*[100 * US] * 2000)
+    sleeper.give_at(slept * MS + 1 * US, *[100 * US] * 200)
+    got = []
+    for after in (held, held + 2, held + 12):
+        host.clock.advance((slept + after) * MS + 2 * US)
+        host.pcpus[0].charge(host.clock.now)
+        got.append(round(sleeper.used / MS))
+    assert got == [held, held + 1, held + 6]

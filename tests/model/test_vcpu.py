@@ -176,7 +176,7 @@ def test_what_a_burst_that_is_cut_had_still_to_post_is_posted_as_much_later(cut:
     system = rig.interrupt_at(when, 5 * US)
     rig.clock.advance(1 * MS)
     switch = (ROUND["context_switch"] + ROUND["cache_refill_same"]) * NS
-    away = ROUND["preemption"] * NS + switch + 5 * US + switch
+    away = (ROUND["reschedule_ipi"] + ROUND["preemption"]) * NS + switch + 5 * US + switch
     due = [start + 3 * US * n for n in range(1, 11)]
     if when >= due[-1]:
         away = 0

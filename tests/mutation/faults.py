@@ -438,7 +438,7 @@ _COST_HOSTS = {
     "threads": (
         "vcpu_preemption_lead", "smt_throughput", "e1000_doorbell", "e1000_interrupt", "segment_software", "guest_ipi",
     ),
-    "work": ("preemption",),
+    "work": ("preemption", "reschedule_ipi"),
 }  # fmt: skip
 """Costs that the fingerprint of ``dense`` does not notice, by a host that does."""
 

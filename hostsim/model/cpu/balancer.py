@@ -1,4 +1,4 @@
-"""Load balancing between the busy PCPUs of a NUMA node; idle ones steal waiting worlds by themselves (docs/decisions/0064, docs/decisions/0071)."""
+"""Load balancing between the PCPUs of a NUMA node; idle ones steal waiting worlds within their reach by themselves (docs/decisions/0064, docs/decisions/0071)."""
 
 from __future__ import annotations
 
@@ -45,6 +45,9 @@ class Balancer:
     def check(self, now: int) -> None:
         """Balance, at the end of a period."""
         pcpus = self._scheduler.pcpus
+        for node in self._scheduler.nodes:
+            if node.waiting.value:
+                node.fill(now)
         for pcpu in pcpus:
             pcpu.charge(now)
         loads = [0.0] * len(pcpus)

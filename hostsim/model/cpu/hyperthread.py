@@ -59,9 +59,9 @@ class Hyperthread(Pcpu):
             sibling._share(now)
         super().start(world, now, surcharge)
 
-    def preempt(self, world: World, now: int) -> None:
+    def preempt(self, world: World, now: int, surcharge: int = 0) -> None:
         self._count_work(now)
-        super().preempt(world, now)
+        super().preempt(world, now, surcharge)
 
     def costop(self, now: int) -> None:
         self._count_work(now)
@@ -128,8 +128,8 @@ class Hyperthread(Pcpu):
 class IdleHyperthreads(IdlePcpus):
     """The idle PCPUs of a node with hyperthreads; wholly idle cores are preferred."""
 
-    def __init__(self, policy: SchedulerPolicy) -> None:
-        super().__init__(policy)
+    def __init__(self, policy: SchedulerPolicy, pcpus: list[Pcpu]) -> None:
+        super().__init__(policy, pcpus)
         self._whole: dict[Pcpu, None] = {}
 
     def put(self, pcpu: Pcpu) -> None:
@@ -145,7 +145,7 @@ class IdleHyperthreads(IdlePcpus):
             del self._whole[pcpu], self._whole[pcpu.sibling]
 
     def take(self, preferred: Pcpu | None) -> Pcpu | None:
-        candidates = self._whole or self._all
+        candidates = self._considered(self._whole, preferred) or self._considered(self._all, preferred)
         if not candidates:
             return None
         pcpu = self._policy.idle_queue(candidates, preferred)

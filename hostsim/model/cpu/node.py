@@ -23,6 +23,8 @@ class Node:
     Attributes:
         pcpus: its PCPUs, by index, but those that a world has to itself.
         idle: those that run nothing.
+        reach: PCPUs at which one that goes idle looks for waiting worlds, the next of the node.
+        idle_ipi: what an idle PCPU takes to notice a world that another sends it, in picoseconds.
         waiting: number of worlds in its run queues, over time.
         vclock: virtual time of the vCPU furthest ahead among those that ran here, but on a PCPU of their own.
     """
@@ -30,9 +32,10 @@ class Node:
     def __init__(self, index: int, policy: SchedulerPolicy) -> None:
         self.index, self._policy = index, policy
         self.pcpus: list[Pcpu] = []
-        self.idle = IdlePcpus(policy)
+        self.idle = IdlePcpus(policy, self.pcpus)
+        self.reach = 0
         self.waiting = Level()
-        self.vclock = 0
+        self.vclock = self.idle_ipi = 0
 
     def adjust(self, world: World, old: Node) -> None:
         """Translate the virtual time of a world that migrates from another node, whose virtual clock runs apart."""
@@ -56,7 +59,7 @@ class Node:
         """Place a runnable world: on the preferred PCPU if that is idle, on any idle one, or on a run queue."""
         pcpu = self.idle.take(preferred)
         if pcpu is not None:
-            pcpu.start(world, now)
+            pcpu.start(world, now, self.idle_ipi)
         else:
             self.enqueue(self._policy.admitting_queue(world, self.pcpus), world, now)
 
@@ -66,6 +69,23 @@ class Node:
             if pcpu.withdraw(world, now):
                 return
 
-    def steal(self, now: int) -> World | None:
-        """Work stealing: dequeue the first world of a run queue; None when all are empty."""
-        return self._policy.steal_queue(self.pcpus).take_first(now) if self.waiting.value else None
+    def steal(self, idle: Pcpu, now: int) -> World | None:
+        """Work stealing: dequeue the first world of a run queue for a PCPU that goes idle; None when those that it looks at are empty."""
+        if not self.waiting.value:
+            return None
+        pcpus, reach = self.pcpus, self.reach
+        if len(pcpus) > reach + 1:
+            first = idle.index - pcpus[0].index + 1
+            pcpus = [pcpus[place % len(pcpus)] for place in range(first, first + reach)]
+        return self._policy.steal_queue(pcpus).take_first(now) if pcpus else None
+
+    def fill(self, now: int) -> None:
+        """Give waiting worlds to idle PCPUs, wherever in the node they wait."""
+        for pcpu in self.pcpus:
+            if not self.waiting.value:
+                return
+            if pcpu.running is None:
+                world = self._policy.steal_queue(self.pcpus).take_first(now)
+                if world is not None:
+                    self.idle.remove(pcpu)
+                    pcpu.start(world, now, self.idle_ipi)

@@ -150,11 +150,11 @@ class Pcpu(RunQueue[World]):
         """Schedule the end of the batch that has begun."""
         self._event_queue.enter(alarm, end)
 
-    def preempt(self, world: World, now: int) -> None:
+    def preempt(self, world: World, now: int, surcharge: int = 0) -> None:
         """Preempt the running vCPU and run ``world`` instead; the vCPU waits here for the rest of its batch."""
         self.preemptions += 1
         self._retire(self._take_off(now), now)
-        self.start(world, now, self._preemption)
+        self.start(world, now, self._preemption + surcharge)
 
     def costop(self, now: int) -> None:
         """Co-stop the running vCPU until its siblings catch up, and run the next world."""
@@ -169,7 +169,7 @@ class Pcpu(RunQueue[World]):
         else:
             victim.state = _SLEEPING
             victim.rest(now)
-        following = self.take_first(now) if self.queued else self.pool.steal(now)
+        following = self.take_first(now) if self.queued else self.pool.steal(self, now)
         self._go_on(following, now)
 
     def _go_on(self, following: World | None, now: int) -> None:
@@ -243,9 +243,9 @@ class Pcpu(RunQueue[World]):
                 return
             world.state = _SLEEPING
             world.rest(now)
-            following = self.take_first(now) if self.queued else self.pool.steal(now)
+            following = self.take_first(now) if self.queued else self.pool.steal(self, now)
         else:
-            following = self.take_first(now) if self.queued else self.pool.steal(now)
+            following = self.take_first(now) if self.queued else self.pool.steal(self, now)
             self._retire(world, now)
             if following is None and self.queued:  # retiring woke somebody
                 following = self.take_first(now)
@@ -286,10 +286,14 @@ class Pcpu(RunQueue[World]):
 
 
 class IdlePcpus:
-    """The idle PCPUs of a node."""
+    """The idle PCPUs of a node.
 
-    def __init__(self, policy: SchedulerPolicy) -> None:
-        self._policy = policy
+    Attributes:
+        reach: PCPUs that a world is offered which finds its own busy, the next of the node.
+    """
+
+    def __init__(self, policy: SchedulerPolicy, pcpus: list[Pcpu]) -> None:
+        self._policy, self._pcpus, self.reach = policy, pcpus, 0
         self._all: dict[Pcpu, None] = {}  # the one idle for the shortest time last
 
     def put(self, pcpu: Pcpu) -> None:
@@ -302,9 +306,16 @@ class IdlePcpus:
 
     def take(self, preferred: Pcpu | None) -> Pcpu | None:
         """Remove and return the idle PCPU of the policy's choice; None when none is idle."""
-        idle = self._all
+        idle = self._considered(self._all, preferred)
         if not idle:
             return None
         pcpu = self._policy.idle_queue(idle, preferred)
-        del idle[pcpu]
+        del self._all[pcpu]
         return pcpu
+
+    def _considered(self, idle: dict[Pcpu, None], preferred: Pcpu | None) -> dict[Pcpu, None]:
+        """Return those of the idle PCPUs that are looked at for a world with this PCPU: all if it has none."""
+        count, reach = len(self._pcpus), self.reach
+        if count <= reach + 1 or preferred is None or preferred in idle:
+            return idle
+        return {pcpu: None for pcpu in idle if (pcpu.index - preferred.index) % count <= reach}

@@ -65,17 +65,19 @@ class Scheduler:
         threads: int = 1,
         policy: PolicyMaker = ProportionalShare,
     ) -> None:
-        self.clock, self._settings, self._threads = clock, settings, threads
+        self.clock, self._settings, self._threads, self._ipi = clock, settings, threads, costs.reschedule_ipi
         self.policy = policy(settings, costs.vcpu_lead)
         self.nodes = [Node(index, self.policy) for index in range(sockets)]
         for node in self.nodes:
+            node.idle_ipi = 0 if settings.mwait else costs.reschedule_ipi
             first = node.index * cores * threads
             if threads == 2:
-                node.idle = IdleHyperthreads(self.policy)
+                node.idle = IdleHyperthreads(self.policy, node.pcpus)
                 for core in range(cores):
                     node.pcpus += Hyperthread.pair(clock, first + 2 * core, node, costs, self.policy)
             else:
                 node.pcpus += [Pcpu(clock, first + core, node, costs, self.policy) for core in range(cores)]
+            node.idle.reach, node.reach = settings.wake_reach, settings.idle_reach
             for pcpu in reversed(node.pcpus):
                 node.idle.put(pcpu)
         self.pcpus = [pcpu for node in self.nodes for pcpu in node.pcpus]
@@ -151,8 +153,15 @@ class Scheduler:
             if world.state is _READY:
                 node.admit(world, now)
 
-    def wake(self, world: World, now: int) -> None:
-        """Wake a sleeping world that has work. Does nothing to one that runs or waits, which finds the work itself."""
+    def wake(self, world: World, now: int, source: Pcpu | None = None) -> None:
+        """Wake a sleeping world that has work. Does nothing to one that runs or waits, which finds the work itself.
+
+        Args:
+            world: the world.
+            now: the time.
+            source: PCPU that executes the wake-up, in an interrupt or for its running world, where that is known; None for another
+                than the world goes to, so that this must be made to notice.
+        """
         if world.state is not _SLEEPING:
             return
         node = world.node
@@ -165,24 +174,38 @@ class Scheduler:
             pcpu = policy.wake_queue(world, pcpu, node.pcpus)
         elif pcpu.node is not node:  # re-homed while it slept
             pcpu = policy.admitting_queue(world, node.pcpus)
-        self.place(world, pcpu, now)
+        self.place(world, pcpu, now, source)
 
-    def place(self, world: World, pcpu: Pcpu, now: int) -> None:
-        """Place a runnable world: on an idle PCPU of the node, preferably the given one; else it preempts the vCPU there, or waits there."""
+    def place(self, world: World, pcpu: Pcpu, now: int, source: Pcpu | None = None) -> None:
+        """Place a runnable world: on an idle PCPU of the node, preferably the given one; else it preempts the vCPU there, or waits there.
+
+        A PCPU that another one (than ``source``) makes reschedule is interrupted, on the bill of the world; an idle one need not be
+        where it monitors its run queue. Where the world waits, the PCPU finds it at the end of a batch.
+        """
         free = pcpu.pool.idle.take(pcpu)
         if free is not None:
-            free.start(world, now)
+            free.start(world, now, 0 if free is source else pcpu.pool.idle_ipi)
             return
         running = pcpu.running
         if (
             running is not None
             and not running.system
             and not pcpu.turning
-            and self.policy.preempts(world, running, pcpu, now)
+            and self._preempts(world, running, pcpu, now)
         ):
-            pcpu.preempt(world, now)
+            pcpu.preempt(world, now, 0 if pcpu is source else self._ipi)
         else:
             pcpu.node.enqueue(pcpu, world, now)
+
+    def _preempts(self, world: World, running: World, pcpu: Pcpu, now: int) -> bool:
+        """True when the world preempts the running vCPU; the virtual time of the VM that it works for is brought up to date."""
+        for payer in world.payers:
+            assert isinstance(payer, World)
+            if payer.state is _RUNNING:
+                payer.last.charge(now)
+            elif payer.state is _SLEEPING:
+                self.policy.wake(payer, payer.node.vclock)
+        return self.policy.preempts(world, running, pcpu, now)
 
     def seize(self, pcpu: Pcpu, world: World, now: int) -> None:
         """Seize a PCPU for a sleeping system world: from a vCPU at once, from a system world at the end of its batch."""

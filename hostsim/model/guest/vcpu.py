@@ -105,7 +105,7 @@ class Vcpu(World):
     def start(self, process: GuestProcess, now: int) -> None:
         """Make a process runnable, in a burst of its own."""
         self._processes.append(process)
-        self._scheduler.wake(self, now)
+        self._scheduler.wake(self, now, self.last)
 
     # --- inbox and outgoing packets
 
@@ -150,7 +150,7 @@ class Vcpu(World):
     def _tick(self, now: int) -> None:
         self._timer.arm(now + self._period)
         self._ticks += 1
-        self._scheduler.wake(self, now)
+        self._scheduler.wake(self, now, self.last)
 
     def begin(self, start: int) -> int | None:
         costs = self.costs
@@ -385,4 +385,4 @@ class Vcpu(World):
             self._work_timer.arm(due)
 
     def _work_comes(self, now: int) -> None:
-        self._scheduler.wake(self, now)
+        self._scheduler.wake(self, now, self.last)

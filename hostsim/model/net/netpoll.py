@@ -8,7 +8,7 @@ from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.cpu.world import World
+from hostsim.model.net.context import NetContext
 from hostsim.model.net.pnic import RxQueue
 from hostsim.model.net.vswitch import VSwitch
 from hostsim.model.workload.flow import Sender
@@ -16,7 +16,7 @@ from hostsim.model.workload.flow import Sender
 __all__ = ["NetPoll"]
 
 
-class NetPoll(World):
+class NetPoll(NetContext):
     """The receive context of one queue of a physical NIC: polls frames in batches and runs the virtual switch on them.
 
     First it frees the descriptors of what the NIC has sent. It polls on as long as its budget is used up. A poll that finds the ring empty is the last: it forwards its batch, and sleeps until
@@ -38,29 +38,27 @@ class NetPoll(World):
         driver: str,
         budget: int,
     ) -> None:
-        super().__init__("netpoll", name, system=True, node=node, last=last)
-        self._scheduler, self._switch, self._budget = scheduler, switch, budget
+        super().__init__("netpoll", name, node, last, scheduler, costs, costs.interrupt)
+        self._switch, self._budget = switch, budget
         self.queue = queue
-        self._wake_ps = costs.poll_wake
         self._packet_ps = costs.rx_packet[driver]
         self._free_ps = costs.driver_tx_completion
         self._freed: list[TransmitQueue] = []
-        self._interrupted = self._armed = False
+        self._armed = False
         queue.poll = self
 
     def interrupt(self, now: int) -> None:
-        """Take the interrupt of the receive queue."""
-        self._interrupted = True
-        self._scheduler.wake(self, now)
+        """Take the interrupt of the receive queue, on the PCPU where the context last ran."""
+        self.wake(now, self.last)
 
     def begin(self, start: int) -> int | None:
         queue, switch, budget, packet_ps = self.queue, self._switch, self._budget, self._packet_ps
         where, memory = self.node, queue.memory
         end = start
-        woken = self._interrupted
+        woken = self.woken
         if woken:
-            self._interrupted = self._armed = False
-            end += self._wake_ps
+            self.woken = self._armed = False
+            end += self.wake_ps
         elif self._armed:
             return None
         if sent := queue.clean():
@@ -95,7 +93,7 @@ class NetPoll(World):
 
     def has_work(self, now: int) -> bool:
         self.queue.settle(now)
-        return self._interrupted or (not self._armed and self.queue.ring.held > 0)
+        return self.woken or (not self._armed and self.queue.ring.held > 0)
 
     def rest(self, now: int) -> None:
         self.queue.unmask(now)

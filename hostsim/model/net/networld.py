@@ -23,7 +23,8 @@ from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.cpu.world import World, WorldState
+from hostsim.model.cpu.world import WorldState
+from hostsim.model.net.context import NetContext
 from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.tx_completion import CompletionRule, TxCompletions
 from hostsim.policy.coalescing import NEVER, TxCoalescing
@@ -250,7 +251,9 @@ class TxQueue(TransmitQueue):
     def _wake(self, cause: int, now: int) -> None:
         self.wakes[cause] += 1
         self._timer.disarm()
-        self._world.wake(now)
+        world = self._world
+        # the guest calls on its own PCPU, and the timer rings on the context's
+        world.wake(now, self.poster.last if cause == _FORCED else world.last if cause == _TIMED else None)
 
 
 def _report_drop(train: Train[GuestStream]) -> None:
@@ -258,7 +261,7 @@ def _report_drop(train: Train[GuestStream]) -> None:
     stream.dropped(train.count * train.frames)
 
 
-class NetWorld(World):
+class NetWorld(NetContext):
     """A NetWorld: the transmit context of a VM, of a vNIC, or of a queue.
 
     Attributes:
@@ -267,23 +270,16 @@ class NetWorld(World):
     """
 
     def __init__(self, name: str, node: Node, last: Pcpu, scheduler: Scheduler, costs: CostTable, bound: int) -> None:
-        super().__init__("networld", name, system=True, node=node, last=last)
-        self._scheduler, self._costs, self._bound = scheduler, costs, bound
-        self._entry, self.call_ps = costs.poll_entry, costs.vmk_call
+        super().__init__("networld", name, node, last, scheduler, costs)
+        self._bound, self.call_ps = bound, costs.vmk_call
         self.queues: list[TxQueue] = []
         self._next = 0
-        self._woken = False
-
-    def wake(self, now: int) -> None:
-        """Wake the context: there are packets to send."""
-        self._woken = True
-        self._scheduler.wake(self, now)
 
     def begin(self, start: int) -> int | None:
         end = start
-        if self._woken:
-            self._woken = False
-            end += self._entry
+        if self.woken:
+            self.woken = False
+            end += self.wake_ps
         queues = self.queues
         for queue in queues:
             if queue.completions.sent:

@@ -103,7 +103,16 @@ class VirtualNic(GuestDevice):
             split = None
             if settings.split_rx:
                 capacity, budget = spec.settings.port_rx_queue, spec.settings.poll_budget
-                split = SplitRx(f"{vm.name}.splitRx", vcpu.node, vcpu.last, receive, host.costs, capacity, budget)
+                split = SplitRx(
+                    f"{vm.name}.splitRx",
+                    vcpu.node,
+                    vcpu.last,
+                    host.scheduler,
+                    receive,
+                    host.costs,
+                    capacity,
+                    budget,
+                )
                 vm.worlds.append(split)
             name, room = label.replace("-rx", "-tx"), settings.tx_ring + QUEUE_DISCIPLINE
             transmit = TxQueue(host.clock, name, room, tx_coalescing(), uplink, vcpu, rule, receive)

@@ -8,7 +8,7 @@ from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.cpu.world import World
+from hostsim.model.net.context import NetContext
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.workload.flow import Sender
 from hostsim.policy.aggregation import Aggregation
@@ -16,24 +16,34 @@ from hostsim.policy.aggregation import Aggregation
 __all__ = ["Port", "SplitRx", "VSwitch"]
 
 
-class SplitRx(World):
+class SplitRx(NetContext):
     """The split-receive context of a vNIC (splitRxMode): copies packets into the guest that the NetPoll only queued."""
 
     def __init__(
-        self, name: str, node: Node, last: Pcpu, vnic: Vnic, costs: CostTable, capacity: int, budget: int
+        self,
+        name: str,
+        node: Node,
+        last: Pcpu,
+        scheduler: Scheduler,
+        vnic: Vnic,
+        costs: CostTable,
+        capacity: int,
+        budget: int,
     ) -> None:
-        super().__init__("splitrx", name, system=True, node=node, last=last)
-        self._vnic, self._costs, self._budget = vnic, costs, budget
+        super().__init__("splitrx", name, node, last, scheduler, costs)
+        self._vnic, self._budget = vnic, budget
         self.ring: Ring[Sender] = Ring(capacity)
 
     def begin(self, start: int) -> int | None:
-        ring = self.ring
-        if ring.pushed == ring.taken + ring.dropped:  # the usual way to sleep: nothing here, nothing coming
+        ring, end = self.ring, start
+        if self.woken:
+            self.woken = False
+            end += self.wake_ps
+        elif ring.pushed == ring.taken + ring.dropped:  # the usual way to sleep: nothing here, nothing coming
             return None
-        taken = ring.take(self._budget, start)
+        taken = ring.take(self._budget, end)
         if not taken:
-            return None
-        end = start
+            return end - start if end > start else None
         self._vnic.is_far = False
         for train in taken:
             sender = train.flow
@@ -200,7 +210,7 @@ class VSwitch:
         if filled:
             self._filled = []
             for split in filled:
-                self._scheduler.wake(split, now)
+                split.wake(now)
         served = self._served
         if served:
             self._served = {}
