@@ -9,7 +9,7 @@ from hostsim.engine.clock import Clock
 from hostsim.errors import WiringError
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.net.open_loop_wire import OpenLoopWire
-from hostsim.model.workload.address import PEER, vm_address
+from hostsim.model.workload.address import PEER
 from hostsim.model.workload.flow import Flow, Sender
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
 from hostsim.spec.host import links
@@ -27,7 +27,7 @@ def datagram_sender(host: Host, flow: Flow, vm: VirtualMachine, device: int, siz
     target = vm.devices[device]
     octets = packet_on_wire(size + UDP_HEADERS, vxlan=links(vm.group, host.spec.vswitches)[device].vxlan)
     sender = Sender(flow, size, transmission_ps(octets, host.spec.hardware.nics[target.nic.name].rate), burst)
-    value = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, vm_address(host.vms.index(vm))))
+    value = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, vm.address))
     host.netqueues[target.nic.name].add(target.filter, sender, value)
     return sender
 

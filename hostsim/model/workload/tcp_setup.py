@@ -12,7 +12,7 @@ from hostsim.engine.random_stream import Streams
 from hostsim.model.guest.shared_tx import SharedTxQueue
 from hostsim.model.host import Host, VirtualMachine
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
-from hostsim.model.workload.address import PEER, vm_address
+from hostsim.model.workload.address import PEER
 from hostsim.model.workload.arrival_source import make_arrivals
 from hostsim.model.workload.congestion import Congestion
 from hostsim.model.workload.flow import Flow, Sender
@@ -207,11 +207,6 @@ def cycle_rate(host: Host) -> float:
     return host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.clock)
 
 
-def _address_of(host: Host, vm: VirtualMachine) -> str:
-    """Return the IPv4 address of a VM."""
-    return vm_address(host.vms.index(vm))
-
-
 def _switch(host: Host, vm: VirtualMachine, traffic: Connected) -> VSwitchSpec:
     """Return the virtual switch of the NIC that traffic uses."""
     return links(vm.group, host.spec.vswitches)[traffic.vnic]
@@ -258,7 +253,7 @@ def _filter_frames(host: Host, vm: VirtualMachine, traffic: Connected, place: in
 def _rss_hash(host: Host, vm: VirtualMachine, traffic: Connected, place: int) -> int:
     """Return the RSS hash of a connection: of its own addresses and ports, or of the VXLAN tunnel's."""
     port = 1 + (traffic.port + place - 1) % 65535
-    inner = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, _address_of(host, vm), port, traffic.server_port))
+    inner = toeplitz_hash(DEFAULT_KEY, rss_input(PEER, vm.address, port, traffic.server_port))
     if not _switch(host, vm, traffic).vxlan:
         return inner
     outer = rss_input(*TUNNEL_ENDS, FIRST_TUNNEL_PORT + inner % TUNNEL_PORTS, VXLAN_PORT)
