@@ -137,7 +137,7 @@ def test_the_digest_covers_whatever_compiled_modules_import() -> None:
     covered = compiled.covered()
     parts = {source.relative_to(compiled.PACKAGE).parts[0].removesuffix(".py") for source in covered}
     seen: set[Any] = set().union(*(parts_seen(source) for source in covered))
-    assert seen - parts == {"compiled"}
+    assert seen <= parts
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from hostsim.model.net.virtual_nic import E1000, Vmxnet3
 from hostsim.model.net.vswitch import VSwitch
 from hostsim.model.policy_maker import policy_maker
 from hostsim.model.telemetry import register_probes
+from hostsim.model.workload.address import vm_address
 from hostsim.model.workload.attach import attach_control_loops, attach_workloads
 from hostsim.policy.catalogue import STEERING_RULES
 from hostsim.policy.numa import home_nodes
@@ -139,7 +140,7 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
                 group.settings.shares,
             )
         )
-    vm = VirtualMachine(name, group, vcpus)
+    vm = VirtualMachine(name, group, vcpus, vm_address(len(host.vms)))
     for settings in group.settings.devices:
         vm.devices.append(DEVICES[settings.device](host, vm, settings, streams))
     _add_networlds(host, vm)

@@ -52,6 +52,8 @@ class VirtualMachine:
     name: str
     group: VmGroupSpec
     vcpus: list[Vcpu]
+    address: str
+    """Its IPv4 address, by which NICs hash its flows."""
     devices: list[GuestDevice] = field(default_factory=list)
     """Its network devices, in the order of their numbers: vNICs, then NICs that are passed through."""
     worlds: list[World] = field(default_factory=list)

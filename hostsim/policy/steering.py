@@ -144,6 +144,12 @@ def _table(key: bytes) -> tuple[tuple[int, ...], ...]:
     return tuple(rows)
 
 
+@cache  # a connection has the addresses of many others
+def _packed(address: str) -> bytes:
+    """Return an address in network byte order."""
+    return ip_address(address).packed
+
+
 def rss_input(
     source: str, destination: str, source_port: int | None = None, destination_port: int | None = None
 ) -> bytes:
@@ -158,15 +164,15 @@ def rss_input(
     Raises:
         ValueError: no address, two families, one port alone, or a port above 65535.
     """
-    addresses = ip_address(source), ip_address(destination)
-    if addresses[0].version != addresses[1].version:
+    addresses = _packed(source), _packed(destination)
+    if len(addresses[0]) != len(addresses[1]):
         raise ValueError(f"{source} and {destination} are of different families")
     ports = [port for port in (source_port, destination_port) if port is not None]
     if len(ports) == 1:
         raise ValueError("one port alone is hashed by nobody")
     if not all(0 <= port < 1 << 16 for port in ports):
         raise ValueError(f"a port is a number from 0 to 65535, not {max(ports)}")
-    return b"".join([*(address.packed for address in addresses), *(port.to_bytes(2, "big") for port in ports)])
+    return b"".join([*addresses, *(port.to_bytes(2, "big") for port in ports)])
 
 
 def rss_queue(hash_value: int, indirection: Sequence[int]) -> int:

@@ -12,11 +12,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 
 from tests.bench import ns3
+from tests.bench.bar import BARS
 from tests.bench.busy import BUSY
 from tests.bench.cases import CASES
 from tests.bench.chains import floor_us, hostsim_us
+from tests.bench.scale import HOSTS
+from tests.bench.sweep import POINTS
 
 TURNS = 3
 OUTPUT = Path("build/bench.json")
@@ -44,6 +48,14 @@ def main() -> None:
     for name in BUSY:
         runs = [_in_its_own_process("busy", name) for _ in range(TURNS)]
         figures |= {f"{name}.{key}": median(run[key] for run in runs) for key in runs[0]}
+    for name in HOSTS:
+        runs = [_in_its_own_process("scale", name) for _ in range(TURNS)]
+        figures |= {f"scale_{name}.{key}": median(run[key] for run in runs) for key in runs[0]}
+    with TemporaryDirectory() as folder:
+        for name in ("sweep", "sweep_again"):
+            figures |= {
+                f"{name}.{key}": value for key, value in _in_its_own_process("sweep", folder, str(POINTS)).items()
+            }
     OUTPUT.write_text(json.dumps(figures, indent=2) + "\n")
     _tell(figures)
 
@@ -59,17 +71,8 @@ def _tell(figures: dict[str, float | None]) -> None:
     say: Callable[[str], None] = print
     for key, value in figures.items():
         say(f"{key:45} {'not measured' if value is None else f'{value:14.3f}'}")
-    floor, ours = figures["floor_dispatch_us"], figures["hostsim_dispatch_us"]
-    assert floor is not None
-    assert ours is not None
-    say(f"{'a dispatch, times the floor':45} {ours / floor:14.3f}")
-    dense = figures["dense-medium.dispatch_us"]
-    assert dense is not None
-    say(f"{'one of dense mode, times the floor':45} {dense / floor:14.3f}")
-    for name in CASES:
-        ours, theirs = figures[f"{name}.deliveries_per_s"], figures[f"{name}.ns3_deliveries_per_s"]
-        if ours and theirs:
-            say(f"{name + ', times ns-3':45} {ours / theirs:14.3f}")
+    for bar in BARS:
+        say(bar.line(figures))
 
 
 if __name__ == "__main__":

@@ -32,11 +32,11 @@ def run(name: str, seconds: float) -> dict[str, float]:
         "interrupts_per_s": interrupts / simulated,
         "deliveries_per_s": delivered / wall,
         "wall_per_sim_s": wall / simulated,
-        "peak_rss_mib": _peak_rss_kib() / 1024,
+        "peak_rss_mib": peak_rss_kib() / 1024,
     }
 
 
-def _peak_rss_kib() -> int:
+def peak_rss_kib() -> int:
     """Most memory this program has held; the resource module would count what its parent held before it started."""
     for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
         if line.startswith("VmHWM:"):

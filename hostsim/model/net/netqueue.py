@@ -61,26 +61,27 @@ class NetQueue:
         resteer: Callable[[], None],
     ) -> None:
         self._queues, self._rule, self._resteer = queues, rule, resteer
-        self._own: list[tuple[VnicFilter, list[RxQueue]]] = []
+        self._rings: dict[VnicFilter, list[RxQueue]] = {}
         self._filters: list[list[VnicFilter]] = [[] for _ in queues]
         self._busy = [0] * len(queues)
         self.period = rule.period() if len(queues) > 1 else None
 
     def give(self, target: VnicFilter, rings: list[RxQueue]) -> None:
         """Give a vNIC an RSS queue of its own."""
-        self._own.append((target, rings))
+        self._rings[target] = rings
 
     def deal(self, target: VnicFilter, position: int) -> None:
         """Assign the vNIC at a position in the order of power-on to a queue."""
         queues = len(self._queues)
-        self._filters[self._within(self._rule.queue(position, queues), queues)].append(target)
+        self._put(target, self._within(self._rule.queue(position, queues), queues))
+
+    def _put(self, target: VnicFilter, queue: int) -> None:
+        self._filters[queue].append(target)
+        self._rings[target] = self._queues[queue]
 
     def rings_of(self, target: VnicFilter) -> list[RxQueue]:
         """Return the rings of the queue that serves a vNIC."""
-        for other, rings in self._own:
-            if other is target:
-                return rings
-        return next(rings for rings, here in zip(self._queues, self._filters, strict=True) if target in here)
+        return self._rings[target]
 
     def add(self, target: VnicFilter, sender: Sender, value: int, packet: bytes) -> None:
         """Steer a further sender to a vNIC.
@@ -135,7 +136,7 @@ class NetQueue:
         moves = self._rule.moves(loads, members)
         for move in moves:
             target = self._filters[move.source].pop(move.member)
-            self._filters[self._within(move.target, len(self._queues))].append(target)
+            self._put(target, self._within(move.target, len(self._queues)))
             for sender, value in target.senders:
                 self._steer(sender, value, self._queues[move.target])
         if moves:

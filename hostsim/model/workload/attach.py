@@ -11,7 +11,7 @@ from hostsim.engine.jitter import Jitter
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.host import Host, VirtualMachine
-from hostsim.model.workload.address import PEER, UDP_PORT, vm_address
+from hostsim.model.workload.address import PEER, UDP_PORT
 from hostsim.model.workload.arrival_source import make_arrivals, make_bursts, make_lengths
 from hostsim.model.workload.bridge import Bridged
 from hostsim.model.workload.cpu_work import CpuWork
@@ -129,7 +129,7 @@ def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[Vir
             interval = round(SECOND / traffic.bursts)
             write_ps = vm.group.guest.applications.udp_source.ps(cycle_rate(host))
             which = place % len(vm.vcpus)
-            packet = rss_input(vm_address(host.vms.index(vm)), PEER, UDP_PORT, port)
+            packet = rss_input(vm.address, PEER, UDP_PORT, port)
             queue = device.transmit(vm, which, packet)
             start = int(random.integers(0, interval))
             late = Jitter(min(vm.group.guest.timer_jitter, interval // 2), random)

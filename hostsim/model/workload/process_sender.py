@@ -9,7 +9,7 @@ from hostsim.engine.clock import Clock
 from hostsim.errors import WiringError
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.net.open_loop_wire import OpenLoopWire
-from hostsim.model.workload.address import FIRST_PORT, PEER, UDP_PORT, vm_address
+from hostsim.model.workload.address import FIRST_PORT, PEER, UDP_PORT
 from hostsim.model.workload.flow import Flow, Sender
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
 from hostsim.spec.host import links
@@ -33,7 +33,7 @@ def datagram_sender(
     octets = packet_on_wire(size + UDP_HEADERS, vxlan=links(vm.group, host.spec.vswitches)[device].vxlan)
     sender = Sender(flow, size, transmission_ps(octets, host.spec.hardware.nics[target.nic.name].rate), burst)
     ports = (port, UDP_PORT) if target.udp_rss else ()
-    packet = rss_input(PEER, vm_address(host.vms.index(vm)), *ports)
+    packet = rss_input(PEER, vm.address, *ports)
     host.netqueues[target.nic.name].add(target.filter, sender, toeplitz_hash(DEFAULT_KEY, packet), packet)
     return sender
 

@@ -12,7 +12,7 @@ from hostsim.engine.jitter import Jitter
 from hostsim.engine.random_stream import Streams
 from hostsim.model.host import Host, VirtualMachine
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
-from hostsim.model.workload.address import PEER, vm_address
+from hostsim.model.workload.address import PEER
 from hostsim.model.workload.arrival_source import make_arrivals
 from hostsim.model.workload.congestion import Congestion
 from hostsim.model.workload.flow import Flow, Sender
@@ -214,11 +214,6 @@ def cycle_rate(host: Host) -> float:
     return host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.clock)
 
 
-def _address_of(host: Host, vm: VirtualMachine) -> str:
-    """Return the IPv4 address of a VM."""
-    return vm_address(host.vms.index(vm))
-
-
 def _switch(host: Host, vm: VirtualMachine, traffic: Connected) -> VSwitchSpec:
     """Return the virtual switch of the NIC that traffic uses."""
     return links(vm.group, host.spec.vswitches)[traffic.vnic]
@@ -270,7 +265,7 @@ def _filter_frames(host: Host, vm: VirtualMachine, traffic: Connected, place: in
 def _rss(host: Host, vm: VirtualMachine, traffic: Connected, place: int) -> tuple[bytes, int]:
     """Return what a vNIC hashes of a connection, and its RSS hash at the NIC: of its own addresses and ports, or of the VXLAN tunnel's."""
     port = 1 + (traffic.port + place - 1) % 65535
-    packet = rss_input(PEER, _address_of(host, vm), port, traffic.server_port)
+    packet = rss_input(PEER, vm.address, port, traffic.server_port)
     inner = toeplitz_hash(DEFAULT_KEY, packet)
     if not _switch(host, vm, traffic).vxlan:
         return packet, inner

@@ -1,0 +1,46 @@
+"""Bars: what a figure of the benchmark has to reach, most of them ratios within one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+Figures = Mapping[str, float | None]
+
+
+class Bar(NamedTuple):
+    """A bar: a figure, or the ratio of two, and its limit."""
+
+    name: str
+    of: str
+    to: str | None
+    limit: float
+    at_least: bool
+
+    def value(self, figures: Figures) -> float | None:
+        """Return the figure, None where it was not measured."""
+        above, below = figures.get(self.of), 1.0 if self.to is None else figures.get(self.to)
+        return above / below if above is not None and below else None
+
+    def line(self, figures: Figures) -> str:
+        """Return the line of the table."""
+        value = self.value(figures)
+        bar = f"at {'least' if self.at_least else 'most'} {self.limit:g}"
+        if value is None:
+            return f"{self.name:45} {'not measured':>14}   {bar}"
+        met = value >= self.limit if self.at_least else value <= self.limit
+        return f"{self.name:45} {value:14.3f}   {bar}: {'met' if met else 'not met'}"
+
+
+BARS = [
+    Bar("a dispatch, times the floor", "hostsim_dispatch_us", "floor_dispatch_us", 0.2, at_least=False),
+    Bar("one of dense mode, times the floor", "dense-medium.dispatch_us", "floor_dispatch_us", 0.8, at_least=False),
+    *(
+        Bar(f"{name}, times ns-3", f"{name}.deliveries_per_s", f"{name}.ns3_deliveries_per_s", limit, at_least=True)
+        for name, limit in (("splitrx_20_default", 18), ("splitrx_28_split", 12))
+    ),
+    Bar("an event, 4,000 VMs over 400", "scale_large.event_us", "scale_small.event_us", 1.4, at_least=False),
+    Bar("a tiny point beside its run, ms", "sweep.beside_ms", None, 10, at_least=False),
+    Bar("a stored tiny point, ms", "sweep_again.beside_ms", None, 3, at_least=False),
+    Bar("coordinator's memory, MiB", "sweep.peak_rss_mib", None, 400, at_least=False),
+]

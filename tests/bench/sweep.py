@@ -1,0 +1,39 @@
+"""A sweep of tiny points, timed. Run as a program, one sweep in its own process, it prints JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import hostsim
+from tests.bench.cases import peak_rss_kib
+
+POINTS = 10_000
+TINY = """\
+scenario: tiny
+question: What does a point cost beside its run?
+platform: esxi-5.0
+hardware: dell-r810
+network: {{vSwitch0: {{uplinks: [vmnic0]}}}}
+vms: {{receiver: {{count: 1, guest: rhel6, networks: [vSwitch0], vmx: {{ethernet0.virtualDev: vmxnet3}}}}}}
+traffic: {{ticker: {{kind: multicast, to: receiver, packet_size: 200 B, rate: 20 kpps}}}}
+run: {{length: 2 ms, replications: 1}}
+sweep: {{rate: {{set: traffic.ticker.rate, values: [{rates}]}}}}
+"""
+
+
+def run(folder: Path, points: int) -> dict[str, float]:
+    """Processor time beside the runs and peak memory; runs of an earlier call in the folder are read from the store."""
+    file = folder / "tiny.yaml"
+    file.write_text(TINY.format(rates=", ".join(f"{1000 + place} pps" for place in range(points))), encoding="utf-8")
+    again = (folder / "results").exists()
+    before = sum(os.times()[:4])
+    results = hostsim.run(str(file), results=str(folder / "results"), jobs=1)
+    own = 0.0 if again else float(results.table["wall_s"].sum())
+    return {"beside_ms": (sum(os.times()[:4]) - before - own) / points * 1e3, "peak_rss_mib": peak_rss_kib() / 1024}
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(Path(sys.argv[1]), int(sys.argv[2]))))
