@@ -30,17 +30,15 @@ class SplitRx(World):
         ring = self.ring
         if ring.pushed == ring.taken + ring.dropped:  # the usual way to sleep: nothing here, nothing coming
             return None
-        taken = ring.take(self._budget, start)
-        if not taken:
-            return None
-        end = start
-        self._vnic.is_far = False
-        for train in taken:
+        end, budget = start, self._budget
+        while budget and (train := ring.take_next(budget, start)) is not None:
+            budget -= train.count
+            self._vnic.is_far = False
             sender = train.flow
             copy = self._costs.port_copy(sender.size, far=sender.queue.memory is not self.node)
             self._vnic.receive(train.restamped(end + copy, copy))
             end += train.count * copy
-        return end - start
+        return end - start if budget < self._budget else None
 
     def has_work(self, now: int) -> bool:
         self.ring.settle(now)
