@@ -53,18 +53,21 @@ def test_events_happen_in_order_up_to_the_last_instant(dues: list[int]):
     assert rung == sorted((due, number) for number, due in enumerate(dues))
 
 
-@given(trains(), st.integers(1, 2 * MOST_PACKETS), st.integers(1, MOST_PACKETS), instants)
-def test_a_ring_admits_drops_and_gives_what_python_counts(
-    train: tuple[int, int, int], capacity: int, limit: int, now: int
-):
+@given(trains(), st.data())
+def test_a_ring_admits_drops_and_gives_what_python_counts(train: tuple[int, int, int], data: st.DataObject):
     """One train, looked at once: how many packets are here, find room, are taken, and when the first of the rest is here."""
     count, ready, step = train
+    near = st.integers(-1, 1).map(lambda more: max(1, count + more))
+    capacity = data.draw(near | st.integers(1, 2 * MOST_PACKETS))
+    limit = data.draw(near | st.integers(1, MOST_PACKETS))
+    last = ready + (count - 1) * step
+    now = data.draw(instants | st.integers(-1, 1).map(lambda more: max(0, last + more)))
     here = 0 if now < ready else count if step == 0 else min(count, (now - ready) // step + 1)
     room = min(here, capacity)
     ring = Ring(capacity)
     ring.push(Train(FLOW, count, ready, step, ready, step))
     assert ring.first() == ready
-    assert ring.nth(count) == ready + (count - 1) * step
+    assert ring.nth(count) == last
     taken = ring.take(limit, now)
     assert sum(part.count for part in taken) == min(room, limit) == ring.taken
     assert (ring.held, ring.dropped) == (room - ring.taken, here - room)
