@@ -7,7 +7,18 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["MS", "NS", "SECOND", "US", "cycles_to_ps", "ps_to_seconds", "seconds_to_ps", "transmission_ps"]
+__all__ = [
+    "END",
+    "LONGEST",
+    "MS",
+    "NS",
+    "SECOND",
+    "US",
+    "cycles_to_ps",
+    "ps_to_seconds",
+    "seconds_to_ps",
+    "transmission_ps",
+]
 
 NS: Final = 1_000
 """Picoseconds in a nanosecond."""
@@ -17,6 +28,11 @@ MS: Final = 1_000_000_000
 """Picoseconds in a millisecond."""
 SECOND: Final = 1_000_000_000_000
 """Picoseconds in a second."""
+
+LONGEST: Final = 997_200 * SECOND
+"""Longest time that may be written anywhere, in picoseconds: 277 hours. Sums of four stay below `END`, sums of nine below 2^63."""
+END: Final = 1 << 62
+"""An instant that no run reaches, in picoseconds: 53 days. Machine integers hold it, and twice as much."""
 
 
 def seconds_to_ps(seconds: float) -> int:

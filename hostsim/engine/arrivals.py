@@ -16,7 +16,7 @@ import numpy as np
 from hostsim.engine.checkpoint import checkpoint
 from hostsim.engine.packet_train import Stream, Train
 from hostsim.record import FloatArray
-from hostsim.units import SECOND
+from hostsim.units import END, SECOND
 
 __all__ = ["Arrivals", "BurstArrivals", "ConstantArrivals", "DrawnArrivals", "RecordedArrivals"]
 
@@ -120,7 +120,7 @@ class DrawnArrivals:
         checkpoint()  # any number of blocks may arrive at one instant
         instants = self._rest + np.cumsum(self._draw(BLOCK))
         self._rest = float(instants[-1])
-        return RecordedArrivals(np.rint(instants).astype(np.int64).tolist())
+        return RecordedArrivals(np.rint(np.minimum(instants, END)).astype(np.int64).tolist())
 
     def upcoming(self) -> int | None:
         due = self._block.upcoming()

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import simpy
 from simpy.core import EmptySchedule, Infinity, StopSimulation
 from simpy.events import EventPriority, ProcessGenerator
 
 from hostsim.engine.event_queue import NORMAL, Entry, EventQueue
+from hostsim.units import END
 
-__all__ = ["Alarm", "Clock", "Timer"]
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
+__all__ = ["Alarm", "Clock", "OneShot", "Timer"]
 
 _BEFORE_ALL = EventPriority(-1)
 """Priority of an event that goes on where ``run`` has stopped in it: SimPy's number."""
@@ -56,7 +60,7 @@ class Clock(simpy.Environment):
 
         Raises:
             TypeError: the delay is not an integer.
-            ValueError: it is negative.
+            ValueError: it is negative, or ends later than `hostsim.units.END`.
         """
         try:
             ahead = index(delay)
@@ -67,7 +71,10 @@ class Clock(simpy.Environment):
             ) from None
         if ahead < 0:
             raise ValueError(f"Negative delay {delay}: nothing can be scheduled for the past")
-        self.event_queue.enter(_Scheduled(event), self.event_queue.now + ahead, priority)
+        due = self.event_queue.now + ahead
+        if due > END:
+            raise ValueError(f"a delay of {delay} ps ends after all that the clock can count: {END} ps from the start")
+        self.event_queue.enter(_Scheduled(event), due, priority)
 
     def start(self, generator: ProcessGenerator) -> simpy.Process:
         """Start a process with the work before its first ``yield`` done at once (docs/decisions/0119).
@@ -96,16 +103,16 @@ class Clock(simpy.Environment):
         """Number of events scheduled so far."""
         return self.event_queue.entered
 
-    def at(self, alarm: Alarm, due: int) -> None:
-        """Schedule an alarm, which must not be scheduled yet, for a time that is not past."""
+    def at(self, alarm: Entry, due: i64) -> None:
+        """Schedule an entry, which must not be scheduled yet, for a time that is not past."""
         self.event_queue.enter(alarm, due)
 
-    def advance(self, until: int) -> None:
+    def advance(self, until: i64) -> None:
         """Process every event before ``until`` and set the clock to it. Events at ``until`` itself stay for the next call."""
         self.event_queue.advance(until)
 
-    def withdraw(self, alarm: Alarm) -> None:
-        """Cancel a scheduled alarm.
+    def withdraw(self, alarm: Entry) -> None:
+        """Cancel a scheduled entry.
 
         Raises:
             ValueError: it is not scheduled.
@@ -162,35 +169,38 @@ class Alarm(Entry):
         self._action(self)
 
 
-class Timer(Entry):
+class OneShot(Entry):
     """A one-shot timer that can be re-armed, with at most one entry in the event queue.
 
-    Re-armed later, the entry stays and is moved when it falls due; re-armed earlier, it is moved at once; disarmed, it falls
-    due in silence.
+    A subclass defines what it does in `fire`. Re-armed later, the entry stays and is moved when it falls due; re-armed earlier,
+    it is moved at once; disarmed, it falls due in silence.
     """
 
-    def __init__(self, clock: Clock, action: Callable[[int], None]) -> None:
+    def __init__(self, clock: Clock) -> None:
         super().__init__()
         self._event_queue = clock.event_queue
-        self._action = action
-        self._wanted = 0
+        self._wanted: i64 = 0
         self._armed = False
+
+    def fire(self, now: int) -> None:
+        """Act, at the time for which the timer was set; it is disarmed."""
+        raise NotImplementedError
 
     @property
     def due(self) -> int | None:
-        """Time at which the action will be called; None when disarmed."""
+        """Time at which the timer will fire; None when disarmed."""
         return self._wanted if self._armed else None
 
-    def arm(self, due: int) -> None:
-        """Set the timer: call ``action(now)`` at ``due`` (not in the past), in place of any time set before."""
+    def arm(self, due: i64) -> None:
+        """Set the timer: `fire` at ``due`` (not in the past), in place of any time set before."""
         self._wanted = due
         self._armed = True
-        if self.place < 0:
+        if not self.scheduled:
             self._event_queue.enter(self, due)
         elif due < self.instant:
             self._event_queue.hasten(self, due)
 
-    def arm_by(self, due: int) -> None:
+    def arm_by(self, due: i64) -> None:
         """Set the timer to ``due``, or to now where that is past, unless it is set to an earlier time."""
         if self._armed and self._wanted <= due:
             return
@@ -198,7 +208,7 @@ class Timer(Entry):
         self.arm(due if due > now else now)
 
     def disarm(self) -> None:
-        """Stop the timer: the action is not called."""
+        """Stop the timer: it does not fire."""
         self._armed = False
 
     def ring(self) -> None:
@@ -208,4 +218,15 @@ class Timer(Entry):
             self._event_queue.enter(self, self._wanted)
             return
         self._armed = False
-        self._action(self.instant)
+        self.fire(self.instant)
+
+
+class Timer(OneShot):
+    """A one-shot timer that calls ``action(now)``, which takes compiled code longer than a `fire` of the timer's own."""
+
+    def __init__(self, clock: Clock, action: Callable[[int], None]) -> None:
+        super().__init__(clock)
+        self._action = action
+
+    def fire(self, now: int) -> None:
+        self._action(now)

@@ -1,13 +1,15 @@
-"""The event queue (future event list): a binary heap of entries with integer keys, which the compiler turns into plain C.
+"""The event queue (future event list): a pairing heap of entries with integer keys, which the compiler turns into plain C.
 
 SimPy keeps its events in a list of tuples, ordered by comparing tuples. Here every entry knows its instant, its rank among
-entries of the same instant and its place in the heap, all plain integers: once compiled, nothing is made when an entry is
-put in or taken out, and an entry that is to fall due sooner moves up from where it is (docs/decisions/0068).
+entries of the same instant and its neighbours in the heap: once compiled, nothing is made when an entry is put in or taken
+out, no list has to be checked for what is in it, and an entry that is to fall due sooner moves up from where it is.
+
+Source of the heap: Fredman, Sedgewick, Sleator and Tarjan, "The pairing heap", Algorithmica 1 (1986).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from hostsim.engine.checkpoint import checkpoint
 
@@ -20,119 +22,155 @@ NORMAL: Final = 1
 """Priority of what is neither urgent nor anything else: SimPy's number for it."""
 PIECE: Final = 256
 """Events between two checkpoints: a few milliseconds of work of the sources, less of compiled code."""
-_OUT: Final = -1
+_RANK_BITS: Final = 56
+"""Bits of a rank that number entries; the priority lies above them."""
+_NORMAL_RANK: Final = NORMAL << _RANK_BITS
 
 
 class Entry:
     """An event: happens at an instant, and may be scheduled again from then on.
 
     Attributes:
-        instant: when, in picoseconds.
+        instant: when, in picoseconds: at most `hostsim.units.END`.
         rank: order among entries of the same instant.
-        place: index in the heap.
+        scheduled: True while it is in a heap.
     """
 
-    instant: int  # may lie beyond what 64 bits hold
+    instant: i64
     rank: i64
-    place: i64
+    scheduled: bool
+    _child: Entry | None
+    """The first of those below it."""
+    _next: Entry | None
+    """Its next sibling."""
+    _back: Entry | None
+    """Its previous sibling; of a first child, the parent."""
 
     def __init__(self) -> None:
         self.instant = 0
         self.rank = 0
-        self.place = _OUT
+        self.scheduled = False
+        self._child = self._next = self._back = None
 
     def ring(self) -> None:
         """Fire the event."""
         raise NotImplementedError
 
 
-E = TypeVar("E", bound=Entry)
+def _link(one: Entry, other: Entry) -> Entry:
+    """Link two entries without siblings: the later becomes the first child of the sooner, which is returned."""
+    if other.instant < one.instant or (other.instant == one.instant and other.rank < one.rank):
+        one, other = other, one
+    child = one._child
+    other._next = child
+    if child is not None:
+        child._back = other
+    other._back = one
+    one._child = other
+    return one
 
 
-class Heap(Generic[E]):
-    """An indexed binary heap: entries by instant, then by rank; an entry can be removed from anywhere in it."""
+def _gather(child: Entry) -> Entry:
+    """Link siblings, from the first on: two by two, then from the last pair to the first; returns the soonest of all."""
+    pairs: Entry | None = None  # those linked so far, the last of them first
+    rest: Entry | None = child
+    while rest is not None:
+        pair = rest
+        other = pair._next
+        if other is None:
+            rest = None
+        else:
+            rest = other._next
+            pair._next = other._next = None
+            pair = _link(pair, other)
+        pair._next = pairs
+        pairs = pair
+    assert pairs is not None
+    soonest = pairs
+    rest = soonest._next
+    while rest is not None:
+        other = rest
+        rest = other._next
+        soonest = _link(soonest, other)
+    soonest._next = soonest._back = None
+    return soonest
+
+
+class Heap:
+    """A pairing heap: entries by instant, then by rank; an entry can be removed from anywhere in it."""
 
     def __init__(self) -> None:
-        self._entries: list[E] = []
+        self._root: Entry | None = None
+        self._size: i64 = 0
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return self._size
 
-    def first(self) -> E | None:
+    def first(self) -> Entry | None:
         """Return the first entry without removing it; None when the heap is empty."""
-        return self._entries[0] if self._entries else None
+        return self._root
 
-    def put(self, entry: E) -> None:
-        """Insert an entry."""
-        entries = self._entries
-        entries.append(entry)
-        self._rise(entry, len(entries) - 1)
+    def put(self, entry: Entry) -> None:
+        """Insert an entry that is in no heap."""
+        self._size += 1
+        entry.scheduled = True
+        root = self._root
+        self._root = entry if root is None else _link(root, entry)
 
-    def take_first(self) -> E:
+    def take_first(self) -> Entry:
         """Remove and return the first entry of a heap that is not empty."""
-        entries = self._entries
-        first = entries[0]
-        first.place = _OUT
-        last = entries.pop()
-        if last is not first:
-            self._sink(last, 0)
+        first = self._root
+        assert first is not None
+        self._size -= 1
+        first.scheduled = False
+        child = first._child
+        if child is None:
+            self._root = None
+        else:
+            first._child = None
+            self._root = _gather(child)
         return first
 
-    def move_up(self, entry: E) -> None:
+    def move_up(self, entry: Entry) -> None:
         """Restore the order after the key of an entry has decreased."""
-        self._rise(entry, entry.place)
+        root = self._root
+        assert root is not None
+        if entry is not root:
+            _cut(entry)
+            self._root = _link(root, entry)
 
-    def take(self, entry: E) -> None:
+    def take(self, entry: Entry) -> None:
         """Remove an entry from anywhere in the heap.
 
         Raises:
             ValueError: it is not in.
         """
-        entries, place = self._entries, entry.place
-        if place < 0 or place >= len(entries) or entries[place] is not entry:
+        root = self._root
+        if not entry.scheduled or root is None:
             raise ValueError("the event is not scheduled")
-        entry.place = _OUT
-        last = entries.pop()
-        if last is not entry:
-            self._rise(last, place)
-            self._sink(last, last.place)
+        if entry is root:
+            self.take_first()
+            return
+        _cut(entry)
+        self._size -= 1
+        entry.scheduled = False
+        child = entry._child
+        if child is not None:
+            entry._child = None
+            self._root = _link(root, _gather(child))
 
-    def _rise(self, entry: E, place: i64) -> None:
-        """Sift an entry up from a place of the heap."""
-        entries = self._entries
-        due, rank = entry.instant, entry.rank
-        while place:
-            above: i64 = (place - 1) >> 1
-            other = entries[above]
-            if other.instant < due or (other.instant == due and other.rank < rank):
-                break
-            entries[place] = other
-            other.place = place
-            place = above
-        entries[place] = entry
-        entry.place = place
 
-    def _sink(self, entry: E, place: i64) -> None:
-        """Sift an entry down from a place of the heap."""
-        entries = self._entries
-        size: i64 = len(entries)
-        due, rank = entry.instant, entry.rank
-        below: i64 = 2 * place + 1
-        while below < size:
-            other = entries[below]
-            if below + 1 < size:
-                right = entries[below + 1]
-                if right.instant < other.instant or (right.instant == other.instant and right.rank < other.rank):
-                    other = right
-                    below += 1
-            if due < other.instant or (due == other.instant and rank < other.rank):
-                break
-            entries[place] = other
-            other.place = place
-            place = below
-            below = 2 * place + 1
-        entries[place] = entry
-        entry.place = place
+def _cut(entry: Entry) -> None:
+    """Cut an entry, with all below it, off its siblings and its parent."""
+    back, following = entry._back, entry._next
+    assert back is not None
+    if back._child is entry:
+        back._child = following
+    else:
+        back._next = following
+    if following is not None:
+        following._back = back
+    entry._next = entry._back = None
 
 
 class EventQueue:
@@ -144,8 +182,9 @@ class EventQueue:
     """
 
     def __init__(self) -> None:
-        self._heap: Heap[Entry] = Heap()
-        self.now = self.entered = 0
+        self._heap = Heap()
+        self.now: i64 = 0
+        self.entered: i64 = 0
 
     def __len__(self) -> int:
         return len(self._heap)
@@ -154,20 +193,20 @@ class EventQueue:
         """Return the next event; None when the queue is empty."""
         return self._heap.first()
 
-    def enter(self, entry: Entry, due: int, priority: int = NORMAL) -> None:
+    def enter(self, entry: Entry, due: i64, priority: int = NORMAL) -> None:
         """Schedule an event for an instant that is not past, behind those of the same instant and priority."""
         self._number(entry, due, priority)
         self._heap.put(entry)
 
-    def hasten(self, entry: Entry, due: int) -> None:
+    def hasten(self, entry: Entry, due: i64) -> None:
         """Reschedule an event of normal priority for an earlier instant, as if it had been scheduled only now."""
         self._number(entry, due, NORMAL)
         self._heap.move_up(entry)
 
-    def _number(self, entry: Entry, due: int, priority: int) -> None:
+    def _number(self, entry: Entry, due: i64, priority: int) -> None:
         self.entered += 1
         entry.instant = due
-        entry.rank = (priority << 56) + self.entered
+        entry.rank = (_NORMAL_RANK if priority == NORMAL else priority << _RANK_BITS) + self.entered
 
     def withdraw(self, entry: Entry) -> None:
         """Cancel a scheduled event.
@@ -177,7 +216,7 @@ class EventQueue:
         """
         self._heap.take(entry)
 
-    def advance(self, until: int) -> None:
+    def advance(self, until: i64) -> None:
         """Process every event before an instant, and set the time to it."""
         heap = self._heap
         while True:
@@ -193,7 +232,7 @@ class EventQueue:
 
     def step(self) -> bool:
         """Process the next event; False when the queue is empty."""
-        if not len(self._heap):
+        if self._heap.first() is None:
             return False
         entry = self._heap.take_first()
         self.now = entry.instant

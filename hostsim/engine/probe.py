@@ -1,4 +1,4 @@
-"""Measurement: time-weighted levels, latency histograms, and samples of all counters at the boundaries of time slices.
+"""Measurement: time-weighted levels, and samples of latency histograms and of all counters at the boundaries of time slices.
 
 Counters are plain attributes of the parts that own them; a `Probe` reads them at the boundaries of at most 256 time slices
 and never resets anything. When the slices are full, neighbours merge and the slices double, so memory does not grow with
@@ -8,21 +8,17 @@ simulated time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.latency_log import LatencyLog
 from hostsim.record import Histogram, IntArray, Series
 
 __all__ = ["LatencyLog", "Level", "Probe"]
 
 MAX_SLICES = 256
-SUBDIVISIONS = 64
-"""Buckets in each power of two: a bucket is at most 1.6 % wide."""
-LEAST_PS, OCTAVES = 1 << 17, 27
-"""Buckets span 0.13 us to 17.6 s; what lies outside counts in the first or last."""
-FLUSH: Final = 1024
 
 
 class Level:
@@ -45,67 +41,6 @@ class Level:
     def integral(self, now: int) -> int:
         """Return the integral of the level up to ``now``."""
         return self.area + self.value * (now - self._since)
-
-
-def _edges() -> IntArray:
-    octave = np.arange(SUBDIVISIONS, dtype=np.int64)
-    steps = [(LEAST_PS << o) + (LEAST_PS << o) // SUBDIVISIONS * octave for o in range(OCTAVES)]
-    return np.concatenate([*steps, np.array([LEAST_PS << OCTAVES], dtype=np.int64)])
-
-
-class LatencyLog:
-    """A latency histogram that counts whole packet trains in bulk.
-
-    Adding a train costs one append; the arithmetic is done with numpy once a thousand trains are there.
-
-    Attributes:
-        counts: number of latencies in each bucket of `EDGES_PS`.
-        total: their sum, in picoseconds.
-        least: the least of them where that is negative, else 0: a sign of a broken model.
-    """
-
-    EDGES_PS: Final = _edges()
-
-    def __init__(self) -> None:
-        self.counts: IntArray = np.zeros(SUBDIVISIONS * OCTAVES, dtype=np.int64)
-        self.total = self.least = 0
-        self._trains: list[int] = []  # first, step and count of one train after another
-        self._values: list[int] = []
-
-    def add(self, first: int, step: int, count: int) -> None:
-        """Add the latencies of a train: ``count`` values from ``first`` in steps of ``step`` (may be negative), in picoseconds."""
-        trains = self._trains
-        trains.append(first)
-        trains.append(step)
-        trains.append(count)
-        if len(trains) >= 3 * FLUSH:
-            self.flush()
-
-    def add_each(self, values: list[int]) -> None:
-        """Add single latencies, in picoseconds."""
-        self._values += values
-        if len(self._values) >= FLUSH:
-            self.flush()
-
-    def flush(self) -> None:
-        """Sort all pending latencies into the buckets."""
-        parts = [np.array(self._values, dtype=np.int64)] if self._values else []
-        if self._trains:
-            first, step, count = np.array(self._trains, dtype=np.int64).reshape(-1, 3).T
-            ends = np.cumsum(count)
-            place = np.arange(ends[-1], dtype=np.int64) - np.repeat(ends - count, count)
-            parts.append(np.repeat(first, count) + np.repeat(step, count) * place)
-        if not parts:
-            return
-        values = np.concatenate(parts)
-        self._trains, self._values = [], []
-        self.total += int(values.sum())
-        self.least = min(self.least, int(values.min()))
-        mantissa, exponent = np.frexp(np.maximum(values, LEAST_PS).astype(np.float64))
-        bucket = (exponent - LEAST_PS.bit_length()) * SUBDIVISIONS + ((mantissa * 2 - 1) * SUBDIVISIONS).astype(
-            np.int64
-        )
-        self.counts += np.bincount(np.minimum(bucket, len(self.counts) - 1), minlength=len(self.counts))
 
 
 class _Group(NamedTuple):

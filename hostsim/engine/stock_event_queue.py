@@ -5,10 +5,15 @@ It is there to be held against `EventQueue`: SimPy orders events by its own heap
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import simpy
 
 from hostsim.engine.checkpoint import checkpoint
 from hostsim.engine.event_queue import NORMAL, PIECE, Entry, EventQueue
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
 
 __all__ = ["StockEventQueue"]
 
@@ -35,35 +40,35 @@ class StockEventQueue(EventQueue):
     def first(self) -> Entry | None:
         return min(self._events, key=lambda entry: (entry.instant, entry.rank), default=None)
 
-    def enter(self, entry: Entry, due: int, priority: int = NORMAL) -> None:
+    def enter(self, entry: Entry, due: i64, priority: int = NORMAL) -> None:
         self._number(entry, due, priority)
-        entry.place = 0  # it is in; where, SimPy knows
+        entry.scheduled = True
         event = simpy.Event(self.environment)
         event._ok, event._value = True, None
         event.callbacks.append(lambda event: self._happen(entry, event))
         self._events[entry] = event
         self.environment.schedule(event, priority, due - self.now)  # type: ignore[arg-type]  # an integer, for SimPy too
 
-    def hasten(self, entry: Entry, due: int) -> None:
+    def hasten(self, entry: Entry, due: i64) -> None:
         self.enter(entry, due)
 
     def withdraw(self, entry: Entry) -> None:
         if self._events.pop(entry, None) is None:
             raise ValueError("the event is not scheduled")
-        entry.place = -1
+        entry.scheduled = False
 
     def _happen(self, entry: Entry, event: simpy.Event) -> None:
         if self._events.get(entry) is not event:
             return
         del self._events[entry]
-        entry.place = -1
+        entry.scheduled = False
         self.now = entry.instant
         self._happened += 1
         if self._happened % PIECE == 0:
             checkpoint()
         entry.ring()
 
-    def advance(self, until: int) -> None:
+    def advance(self, until: i64) -> None:
         checkpoint()
         if until > self.now:
             self.environment.run(until)

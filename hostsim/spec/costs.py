@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from hostsim.spec.base import UNHASHED, Spec
 from hostsim.spec.quantity import Cycles, Duration
-from hostsim.units import SECOND, cycles_to_ps
+from hostsim.units import SECOND, US, cycles_to_ps
 
 __all__ = ["Cost", "CostModel", "Factor", "Provenance"]
 
@@ -37,6 +37,10 @@ class Provenance(Spec):
         return self
 
 
+MOST_CYCLES = 10**9
+"""Most cycles of a cost: a thousand seconds of the slowest processor, so that four thousand packets end before `hostsim.units.END`."""
+
+
 class Cost(Provenance):
     """A cost: processor cycles (scaled by generation and clock) or a time that no clock changes."""
 
@@ -51,6 +55,9 @@ class Cost(Provenance):
     def _one_value(self) -> Cost:
         if (self.cycles is None) == (self.time is None):
             raise ValueError("needs exactly one value|one of cycles, time")
+        if (self.cycles or 0) > MOST_CYCLES or (self.time or 0) > MOST_CYCLES * US:
+            allowed = f"at most {MOST_CYCLES:g} cycles, or {MOST_CYCLES * US // SECOND} s"
+            raise ValueError(f"is longer than any step of work|{allowed}")
         return self
 
     def ps(self, hertz: float) -> int:

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from hostsim.units import LONGEST as LONGEST_PS
 from hostsim.units import SECOND
 
 __all__ = [
@@ -41,8 +42,12 @@ UNITS: dict[str, dict[str, float]] = {
 }
 """Units accepted for each kind of quantity, and how many of the base unit each is: s, 1/s, B, bit/s, Hz, %."""
 
-LONGEST = 2500 * 3600
-"""Seconds that fit 64 bits of picoseconds, in hours without a fraction."""
+LONGEST = LONGEST_PS // SECOND
+"""Seconds of the longest time; sums of several fit 64 bits of picoseconds."""
+LEAST_BANDWIDTH, MOST_BANDWIDTH = 1e3, 1e18
+"""Bounds of a bandwidth, in bit/s: a frame takes less than a thousand seconds."""
+LEAST_FREQUENCY, MOST_FREQUENCY = 1e6, 1e15
+"""Bounds of a clock, in Hz."""
 
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _LEADING = re.compile(_NUMBER)
@@ -101,6 +106,15 @@ def _picoseconds(seconds: float) -> int:
     return round(seconds * SECOND)
 
 
+def _bounded(least: float, most: float, unit: str) -> Callable[[float], float]:
+    def check(value: float) -> float:
+        if 0 < value < least or value > most:
+            raise ValueError(f"is no value that can be simulated|{least:g} to {most:g} {unit}")
+        return value
+
+    return check
+
+
 Duration = Annotated[int, _reader("duration", _picoseconds), Field(ge=0), _schema("duration")]
 """A length of time; becomes integer picoseconds."""
 PositiveDuration = Annotated[Duration, Field(gt=0)]
@@ -109,9 +123,13 @@ Rate = Annotated[float, _reader("rate", float), Field(gt=0), _schema("rate")]
 """Packets or events in a second; becomes 1/s."""
 Size = Annotated[int, _reader("size", round), Field(ge=0), _schema("size")]
 """A number of bytes; becomes B."""
-Bandwidth = Annotated[float, _reader("bandwidth", float), Field(gt=0), _schema("bandwidth")]
+Bandwidth = Annotated[
+    float, _reader("bandwidth", _bounded(LEAST_BANDWIDTH, MOST_BANDWIDTH, "bit/s")), Field(gt=0), _schema("bandwidth")
+]
 """Bits in a second; becomes bit/s."""
-Frequency = Annotated[float, _reader("frequency", float), Field(gt=0), _schema("frequency")]
+Frequency = Annotated[
+    float, _reader("frequency", _bounded(LEAST_FREQUENCY, MOST_FREQUENCY, "Hz")), Field(gt=0), _schema("frequency")
+]
 """A clock; becomes Hz."""
 Percent = Annotated[float, _reader("percent", float), _schema("percent")]
 """Percent; stays in percent."""

@@ -38,10 +38,10 @@ class _TimedRing(Ring[Any]):
         self._from_wire = from_wire
         self.waited = 0
 
-    def take(self, limit: int, now: int) -> list[Train[Any]]:
+    def take_next(self, limit: int, now: int) -> Train[Any] | None:
         """As of any ring."""
-        taken = super().take(limit, now)
-        for train in taken:
+        train = super().take_next(limit, now)
+        if train is not None:
             count = train.count
             came = (
                 sum(train.arrival_times())
@@ -49,7 +49,7 @@ class _TimedRing(Ring[Any]):
                 else count * train.ready + train.step * count * (count - 1) // 2
             )
             self.waited += count * now - came
-        return taken
+        return train
 
 
 @lru_cache(maxsize=1)

@@ -233,7 +233,7 @@ class Poller(World):
     def end(self, now: int) -> None:
         if self._allowed is None:  # has just turned to this ring
             held = self._settle(now).held
-            self._allowed = {"exhaustive": float("inf"), "gated": held, "limited": 1}[self._service]
+            self._allowed = {"exhaustive": float("inf"), "gated": float(held), "limited": 1}[self._service]
 
     def has_work(self, now: int) -> bool:
         return True

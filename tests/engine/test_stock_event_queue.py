@@ -26,7 +26,7 @@ def played(event_queue: EventQueue, seed: int) -> list[object]:
             timer.disarm()
         else:
             timer.arm(now + draw.randrange(4))
-        if alarm.place < 0:
+        if not alarm.scheduled:
             clock.at(alarm, now + draw.randrange(4))
         elif draw.random() < 0.3:
             clock.withdraw(alarm)

@@ -95,8 +95,8 @@ _TIES = (
     Fault(
         "tie: of events at one instant the newest comes first",
         "hostsim/engine/event_queue.py",
-        "entry.rank = (priority << 56) + self.entered",
-        "entry.rank = (priority << 56) - self.entered",
+        "else priority << _RANK_BITS) + self.entered",
+        "else priority << _RANK_BITS) - self.entered",
         ("tests/engine/test_event_queue.py",),
     ),
 )

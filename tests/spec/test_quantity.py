@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from hostsim.spec.costs import Cost
 from hostsim.spec.quantity import UNITS, Bandwidth, Duration, Rate, Size, read_quantity
 from hostsim.units import SECOND
 
@@ -92,7 +95,7 @@ def test_fields_hold_plain_numbers() -> None:
 )
 def test_fields_refuse_what_makes_no_sense(field: str, text: str) -> None:
     """No negative time or size, no rate of nothing."""
-    given_values = {"delay": "1 s", "rate": "1 pps", "size": "1 B", "speed": "1 bit/s", field: text}
+    given_values = {"delay": "1 s", "rate": "1 pps", "size": "1 B", "speed": "1 kbit/s", field: text}
     with pytest.raises(ValidationError) as caught:
         Link.model_validate(given_values)
     assert [error["loc"] for error in caught.value.errors()] == [(field,)]
@@ -101,6 +104,25 @@ def test_fields_refuse_what_makes_no_sense(field: str, text: str) -> None:
 def test_a_time_that_no_run_lasts_is_refused() -> None:
     """Picoseconds are counted in 64 bits."""
     duration = TypeAdapter(Duration)
-    assert duration.validate_python("2500 h") == 2500 * 3600 * SECOND
-    with pytest.raises(ValueError, match=r"is longer than any run\|at most 2500 h"):
-        duration.validate_python("2501 h")
+    assert duration.validate_python("277 h") == 277 * 3600 * SECOND
+    with pytest.raises(ValueError, match=r"is longer than any run\|at most 277 h"):
+        duration.validate_python("278 h")
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "allowed"),
+    [
+        ("speed", "999 bit/s", "1000 to 1e+18 bit/s"),
+    ],
+)
+def test_rates_whose_gaps_no_clock_counts_are_refused(field: str, text: str, allowed: str) -> None:
+    """A gap is a time as well."""
+    with pytest.raises(ValidationError, match=re.escape(f"is no value that can be simulated|{allowed}")):
+        Link.model_validate({"delay": "1 s", "rate": "1 pps", "size": "1 B", "speed": "1 kbit/s", field: text})
+
+
+@pytest.mark.parametrize("cost", [{"cycles": 1.1e9}, {"time": "1001 s"}])
+def test_a_cost_that_no_step_of_work_has_is_refused(cost: dict[str, object]) -> None:
+    """Thousands of packets may be worked through in one batch."""
+    with pytest.raises(ValidationError, match=r"at most 1e\+09 cycles, or 1000 s"):
+        Cost.model_validate(cost | {"source": "nobody"})

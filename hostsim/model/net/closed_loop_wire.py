@@ -46,7 +46,7 @@ class ClosedLoopWire(Wire):
     def __init__(self, random: np.random.Generator, flows: Iterable[tuple[Sender, Arrivals]] = ()) -> None:
         self._random = random
         self._draws: list[float] = []
-        self._released: Heap[_Release] = Heap()
+        self._released = Heap()
         self._number = 0
         self._active: list[Sender] = []
         self._turn: Sender | None = None
@@ -122,6 +122,7 @@ class ClosedLoopWire(Wire):
 
     def _admit(self) -> None:
         release = self._released.take_first()
+        assert isinstance(release, _Release)
         sender, turns = release.sender, release.turns
         heappop(release.queue.releases)  # the same one: those of a queue are admitted in the order of their instants
         part = release.frames // turns
@@ -150,7 +151,9 @@ class ClosedLoopWire(Wire):
         """Follow senders to other receive queues."""
         released: list[_Release] = []
         while len(self._released):
-            released.append(self._released.take_first())
+            release = self._released.take_first()
+            assert isinstance(release, _Release)
+            released.append(release)
         for release in released:
             release.queue.releases.clear()
         for release in released:

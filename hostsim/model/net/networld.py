@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.clock import Clock, OneShot
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
 from hostsim.model.contract import GuestStream, TransmitQueue
@@ -125,7 +125,7 @@ class TxQueue(TransmitQueue):
         self.doorbell_ps = 0
         self._usual = self._coalescing = coalescing
         self._waiting = 0
-        self._timer = Timer(clock, self._due)
+        self._timer = _WakeTimer(clock, self)
         self._world: NetWorld
 
     def serve(self, world: NetWorld) -> None:
@@ -256,6 +256,17 @@ class TxQueue(TransmitQueue):
         world.wake(now, self.poster.last if cause == _FORCED else world.last if cause == _TIMED else None)
 
 
+class _WakeTimer(OneShot):
+    """The timer that wakes the context of a transmit queue."""
+
+    def __init__(self, clock: Clock, queue: TxQueue) -> None:
+        super().__init__(clock)
+        self._queue = queue
+
+    def fire(self, now: int) -> None:
+        self._queue._due(now)
+
+
 def _report_drop(train: Train[GuestStream]) -> None:
     stream = train.flow
     stream.dropped(train.count * train.frames)
@@ -290,8 +301,10 @@ class NetWorld(NetContext):
             completions.look(end)
             room = completions.room()
             bound = most = self._bound if self._bound < room else room
-            while bound and (taken := queue.ring.take(bound, end)):  # and what is posted meanwhile
-                for train in taken:
+            looked = -1
+            while bound and looked < end:  # and what is posted meanwhile
+                looked = end
+                while bound and (train := queue.ring.take_next(bound, looked)) is not None:
                     bound -= train.count
                     octets = train.flow.size * train.frames
                     copied = octets <= completions.rule.copied

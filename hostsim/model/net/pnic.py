@@ -7,7 +7,7 @@ receive queue, and the poller of that frees the descriptors of what is sent, bef
 
 from __future__ import annotations
 
-from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.clock import Clock, OneShot
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
@@ -76,7 +76,7 @@ class RxQueue:
         self._late = jitter.draw()
         self.interrupted: int | None = None
         self._masked = True
-        self._timer = Timer(clock, self._interrupt)
+        self._timer = _InterruptTimer(clock, self)
 
     def settle(self, now: int) -> None:
         """Admit the frames that arrived by ``now``, and drop those that found no descriptor."""
@@ -178,6 +178,17 @@ class RxQueue:
         sender = train.flow
         sender.totals.lost_nic += train.count * train.frames
         self._losses.append(train)
+
+
+class _InterruptTimer(OneShot):
+    """The timer of a moderated interrupt."""
+
+    def __init__(self, clock: Clock, queue: RxQueue) -> None:
+        super().__init__(clock)
+        self._queue = queue
+
+    def fire(self, now: int) -> None:
+        self._queue._interrupt(now)
 
 
 class _Departure:

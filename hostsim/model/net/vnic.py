@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.clock import Clock, OneShot
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
 from hostsim.model.contract import InterruptTarget
@@ -83,8 +83,8 @@ class Vnic:
         self._refill, self._used_up = refill, 0
         self._line = _QUIET
         self._usual = self._scheme = scheme
-        self._timer = Timer(clock, self._raise)
-        self._depth_timer = Timer(clock, self._raise)
+        self._timer = _InterruptTimer(clock, self)
+        self._depth_timer = _InterruptTimer(clock, self)
 
     def coalesce(self, scheme: CoalescingScheme | None, now: int) -> None:
         """Switch to another coalescing scheme, None being its usual one; an interrupt held back follows it."""
@@ -210,3 +210,14 @@ class Vnic:
         """Stop holding packets back if the scheme says so: the guest halts."""
         if self._line is _HELD and self._scheme.is_ended_by_halt():
             self._timer.arm(max(now, self._first_held()))
+
+
+class _InterruptTimer(OneShot):
+    """A timer that ends the coalescing of an interrupt."""
+
+    def __init__(self, clock: Clock, vnic: Vnic) -> None:
+        super().__init__(clock)
+        self._vnic = vnic
+
+    def fire(self, now: int) -> None:
+        self._vnic._raise(now)

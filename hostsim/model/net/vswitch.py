@@ -41,16 +41,15 @@ class SplitRx(NetContext):
             end += self.wake_ps
         elif ring.pushed == ring.taken + ring.dropped:  # the usual way to sleep: nothing here, nothing coming
             return None
-        taken = ring.take(self._budget, end)
-        if not taken:
-            return end - start if end > start else None
-        self._vnic.is_far = False
-        for train in taken:
+        at, budget = end, self._budget
+        while budget and (train := ring.take_next(budget, at)) is not None:
+            budget -= train.count
+            self._vnic.is_far = False
             sender = train.flow
             copy = self._costs.port_copy(sender.size, far=sender.queue.memory is not self.node)
             self._vnic.receive(train.restamped(end + copy, copy))
             end += train.count * copy
-        return end - start
+        return end - start if end > start else None
 
     def has_work(self, now: int) -> bool:
         self.ring.settle(now)

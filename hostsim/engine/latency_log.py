@@ -1,0 +1,107 @@
+"""A latency histogram with buckets of equal relative width, counted in machine integers once compiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from hostsim.record import IntArray
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
+__all__ = ["LatencyLog"]
+
+_SUBDIVISION_BITS: Final = 6
+SUBDIVISIONS: Final = 1 << _SUBDIVISION_BITS
+"""Buckets in each power of two: a bucket is at most 1.6 % wide."""
+_LEAST_BITS: Final = 17
+_MOST_BITS: Final = 44
+LEAST_PS: Final = 1 << _LEAST_BITS
+MOST_PS: Final = 1 << _MOST_BITS
+"""Buckets span 0.13 us to 17.6 s; what lies outside counts in the first or last."""
+OCTAVES: Final = _MOST_BITS - _LEAST_BITS
+
+
+def _edges() -> IntArray:
+    octave = np.arange(SUBDIVISIONS, dtype=np.int64)
+    steps = [(LEAST_PS << o) + (LEAST_PS << o) // SUBDIVISIONS * octave for o in range(OCTAVES)]
+    return np.concatenate([*steps, np.array([LEAST_PS << OCTAVES], dtype=np.int64)])
+
+
+class LatencyLog:
+    """A latency histogram.
+
+    Attributes:
+        counts: number of latencies in each bucket of `EDGES_PS`, up to the last `flush`.
+        total: their sum, in picoseconds.
+        least: the least of them where that is negative, else 0: a sign of a broken model.
+    """
+
+    EDGES_PS: Final = _edges()
+
+    def __init__(self) -> None:
+        self.counts: IntArray = np.zeros(SUBDIVISIONS * OCTAVES, dtype=np.int64)
+        self.total = self.least = 0
+        self._pending = [0] * (SUBDIVISIONS * OCTAVES)
+        self._is_flushed = True
+        self._octave: i64 = 0
+        """That of the latest value, which the next is near."""
+
+    def add(self, first: int, step: int, count: int) -> None:
+        """Add the latencies of a train: ``count`` values from ``first`` in steps of ``step`` (may be negative), in picoseconds."""
+        if count == 1:
+            self.total += first
+            last = first
+        else:
+            last = first + (count - 1) * step
+            self.total += (first + last) * count // 2  # not of machine integers: it may be larger
+        if first < self.least:
+            self.least = first
+        if last < self.least:
+            self.least = last
+        self._is_flushed = False
+        latency: i64 = first
+        between: i64 = step
+        for _ in range(count):
+            self._count(latency)
+            latency += between
+
+    def add_each(self, values: list[int]) -> None:
+        """Add single latencies, in picoseconds."""
+        for value in values:
+            self.add(value, 0, 1)
+
+    def _count(self, latency: i64) -> None:
+        bucket: i64
+        if latency < LEAST_PS:
+            bucket = 0
+        elif latency >= MOST_PS:
+            bucket = SUBDIVISIONS * OCTAVES - 1
+        else:
+            octave = self._octave
+            while latency >> (octave + (_LEAST_BITS + 1)):
+                octave += 1
+            while not latency >> (octave + _LEAST_BITS):
+                octave -= 1
+            self._octave = octave
+            within = latency >> (octave + (_LEAST_BITS - _SUBDIVISION_BITS))  # 64 to 127
+            bucket = (octave << _SUBDIVISION_BITS) + within - SUBDIVISIONS
+        self._pending[bucket] += 1
+
+    def flush(self) -> None:
+        """Bring `counts` up to date."""
+        if self._is_flushed:
+            return
+        self._is_flushed = True
+        pending = self._pending
+        low: i64 = 0
+        while not pending[low]:
+            low += 1
+        high: i64 = len(pending)
+        while not pending[high - 1]:
+            high -= 1
+        self.counts[low:high] += np.array(pending[low:high], dtype=np.int64)
+        for bucket in range(low, high):
+            pending[bucket] = 0
