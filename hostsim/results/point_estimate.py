@@ -85,6 +85,8 @@ class RunSource:
     wall_s: float
     """Wall-clock seconds; 0 where they are not known."""
     read: Callable[[], RunRecord]
+    is_whole: bool = True
+    """False for a run that is shorter than those that estimates rest on: a search's, far from its end."""
 
     @classmethod
     def of(cls, record: RunRecord) -> RunSource:
@@ -115,8 +117,12 @@ class Runs:
         self._asked: set[frozenset[tuple[str, Scalar]]] = set()
         self._metrics = set(metrics)
         self._sources: dict[frozenset[tuple[str, Scalar]], dict[int, RunSource]] = {}
+        self._wall_s: dict[frozenset[tuple[str, Scalar]], list[float]] = {}
         for source in sources:
-            self._sources.setdefault(frozenset(source.axes.items()), {})[source.replication] = source
+            place = frozenset(source.axes.items())
+            self._wall_s.setdefault(place, []).append(source.wall_s)
+            if source.is_whole:
+                self._sources.setdefault(place, {})[source.replication] = source
         self._runs: dict[frozenset[tuple[str, Scalar]], dict[int, _Run]] = {}
         self._spreads: dict[tuple[frozenset[tuple[str, Scalar]], str], tuple[Interval, str]] = {}
 
@@ -159,9 +165,9 @@ class Runs:
         Args:
             lines: axis values of searches, whose runs count at whatever points they lie.
         """
-        searched = [at for line in lines for at in self._sources if frozenset(line.items()) <= at]
+        searched = [at for line in lines for at in self._wall_s if frozenset(line.items()) <= at]
         points, self._asked = self._asked.union(searched), set()
-        return math.fsum(source.wall_s for at in points for source in self._sources.get(at, {}).values())
+        return math.fsum(wall_s for at in points for wall_s in self._wall_s.get(at, ()))
 
     def _finished(self, at: Case) -> dict[int, _Run]:
         place = frozenset(at.items())

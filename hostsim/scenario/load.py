@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.expect import AnswersSpec, Expectation, FigureSpec
+from hostsim.expect import AnswersSpec, Expectation, FigureSpec, Find
 from hostsim.files import display_name, require_root
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.plugin.module import registry_of
@@ -25,6 +25,7 @@ from hostsim.scenario.check.effect import without_effect
 from hostsim.scenario.component import Change, range_faults
 from hostsim.scenario.expect.expectation import LoadTrial, Reader, required_points
 from hostsim.scenario.expect.schema import ExpectPart, FigurePart
+from hostsim.scenario.plan import point_key
 from hostsim.scenario.provenance import effective_settings
 from hostsim.scenario.resolve import Resolver, split_part_path
 from hostsim.scenario.scenario import PointResolver, RunSpec, Scenario
@@ -128,7 +129,9 @@ class _Loading:
             self._check_assumptions()
         if self._faults or document is None or run is None:
             raise InputError(in_order(self._faults, display_name(self._file)))
-        lengths = RunSpec(run.length, run.replications, *self._quick(run), tuple(p for p in precision if p))
+        lengths = RunSpec(
+            run.length, run.replications, *self._quick(run), *self._swept(run), tuple(p for p in precision if p)
+        )
         return self._finished(document, lengths, points, tuple(e for e in asked.values() if e), figures, warnings)
 
     def _quick(self, run: RunPart) -> tuple[int, int]:
@@ -136,6 +139,17 @@ class _Loading:
         names, pinned = ("length", "replications"), self._pinned
         wide = [f"run.{name}" in pinned and f"run.quick.{name}" not in pinned for name in names]
         return (run if wide[0] else run.quick).length, (run if wide[1] else run.quick).replications
+
+    def _swept(self, run: RunPart) -> tuple[int, int]:
+        """Length and replications of points on which no expectation rests; options go before the file's, as for quick runs."""
+        length, replications = run.swept.length, run.swept.replications
+        if length is None or ("run.length" in self._pinned and "run.swept.length" not in self._pinned):
+            length = run.length
+        if replications is None or (
+            "run.replications" in self._pinned and "run.swept.replications" not in self._pinned
+        ):
+            replications = run.replications
+        return length, replications
 
     def _finished(
         self,
@@ -148,6 +162,9 @@ class _Loading:
     ) -> Scenario:
         settings, part_assumptions = effective_settings(self._resolver, self._tree, points.axes)
         assumptions = [a for a in self._assumptions if a.path not in self._pinned]
+        first = {name: axis.values[0] for name, axis in points.axes.items()}
+        forms = [entry.form for entry in expectations if not isinstance(entry.form, Find)]
+        judged = frozenset(point_key({**first, **at}.values()) for form in forms for at in required_points(form))
         return Scenario(
             name=document.scenario,
             question=document.question,
@@ -162,6 +179,8 @@ class _Loading:
             points=points,
             overrides=self._overrides,
             axis_texts=self._axis_texts,
+            judged=judged,
+            searched=tuple(entry for entry in expectations if isinstance(entry.form, Find)),
         )
 
     # --- options

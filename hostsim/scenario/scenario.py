@@ -42,6 +42,10 @@ class RunSpec:
     replications: int
     quick_length_ps: int
     quick_replications: int
+    swept_length_ps: int
+    """At full fidelity, of points of the sweep on which no expectation rests."""
+    swept_replications: int
+    """Likewise."""
     precision: tuple[Precision, ...] = ()
     """How well measures are to be known at full fidelity; more replications are run until they are."""
 
@@ -68,6 +72,10 @@ class Scenario:
     """Values that options gave in place of the file's, by dotted path, as they were written."""
     axis_texts: Mapping[str, str] = field(default_factory=dict)
     """Values that options gave to axes, as they were written."""
+    judged: frozenset[PointKey] = frozenset()
+    """Points on which expectations of the file rest, those of searches apart; all of them where it is restricted to a few."""
+    searched: tuple[Expectation, ...] = ()
+    """Expectations of the file that are thresholds, likewise."""
 
     @property
     def departures(self) -> dict[str, str]:
