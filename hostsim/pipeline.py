@@ -2,7 +2,7 @@
 
 The one straight path, read from top to bottom::
 
-    Scenario   -> Plan       hostsim.scenario.planner: points, replications, searches
+    Scenario   -> Plan       hostsim.scenario.planner: points, replications, searches; hostsim.interim_analysis: further replications
     Plan       -> Outcome    hostsim.campaign.driver: records from the results folder, or from runs where it has none
     records    -> table      hostsim.results.table: one row a point of the sweep and replication
     records    -> Verdicts   hostsim.results.judge: every expectation against its band
@@ -23,10 +23,10 @@ from hostsim.campaign.driver import Observer, Outcome, Progress, run_together, s
 from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
 from hostsim.campaign.store import Store, code_digest
 from hostsim.campaign.stored_records import StoredRecords
+from hostsim.interim_analysis import make_plan
 from hostsim.results.results import AssumedInput, EffectiveSetting, LazyRecords, Results
 from hostsim.results.verdicts import Verdicts
 from hostsim.scenario.plan import Fidelity, Plan, Records
-from hostsim.scenario.planner import make_plan
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import restrict
 from hostsim.scenario.shipped_data import known_red

@@ -5,6 +5,7 @@ The forms of expectations are put together from these in `hostsim.results.judge`
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -114,6 +115,7 @@ class Runs:
             level: of the intervals.
         """
         self._level = level
+        self._most = math.inf
         self._asked: set[frozenset[tuple[str, Scalar]]] = set()
         self._metrics = set(metrics)
         self._sources: dict[frozenset[tuple[str, Scalar]], dict[int, RunSource]] = {}
@@ -150,6 +152,12 @@ class Runs:
         equal = equal_replications([run.digest for run in runs.values()])
         return PointEstimate(interval, values, ({**case_of(at, interval), **raw},), (*notes, *raw_notes), equal)
 
+    def first(self, replications: int, level: float) -> Runs:
+        """The same runs as far as they are of the first replications, with intervals of another level."""
+        view = copy.copy(self)
+        view._most, view._level = replications, level
+        return view
+
     def line(self, metric: str, at: Case, axis: str, values: Iterable[Scalar]) -> list[PointEstimate]:
         """Estimate a metric at every point of a line; raises as `at` does."""
         return [self.at(metric, {**at, axis: value}) for value in values]
@@ -182,7 +190,7 @@ class Runs:
                 raise MissingError(
                     f"(partial) replication {replication} failed at {point_text(at)}: {run.error.splitlines()[-1]}"
                 )
-        return dict(sorted(runs.items()))
+        return dict(sorted((replication, run) for replication, run in runs.items() if replication < self._most))
 
     def _spread(self, metric: str, at: Case) -> tuple[Interval, str]:
         """Interval of a metric within the only run of a point, and what that rests on."""

@@ -91,6 +91,8 @@ class Fidelity:
     """Runs of each point, in place of the scenario's number."""
     thorough: bool = False
     """All runs at their whole length and none saved: see the run option."""
+    max_processor_s: float | None = None
+    """Processor time that the runs behind an expectation may take; no replications are added beyond it."""
 
     @property
     def looks(self) -> bool:
