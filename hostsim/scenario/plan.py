@@ -36,6 +36,8 @@ MOST_REPLICATIONS: Final = 1000
 """Most runs of a point."""
 FAR: Final = 3
 """A probe of a search that is far from its end lasts this part of a run."""
+LEAST_FAR_PS: Final = 10**12
+"""And a second at least: control loops, TCP and queues of requests take about that long to come to rest."""
 MOST_SEED: Final = 2**64 - 1
 """Largest root seed: a column of integers holds no larger one."""
 
@@ -175,13 +177,14 @@ class PointMaker:
         return self._points[key]
 
     def short(self, values: AxisValues) -> Point:
-        """The point at these values as a search far from its end probes it; at its whole length where its traffic needs that."""
+        """The point at these values as a search far from its end probes it; at its whole length where its runs or traffic need that."""
         from hostsim.errors import InputError
 
-        if self.thorough:
+        length_ps = self.length_ps // FAR
+        if self.thorough or length_ps < LEAST_FAR_PS:
             return self.point(values)
         try:
-            return self.point(values, self.length_ps // FAR)
+            return self.point(values, length_ps)
         except InputError:
             return self.point(values)
 

@@ -247,8 +247,9 @@ class Bisection:
             measure, is_whole = CATALOGUE[find.metric].evaluate(record), self._is_whole(point)
             if not math.isnan(measure):
                 looked[value] = point
-                free.pop(value, None)
-                state = state.after(_Side(value, measure, is_whole), holds=measure < find.below)
+                after = state.after(_Side(value, measure, is_whole), holds=measure < find.below)
+                # what is free is no step
+                state = replace(after, small_steps=state.small_steps) if free.pop(value, None) else after
             elif is_whole:  # neither side of the threshold: to go on would be to guess
                 state = replace(state, failed=self._without_value(value))
             else:
