@@ -129,7 +129,8 @@ def what_if(
 def with_least_replications(scenario: Scenario, runs: Fidelity) -> Fidelity:
     """The same fidelity with replications enough for an interval, where their number is not given."""
     run = scenario.run
-    asked = run.quick_replications if runs.quick else min(run.replications, run.swept_replications)
+    quick = (run.quick_replications, run.quick_swept_replications)
+    asked = min(quick if runs.quick else (run.replications, run.swept_replications))
     return (
         replace(runs, replications=LEAST_REPLICATIONS)
         if runs.replications is None and asked < LEAST_REPLICATIONS

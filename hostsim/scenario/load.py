@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from hostsim.scenario.expect.schema import ExpectPart, FigurePart
 from hostsim.scenario.plan import point_key
 from hostsim.scenario.provenance import effective_settings
 from hostsim.scenario.resolve import Resolver, split_part_path
-from hostsim.scenario.scenario import PointResolver, RunSpec, Scenario
+from hostsim.scenario.scenario import PointResolver, Precision, RunSpec, Scenario
 from hostsim.scenario.schema import AxisPart, PointFile, RunPart, ScenarioFile, file_models
 from hostsim.scenario.settable import unsettable
 from hostsim.scenario.shipped_data import find_scenario
@@ -129,27 +129,32 @@ class _Loading:
             self._check_assumptions()
         if self._faults or document is None or run is None:
             raise InputError(in_order(self._faults, display_name(self._file)))
-        lengths = RunSpec(
-            run.length, run.replications, *self._quick(run), *self._swept(run), tuple(p for p in precision if p)
-        )
+        lengths = self._run_spec(run, (p for p in precision if p))
         return self._finished(document, lengths, points, tuple(e for e in asked.values() if e), figures, warnings)
 
-    def _quick(self, run: RunPart) -> tuple[int, int]:
-        """Length and replications of a quick run; those that options give to every run go before the file's."""
-        names, pinned = ("length", "replications"), self._pinned
-        wide = [f"run.{name}" in pinned and f"run.quick.{name}" not in pinned for name in names]
-        return (run if wide[0] else run.quick).length, (run if wide[1] else run.quick).replications
+    def _run_spec(self, run: RunPart, precision: Iterable[Precision]) -> RunSpec:
+        """Lengths and replications; those that options give to all runs go before the file's for some of them."""
 
-    def _swept(self, run: RunPart) -> tuple[int, int]:
-        """Length and replications of points on which no expectation rests; options go before the file's, as for quick runs."""
-        length, replications = run.swept.length, run.swept.replications
-        if length is None or ("run.length" in self._pinned and "run.swept.length" not in self._pinned):
-            length = run.length
-        if replications is None or (
-            "run.replications" in self._pinned and "run.swept.replications" not in self._pinned
-        ):
-            replications = run.replications
-        return length, replications
+        def settled(prefix: str, name: str, given: int | None, wide: int) -> int:
+            is_set = f"{prefix}.{name}" in self._pinned
+            wider = [f"{prefix.rsplit('.', depth)[0]}.{name}" for depth in range(1, prefix.count(".") + 1)]
+            return wide if given is None or (not is_set and any(path in self._pinned for path in wider)) else given
+
+        quick = run.quick
+        of_quick = (
+            settled("run.quick", "length", quick.length, run.length),
+            settled("run.quick", "replications", quick.replications, run.replications),
+        )
+        return RunSpec(
+            run.length,
+            run.replications,
+            *of_quick,
+            settled("run.swept", "length", run.swept.length, run.length),
+            settled("run.swept", "replications", run.swept.replications, run.replications),
+            settled("run.quick.swept", "length", quick.swept.length, of_quick[0]),
+            settled("run.quick.swept", "replications", quick.swept.replications, of_quick[1]),
+            tuple(precision),
+        )
 
     def _finished(
         self,
@@ -337,7 +342,7 @@ class _Loading:
     ) -> tuple[str, ...]:
         """Resolves every point that the scenario needs, and the file as it stands; returns the warnings."""
         length = run.length if run is not None else LONGEST * SECOND
-        shortest = length if run is None else min(length, self._quick(run)[0])
+        shortest = length if run is None else self._run_spec(run, ()).shortest_ps
         base = self._resolver.resolve((), length)
         self._faults += base.faults
         axes = points.axes

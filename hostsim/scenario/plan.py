@@ -36,8 +36,9 @@ MOST_REPLICATIONS: Final = 1000
 """Most runs of a point."""
 FAR: Final = 3
 """A probe of a search that is far from its end lasts this part of a run."""
-LEAST_FAR_PS: Final = 10**12
-"""And a second at least: control loops, TCP and queues of requests take about that long to come to rest."""
+LEAST_FAR_PS: Final = 500 * 10**9
+"""And half a second at least: control loops, TCP and queues of requests take about that long to come to rest."""
+_MS: Final = 10**9
 MOST_SEED: Final = 2**64 - 1
 """Largest root seed: a column of integers holds no larger one."""
 
@@ -153,9 +154,10 @@ class PointMaker:
         self.replications = fidelity.replications or (run.quick_replications if fidelity.quick else run.replications)
         self.length_ps = run.quick_length_ps if fidelity.quick else run.length_ps
         self.thorough = fidelity.thorough
-        whole = fidelity.quick or fidelity.thorough
-        self._swept_length_ps = self.length_ps if whole else run.swept_length_ps
-        self._swept_replications = fidelity.replications or (self.replications if whole else run.swept_replications)
+        swept = (run.quick_swept_length_ps, run.quick_swept_replications)
+        length_ps, count = swept if fidelity.quick else (run.swept_length_ps, run.swept_replications)
+        self._swept_length_ps = self.length_ps if fidelity.thorough else length_ps
+        self._swept_replications = fidelity.replications or (self.replications if fidelity.thorough else count)
         self._scenario = scenario
         self._seed = fidelity.seed
         self._points: dict[tuple[PointKey, int], Point] = {}
@@ -180,7 +182,9 @@ class PointMaker:
         """The point at these values as a search far from its end probes it; at its whole length where its runs or traffic need that."""
         from hostsim.errors import InputError
 
-        length_ps = self.length_ps // FAR
+        length_ps = (
+            self.length_ps // FAR // _MS * _MS
+        )  # a length that a scenario may write for points of its sweep, too
         if self.thorough or length_ps < LEAST_FAR_PS:
             return self.point(values)
         try:

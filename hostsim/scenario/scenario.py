@@ -43,11 +43,17 @@ class RunSpec:
     quick_length_ps: int
     quick_replications: int
     swept_length_ps: int
-    """At full fidelity, of points of the sweep on which no expectation rests."""
+    """Of points of the sweep on which no expectation rests; likewise the others."""
     swept_replications: int
-    """Likewise."""
+    quick_swept_length_ps: int
+    quick_swept_replications: int
     precision: tuple[Precision, ...] = ()
     """How well measures are to be known at full fidelity; more replications are run until they are."""
+
+    @property
+    def shortest_ps(self) -> int:
+        """The shortest of the lengths."""
+        return min(self.length_ps, self.quick_length_ps, self.swept_length_ps, self.quick_swept_length_ps)
 
 
 @dataclass(frozen=True)

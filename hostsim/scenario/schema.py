@@ -97,6 +97,15 @@ class PoliciesPart(Spec):
     """Steering of vNICs to receive queues, and of flows to their rings; ``by_setting`` where nothing is said: NetQueue, with RSS where a queue has several rings."""
 
 
+class SweptPart(Spec):
+    """Fewer or shorter runs of the points of the sweep on which no expectation rests."""
+
+    length: Length | None = None
+    """Simulated time of a run, warm-up included; that of all points where nothing is said."""
+    replications: Annotated[int, Field(ge=1, le=MOST_REPLICATIONS)] | None = None
+    """Runs of each of these points; those of all points where nothing is said."""
+
+
 class QuickPart(Spec):
     """A shorter version, for a first look."""
 
@@ -104,15 +113,8 @@ class QuickPart(Spec):
     """Simulated time of a run, warm-up included; 2 s where nothing is said."""
     replications: Annotated[int, Field(ge=1, le=MOST_REPLICATIONS)] = 2
     """Runs of each point."""
-
-
-class SweptPart(Spec):
-    """Fewer or shorter full runs of the points of the sweep on which no expectation rests."""
-
-    length: Length | None = None
-    """Simulated time of a run, warm-up included; ``run.length`` where nothing is said."""
-    replications: Annotated[int, Field(ge=1, le=MOST_REPLICATIONS)] | None = None
-    """Runs of each of these points; ``run.replications`` where nothing is said."""
+    swept: SweptPart = Field(default_factory=SweptPart)
+    """Quick runs of the points that only tables and figures show."""
 
 
 class RunPart(Spec):

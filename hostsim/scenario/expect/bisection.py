@@ -202,12 +202,15 @@ class Bisection:
         return point.spec.length >= self._maker.length_ps
 
     def _probe(self, value: int, replication: int) -> Point:
-        """A point that need not be run at its whole length: as the sweep has it, where that has as many replications."""
-        if value in self._swept:
-            point, count = self._maker.swept(self._axes(value))
-            if replication < count:
-                return point
-        return self._maker.short(self._axes(value))
+        """A point that need not be run at its whole length."""
+        return self._swept_point(value, replication) or self._maker.short(self._axes(value))
+
+    def _swept_point(self, value: int, replication: int) -> Point | None:
+        """A point of the sweep that has so many replications; None where it has not, or the sweep does not have the value."""
+        if value not in self._swept:
+            return None
+        point, count = self._maker.swept(self._axes(value))
+        return point if replication < count else None
 
     def _metric(self, value: int, replication: int, done: Records) -> float:
         return CATALOGUE[self._find.metric].evaluate(done[self._point(value).id, replication])
@@ -266,7 +269,11 @@ class Bisection:
             value = min(known, key=lambda known: (abs(known - value), known))
             return value, free[value]
         if why is _Step.BISECT:
-            near_by = [known for known in self._swept if state.has(known) and 4 * abs(known - value) <= state.width]
+            near_by = [
+                known
+                for known in self._swept
+                if state.has(known) and 4 * abs(known - value) <= state.width and self._swept_point(known, replication)
+            ]
             value = min(near_by, key=lambda known: (abs(known - value), known), default=value)
         is_close = why is not _Step.BISECT or state.width <= CLOSE
         if is_close or state.is_corrected or value in silent:

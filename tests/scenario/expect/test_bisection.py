@@ -28,13 +28,16 @@ FIND = "  - name: threshold\n    between: [0, 99]\n    find: {SIDE: receivers, f
 
 RATE = "  rate: {set: traffic.stream.rate, values: [40 kpps]}\n"
 
+LONG = ("length: 1 s", "length: 3 s")
+"""So that a third is no less than the half second that a probe takes at least."""
+
 LIMIT = 100
 """Packets of a million: 0.01 %."""
 
 
 def scenario_with(folder: Path, side: str, start: int, stop: int) -> Scenario:
     text = FIND.replace("SIDE", side).replace("START", str(start)).replace("STOP", str(stop))
-    return load_text(folder, ("expect:\n", f"expect:\n{text}"))
+    return load_text(folder, ("expect:\n", f"expect:\n{text}"), LONG)
 
 
 def run(
@@ -204,11 +207,11 @@ def test_a_run_without_the_measure_ends_the_search_without_an_answer(
     text = FIND.replace("SIDE", "largest").replace("START", "3").replace("STOP", "10")
     text = text.replace("metric: loss, below: 0.01 %", f"metric: {metric}, below: {below}")
     (search,) = make_plan(
-        load_text(tmp_path, ("expect:\n", f"expect:\n{text}")), Fidelity(replications=1), sweep=False
+        load_text(tmp_path, ("expect:\n", f"expect:\n{text}"), LONG), Fidelity(replications=1), sweep=False
     ).searches
     answer, ran = run(search, lambda task: 0, random.Random(1))
     assert (answer.values, answer.notes) == ((), (f"replication 0: {reason}",))
-    assert [task.point.spec.length // MS for task in ran] == [333, 1000]  # a longer run might have had enough
+    assert [task.point.spec.length // MS for task in ran] == [1000, 3000]  # a longer run might have had enough
 
 
 def test_a_point_of_the_sweep_without_the_measure_contradicts_no_threshold(tmp_path: Path) -> None:
@@ -243,13 +246,13 @@ def test_far_probes_are_short_and_the_answer_rests_on_whole_runs(tmp_path: Path)
     (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 63), Fidelity(replications=1), sweep=False).searches
     answer, ran = run(search, lambda task: 0 if receivers(task) <= 35 else LIMIT, random.Random(1))
     assert [(receivers(task), task.point.spec.length // MS) for task in ran] == [
-        (32, 333),
-        (48, 333),
-        (40, 333),
-        (36, 333),
-        (34, 1000),
-        (35, 1000),
+        (32, 1000),
+        (48, 1000),
+        (40, 1000),
         (36, 1000),
+        (34, 3000),
+        (35, 3000),
+        (36, 3000),
     ]
     assert len({task.point.id for task in ran}) == len(ran)
     assert answer.values == (35,)
@@ -270,13 +273,13 @@ def test_short_runs_that_say_otherwise_cost_runs_and_no_truth(
     (search,) = make_plan(scenario, Fidelity(replications=1), sweep=False).searches
 
     def dropped(task: Task) -> int:
-        seen = threshold if task.point.spec.length == 1000 * MS else threshold + off
+        seen = threshold if task.point.spec.length == 3000 * MS else threshold + off
         return 0 if (receivers(task) <= seen) == largest else LIMIT
 
     answer, ran = run(search, dropped, random.Random(seed))
     found = int(answer.values[0])
     assert found == min(max(threshold, 1), 63) if largest else found == min(max(threshold + 1, 2), 64)
-    whole = {receivers(task) for task in ran if task.point.spec.length == 1000 * MS}
+    whole = {receivers(task) for task in ran if task.point.spec.length == 3000 * MS}
     sides = (threshold, threshold + 1)
     assert {side for side in sides if 1 <= side <= 63} <= whole
     assert len(ran) <= search.most()
@@ -314,12 +317,13 @@ def test_a_search_looks_first_at_what_another_has_run(tmp_path: Path) -> None:
 def test_points_of_the_sweep_go_before_bisecting_steps(tmp_path: Path) -> None:
     """Those nearer to the middle than a quarter of the bracket, at the length that the sweep has them at."""
     swept = ("values: [1, 2]", "values: [2, 20, 30]")
-    fewer = ("replications: 2,", "replications: 2, swept: {length: 500 ms, replications: 1},")
+    fewer = ("replications: 2,", "replications: 2, swept: {length: 1 s, replications: 1},")
     (search,) = make_plan(
         load_text(
             tmp_path,
             ("expect:\n", "expect:\n" + TWO.splitlines(keepends=True)[0]),
             swept,
+            LONG,
             fewer,
             ("receivers: 2}", "receivers: 30}"),
         ),
@@ -330,9 +334,10 @@ def test_points_of_the_sweep_go_before_bisecting_steps(tmp_path: Path) -> None:
         [(receivers(task), task.point.spec.length // MS) for task in ran if task.replication == replication]
         for replication in (0, 1)
     ]
-    assert lengths[0][:2] == [(30, 1000), (20, 500)]  # the expectation rests on the first of them
-    assert lengths[1][:2] == [(30, 1000), (20, 333)]
-    assert lengths[0][-2:] == lengths[1][-2:] == [(21, 1000), (20, 1000)]
+    assert lengths[0][:2] == [(30, 3000), (20, 1000)]  # the expectation rests on the first of them
+    assert lengths[1][:2] == [(30, 3000), (15, 1000)]  # the other has one replication
+    assert lengths[0][-2:] == [(21, 3000), (20, 3000)]
+    assert {(21, 3000), (20, 3000)} < set(lengths[1])
 
 
 def test_interpolation_saves_runs(tmp_path: Path) -> None:
