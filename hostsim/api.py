@@ -301,16 +301,25 @@ def longest_warm_up(found: PlainResults, results: str | Path = RESULTS) -> RunRe
 
 def plan(scenario: PlainScenario, runs: Fidelity, *, sweep: bool = True, expectations: bool = False) -> Plan:
     """The plan of a scenario: the runs of its sweep, of its expectations, or of both."""
-    from hostsim.scenario.planner import make_plan
+    from hostsim.interim_analysis import make_plan
 
     return make_plan(scenario, runs, sweep=sweep, expectations=expectations)
 
 
 def fidelity(options: RunOptions) -> Fidelity:
-    """The fidelity that run options ask for: how long and how often points are run."""
+    """The fidelity that run options ask for: how long and how often points are run.
+
+    Raises:
+        InputError: a limit is no time above 0.
+    """
     from hostsim.scenario.plan import Fidelity
 
-    return Fidelity(options["quick"], options["seed"], options["replications"])
+    most = options["max_processor_time"]
+    if isinstance(most, str):
+        most = quantity(most, "duration", "--max-processor-time")
+    if most is not None and not most > 0:
+        raise InputError(Fault("is no limit", "--max-processor-time", f"{most:g} s", "a time above 0"))
+    return Fidelity(options["quick"], options["seed"], options["replications"], options["thorough"], most)
 
 
 def execution_options(options: RunOptions) -> ExecutionOptions:

@@ -2,7 +2,7 @@
 
 The one straight path, read from top to bottom::
 
-    Scenario   -> Plan       hostsim.scenario.planner: points, replications, searches
+    Scenario   -> Plan       hostsim.scenario.planner: points, replications, searches; hostsim.interim_analysis: further replications
     Plan       -> Outcome    hostsim.campaign.driver: records from the results folder, or from runs where it has none
     records    -> table      hostsim.results.table: one row a point of the sweep and replication
     records    -> Verdicts   hostsim.results.judge: every expectation against its band
@@ -23,10 +23,10 @@ from hostsim.campaign.driver import Observer, Outcome, Progress, run_together, s
 from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
 from hostsim.campaign.store import Store, code_digest
 from hostsim.campaign.stored_records import StoredRecords
+from hostsim.interim_analysis import make_plan
 from hostsim.results.results import AssumedInput, EffectiveSetting, LazyRecords, Results
 from hostsim.results.verdicts import Verdicts
 from hostsim.scenario.plan import Fidelity, Plan, Records
-from hostsim.scenario.planner import make_plan
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import restrict
 from hostsim.scenario.shipped_data import known_red
@@ -172,7 +172,8 @@ def judge_expectations(
     """Judge what a scenario expects, by the runs that there are; a verdict on a changed host has a note of the change."""
     from hostsim.results.judge import judge
 
-    runs = _sources(records) if isinstance(records, StoredRecords) else records.values()
+    length_ps = scenario.run.quick_length_ps if quick else scenario.run.length_ps
+    runs = _sources(records, length_ps) if isinstance(records, StoredRecords) else records.values()
     found = judge(scenario.expectations, scenario.name, runs, answers, known_red())
     if scenario.changed:
         note = "of a changed host: " + "; ".join(f"{path}={value}" for path, value in scenario.changed.items())
@@ -180,12 +181,13 @@ def judge_expectations(
     return Verdicts(found, quick=quick)
 
 
-def _sources(records: StoredRecords) -> Iterator[RunSource]:
-    """What is known of runs before their records are read."""
+def _sources(records: StoredRecords, length_ps: int) -> Iterator[RunSource]:
+    """What is known of runs before their records are read; those that are shorter than that bear no expectation."""
     from hostsim.results.point_estimate import RunSource
 
     for key in records:
-        yield RunSource(records.axes(key), key[1], records.wall_s(key), partial(records.__getitem__, key))
+        read, is_whole = partial(records.__getitem__, key), records.length_ps(key) >= length_ps
+        yield RunSource(records.axes(key), key[1], records.wall_s(key), read, is_whole)
 
 
 def _stored_outcomes(scenario: Scenario, fidelity: Fidelity, store: Store, summary: SweepSummary) -> Iterable[Outcome]:

@@ -58,6 +58,23 @@ class RunOptions(TypedDict, total=False):
         int | None,
         Option("Runs of each point, instead of the scenario's number.", None, "N", least=1, most=MOST_REPLICATIONS),
     ]
+    thorough: Annotated[
+        bool,
+        Option(
+            "Save no simulated time: all probes of searches at full length and each search by itself, no run.swept, as many "
+            "replications as the scenario says, a run doubled where its warm-up is too long.",
+            default=False,
+        ),
+    ]
+    max_processor_time: Annotated[
+        str | float | None,
+        Option(
+            "Processor time that the runs behind a claim may take, such as '10 min'; one that is undecided then gets no more replications.",
+            None,
+            "TIME",
+            unit="seconds",
+        ),
+    ]
     jobs: Annotated[
         int | None,
         Option("Worker processes, one each processor by default; 1 runs in this process.", None, "N", least=1),

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from hostsim.record import Scalar
 
-__all__ = ["Bound", "SearchAnswer"]
+__all__ = ["Bound", "Look", "SearchAnswer", "look_name"]
 
 
 class Bound(StrEnum):
@@ -25,6 +25,25 @@ class Bound(StrEnum):
     def is_lower(self) -> bool:
         """True when the value lies above the number."""
         return self is Bound.AT_LEAST
+
+
+def look_name(expectation: str) -> str:
+    """Name of the search that looks at the verdict on an expectation."""
+    return f"looks at {expectation}"
+
+
+@dataclass(frozen=True)
+class Look:
+    """The look of an interim analysis by which a verdict is judged."""
+
+    replications: int
+    """That it takes into account; there may be more for the sake of others."""
+    level: float
+    """Of its intervals."""
+    searches: Mapping[str, SearchAnswer]
+    """Answers of as many replications, by name of the expectation."""
+    reason: str = ""
+    """Why no further look was taken, where there was no time for it."""
 
 
 @dataclass(frozen=True)
@@ -43,3 +62,5 @@ class SearchAnswer:
     """By id of a point: a flag for all its runs."""
     bounds: Mapping[int, Bound] = field(default_factory=dict)
     """By replication: the kind of bound, where its value is one; both sides of an exact threshold were measured."""
+    look: Look | None = None
+    """Of an interim analysis: the look that is final."""

@@ -128,7 +128,9 @@ def what_if(
 
 def with_least_replications(scenario: Scenario, runs: Fidelity) -> Fidelity:
     """The same fidelity with replications enough for an interval, where their number is not given."""
-    asked = scenario.run.quick_replications if runs.quick else scenario.run.replications
+    run = scenario.run
+    quick = (run.quick_replications, run.quick_swept_replications)
+    asked = min(quick if runs.quick else (run.replications, run.swept_replications))
     return (
         replace(runs, replications=LEAST_REPLICATIONS)
         if runs.replications is None and asked < LEAST_REPLICATIONS

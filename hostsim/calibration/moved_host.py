@@ -132,7 +132,7 @@ class MovedHost:
         ]
         tasks = [
             self._maker.task(point, replication)
-            for point in self._maker.distinct(wanted)
+            for point in self._maker.distinct(map(self._maker.point, wanted))
             for replication in range(self._maker.replications)
         ]
         for name, find in _searches(expectations):

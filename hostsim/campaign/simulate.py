@@ -21,7 +21,8 @@ from hostsim.warm_up import SETTLED, mser5
 
 __all__ = ["simulate"]
 
-MOST_LENGTHENINGS = 2
+MOST_LENGTH = 4
+"""Times its length that a run lasts at most."""
 YOUNG = 100_000
 """Objects more than there were, after which the new ones are searched for cycles."""
 NEVER = 10**9
@@ -66,8 +67,8 @@ def simulate(
 ) -> RunRecord:
     """Simulate one replication of a point.
 
-    The run lasts ``spec.length``; when MSER-5 cuts more than half of it, it goes on to twice that, and once more; if that
-    does not help it is flagged ``warm-up``.
+    The run lasts ``spec.length``; while MSER-5 cuts more than half of it, it is lengthened by the share ``spec.lengthening``, up to
+    four times the length; if that does not help it is flagged ``warm-up``.
 
     Args:
         spec: the resolved point.
@@ -83,11 +84,11 @@ def simulate(
         InvariantError: a law was broken.
         KeyboardInterrupt: Ctrl-C.
     """
-    started = time.perf_counter()
+    started, processor_started = time.perf_counter(), time.thread_time()
     host = build_host(spec, Streams(seed, replication), clock=clock)
     host.probe.start()
     length = spec.length
-    for lengthened in range(MOST_LENGTHENINGS + 1):
+    while True:
         host.clock.advance(length)
         host.probe.sample()
         check_invariants(host)
@@ -96,10 +97,11 @@ def simulate(
         cut = _warm_up(instants, series)
         if 2 * cut <= len(instants) - 1:
             break
-        if lengthened < MOST_LENGTHENINGS:
-            length *= 2
-        else:
+        longer = length + round(length * spec.lengthening)
+        if longer > MOST_LENGTH * spec.length:
             flags = (*flags, "warm-up")
+            break
+        length = longer
     return RunRecord(
         point_id=point_id,
         replication=replication,
@@ -115,6 +117,7 @@ def simulate(
             "events": host.clock.scheduled(),
             "dispatches": sum(pcpu.dispatches for pcpu in host.scheduler.pcpus),
             "wall_s": time.perf_counter() - started,
+            "wall_processor_s": time.thread_time() - processor_started,
         },
     )
 

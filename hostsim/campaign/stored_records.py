@@ -75,6 +75,10 @@ class StoredRecords(Mapping[RecordKey, RunRecord]):
         """Wall-clock seconds of a run, 0 where they are not known; its record is not read."""
         return self._wall_s[key]
 
+    def length_ps(self, key: RecordKey) -> int:
+        """Simulated time that was asked of a run; its record is not read."""
+        return self._tasks[key].point.spec.length
+
     def after(self, others: StoredRecords) -> StoredRecords:
         """These records, and before them those of others of the same store that are not among them."""
         return StoredRecords(

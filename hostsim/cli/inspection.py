@@ -112,12 +112,16 @@ def _show_contents(scenario: Scenario) -> None:
 def _show_points(scenario: Scenario, plan: Plan) -> None:
     """Print the points of a sweep with the number and length of their runs."""
     points = _axes_values(plan)
-    length = plan.tasks[0].point.spec.length / 1e12 if plan.tasks else 0.0
+    lengths = sorted({task.point.spec.length / 1e12 for task in plan.tasks}) or [0.0]
     runs = str(len(plan.tasks))
     if plan.searches:
         runs = f"{runs} to {sum(search.most() for search in plan.searches)}"
     rows = [(key, *(_value(point[name]) for name in scenario.axes)) for key, point in points]
-    _section(f"points: {len(points)}, {runs} runs of {length:g} s", ("point", *scenario.axes), rows)
+    _section(
+        f"points: {len(points)}, {runs} runs of {' or '.join(f'{length:g}' for length in lengths)} s",
+        ("point", *scenario.axes),
+        rows,
+    )
 
 
 def metrics(as_json: AsJson = False) -> None:

@@ -46,7 +46,7 @@ from hostsim.results.point_estimate import (
     ratio,
 )
 from hostsim.results.predicate import judge_always, judge_switches
-from hostsim.search_answer import Bound, SearchAnswer
+from hostsim.search_answer import Bound, Look, SearchAnswer, look_name
 
 __all__ = ["judge", "state_of"]
 
@@ -66,7 +66,8 @@ def judge(
         scenario: name of the scenario, for the verdicts.
         records: runs, or sources of them, in any order; those of no expectation do not matter and are not read. Where a point
             has one replication, its interval is that of batch means within the run.
-        answers: results of the searches, by name of the expectation.
+        answers: results of the searches, by name of the expectation; those of interim analyses say by how many replications, and at
+            which level, an expectation is judged.
         known: the known reds, by claim id.
         level: of the intervals.
     """
@@ -77,7 +78,11 @@ def judge(
     estimator = _Estimator(runs, answers, {expectation.name: expectation for expectation in expectations}, level)
     verdicts = []
     for expectation in expectations:
-        verdict = _verdict(expectation, scenario, estimator)
+        answer = answers.get(look_name(expectation.name))
+        look = None if answer is None else answer.look
+        verdict = _verdict(expectation, scenario, estimator if look is None else estimator.at(look))
+        if look is not None and look.reason and verdict.state is VerdictState.OPEN:
+            verdict = replace(verdict, reason=look.reason)
         verdict = replace(verdict, wall_s=runs.take_wall_s(_searched_lines(expectation.form, estimator.expectations)))
         entry = (known or {}).get(expectation.name) if expectation.is_claim else None
         if entry is not None:
@@ -148,6 +153,11 @@ class _Estimator:
     answers: Mapping[str, SearchAnswer]
     expectations: Mapping[str, Expectation]
     level: float
+
+    def at(self, look: Look) -> _Estimator:
+        """The estimator of a look of an interim analysis."""
+        runs = self.runs.first(look.replications, look.level)
+        return replace(self, runs=runs, answers={**self.answers, **look.searches}, level=look.level)
 
     def estimate(self, expectation: Expectation) -> PointEstimate:
         """Estimate the value of an expectation.

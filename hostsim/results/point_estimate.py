@@ -5,6 +5,7 @@ The forms of expectations are put together from these in `hostsim.results.judge`
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -85,6 +86,8 @@ class RunSource:
     wall_s: float
     """Wall-clock seconds; 0 where they are not known."""
     read: Callable[[], RunRecord]
+    is_whole: bool = True
+    """False for a run that is shorter than those that estimates rest on: a search's, far from its end."""
 
     @classmethod
     def of(cls, record: RunRecord) -> RunSource:
@@ -112,11 +115,16 @@ class Runs:
             level: of the intervals.
         """
         self._level = level
+        self._most = math.inf
         self._asked: set[frozenset[tuple[str, Scalar]]] = set()
         self._metrics = set(metrics)
         self._sources: dict[frozenset[tuple[str, Scalar]], dict[int, RunSource]] = {}
+        self._wall_s: dict[frozenset[tuple[str, Scalar]], list[float]] = {}
         for source in sources:
-            self._sources.setdefault(frozenset(source.axes.items()), {})[source.replication] = source
+            place = frozenset(source.axes.items())
+            self._wall_s.setdefault(place, []).append(source.wall_s)
+            if source.is_whole:
+                self._sources.setdefault(place, {})[source.replication] = source
         self._runs: dict[frozenset[tuple[str, Scalar]], dict[int, _Run]] = {}
         self._spreads: dict[tuple[frozenset[tuple[str, Scalar]], str], tuple[Interval, str]] = {}
 
@@ -144,6 +152,12 @@ class Runs:
         equal = equal_replications([run.digest for run in runs.values()])
         return PointEstimate(interval, values, ({**case_of(at, interval), **raw},), (*notes, *raw_notes), equal)
 
+    def first(self, replications: int, level: float) -> Runs:
+        """The same runs as far as they are of the first replications, with intervals of another level."""
+        view = copy.copy(self)
+        view._most, view._level = replications, level
+        return view
+
     def line(self, metric: str, at: Case, axis: str, values: Iterable[Scalar]) -> list[PointEstimate]:
         """Estimate a metric at every point of a line; raises as `at` does."""
         return [self.at(metric, {**at, axis: value}) for value in values]
@@ -159,9 +173,9 @@ class Runs:
         Args:
             lines: axis values of searches, whose runs count at whatever points they lie.
         """
-        searched = [at for line in lines for at in self._sources if frozenset(line.items()) <= at]
+        searched = [at for line in lines for at in self._wall_s if frozenset(line.items()) <= at]
         points, self._asked = self._asked.union(searched), set()
-        return math.fsum(source.wall_s for at in points for source in self._sources.get(at, {}).values())
+        return math.fsum(wall_s for at in points for wall_s in self._wall_s.get(at, ()))
 
     def _finished(self, at: Case) -> dict[int, _Run]:
         place = frozenset(at.items())
@@ -176,7 +190,7 @@ class Runs:
                 raise MissingError(
                     f"(partial) replication {replication} failed at {point_text(at)}: {run.error.splitlines()[-1]}"
                 )
-        return dict(sorted(runs.items()))
+        return dict(sorted((replication, run) for replication, run in runs.items() if replication < self._most))
 
     def _spread(self, metric: str, at: Case) -> tuple[Interval, str]:
         """Interval of a metric within the only run of a point, and what that rests on."""

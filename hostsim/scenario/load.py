@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.expect import AnswersSpec, Expectation, FigureSpec
+from hostsim.expect import AnswersSpec, Expectation, FigureSpec, Find
 from hostsim.files import display_name, require_root
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.plugin.module import registry_of
@@ -25,9 +25,10 @@ from hostsim.scenario.check.effect import without_effect
 from hostsim.scenario.component import Change, range_faults
 from hostsim.scenario.expect.expectation import LoadTrial, Reader, required_points
 from hostsim.scenario.expect.schema import ExpectPart, FigurePart
+from hostsim.scenario.plan import point_key
 from hostsim.scenario.provenance import effective_settings
 from hostsim.scenario.resolve import Resolver, split_part_path
-from hostsim.scenario.scenario import PointResolver, RunSpec, Scenario
+from hostsim.scenario.scenario import PointResolver, Precision, RunSpec, Scenario
 from hostsim.scenario.schema import AxisPart, PointFile, RunPart, ScenarioFile, file_models
 from hostsim.scenario.settable import unsettable
 from hostsim.scenario.shipped_data import find_scenario
@@ -128,14 +129,32 @@ class _Loading:
             self._check_assumptions()
         if self._faults or document is None or run is None:
             raise InputError(in_order(self._faults, display_name(self._file)))
-        lengths = RunSpec(run.length, run.replications, *self._quick(run), tuple(p for p in precision if p))
+        lengths = self._run_spec(run, (p for p in precision if p))
         return self._finished(document, lengths, points, tuple(e for e in asked.values() if e), figures, warnings)
 
-    def _quick(self, run: RunPart) -> tuple[int, int]:
-        """Length and replications of a quick run; those that options give to every run go before the file's."""
-        names, pinned = ("length", "replications"), self._pinned
-        wide = [f"run.{name}" in pinned and f"run.quick.{name}" not in pinned for name in names]
-        return (run if wide[0] else run.quick).length, (run if wide[1] else run.quick).replications
+    def _run_spec(self, run: RunPart, precision: Iterable[Precision]) -> RunSpec:
+        """Lengths and replications; those that options give to all runs go before the file's for some of them."""
+
+        def settled(prefix: str, name: str, given: int | None, wide: int) -> int:
+            is_set = f"{prefix}.{name}" in self._pinned
+            wider = [f"{prefix.rsplit('.', depth)[0]}.{name}" for depth in range(1, prefix.count(".") + 1)]
+            return wide if given is None or (not is_set and any(path in self._pinned for path in wider)) else given
+
+        quick = run.quick
+        of_quick = (
+            settled("run.quick", "length", quick.length, run.length),
+            settled("run.quick", "replications", quick.replications, run.replications),
+        )
+        return RunSpec(
+            run.length,
+            run.replications,
+            *of_quick,
+            settled("run.swept", "length", run.swept.length, run.length),
+            settled("run.swept", "replications", run.swept.replications, run.replications),
+            settled("run.quick.swept", "length", quick.swept.length, of_quick[0]),
+            settled("run.quick.swept", "replications", quick.swept.replications, of_quick[1]),
+            tuple(precision),
+        )
 
     def _finished(
         self,
@@ -148,6 +167,9 @@ class _Loading:
     ) -> Scenario:
         settings, part_assumptions = effective_settings(self._resolver, self._tree, points.axes)
         assumptions = [a for a in self._assumptions if a.path not in self._pinned]
+        first = {name: axis.values[0] for name, axis in points.axes.items()}
+        forms = [entry.form for entry in expectations if not isinstance(entry.form, Find)]
+        judged = frozenset(point_key({**first, **at}.values()) for form in forms for at in required_points(form))
         return Scenario(
             name=document.scenario,
             question=document.question,
@@ -162,6 +184,8 @@ class _Loading:
             points=points,
             overrides=self._overrides,
             axis_texts=self._axis_texts,
+            judged=judged,
+            searched=tuple(entry for entry in expectations if isinstance(entry.form, Find)),
         )
 
     # --- options
@@ -318,7 +342,7 @@ class _Loading:
     ) -> tuple[str, ...]:
         """Resolves every point that the scenario needs, and the file as it stands; returns the warnings."""
         length = run.length if run is not None else LONGEST * SECOND
-        shortest = length if run is None else min(length, self._quick(run)[0])
+        shortest = length if run is None else self._run_spec(run, ()).shortest_ps
         base = self._resolver.resolve((), length)
         self._faults += base.faults
         axes = points.axes

@@ -34,6 +34,11 @@ __all__ = [
 
 MOST_REPLICATIONS: Final = 1000
 """Most runs of a point."""
+FAR: Final = 3
+"""A probe of a search that is far from its end lasts this part of a run."""
+LEAST_FAR_PS: Final = 500 * 10**9
+"""And half a second at least: control loops, TCP and queues of requests take about that long to come to rest."""
+_MS: Final = 10**9
 MOST_SEED: Final = 2**64 - 1
 """Largest root seed: a column of integers holds no larger one."""
 
@@ -89,6 +94,15 @@ class Fidelity:
     seed: int = 1
     replications: int | None = None
     """Runs of each point, in place of the scenario's number."""
+    thorough: bool = False
+    """All runs at their whole length and none saved: see the run option."""
+    max_processor_s: float | None = None
+    """Processor time that the runs behind an expectation may take; no replications are added beyond it."""
+
+    @property
+    def looks(self) -> bool:
+        """True when open verdicts are looked at again with more replications."""
+        return not (self.quick or self.thorough or self.replications)
 
 
 class Search(Protocol):
@@ -129,34 +143,83 @@ class Plan:
 
 
 class PointMaker:
-    """Makes the points and tasks of a scenario at one fidelity, each point once."""
+    """Makes the points and tasks of a scenario at one fidelity, each point once.
+
+    Attributes:
+        replications: runs of a point that an expectation rests on.
+        length_ps: length of these runs.
+        thorough: every search makes its own runs, all of that length.
+    """
 
     def __init__(self, scenario: Scenario, fidelity: Fidelity) -> None:
         run = scenario.run
         self.replications = fidelity.replications or (run.quick_replications if fidelity.quick else run.replications)
+        self.length_ps = run.quick_length_ps if fidelity.quick else run.length_ps
+        self.thorough = fidelity.thorough
+        swept = (run.quick_swept_length_ps, run.quick_swept_replications)
+        length_ps, count = swept if fidelity.quick else (run.swept_length_ps, run.swept_replications)
+        self._swept_length_ps = self.length_ps if fidelity.thorough else length_ps
+        self._swept_replications = fidelity.replications or (self.replications if fidelity.thorough else count)
         self._scenario = scenario
         self._seed = fidelity.seed
-        self._length_ps = run.quick_length_ps if fidelity.quick else run.length_ps
-        self._points: dict[PointKey, Point] = {}
+        self._points: dict[tuple[PointKey, int], Point] = {}
 
-    def point(self, values: AxisValues) -> Point:
-        """The point at these values; axes that are not named have the first value of their sweep."""
-        axes = {**self._scenario.first(), **values}
-        key = point_key(axes.values())
+    def point(self, values: AxisValues, length_ps: int | None = None) -> Point:
+        """The point at these values; axes that are not named have the first value of their sweep.
+
+        Args:
+            values: of axes.
+            length_ps: of its runs; that of a point that an expectation rests on where it is None.
+        """
+        axes, length_ps = self._axes(values), length_ps or self.length_ps
+        key = point_key(axes.values()), length_ps
         if key not in self._points:
-            spec, warnings = self._scenario.spec(axes, self._length_ps)
+            spec, warnings = self._scenario.spec(axes, length_ps)
+            if self.thorough:
+                spec = spec.model_copy(update={"lengthening": 1.0})
             self._points[key] = Point(spec.digest(), axes, spec, warnings, spec.effort)
         return self._points[key]
 
-    def distinct(self, values: Iterable[AxisValues]) -> list[Point]:
-        """The points at these values, each once; those that differ in their axes only get different ids."""
+    def short(self, values: AxisValues) -> Point:
+        """The point at these values as a search far from its end probes it; at its whole length where its runs or traffic need that."""
+        from hostsim.errors import InputError
+
+        length_ps = (
+            self.length_ps // FAR // _MS * _MS
+        )  # a length that a scenario may write for points of its sweep, too
+        if self.thorough or length_ps < LEAST_FAR_PS:
+            return self.point(values)
+        try:
+            return self.point(values, length_ps)
+        except InputError:
+            return self.point(values)
+
+    def swept(self, values: AxisValues) -> tuple[Point, int]:
+        """A point of the sweep as its tables have it, and the number of its runs."""
+        if point_key(self._axes(values).values()) in self._scenario.judged:
+            return self.point(values), self.replications
+        return self.point(values, self._swept_length_ps), self._swept_replications
+
+    def values(self, axis: str) -> tuple[Scalar, ...]:
+        """The values of an axis in the sweep."""
+        return self._scenario.axes[axis].values
+
+    def is_swept(self, values: AxisValues) -> bool:
+        """True for a point of the sweep."""
+        return all(value in self._scenario.axes[name].values for name, value in self._axes(values).items())
+
+    def _axes(self, values: AxisValues) -> AxisValues:
+        return {**self._scenario.first(), **values}
+
+    def distinct(self, points: Iterable[Point]) -> list[Point]:
+        """The points, each once; those that differ in their axes only get different ids."""
         at: dict[str, Point] = {}
-        for point in map(self.point, values):
+        for point in points:
             copies = (f"{point.id}-{n}" for n in itertools.count(2))
             free = next(name for name in itertools.chain([point.id], copies) if at.get(name, point).axes == point.axes)
             if free != point.id:
                 point = replace(point, id=free)
-                self._points[point_key(point.axes.values())] = point
+                self._points[point_key(point.axes.values()), point.spec.length] = point
             at[free] = point
         return list(at.values())
 

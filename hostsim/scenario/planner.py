@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Iterator, Sequence
 
-from hostsim.expect import Find
+from hostsim.expect import Expectation, Find, Form
 from hostsim.record import AxisValues
 from hostsim.scenario.expect.bisection import Bisection
 from hostsim.scenario.expect.expectation import required_points
 from hostsim.scenario.expect.stopping_rule import Replications
-from hostsim.scenario.plan import Fidelity, Plan, PointMaker, Search
+from hostsim.scenario.plan import Fidelity, Plan, Point, PointMaker, Search
 from hostsim.scenario.scenario import Scenario
 
-__all__ = ["make_plan"]
+__all__ = ["make_plan", "searches_of"]
 
 
 def make_plan(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, expectations: bool = True) -> Plan:
@@ -24,25 +25,68 @@ def make_plan(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, exp
         sweep: with every point of the sweep: axes crossed, the last one fastest.
         expectations: with every point that an expectation is judged by, and a search for each threshold.
 
-    Where the scenario asks for a precision, every point has a search for enough replications, unless their number is given or
+    Points of the sweep on which no expectation rests may have shorter and fewer runs (``run.swept``). Where the scenario asks for a precision, every point has a search for enough replications, unless their number is given or
     the fidelity is quick. A search for a threshold has none: each of its replications is an answer of its own.
     """
     maker = PointMaker(scenario, fidelity)
     crossed = itertools.product(*(axis.values for axis in scenario.axes.values())) if sweep else ()
     wanted: list[AxisValues] = [dict(zip(scenario.axes, values, strict=True)) for values in crossed]
-    swept = maker.distinct(wanted)
+    swept = maker.distinct(maker.swept(values)[0] for values in wanted)
     asked = scenario.expectations if expectations else ()
-    for expectation in asked:
-        if not isinstance(expectation.form, Find):
-            wanted += required_points(expectation.form)
-    fixed = maker.distinct(wanted)
-    tasks = tuple(maker.task(point, replication) for point in fixed for replication in range(maker.replications))
-    searches: list[Search] = [
-        Bisection(expectation.name, expectation.form, maker, fixed)
-        for expectation in asked
-        if isinstance(expectation.form, Find)
-    ]
+    judged = [values for entry in asked if not isinstance(entry.form, Find) for values in required_points(entry.form)]
+    fixed = maker.distinct([*(maker.swept(values)[0] for values in wanted), *map(maker.point, judged)])
+    counts = {maker.swept(values)[0].id: maker.swept(values)[1] for values in wanted}
+    tasks = tuple(
+        maker.task(point, replication)
+        for point in fixed
+        for replication in range(counts.get(point.id, maker.replications))
+    )
+    searches: list[Search] = list(searches_of(scenario, asked, maker, fixed))
     targets = scenario.run.precision
     if targets and not fidelity.quick and fidelity.replications is None:
-        searches += [Replications(point, maker, targets) for point in fixed]
+        searches += [Replications(point, maker, targets, counts.get(point.id, maker.replications)) for point in fixed]
     return Plan(scenario, fidelity, tasks, tuple(searches), tuple(swept))
+
+
+def searches_of(
+    scenario: Scenario,
+    asked: Iterable[Expectation],
+    maker: PointMaker,
+    fixed: Sequence[Point] = (),
+    replications: int | None = None,
+) -> Iterator[Bisection]:
+    """The searches for the thresholds that some expectations of a scenario ask for.
+
+    A search looks at what the one before it on the same line has run; which one that is does not depend on what else is asked.
+
+    Args:
+        scenario: the scenario.
+        asked: its expectations, or some of them.
+        maker: makes the points.
+        fixed: points that the plan runs anyway.
+        replications: of each search; those of the fidelity where it is None.
+    """
+    for expectation in asked:
+        find = expectation.form
+        if isinstance(find, Find):
+            before = None if maker.thorough else _before(scenario, expectation, maker, replications)
+            yield Bisection(expectation.name, find, maker, fixed, before, replications)
+
+
+def _before(
+    scenario: Scenario, expectation: Expectation, maker: PointMaker, replications: int | None
+) -> Bisection | None:
+    """The search of the file that is the last before that of an expectation among those with its line and bracket."""
+    before = None
+    for other in scenario.searched:
+        if other.name == expectation.name:
+            break
+        if _line(other.form) == _line(expectation.form):
+            assert isinstance(other.form, Find)
+            before = Bisection(other.name, other.form, maker, (), before, replications)
+    return before
+
+
+def _line(form: Form) -> tuple[object, ...]:
+    assert isinstance(form, Find)
+    return form.axis, form.start, form.stop, form.unit, dict(form.at)

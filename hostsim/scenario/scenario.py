@@ -42,8 +42,18 @@ class RunSpec:
     replications: int
     quick_length_ps: int
     quick_replications: int
+    swept_length_ps: int
+    """Of points of the sweep on which no expectation rests; likewise the others."""
+    swept_replications: int
+    quick_swept_length_ps: int
+    quick_swept_replications: int
     precision: tuple[Precision, ...] = ()
     """How well measures are to be known at full fidelity; more replications are run until they are."""
+
+    @property
+    def shortest_ps(self) -> int:
+        """The shortest of the lengths."""
+        return min(self.length_ps, self.quick_length_ps, self.swept_length_ps, self.quick_swept_length_ps)
 
 
 @dataclass(frozen=True)
@@ -68,6 +78,10 @@ class Scenario:
     """Values that options gave in place of the file's, by dotted path, as they were written."""
     axis_texts: Mapping[str, str] = field(default_factory=dict)
     """Values that options gave to axes, as they were written."""
+    judged: frozenset[PointKey] = frozenset()
+    """Points on which expectations of the file rest, those of searches apart; all of them where it is restricted to a few."""
+    searched: tuple[Expectation, ...] = ()
+    """Expectations of the file that are thresholds, likewise."""
 
     @property
     def departures(self) -> dict[str, str]:

@@ -100,6 +100,15 @@ class PoliciesPart(Spec):
     """Steering of vNICs to receive queues, and of flows to their rings; ``by_setting`` where nothing is said: NetQueue, with RSS where a queue has several rings."""
 
 
+class SweptPart(Spec):
+    """Fewer or shorter runs of the points of the sweep on which no expectation rests."""
+
+    length: Length | None = None
+    """Simulated time of a run, warm-up included; that of all points where nothing is said."""
+    replications: Annotated[int, Field(ge=1, le=MOST_REPLICATIONS)] | None = None
+    """Runs of each of these points; those of all points where nothing is said."""
+
+
 class QuickPart(Spec):
     """A shorter version, for a first look."""
 
@@ -107,6 +116,8 @@ class QuickPart(Spec):
     """Simulated time of a run, warm-up included; 2 s where nothing is said."""
     replications: Annotated[int, Field(ge=1, le=MOST_REPLICATIONS)] = 2
     """Runs of each point."""
+    swept: SweptPart = Field(default_factory=SweptPart)
+    """Quick runs of the points that only tables and figures show."""
 
 
 class RunPart(Spec):
@@ -115,10 +126,13 @@ class RunPart(Spec):
     length: Length = Field(default_factory=lambda: 3 * SECOND)
     """Simulated time of a run, warm-up included; 3 s where nothing is said."""
     replications: Annotated[int, Field(ge=1, le=MOST_REPLICATIONS)] = 5
-    """Runs of each point, each with random numbers of its own."""
+    """Runs of each point, each with random numbers of its own. An expectation that these leave open has twice as many, and then
+    four times as many (hostsim.interim_analysis); not with ``--quick`` or ``--replications``."""
     precision: dict[str, Target] = Field(default_factory=dict)
     """By metric, the greatest half-width of its 95 % interval: ``2 %`` of its mean, or ``0.005 % abs`` in the metric's own unit.
     More replications are run at each point until all are met, 30 at most; not with ``--quick`` or ``--replications``."""
+    swept: SweptPart = Field(default_factory=SweptPart)
+    """Full runs of the points that only tables and figures show; ``run.length`` and ``run.replications`` of ``--set`` go before it."""
     quick: QuickPart = Field(default_factory=QuickPart)
     """What ``--quick`` does instead; ``run.length`` and ``run.replications`` of ``--set`` go before it."""
 

@@ -26,7 +26,10 @@ from hostsim.spec.plugin import ChoiceSpec, PluginSpec
 from hostsim.spec.quantity import Duration, PositiveDuration
 from hostsim.spec.traffic import Traffic
 
-__all__ = ["FirmwareSpec", "HardwareSpec", "PointSpec", "VmGroupSpec", "links"]
+__all__ = ["LENGTHENING", "FirmwareSpec", "HardwareSpec", "PointSpec", "VmGroupSpec", "links"]
+
+LENGTHENING = 0.25
+"""Share by which a run is lengthened where nothing else is asked for: little, as a warm-up that seems to last is often chance."""
 
 
 class FirmwareSpec(Spec):
@@ -103,6 +106,8 @@ class PointSpec(Spec):
     traffic: dict[str, SerializeAsAny[Traffic]]
     length: Duration
     """Simulated time of a run, warm-up included."""
+    lengthening: float = Field(default=LENGTHENING, gt=0, le=1)
+    """Share of itself by which a run is lengthened, each time its warm-up takes more than half of it."""
     policies: dict[str, ChoiceSpec] = Field(default_factory=dict)
     """Policies that are not the shipped ones, by their role: ``scheduler``, ``coalescing``, ``steering``."""
     control_loops: dict[str, ChoiceSpec] = Field(default_factory=dict)
@@ -119,6 +124,8 @@ class PointSpec(Spec):
         """Hash of what a run depends on in the resolved point: 32 hexadecimal digits, equal on every machine."""
         # a point without plug-ins keeps the hash that it had before there were any
         unused = {name for name in ("policies", "control_loops", "plugins") if not getattr(self, name)}
+        if self.lengthening == LENGTHENING:  # the code that is the default for all is in the store's key
+            unused.add("lengthening")
         return hashlib.sha256(self.model_dump_json(exclude=unused).encode()).hexdigest()[:32]
 
     def __getstate__(self) -> Any:

@@ -115,21 +115,29 @@ def run(spec: PointSpec) -> RunRecord:
 
 
 @pytest.mark.parametrize(
-    ("ramp", "lasted", "flags"),
-    [(2, 10, ()), (9, 20, ()), (18, 40, ()), (90, 40, ("warm-up",))],
+    ("ramp", "lengthening", "lasted", "flags"),
+    [
+        (2, 0.25, 10_000, ()),
+        (6, 0.25, 12_500, ()),
+        (9, 0.25, 19_531, ()),
+        (9, 1, 20_000, ()),
+        (18, 1, 40_000, ()),
+        (90, 0.25, 38_147, ("warm-up",)),
+        (90, 1, 40_000, ("warm-up",)),
+    ],
 )
-def test_a_run_is_lengthened_until_half_of_it_is_settled_but_twice_at_most(
-    ramp: int, lasted: int, flags: tuple[str, ...]
+def test_a_run_is_lengthened_by_little_until_half_of_it_is_settled(
+    ramp: int, lengthening: float, lasted: int, flags: tuple[str, ...]
 ) -> None:
-    """Milliseconds; a run that still climbs in the end is flagged, and keeps two slices at least."""
-    record = run(busy_until(ramp * MS, 10 * MS))
-    assert record.facts["simulated_s"] == lasted / 1000
-    assert record.instants_ps[-1] == lasted * MS
+    """Microseconds, four times the length at most; a run that still climbs in the end is flagged, and keeps two slices at least."""
+    record = run(busy_until(ramp * MS, 10 * MS).model_copy(update={"lengthening": lengthening}))
+    assert round(record.facts["simulated_s"] * 1e6) == lasted
+    assert record.instants_ps[-1] == pytest.approx(lasted * US, rel=1e-4)
     assert record.flags == ("known before", *flags)
     assert len(record.instants_ps) - record.cut > 2
     if not flags:
         settled = record.instants_ps[record.cut]
-        assert 0.6 * ramp * MS <= settled <= lasted * MS / 2
+        assert 0.6 * ramp * MS <= settled <= lasted * US / 2
 
 
 def test_a_run_leaves_nothing_of_its_host() -> None:

@@ -95,6 +95,7 @@ def test_show_tells_points_and_settings_with_their_origin(cli, tiny):
     assert any(row[:1] == ["host.advanced.Cpu.Quantum"] and row[-1] == "default" for row in rows)
     assert ["cpu", "host", "cpu", "against", "receivers"] in rows
     assert "points: 6, 12 runs of 0.1 s" in done.stdout
+    assert "points: 4, 8 runs of 0.06 or 0.1 s" in cli("show", tiny, "--set", "run.swept.length=60 ms").stdout
 
 
 def test_show_and_a_dry_run_tell_how_many_runs_precision_may_ask_for(cli, tiny):

@@ -10,11 +10,14 @@ from hostsim.cli.app import app
 from hostsim.cli.option import run_options
 from hostsim.run_option import OPTIONS
 
-ALL = ("quick", "seed", "replications", "jobs", "cluster", "results", "max_memory", "max_time", "plugins")
+ALL = (
+    *("quick", "seed", "replications", "thorough", "max_processor_time"),
+    *("jobs", "cluster", "results", "max_memory", "max_time", "plugins"),
+)
 OFFERED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("run", "check", "reproduce", "what-if"), ALL),
     "predict": tuple(name for name in ALL if name != "plugins"),
-    "sensitivity": (*ALL[:6], "plugins"),
+    "sensitivity": (*ALL[:3], *ALL[5:8], "plugins"),
     "assumptions": ("quick", "seed", "replications", "jobs", "results", "plugins"),
     "calibrate": ("quick", "seed", "replications", "jobs", "results"),
     "verify": ("quick", "seed", "jobs"),

@@ -480,3 +480,14 @@ def test_runs_are_read_when_their_point_is_judged_and_no_others():
     verdicts = judge(asked, "mine", [source(n, r) for n in (1, 2, 3) for r in (0, 1)], {})
     assert read == [(2, 0), (2, 1)]
     assert [(verdict.state, verdict.wall_s) for verdict in verdicts] == [(PASS, 1.0)] * 2
+
+
+def test_short_runs_of_searches_cost_time_and_bear_nothing():
+    """At the point of another expectation: whichever comes last, the whole run counts, and the time of both."""
+    whole, short = run(host_cpu=10.0, n=1), run(host_cpu=90.0, n=1)
+    sources = [RunSource({"n": 1}, 0, 2.0, lambda: whole), RunSource({"n": 1}, 0, 0.5, lambda: short, is_whole=False)]
+    asked = Expectation("a", At("host_cpu", {"n": 1}), Band(0, 50), "%", "", is_claim=False)
+    for order in (sources, sources[::-1]):
+        [verdict] = judge([asked], "mine", order, {})
+        assert verdict.value == 10.0
+        assert verdict.wall_s == 2.5

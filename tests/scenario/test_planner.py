@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from pathlib import Path
 
-from hostsim.scenario.plan import Fidelity, Plan
+from hostsim.scenario.plan import Fidelity, Plan, point_at
 from hostsim.scenario.planner import make_plan
+from hostsim.scenario.selection import restrict
 from hostsim.units import MS, SECOND
 from tests.scenario.small_scenario import load_text
 
@@ -98,3 +100,38 @@ def test_tasks_travel_to_other_processes(tmp_path: Path) -> None:
     """A task and its point survive pickling."""
     task = make_plan(load_text(tmp_path), Fidelity()).tasks[0]
     assert pickle.loads(pickle.dumps(task)) == task  # noqa: S301  our own bytes
+
+
+def test_points_that_no_expectation_rests_on_have_runs_of_their_own(tmp_path: Path) -> None:
+    """Fewer and shorter ones, at either fidelity; options go before them, and thorough runs have them like all others."""
+    swept = (
+        "replications: 2, quick: {length: 500 ms, replications: 1}",
+        "replications: 4, swept: {length: 200 ms, replications: 3}, quick: {length: 500 ms, replications: 2, swept: {replications: 1}}",
+    )
+
+    def runs(fidelity: Fidelity, *names: str, **overrides: str) -> dict[bool, set[tuple[int, int]]]:
+        """By whether the expectation rests on a point: its length in milliseconds and its replications."""
+        scenario = load_text(tmp_path, swept, overrides={f"run.{name}": value for name, value in overrides.items()})
+        tasks = make_plan(restrict(scenario, names), fidelity).tasks
+        counts = Counter(task.point.id for task in tasks)
+        found: dict[bool, set[tuple[int, int]]] = {True: set(), False: set()}
+        for task in tasks:
+            is_judged = (task.point.axes["receivers"], task.point.axes["split"]) == (2, "0")
+            found[is_judged].add((task.point.spec.length // MS, counts[task.point.id]))
+        return found
+
+    assert runs(Fidelity(), "mine") == {True: {(1000, 4)}, False: {(200, 3)}}
+    assert runs(Fidelity()) == runs(Fidelity(), "mine")  # whatever is asked for
+    assert runs(Fidelity(quick=True)) == {True: {(500, 2)}, False: {(500, 1)}}
+    assert runs(Fidelity(replications=7)) == {True: {(1000, 7)}, False: {(200, 7)}}
+    assert runs(Fidelity(thorough=True)) == {True: {(1000, 4)}, False: {(1000, 4)}}
+    assert runs(Fidelity(), length="2 s") == {True: {(2000, 4)}, False: {(2000, 3)}}
+    assert runs(Fidelity(quick=True), replications="6") == {True: {(500, 6)}, False: {(500, 6)}}
+
+
+def test_thorough_runs_are_doubled_and_have_keys_of_their_own(tmp_path: Path) -> None:
+    """As long as they are the same length, only the lengthening tells them from others."""
+    scenario = load_text(tmp_path)
+    short, thorough = (point_at(scenario, {}, Fidelity(thorough=thorough)) for thorough in (False, True))
+    assert (short.spec.lengthening, thorough.spec.lengthening) == (0.25, 1)
+    assert short.id != thorough.id

@@ -7,8 +7,9 @@ Bisection; once there is a measure on both sides that can be interpolated, the s
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from hostsim.expect import NOT_ESTIMABLE, Find
 from hostsim.metrics.catalogue import CATALOGUE
@@ -20,55 +21,103 @@ __all__ = ["Bisection"]
 
 MOST_SMALL_STEPS = 2
 """Steps in a row that are guided by the measure although they do not halve the bracket; then comes one that does."""
+CLOSE = 4
+"""Width of a bracket that two more bisecting steps close: they are taken in runs of the whole length."""
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A value of the axis that was looked at, or an end of the bracket, which no run is needed for."""
+
+    value: int
+    measure: float = math.nan
+    """The metric there, as far as it was taken."""
+    is_whole: bool = True
+    """It comes from a run of the whole length."""
+
+
+class _Step(Enum):
+    """Why a value is looked at."""
+
+    BISECT = "bisect"
+    GUIDED = "guided"
+    """The measure is expected to reach the limit there."""
+    CONFIRM = "confirm"
+    """A short run decided on it, and the bracket has closed around it."""
 
 
 @dataclass(frozen=True)
 class _State:
-    """The bracket of one replication: the condition holds on the near side up to ``near`` and not from ``far`` on."""
+    """The bracket of one replication: the condition holds on the near side up to the last of ``near`` and not from the last of ``far`` on."""
 
-    near: int
-    far: int
-    measures: tuple[float, float] = (math.nan, math.nan)
-    """The metric at both, as far as it was taken there."""
+    near: tuple[_Side, ...]
+    far: tuple[_Side, ...]
+    """Both in the order in which the bracket became narrower."""
     small_steps: int = 0
     """How many steps before this one have not halved the bracket."""
+    is_corrected: bool = False
+    """A run of the whole length said otherwise than a short one: there are no short ones any more."""
     failed: str | None = None
     """Why it cannot go on."""
 
-    def next(self, limit: float) -> int | None:
-        """The value to look at next, None when the threshold is known."""
-        width = abs(self.far - self.near)
-        if self.failed is not None or width <= 1:
-            return None
-        middle = (self.near + self.far) // 2
-        near, far = self.measures
-        if self.small_steps >= MOST_SMALL_STEPS or not 0 < near < limit < far < math.inf:
-            return middle
-        # near the limit a utilisation grows evenly, and a response time by a factor with each step: both are nearly straight on this scale
-        share = math.log(limit / near) / math.log(far / near)
-        step = min(max(round(share * width), 1), width - 1)
-        return self.near + (step if self.far > self.near else -step)
+    @property
+    def width(self) -> int:
+        """Steps of 1 from side to side."""
+        return abs(self.far[-1].value - self.near[-1].value)
 
-    def after(self, value: int, measure: float, *, holds: bool) -> _State:
-        """The state once the metric at a value is known."""
-        near, far = self.measures
-        state = (
-            replace(self, near=value, measures=(measure, far))
-            if holds
-            else replace(self, far=value, measures=(near, measure))
-        )
-        halved = 2 * abs(state.far - state.near) <= abs(self.far - self.near) + 1
-        return replace(state, small_steps=0 if halved else self.small_steps + 1)
+    def has(self, value: int) -> bool:
+        """True for a value inside the bracket."""
+        ends = sorted((self.near[-1].value, self.far[-1].value))
+        return ends[0] < value < ends[1]
+
+    def next(self, limit: float) -> tuple[int, _Step] | None:
+        """The value to look at next, and why; None when the threshold is known."""
+        if self.failed is not None:
+            return None
+        near, far = self.near[-1], self.far[-1]
+        if self.width <= 1:
+            return next(((side.value, _Step.CONFIRM) for side in (near, far) if not side.is_whole), None)
+        if self.small_steps >= MOST_SMALL_STEPS or not 0 < near.measure < limit < far.measure < math.inf:
+            return (near.value + far.value) // 2, _Step.BISECT
+        # near the limit a utilisation grows evenly, and a response time by a factor with each step: both are nearly straight on this scale
+        share = math.log(limit / near.measure) / math.log(far.measure / near.measure)
+        step = min(max(round(share * self.width), 1), self.width - 1)
+        return near.value + (step if far.value > near.value else -step), _Step.GUIDED
+
+    def after(self, side: _Side, *, holds: bool) -> _State:
+        """The state once the metric at a value is known: inside the bracket, or at a side of it in a run of the whole length."""
+        near, far = self.near, self.far
+        if side.value == near[-1].value:
+            near, is_corrected = near[:-1], not holds
+        elif side.value == far[-1].value:
+            far, is_corrected = far[:-1], holds
+        else:
+            is_corrected = False
+        state = replace(self, near=(*near, side)) if holds else replace(self, far=(*far, side))
+        state = replace(state, near=state.near if holds else near, far=far if holds else state.far)
+        halved = 2 * state.width <= self.width + 1
+        small_steps = 0 if halved or is_corrected else self.small_steps + 1
+        return replace(state, small_steps=small_steps, is_corrected=self.is_corrected or is_corrected)
 
 
 class Bisection:
     """A bisection for the largest (or smallest) value of an axis at which a metric is below a limit.
 
     The condition is taken to hold below the threshold and not above it (or the other way round); where that is not so, the answer
-    says so. A replication looks at no more than ``3 ceil(log2(values + 1))`` of the values in the bracket.
+    says so. Values far from the threshold are looked at in short runs; those on both sides of the answer are confirmed in runs of the
+    whole length, and where one of these says otherwise, the search goes on from there with such runs alone. What costs nothing goes
+    first: what the search before it on the same line has run and, in place of a bisecting step, a point of the sweep.
     """
 
-    def __init__(self, name: str, find: Find, maker: PointMaker, fixed: Sequence[Point] = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        find: Find,
+        maker: PointMaker,
+        fixed: Sequence[Point] = (),
+        before: Bisection | None = None,
+        replications: int | None = None,
+    ) -> None:
         """A search.
 
         Args:
@@ -76,10 +125,14 @@ class Bisection:
             find: what is looked for.
             maker: makes its points.
             fixed: points that the plan runs anyway: those on the line of the search tell whether it is monotone.
+            before: a search on the same line whose runs are there when this one begins.
+            replications: as many searches; those of the maker where it is None.
         """
         self.name = name
         self._find = find
         self._maker = maker
+        self._before = before
+        self._replications = range(replications or maker.replications)
         line = maker.point({**find.at, find.axis: find.written(find.start)}).axes
         others = {axis: value for axis, value in line.items() if axis != find.axis}
         self._line = [
@@ -88,25 +141,31 @@ class Bisection:
             if all(point.axes[axis] == value for axis, value in others.items())
             and (value := find.read(point.axes[find.axis])) is not None
             and find.start <= value <= find.stop
+            and self._is_whole(point)
         ]
+        inside = range(find.start, find.stop + 1)
+        swept = (value for value in map(find.read, maker.values(find.axis)) if value is not None and value in inside)
+        self._swept = [] if maker.thorough else [value for value in swept if maker.is_swept(self._axes(value))]
 
     def wants(self, done: Records) -> list[Task]:
         """The next run of each replication that is not finished: see `Search`."""
-        tasks = []
-        for replication in range(self._maker.replications):
-            value = self._state(replication, done).next(self._find.below)
-            if value is not None:
-                tasks.append(self._maker.task(self._point(value), replication))
-        return tasks
+        return [task for replication in self._replications if (task := self._next(replication, done)) is not None]
+
+    def _next(self, replication: int, done: Records) -> Task | None:
+        if self._before is not None and (task := self._before._next(replication, done)) is not None:
+            return task
+        _, _, point = self._walk(replication, done)
+        return None if point is None else self._maker.task(point, replication)
 
     def most(self) -> int:
-        """Thrice as many as it takes to bisect the bracket in each replication, as every third step halves it: see `Search`."""
+        """Thrice as many as it takes to bisect the bracket in each replication, as every third step halves it; once more with two to confirm: see `Search`."""
         steps = (MOST_SMALL_STEPS + 1) * math.ceil(math.log2(self._find.stop - self._find.start + 2))
-        return steps * self._maker.replications
+        own = steps if self._maker.thorough else 2 * steps + 2
+        return own * len(self._replications) + (self._before.most() if self._before else 0)
 
     def answer(self, done: Records) -> SearchAnswer:
         """The threshold of each replication, the points on both sides of it, and reasons for doubt: see `Search`."""
-        states = [self._state(replication, done) for replication in range(self._maker.replications)]
+        states = [self._walk(replication, done)[0] for replication in self._replications]
         failures = [f"replication {r}: {state.failed}" for r, state in enumerate(states) if state.failed is not None]
         if failures:
             return SearchAnswer(self.name, (), (), tuple(failures))
@@ -127,14 +186,31 @@ class Bisection:
             cases += [
                 {**self._point(side).axes, "replication": replication, "value": self._metric(side, replication, done)}
                 | self._raw(side, replication, done)
-                for side in sorted((state.near, state.far))
+                for side in sorted((state.near[-1].value, state.far[-1].value))
                 if self._find.start <= side <= self._find.stop
             ]
         noted = (*notes, *self._raw_notes(cases))
         return SearchAnswer(self.name, tuple(values), tuple(cases), noted, bounds=bounds)
 
+    def _axes(self, value: int) -> AxisValues:
+        return {**self._find.at, self._find.axis: self._find.written(value)}
+
     def _point(self, value: int) -> Point:
-        return self._maker.point({**self._find.at, self._find.axis: self._find.written(value)})
+        return self._maker.point(self._axes(value))
+
+    def _is_whole(self, point: Point) -> bool:
+        return point.spec.length >= self._maker.length_ps
+
+    def _probe(self, value: int, replication: int) -> Point:
+        """A point that need not be run at its whole length."""
+        return self._swept_point(value, replication) or self._maker.short(self._axes(value))
+
+    def _swept_point(self, value: int, replication: int) -> Point | None:
+        """A point of the sweep that has so many replications; None where it has not, or the sweep does not have the value."""
+        if value not in self._swept:
+            return None
+        point, count = self._maker.swept(self._axes(value))
+        return point if replication < count else None
 
     def _metric(self, value: int, replication: int, done: Records) -> float:
         return CATALOGUE[self._find.metric].evaluate(done[self._point(value).id, replication])
@@ -154,24 +230,60 @@ class Bisection:
         span = low if low == high else f"{low} to {high}"
         return (f"{self._find.metric} has no bound beyond the threshold; {name} of the same runs is {span} {unit}",)
 
-    def _state(self, replication: int, done: Records) -> _State:
+    def _walk(self, replication: int, done: Records) -> tuple[_State, dict[int, Point], Point | None]:
+        """Where the search of a replication has come to: its state, the point that decided on each value, and the point to run next."""
         find = self._find
-        outer, inner = find.start - 1, find.stop + 1
+        outer, inner = (_Side(find.start - 1),), (_Side(find.stop + 1),)
         state = _State(outer, inner) if find.largest else _State(inner, outer)
-        while (value := state.next(find.below)) is not None:
-            record = done.get((self._point(value).id, replication))
+        free = self._before.looked(replication, done) if self._before else {}
+        looked: dict[int, Point] = {}
+        silent: set[int] = set()  # values at which a short run cannot take the metric
+        while (proposed := state.next(find.below)) is not None:
+            value, point = self._choose(*proposed, state, replication, free, silent)
+            record = done.get((point.id, replication))
             if record is None:
-                break
+                return state, looked, point
             if record.error is not None:
                 reason = record.error.strip().splitlines()[-1:] or ["no reason told"]
                 state = replace(state, failed=f"the run at {find.axis} = {value} failed: {reason[0]}")
+                continue
+            measure, is_whole = CATALOGUE[find.metric].evaluate(record), self._is_whole(point)
+            if not math.isnan(measure):
+                looked[value] = point
+                after = state.after(_Side(value, measure, is_whole), holds=measure < find.below)
+                # what is free is no step
+                state = replace(after, small_steps=state.small_steps) if free.pop(value, None) else after
+            elif is_whole:  # neither side of the threshold: to go on would be to guess
+                state = replace(state, failed=self._without_value(value))
             else:
-                measure = CATALOGUE[find.metric].evaluate(record)
-                if math.isnan(measure):  # neither side of the threshold: to go on would be to guess
-                    state = replace(state, failed=self._without_value(value))
-                else:
-                    state = state.after(value, measure, holds=measure < find.below)
-        return state
+                silent.add(value)
+                free.pop(value, None)
+        return state, looked, None
+
+    def _choose(
+        self, value: int, why: _Step, state: _State, replication: int, free: Mapping[int, Point], silent: Container[int]
+    ) -> tuple[int, Point]:
+        """The value to look at in place of a proposed one, and the point to run there."""
+        known = [known for known in free if state.has(known)]
+        if known:
+            value = min(known, key=lambda known: (abs(known - value), known))
+            return value, free[value]
+        if why is _Step.BISECT:
+            near_by = [
+                known
+                for known in self._swept
+                if state.has(known) and 4 * abs(known - value) <= state.width and self._swept_point(known, replication)
+            ]
+            value = min(near_by, key=lambda known: (abs(known - value), known), default=value)
+        is_close = why is not _Step.BISECT or state.width <= CLOSE
+        if is_close or state.is_corrected or value in silent:
+            return value, self._point(value)
+        return value, self._probe(value, replication)
+
+    def looked(self, replication: int, done: Records) -> dict[int, Point]:
+        """Values that the search of a replication has looked at, and those before it, each with the point that decided."""
+        before = self._before.looked(replication, done) if self._before else {}
+        return {**before, **self._walk(replication, done)[1]}
 
     def _without_value(self, value: int) -> str:
         """The reason of a search that came to a run in which the metric has no value."""
@@ -192,13 +304,14 @@ class Bisection:
         """
         find = self._find
         first, last = (find.start, find.stop) if find.largest else (find.stop, find.start)
-        if state.near == last:
+        near = state.near[-1].value
+        if near == last:
             note = f"holds at every {find.axis} from {find.start} to {find.stop}; the threshold lies beyond"
             return (last, Bound.AT_LEAST, note) if find.largest else (last + 1, Bound.LESS_THAN, note)
-        if not find.start <= state.near <= find.stop:
+        if not find.start <= near <= find.stop:
             note = f"holds nowhere from {find.start} to {find.stop}, not even at {find.axis} = {first}"
             return (first, Bound.LESS_THAN, note) if find.largest else (first + 1, Bound.AT_LEAST, note)
-        return state.near, None, ""
+        return near, None, ""
 
     def _not_monotone(self, replication: int, done: Records, state: _State) -> str:
         """Which points of the plan contradict the threshold. What the search looked at itself cannot: it is how it got there."""
@@ -209,10 +322,10 @@ class Bisection:
                 continue
             value = self._find.read(point.axes[self._find.axis])
             assert value is not None  # as all on the line are
-            beyond = value >= state.far if self._find.largest else value <= state.far
+            beyond = value >= state.far[-1].value if self._find.largest else value <= state.far[-1].value
             measure = CATALOGUE[self._find.metric].evaluate(record)
             if not math.isnan(measure) and (measure < self._find.below) == beyond:
                 wrong.append(str(value))
         if not wrong:
             return ""
-        return f"not monotone: found {state.near}, but {self._find.axis} = {', '.join(wrong)} says otherwise"
+        return f"not monotone: found {state.near[-1].value}, but {self._find.axis} = {', '.join(wrong)} says otherwise"

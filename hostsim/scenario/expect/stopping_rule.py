@@ -50,17 +50,18 @@ class _State:
 class Replications:
     """Sequential replications of one point, until the interval of every listed metric is narrow enough or a cap is reached."""
 
-    def __init__(self, point: Point, maker: PointMaker, targets: Sequence[Precision]) -> None:
+    def __init__(self, point: Point, maker: PointMaker, targets: Sequence[Precision], first: int) -> None:
         """A search.
 
         Args:
             point: the point.
-            maker: makes its runs; its number of replications is the first step.
+            maker: makes its runs.
             targets: what is asked for, at least one metric.
+            first: replications of the first step.
         """
         self.name = f"{FLAG} of {point.id}"
         self._point, self._maker, self._targets = point, maker, tuple(targets)
-        self._most = max(MOST_FOR_PRECISION, maker.replications)
+        self._first, self._most = first, max(MOST_FOR_PRECISION, first)
 
     def wants(self, done: Records) -> list[Task]:
         """The runs of the next step that are not there: see `Search`."""
@@ -82,7 +83,7 @@ class Replications:
         return SearchAnswer(self.name, values, (), state.notes, flags)
 
     def _state(self, done: Records) -> _State:
-        count = self._maker.replications
+        count = self._first
         while True:
             records = [done.get((self._point.id, replication)) for replication in range(count)]
             there = [record for record in records if record is not None]

@@ -18,7 +18,9 @@ from hostsim.record import RunRecord
 from hostsim.scenario.plan import Fidelity, RecordKey, Search, Task
 from hostsim.scenario.planner import make_plan
 from hostsim.scenario.scenario import Scenario
+from hostsim.scenario.selection import restrict
 from hostsim.search_answer import Bound, SearchAnswer
+from hostsim.units import MS
 from tests.campaign.toy_runs import answered_record
 from tests.scenario.small_scenario import load_text, record
 
@@ -26,13 +28,16 @@ FIND = "  - name: threshold\n    between: [0, 99]\n    find: {SIDE: receivers, f
 
 RATE = "  rate: {set: traffic.stream.rate, values: [40 kpps]}\n"
 
+LONG = ("length: 1 s", "length: 3 s")
+"""So that a third is no less than the half second that a probe takes at least."""
+
 LIMIT = 100
 """Packets of a million: 0.01 %."""
 
 
 def scenario_with(folder: Path, side: str, start: int, stop: int) -> Scenario:
     text = FIND.replace("SIDE", side).replace("START", str(start)).replace("STOP", str(stop))
-    return load_text(folder, ("expect:\n", f"expect:\n{text}"))
+    return load_text(folder, ("expect:\n", f"expect:\n{text}"), LONG)
 
 
 def run(
@@ -176,7 +181,7 @@ def test_a_failed_run_ends_the_search_without_an_answer(tmp_path: Path) -> None:
             done[task.key] = record(task.key, task.point.axes, 0, error)
     answer = search.answer(done)
     assert (answer.name, answer.values, answer.points) == ("threshold", (), ())
-    assert answer.notes == ("replication 1: the run at receivers = 4 failed: InvariantError: lost a packet",)
+    assert answer.notes == ("replication 1: the run at receivers = 2 failed: InvariantError: lost a packet",)
     assert len(done) == 5
 
 
@@ -186,12 +191,12 @@ def test_a_failed_run_ends_the_search_without_an_answer(tmp_path: Path) -> None:
         (
             "latency_p99",
             "10 ms",
-            "not estimable: latency_p99 needs 368 observations at receivers = 4; lengthen the runs (run.length), or leave that receivers out of the bracket",
+            "not estimable: latency_p99 needs 368 observations at receivers = 6; lengthen the runs (run.length), or leave that receivers out of the bracket",
         ),
         (
             "latency_mean",
             "10 ms",
-            "latency_mean has nothing to be measured on at receivers = 4; leave that receivers out of the bracket",
+            "latency_mean has nothing to be measured on at receivers = 6; leave that receivers out of the bracket",
         ),
     ],
 )
@@ -199,13 +204,14 @@ def test_a_run_without_the_measure_ends_the_search_without_an_answer(
     tmp_path: Path, metric: str, below: str, reason: str
 ) -> None:
     """No value is on neither side of a limit; the reason says what to do."""
-    text = FIND.replace("SIDE", "largest").replace("START", "1").replace("STOP", "8")
+    text = FIND.replace("SIDE", "largest").replace("START", "3").replace("STOP", "10")
     text = text.replace("metric: loss, below: 0.01 %", f"metric: {metric}, below: {below}")
     (search,) = make_plan(
-        load_text(tmp_path, ("expect:\n", f"expect:\n{text}")), Fidelity(replications=1), sweep=False
+        load_text(tmp_path, ("expect:\n", f"expect:\n{text}"), LONG), Fidelity(replications=1), sweep=False
     ).searches
     answer, ran = run(search, lambda task: 0, random.Random(1))
-    assert (answer.values, answer.notes, len(ran)) == ((), (f"replication 0: {reason}",), 1)
+    assert (answer.values, answer.notes) == ((), (f"replication 0: {reason}",))
+    assert [task.point.spec.length // MS for task in ran] == [1000, 3000]  # a longer run might have had enough
 
 
 def test_a_point_of_the_sweep_without_the_measure_contradicts_no_threshold(tmp_path: Path) -> None:
@@ -235,6 +241,105 @@ def test_a_measure_that_grows_smoothly_is_interpolated(last: int, growth: float,
     assert len(ran) <= 8
 
 
+def test_far_probes_are_short_and_the_answer_rests_on_whole_runs(tmp_path: Path) -> None:
+    """A third of the length while the bracket is wider than four; where the last two leave one side to a short run, it is run again."""
+    (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 63), Fidelity(replications=1), sweep=False).searches
+    answer, ran = run(search, lambda task: 0 if receivers(task) <= 35 else LIMIT, random.Random(1))
+    assert [(receivers(task), task.point.spec.length // MS) for task in ran] == [
+        (32, 1000),
+        (48, 1000),
+        (40, 1000),
+        (36, 1000),
+        (34, 3000),
+        (35, 3000),
+        (36, 3000),
+    ]
+    assert len({task.point.id for task in ran}) == len(ran)
+    assert answer.values == (35,)
+    assert (
+        search.wants({task.key: record(task.key, task.point.axes, 0) for task in ran[:1]})[0].point.id
+        == ran[1].point.id
+    )
+
+
+@settings(max_examples=100)
+@given(threshold=st.integers(0, 64), off=st.integers(-40, 40), largest=st.booleans(), seed=st.integers(0, 99))
+def test_short_runs_that_say_otherwise_cost_runs_and_no_truth(
+    threshold: int, off: int, largest: bool, seed: int
+) -> None:
+    """Wherever short runs see the threshold: the answer is that of the whole ones, and on both sides of it there is one."""
+    with tempfile.TemporaryDirectory() as folder:
+        scenario = scenario_with(Path(folder), "largest" if largest else "smallest", 1, 63)
+    (search,) = make_plan(scenario, Fidelity(replications=1), sweep=False).searches
+
+    def dropped(task: Task) -> int:
+        seen = threshold if task.point.spec.length == 3000 * MS else threshold + off
+        return 0 if (receivers(task) <= seen) == largest else LIMIT
+
+    answer, ran = run(search, dropped, random.Random(seed))
+    found = int(answer.values[0])
+    assert found == min(max(threshold, 1), 63) if largest else found == min(max(threshold + 1, 2), 64)
+    whole = {receivers(task) for task in ran if task.point.spec.length == 3000 * MS}
+    sides = (threshold, threshold + 1)
+    assert {side for side in sides if 1 <= side <= 63} <= whole
+    assert len(ran) <= search.most()
+
+
+TWO = """\
+  - {name: by loss, between: [0, 99], find: {largest: receivers, from: 1, to: 63, where: {metric: loss, below: 0.01 %}}}
+  - {name: by more loss, between: [0, 99], find: {largest: receivers, from: 1, to: 63, where: {metric: loss, below: 0.011 %}}}
+"""
+
+
+def test_a_search_looks_first_at_what_another_has_run(tmp_path: Path) -> None:
+    """Of the same line: it asks for the rest only, and for the same whether or not the other is asked for as well."""
+    scenario = load_text(tmp_path, ("expect:\n", f"expect:\n{TWO}"))
+    alone = restrict(scenario, ["by more loss"])
+
+    def dropped(task: Task) -> int:
+        return max(0, 3 * (receivers(task) - 4)) + 9
+
+    def runs(search: Search) -> tuple[float, dict[RecordKey, int]]:
+        answer, ran = run(search, dropped, random.Random(1))
+        return answer.values[0], {task.key: receivers(task) for task in ran}
+
+    one, other = make_plan(scenario, Fidelity(replications=1), sweep=False).searches
+    (found, first), (more, both) = runs(one), runs(other)
+    assert (found, more) == (34, 37)
+    assert both.keys() > first.keys()
+    assert len(both) - len(first) <= 3
+    assert runs(make_plan(alone, Fidelity(replications=1), sweep=False).searches[0]) == (more, both)
+    one, other = make_plan(scenario, Fidelity(replications=1, thorough=True), sweep=False).searches
+    assert (runs(one)[0], runs(other)[0]) == (found, more)
+    assert not runs(other)[1].keys() >= runs(one)[1].keys()
+
+
+def test_points_of_the_sweep_go_before_bisecting_steps(tmp_path: Path) -> None:
+    """Those nearer to the middle than a quarter of the bracket, at the length that the sweep has them at."""
+    swept = ("values: [1, 2]", "values: [2, 20, 30]")
+    fewer = ("replications: 2,", "replications: 2, swept: {length: 1 s, replications: 1},")
+    (search,) = make_plan(
+        load_text(
+            tmp_path,
+            ("expect:\n", "expect:\n" + TWO.splitlines(keepends=True)[0]),
+            swept,
+            LONG,
+            fewer,
+            ("receivers: 2}", "receivers: 30}"),
+        ),
+        Fidelity(),
+    ).searches
+    _, ran = run(search, lambda task: 0 if receivers(task) <= 20 else LIMIT, random.Random(1))
+    lengths = [
+        [(receivers(task), task.point.spec.length // MS) for task in ran if task.replication == replication]
+        for replication in (0, 1)
+    ]
+    assert lengths[0][:2] == [(30, 3000), (20, 1000)]  # the expectation rests on the first of them
+    assert lengths[1][:2] == [(30, 3000), (15, 1000)]  # the other has one replication
+    assert lengths[0][-2:] == [(21, 3000), (20, 3000)]
+    assert {(21, 3000), (20, 3000)} < set(lengths[1])
+
+
 def test_interpolation_saves_runs(tmp_path: Path) -> None:
     """A threshold in the middle of nowhere, a measure that doubles every 20 steps: four runs on 160 values instead of eight."""
     (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 160), Fidelity(replications=1), sweep=False).searches
@@ -246,7 +351,8 @@ def test_noise_costs_no_more_than_thrice_the_bisection(tmp_path: Path) -> None:
     """A measure that says the wrong thing about how far it is: every third step halves the bracket."""
     (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 160), Fidelity(replications=1), sweep=False).searches
     _, ran = run(search, lambda task: 1 if receivers(task) < 101 else LIMIT, random.Random(1))
-    assert len(ran) <= search.most() == 24
+    assert len(ran) <= 24
+    assert search.most() == 50  # once more where a run of the whole length says otherwise, and two that confirm
 
 
 def test_steps_may_be_whole_numbers_of_a_unit(tmp_path: Path) -> None:

@@ -1,0 +1,150 @@
+"""Interim analysis: a verdict gets more replications while it is open, and errs no more often for being looked at thrice."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hostsim.estimate import student
+from hostsim.expect import Band, VerdictState
+from hostsim.interim_analysis import GROWTH, LEVEL, InterimAnalysis, make_plan
+from hostsim.pipeline import judge_expectations
+from hostsim.record import FloatArray, RunRecord
+from hostsim.results.judge import state_of
+from hostsim.scenario.plan import Fidelity, Plan, RecordKey, Task
+from hostsim.search_answer import look_name
+from tests.scenario.small_scenario import load_text, record
+
+FIVE = ("replications: 2,", "replications: 5,")
+BAND = ("between: [0, 1 %]", "between: [0.05, 0.06]")
+FIND = "  - {name: most, between: [4, 26], find: {largest: receivers, from: 1, to: 31, where: {metric: loss, below: 0.01 %}}}\n"
+
+
+def plan_of(folder: Path, *changes: tuple[str, str], fidelity: Fidelity | None = None) -> Plan:
+    return make_plan(load_text(folder, FIVE, *changes), fidelity or Fidelity(), sweep=False)
+
+
+def play(
+    plan: Plan, dropped: Callable[[Task], int], seed: int = 1, **facts: float
+) -> tuple[dict[RecordKey, RunRecord], InterimAnalysis]:
+    """The interim analysis of the first expectation, its runs ended one at a time in any order."""
+    search = next(search for search in plan.searches if isinstance(search, InterimAnalysis))
+    done: dict[RecordKey, RunRecord] = {}
+    order = random.Random(seed)
+    while waiting := search.wants(done):
+        task = order.choice(waiting)
+        made = record(task.key, task.point.axes, dropped(task), of=10**8)
+        done[task.key] = replace(made, facts=facts)
+    return done, search
+
+
+def noise(mean: float, deviation: float) -> Callable[[Task], int]:
+    """Loss in percent, of 10^8 packets."""
+    return lambda task: round(1e6 * (mean + deviation * float(np.random.default_rng(task.replication).normal())))
+
+
+@pytest.mark.parametrize(
+    ("mean", "deviation", "replications", "state"),
+    [
+        (0.055, 0.0005, 5, VerdictState.PASS),
+        (0.08, 0.0005, 5, VerdictState.FAIL),
+        (0.055, 0.0025, 10, VerdictState.PASS),
+        (0.06, 0.0025, 20, VerdictState.OPEN),
+    ],
+)
+def test_a_verdict_is_looked_at_until_it_is_not_open(
+    tmp_path: Path, mean: float, deviation: float, replications: int, state: VerdictState
+) -> None:
+    """By the interval of 5, 10 and 20 replications, each of a level at which all three hold together; whoever ends first."""
+    plan = plan_of(tmp_path, BAND)
+    done, search = play(plan, noise(mean, deviation))
+    assert len(done) == replications
+    assert play(plan, noise(mean, deviation), seed=2)[0].keys() == done.keys()
+    answer = search.answer(done)
+    more = {key: made for key, made in play(plan, noise(0.06, 0.0025))[0].items() if key not in done}
+    [verdict] = judge_expectations(plan.scenario, {**done, **more}, {answer.name: answer}, quick=False)
+    interval = student([made.window("port.ring_lost")[0] / 1e6 for made in done.values()], 1 - 0.05 / 3)
+    assert (verdict.state, verdict.ci_low, verdict.ci_high) == (
+        state,
+        pytest.approx(interval.low),
+        pytest.approx(interval.high),
+    )
+
+
+def test_a_search_is_looked_at_with_as_many_replications(tmp_path: Path) -> None:
+    """Its threshold varies from 10 to 25 with a mean in the band: five say nothing, ten do."""
+    plan = plan_of(tmp_path, ("expect:\n", f"expect:\n{FIND}"))
+    limits = [11, 25, 13, 24, 12, 14, 13, 12, 14, 13]
+    done, search = play(
+        plan, lambda task: 0 if int(task.point.axes["receivers"]) <= limits[task.replication % 10] else 10**5
+    )
+    answer = search.answer(done)
+    assert answer.look is not None
+    assert answer.look.replications == 10
+    assert answer.look.searches["most"].values == tuple(map(float, limits))
+    states = {
+        v.expectation.name: v for v in judge_expectations(plan.scenario, done, {answer.name: answer}, quick=False)
+    }
+    assert states["most"].state is VerdictState.PASS
+    assert states["most"].value == sum(limits) / 10
+
+
+def test_there_is_no_second_look_where_the_number_of_runs_is_given(tmp_path: Path) -> None:
+    """By an option, by a precision, by a scenario of one replication; nor for quick and thorough runs."""
+    some = [search.name for search in plan_of(tmp_path).searches]
+    assert some == [look_name("mine")]
+    for fidelity in (Fidelity(quick=True), Fidelity(replications=5), Fidelity(thorough=True)):
+        assert plan_of(tmp_path, fidelity=fidelity).searches == ()
+    precise = plan_of(tmp_path, ("replications: 5,", "replications: 5, precision: {loss: 1 %},"))
+    assert not any(isinstance(search, InterimAnalysis) for search in precise.searches)
+    assert plan_of(tmp_path, ("replications: 5,", "replications: 1,")).searches == ()
+
+
+def test_no_look_is_taken_that_there_is_no_time_for(tmp_path: Path) -> None:
+    """The verdict is open and says why: 5 runs of 2 s took 10 s, ten would take 20."""
+    plan = plan_of(tmp_path, BAND, fidelity=Fidelity(max_processor_s=19))
+    done, search = play(plan, noise(0.06, 0.0025), wall_processor_s=2)
+    assert len(done) == 5
+    [verdict] = judge_expectations(plan.scenario, done, {search.name: search.answer(done)}, quick=False)
+    assert verdict.state is VerdictState.OPEN
+    assert verdict.reason == (
+        "undecided after 5 replications, which took 10 s of processor time: 10 would take about 20 s, and 19 s are allowed "
+        "(--max-processor-time)"
+    )
+    plan = plan_of(tmp_path, BAND, fidelity=Fidelity(max_processor_s=21))
+    assert len(play(plan, noise(0.06, 0.0025), wall_processor_s=2)[0]) == 10
+
+
+def verdicts(values: FloatArray, band: Band) -> list[VerdictState]:
+    """The final verdict of each experiment, a row of twenty replications."""
+    found = []
+    for row in values.tolist():
+        for factor in GROWTH:
+            state = state_of(student(row[: 5 * factor], LEVEL), band)
+            if state is not VerdictState.OPEN:
+                break
+        found.append(state)
+    return found
+
+
+NORMAL = np.random.default_rng(1).normal(size=(4000, 20))
+SKEWED = np.random.default_rng(2).gamma(4, 0.5, size=(4000, 20)) - 2
+"""Mean 0, deviation 1, skewness 1."""
+
+
+@pytest.mark.parametrize("off", [-0.02, 0.02])
+@pytest.mark.parametrize("end", ["low", "high"])
+@pytest.mark.parametrize("values", [NORMAL, SKEWED], ids=["normal", "skewed"])
+def test_verdicts_near_an_end_of_a_band_are_wrong_no_more_often_than_they_may_be(
+    values: FloatArray, end: str, off: float
+) -> None:
+    """The true value lies a fiftieth of a deviation inside or outside of the band: at most 5 % of all verdicts say otherwise."""
+    band = Band(-off, 8.0) if end == "low" else Band(-8.0, off)
+    is_inside = band.holds(0)
+    wrong = VerdictState.FAIL if is_inside else VerdictState.PASS
+    assert verdicts(values, band).count(wrong) <= 0.05 * len(values)
