@@ -118,11 +118,11 @@ class Hyperthread(Pcpu):
         if self._pending and self._ends > now:
             self._move_end(now, (self._ends - now) * self._work // self._wall)
 
-    def _move_end(self, now: int, wall: int) -> None:
-        # The old end stays in the clock's queue and finds, when due, that it is nobody's alarm any more.
-        self._alarm = self._spare.pop() if self._spare else End(self)
-        self._ends = now + wall
-        self._event_queue.enter(self._alarm, self._ends)
+    def _as_work(self, wall: int) -> int:
+        return wall * self._work // self._wall if self._shared else wall
+
+    def _as_time(self, work: int) -> int:
+        return -(-work * self._wall // self._work) if self._shared else work
 
 
 class IdleHyperthreads(IdlePcpus):
