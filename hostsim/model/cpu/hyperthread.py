@@ -69,7 +69,7 @@ class Hyperthread(Pcpu):
         self._leave(now)
 
     def _end(self, alarm: End) -> None:
-        if alarm is self._alarm:
+        if alarm is self._alarm and self._ends <= self._event_queue.now:
             self._pending = False
         super()._end(alarm)
         if self._shared:
@@ -117,6 +117,12 @@ class Hyperthread(Pcpu):
         self._shared_total += now - self._shared_since
         if self._pending and self._ends > now:
             self._move_end(now, (self._ends - now) * self._work // self._wall)
+
+    def _move_end(self, now: int, wall: int) -> None:
+        # The old end stays in the clock's queue and finds, when due, that it is nobody's alarm any more.
+        self._alarm = self._spare.pop() if self._spare else End(self)
+        self._ends = now + wall
+        self._event_queue.enter(self._alarm, self._ends)
 
     def _as_work(self, wall: int) -> int:
         return wall * self._work // self._wall if self._shared else wall

@@ -156,7 +156,7 @@ class Pcpu(RunQueue[World]):
         assert world is not None
         return self._as_work(self._ends - now) + world.left
 
-    def extend(self, now: int, extra: int) -> None:
+    def extend(self, extra: int) -> None:
         """Extend the running world's batch, in whose midst an interrupt came; what would go beyond its quantum is left for later."""
         world = self.running
         assert world is not None
@@ -165,14 +165,7 @@ class Pcpu(RunQueue[World]):
         if ends > latest and not self.seized:
             world.left += self._as_work(ends - latest)
             ends = latest
-        if ends > self._ends:
-            self._move_end(now, ends - now)
-
-    def _move_end(self, now: int, wall: int) -> None:
-        # The old end stays in the clock's queue and finds, when due, that it is nobody's alarm any more.
-        self._alarm = self._spare.pop() if self._spare else End(self)
-        self._ends = now + wall
-        self._event_queue.enter(self._alarm, self._ends)
+        self._ends = ends  # its alarm finds out when it rings
 
     def _as_work(self, wall: int) -> int:
         """Return the work that is done in a time."""
@@ -249,6 +242,9 @@ class Pcpu(RunQueue[World]):
             self._spare.append(alarm)
             return
         now = self._ends
+        if now > self._event_queue.now:
+            self._event_queue.enter(alarm, now)
+            return
         world = self.running
         assert world is not None
         spent = now - self.charged

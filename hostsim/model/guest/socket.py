@@ -18,12 +18,13 @@ class DatagramSocket:
         overhead: bytes charged for each packet on top of its data.
 
     Attributes:
+        waiting: packets in the buffer, and picoseconds to read each.
         reading: picoseconds that the process takes for all that waits.
     """
 
     def __init__(self, name: str, buffer: int, overhead: int) -> None:
         self._name, self._buffer, self._overhead = name, buffer, overhead
-        self._waiting: list[tuple[Train[Sender], int]] = []
+        self.waiting: list[tuple[Train[Sender], int]] = []
         self._octets = self.reading = 0
         self._newest: dict[Sender, int] = {}
 
@@ -38,7 +39,7 @@ class DatagramSocket:
             train = train.split(room)
         self._octets += train.count * size
         self.reading += train.count * read
-        self._waiting.append((train, read))
+        self.waiting.append((train, read))
         return dropped
 
     def read(self, now: int, left: int = 0) -> int:
@@ -47,7 +48,7 @@ class DatagramSocket:
         Raises:
             InvariantError: packets of a sender are out of order.
         """
-        waiting, total = self._waiting, 0
+        waiting, total = self.waiting, 0
         at = now + left - self.reading
         while waiting:
             train, read = waiting[0]
@@ -68,7 +69,7 @@ class DatagramSocket:
 
     def held(self) -> int:
         """Return the number of packets that wait."""
-        return sum(train.count for train, _ in self._waiting)
+        return sum(train.count for train, _ in self.waiting)
 
     def _count(self, train: Train[Sender], start: int, read: int) -> None:
         """Count a train that the process reads, one packet after another, from ``start``."""

@@ -69,6 +69,8 @@ class NetworkSoftirq:
                 for train in taken:
                     budget -= train.count
                     end = self._receive(train, vnic, end, start)
+                if vnic.is_drained():
+                    break
             return budget, end
         batch: list[Train[Sender]] = []
         frame = self._costs.guest_gro_frame

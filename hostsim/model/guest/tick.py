@@ -32,7 +32,7 @@ class Ticks:
         self._housekeeping_period = guest.housekeeping_period or 0
         self._tick_ps, self._housekeeping_ps = costs.guest_timer_tick, costs.guest_housekeeping
         self._timer, self._housekeeping_timer = Timer(clock, self._tick), Timer(clock, self._housekeep)
-        self._ticks = self._phase = self._since = 0
+        self._ticks = self._phase = 0
         self._is_to_keep_house = self.is_due = False
 
     def start(self, phase: int) -> None:
@@ -53,16 +53,12 @@ class Ticks:
         self._is_to_keep_house = self.is_due = False
         return cost
 
-    def run(self, now: int) -> None:
-        """Note that the guest runs from now on."""
-        self._since = now
-
-    def rest(self, now: int) -> int:
-        """Return the cost of the ticks of a tickless guest since it began to run; it stops now."""
-        if not self._is_tickless:
+    def passed(self, since: int, now: int) -> int:
+        """Return the cost of the ticks of a tickless guest that has run for this time."""
+        if not self._is_tickless or since > now:  # a burst that is cut before it begins has run for no time
             return 0
-        passed = (now - self._phase) // self._period - (self._since - self._phase) // self._period
-        return max(0, passed) * self._tick_ps  # a burst that is cut before it begins has run for no time
+        phase, period = self._phase, self._period
+        return ((now - phase) // period - (since - phase) // period) * self._tick_ps
 
     def _tick(self, now: int) -> None:
         self._timer.arm(now + self._period)

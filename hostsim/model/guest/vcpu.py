@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import Stream, Train
@@ -29,6 +29,7 @@ from hostsim.spec.guest import GuestSpec
 __all__ = ["Vcpu"]
 
 S = TypeVar("S", bound=Stream)
+Posted: TypeAlias = tuple[PacketSink[Any], Train[Any]]
 UNBOUNDED: Final = 1 << 62
 """Capacity of an inbox, which is bounded by the windows of TCP."""
 _SLEEPING: Final = WorldState.SLEEPING
@@ -68,8 +69,8 @@ class Vcpu(World):
         super().__init__("vcpu", name, system=False, node=node, last=last, shares=shares)
         self._scheduler, self.costs = scheduler, costs
         self._budget = guest.napi_budget
-        self._softirq = NetworkSoftirq(self, costs, guest, read_ps)
-        self._socket = self._softirq.socket
+        self._softirq = softirq = NetworkSoftirq(self, costs, guest, read_ps)
+        self._socket = softirq.socket
         self._ticks = Ticks(clock, guest, costs, self._timer_due)
         self._work_timer = Timer(clock, self._timer_due)
         self._attend_timer = Timer(clock, self._attend)
@@ -77,9 +78,9 @@ class Vcpu(World):
         self._inbox: Ring[InboundStream] = Ring(UNBOUNDED)
         self._inbox_timer = Timer(clock, self._inbox_due)
         self.ipi_sender: Vcpu | None = None
-        self._handed: list[tuple[PacketSink[Any], Train[Any]]] = []
-        self._held_back: list[tuple[PacketSink[Any], Train[Any]]] = []
-        self._softirq_end = self._cut_at = self._work_ps = 0
+        self._handed: list[Posted] = []
+        self._held_back: list[Posted] = []
+        self._softirq_end = self._cut_at = self._work_ps = self._since = 0
         self._awake: set[object] = set()
         self._processes: deque[GuestProcess] = deque()
         self.halted, self._attends = True, False
@@ -154,9 +155,8 @@ class Vcpu(World):
 
     def _inbox_waits(self, now: int) -> bool:
         inbox = self._inbox
-        if inbox.pushed == inbox.taken:
-            return False
-        inbox.settle(now)
+        if inbox.pushed != inbox.taken:
+            inbox.settle(now)
         return inbox.held > 0
 
     def post_to(self, target: PacketSink[S], train: Train[S]) -> None:
@@ -189,9 +189,8 @@ class Vcpu(World):
             end += costs.virtual_interrupt
         if self._handed:
             self._handed = []
-        if self._awake:
-            self._awake = set()
-        self._ticks.run(start)
+        self._awake = self._awake and set()
+        self._since = start
         self._softirq_end = end = self._interrupts(end, polls=polls)
         if softirq.polling and work is not None and not self._work_ps and (burst := work.start(start)) is not None:
             self._work_ps = burst  # a process, to which the softirq gives way
@@ -240,7 +239,7 @@ class Vcpu(World):
         else:
             self._post_held_back(end)
             self._await_turn(end + left - self._work_ps)
-        pcpu.extend(now, end - now + self._socket.reading - reading)
+        pcpu.extend(end - now + self._socket.reading - reading)
         for queue in self.burst_queues:
             queue.send_early()
         self._attends = False
@@ -270,8 +269,7 @@ class Vcpu(World):
 
     def _handle_received(self, start: int) -> int:
         """Let the processes of this vCPU handle the packets that its softirqs have received for them; returns the end."""
-        softirq = self._softirq
-        received, softirq.received = softirq.received, []
+        received, self._softirq.received = self._softirq.received, []
         end = start
         for train in received:
             flow = train.flow
@@ -300,14 +298,15 @@ class Vcpu(World):
         return end
 
     def end(self, now: int) -> None:
-        self.read += self._socket.read(now - self._work_ps)
+        if self._socket.waiting:
+            self.read += self._socket.read(now - self._work_ps)
         if self._work_ps:
             self._work_ps = 0
             assert self.work is not None
             self.work.finish(now)
         for queue in self.burst_queues:
             queue.send(now)
-        self.pending_ps += self._ticks.rest(now)
+        self.pending_ps += self._ticks.passed(self._since, now)
 
     def cut(self, now: int, left: int) -> None:
         """Handle an interruption: account for the reads done by now, and take back the packets not yet posted."""
@@ -321,8 +320,8 @@ class Vcpu(World):
             queue.send(now)
         ahead = left - self._work_ps
         self.read += self._socket.read(now + min(ahead, 0), max(ahead, 0))
-        self.pending_ps += self._ticks.rest(now)
-        self._ticks.run(now)
+        self.pending_ps += self._ticks.passed(self._since, now)
+        self._since = now
 
     def resume(self, start: int) -> None:
         """Resume a preempted burst: post the packets that were held back, as much later; then take what has come meanwhile."""
@@ -331,7 +330,7 @@ class Vcpu(World):
         self._post_held_back(start)
         for queue in self.burst_queues:
             queue.send_early()
-        self._ticks.run(start)
+        self._since = start
         if self._raised or self._softirq.polling or self._work_ps:
             self._attend_timer.arm(max(start, self._softirq_end))
 

@@ -70,6 +70,9 @@ class DirectRing(Vnic):
                 sender.round_trip.off_nic(train.arrived, self.queue.interrupted, 0)
         return taken
 
+    def is_drained(self) -> bool:
+        return False
+
     def unmask(self, at: int) -> None:
         """Unmask the interrupt at an instant that may lie ahead: the driver's poll is done. Moderation may delay the next interrupt."""
         self.queue.unmask(at)

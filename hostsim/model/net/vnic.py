@@ -157,6 +157,11 @@ class Vnic:
             self.ring.capacity -= count
         return taken
 
+    def is_drained(self) -> bool:
+        """True when nothing is in the ring or known to come; where nobody knows, a poll has to look."""
+        ring = self.ring
+        return ring.pushed == ring.taken + ring.dropped
+
     def batch(self, budget: int) -> int:
         """Return the part of a poll budget that the guest's driver handles before it refills descriptors."""
         if self._refill is None:
