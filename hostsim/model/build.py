@@ -99,7 +99,7 @@ def build_host(
         for number, vm in enumerate(members):
             for which, vcpu in enumerate(vm.vcpus):
                 scope = ("vm", place, number, which) if which else ("vm", place, number)
-                vcpu.boot(int(streams.stream(*scope).integers(0, group.guest.timer_period)))
+                vcpu.boot(int(streams.stream(*scope).integers(0, group.guest.longest_period)))
     for poll in host.polls:
         poll.rest(host.clock.now)
     for device in (device for vm in host.vms for device in vm.devices):
@@ -142,7 +142,10 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
         )
     vm = VirtualMachine(name, group, vcpus, vm_address(len(host.vms)))
     for settings in group.settings.devices:
-        vm.devices.append(DEVICES[settings.device](host, vm, settings, streams))
+        device = DEVICES[settings.device](host, vm, settings, streams)
+        for port in device.ports:
+            port.vnic.gro = settings.device in group.guest.gro
+        vm.devices.append(device)
     _add_networlds(host, vm)
     if exclusive := group.settings.exclusive:
         for vcpu in vcpus:

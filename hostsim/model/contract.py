@@ -49,9 +49,11 @@ class InboundStream(Stream):
 
     Attributes:
         totals: flow that counts them.
+        in_softirq: the guest's kernel handles them by itself, in the softirq that receives them; else a process does.
     """
 
     totals: Flow
+    in_softirq: bool = False
 
     def handle(self, train: Train[InboundStream], start: int) -> int:
         """Let the process handle packets from ``start`` on; returns the instant at which it is done."""

@@ -31,6 +31,9 @@ class CostTable:
         "e1000_doorbell",
         "e1000_interrupt",
         "guest_ack",
+        "guest_gro_frame",
+        "guest_housekeeping",
+        "guest_interrupt",
         "guest_ipi",
         "guest_process_wake",
         "guest_rx_packet",
@@ -67,6 +70,9 @@ class CostTable:
     e1000_doorbell: int
     e1000_interrupt: int
     guest_ack: int
+    guest_gro_frame: int
+    guest_housekeeping: int
+    guest_interrupt: int
     guest_ipi: int
     guest_process_wake: int
     guest_rx_packet: int

@@ -154,9 +154,13 @@ class CostModel(Spec):
     vcpu_wake: Cost
     """A halted vCPU resumes: return from the halt, exit and entry, guest's own wake-up."""
     virtual_interrupt: Cost
-    """An interrupt taken by a running guest: exit, injection, entry, handler."""
+    """A running guest is made to take an interrupt: exit and entry. A halted one pays ``vcpu_wake`` instead."""
+    guest_interrupt: Cost
+    """The guest's part of an interrupt, halted or running before: injection, handler, end of interrupt."""
     guest_rx_packet: Cost
     """Guest network stack, one packet received, socket look-up included."""
+    guest_gro_frame: Cost
+    """One further frame that GRO of the guest joins to a packet: taken off the driver's ring, compared, chained."""
     guest_tx_packet: Cost
     """Guest network stack, one packet of data sent: stack, driver."""
     guest_ack: Cost
@@ -173,7 +177,9 @@ class CostModel(Spec):
     guest_copy_memory: Factor
     """Share of ``guest_copy_per_byte`` spent waiting for memory: what gets dearer when the data was put there from another node."""
     guest_timer_tick: Cost
-    """Timer tick and housekeeping of an idle guest, each ``timer_period`` of the guest; never merged with another."""
+    """One tick of a guest's timer: its interrupts, their handlers, what the kernel does at each tick."""
+    guest_housekeeping: Cost
+    """Housekeeping of an idle guest: its daemons and the kernel's own timers, each ``housekeeping_period`` of the guest."""
     # --- processor generations
     generations: dict[str, Factor]
     """Cycles that the same work takes on a processor family, Westmere-EX being 1."""

@@ -10,7 +10,8 @@ from hostsim.spec.base import UNHASHED, Spec
 from hostsim.spec.costs import Cost, Factor
 from hostsim.spec.field import Descriptors, SmallCount
 from hostsim.spec.platform import TxInterrupts
-from hostsim.spec.quantity import Duration, Size
+from hostsim.spec.quantity import Duration, PositiveDuration, Size
+from hostsim.units import MS
 
 __all__ = ["ApplicationCosts", "E1000Driver", "GuestSpec"]
 
@@ -83,7 +84,28 @@ class GuestSpec(Spec):
     socket_overhead: Size
     """Bytes charged to the buffer for each packet on top of its data (buffer head and rounding)."""
     timer_period: Duration
-    """Period of the guest's timer tick and housekeeping; each costs the platform's ``guest_timer_tick``."""
+    """Period of the timer tick of the guest's kernel (``1 / HZ``); each tick costs the platform's ``guest_timer_tick``."""
+    tickless: bool = False
+    """An idle guest has no ticks (``CONFIG_NO_HZ``), and those that it missed merge. Else it ticks always, and takes each missed tick later."""
+    housekeeping_period: Duration | None = None
+    """Time from one wake-up of an idle guest by daemons and timers of its own to the next; each costs the platform's ``guest_housekeeping``. None where nothing is said."""
+    netdev_budget: Annotated[int, Field(ge=1, le=65536)] = 300
+    """Packets that a network softirq may take in one go (``net.core.netdev_budget``)."""
+    netdev_time: PositiveDuration = 2 * MS
+    """Time that it may take: two ticks, or ``net.core.netdev_budget_usecs``; 2 ms where nothing is said."""
+    softirq_restarts: SmallCount = 10
+    """Times that softirqs go on before they give way to processes (Linux ``MAX_SOFTIRQ_RESTART``)."""
+    softirq_pause: Duration = 3 * MS
+    """Time that processes have before a softirq that gave way to them goes on (``ksoftirqd``); less where they have less to do."""
+    gro: tuple[str, ...] = ()
+    """Kinds of guest devices whose driver has GRO join the frames of a poll; none where nothing is said."""
+    autocorking: bool = False
+    """Small writes wait while earlier packets of the socket do, even with ``TCP_NODELAY`` (``net.ipv4.tcp_autocorking``)."""
     timer_jitter: Duration = 0
     """How late an interval timer of its processes may be, all values up to it being equally likely."""
     applications: ApplicationCosts
+
+    @property
+    def longest_period(self) -> int:
+        """The longest period of its timers, in picoseconds: what the phase of a VM is drawn from."""
+        return max(self.timer_period, self.housekeeping_period or 0)

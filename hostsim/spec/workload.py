@@ -179,6 +179,11 @@ class TcpSpec(Connected):
         return None
 
     @property
+    def is_undelayed(self) -> bool:
+        """True where writes that are smaller than a segment go out by themselves."""
+        return False
+
+    @property
     def transfer(self) -> int | None:
         """Bytes of data that a request is about; None where the data never end."""
         return None
@@ -195,13 +200,19 @@ class TcpStreamSpec(TcpSpec):
     streams: Annotated[int, Field(ge=1, le=1024)] = 1
     """Connections of each VM."""
     message_size: DataSize | None = None
-    """Bytes of each write of the sender. One that is smaller than a segment goes out by itself (``TCP_NODELAY``). Where nothing is said, writes are
-    large enough to fill every segment."""
+    """Bytes of each write of the sender. Where nothing is said, writes are large enough to fill every segment."""
+    nodelay: bool = False
+    """Writes that are smaller than a segment go out by themselves (``TCP_NODELAY``); by default they join to full segments (Nagle's algorithm)."""
 
     @property
     def connections(self) -> int:
         """Connections of each VM."""
         return self.streams
+
+    @property
+    def is_undelayed(self) -> bool:
+        """True where writes that are smaller than a segment go out by themselves."""
+        return self.nodelay
 
     @property
     def receives(self) -> bool:

@@ -30,7 +30,7 @@ def test_a_constant_says_what_its_file_says():
     """Of a cost, an input with a unit, and one assumption about three equal ports."""
     cost = named("esxi.costs.context_switch")
     assert (cost.value, cost.unit, cost.ends, cost.file) == (1900, "cycles", (1500, 2400), "esxi")
-    timer = named("rhel6.timer_period")
+    timer = named("rhel6.housekeeping_period")
     assert (timer.value, timer.unit, timer.ends) == (10, "ms", (8, 20))
     ring = named("hp-dl580-g7.nics.vmnic0..vmnic2.rx_ring")
     assert ring.paths == tuple(f"nics.vmnic{port}.rx_ring" for port in range(3))
@@ -53,7 +53,7 @@ def test_a_guest_that_extends_another_has_its_constants():
     names = {constant.name for constant in constants_at(scenario, scenario.first())}
     assert "sles11.applications.http_server" in names
     assert "rhel6.applications.http_server" not in names
-    assert "rhel6.timer_period" in names
+    assert "rhel6.housekeeping_period" in names
 
 
 def test_factors_of_other_processors_are_none_of_a_host():
@@ -71,9 +71,9 @@ def test_what_is_set_or_swept_is_no_constant():
     scenario = load(
         "dense-high",
         {"traffic.clients.objects": "9", "platform.costs.driver_rx.cycles": "300"},
-        {"traffic.clients.delay": "20 us,90 us", "vms.web.guest.timer_period": "9 ms,10 ms"},
+        {"traffic.clients.delay": "20 us,90 us", "vms.web.guest.housekeeping_period": "9 ms,10 ms"},
     )
-    gone = {"traffic.clients.objects", "esxi.costs.driver_rx", "traffic.clients.delay", "rhel6.timer_period"}
+    gone = {"traffic.clients.objects", "esxi.costs.driver_rx", "traffic.clients.delay", "rhel6.housekeeping_period"}
     names = {constant.name for constant in constants_at(load("dense-high"), load("dense-high").first())}
     assert names - {constant.name for constant in constants_at(scenario, scenario.first())} == gone
 

@@ -17,7 +17,7 @@ from hostsim.scenario.plan import Fidelity
 from tests.cli.conftest import TINY
 
 SIZE = SampleSize(trajectories=2, samples=8, most=2)
-ONLY = ("*.udp_sink", "*.guest_timer_tick", "*.e1000_*", "*.guest_copy_per_byte")
+ONLY = ("*.udp_sink", "*.guest_housekeeping", "*.e1000_*", "*.guest_copy_per_byte")
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_only_what_matters_is_looked_at_closely(done):
     _, result, _, _ = done
     assert [one.constant.name for one in result.influential] == [
         "rhel6.applications.udp_sink",
-        "esxi.costs.guest_timer_tick",
+        "esxi.costs.guest_housekeeping",
     ]
 
 

@@ -69,7 +69,7 @@ def test_a_frame_goes_through_the_guest_and_out_by_the_other_uplink() -> None:
     receive = ("interrupt", "poll_entry", "driver_rx", "switch_forward", "vnic_deliver", "shared_lines")
     octets = round(18 * CALM["copy_per_byte"] * 1000)
     in_ring = 10 * US + ON_WIRE + sum(CALM[step] for step in receive) * NS + octets
-    posted = in_ring + CALM["vcpu_wake"] * NS + STACK + FORWARD
+    posted = in_ring + (CALM["vcpu_wake"] + CALM["guest_interrupt"]) * NS + STACK + FORWARD
     (flow,) = host.flows
     assert flow.latency.total == posted - 10 * US - ON_WIRE
     out = host.nics["vmnic1"]

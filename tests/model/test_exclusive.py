@@ -13,7 +13,7 @@ from hostsim.units import MS
 from tests.model.small_point import ROUND, echoes, group, point, run, vnic, work
 
 NS = 1000
-REQUEST = 800 + 250 + 900 + 1000 + 25
+REQUEST = 800 + 220 + 250 + 900 + 1000 + 25
 """The guest wakes; a packet through its stack; the process wakes, takes it and copies 100 bytes."""
 REPLY = 2000 + 350 + 25
 """A write, the stack, the copy of 100 bytes."""

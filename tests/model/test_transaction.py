@@ -10,7 +10,7 @@ from hostsim.units import MS, SECOND
 from tests.model.small_point import CALM, arrived, echoes, files, group, point, run, users, vnic
 
 NS = 1000
-REQUEST = 800 + 250 + 900 + 1000 + 25
+REQUEST = 800 + 220 + 250 + 900 + 1000 + 25
 """The guest wakes; a packet through its stack; the process wakes, takes it and copies 100 bytes."""
 REPLY = 2000 + 350 + 500
 """A write, the stack, the copy of 2,000 bytes."""

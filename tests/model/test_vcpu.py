@@ -24,7 +24,7 @@ COST = cost_table()
 STACK = ROUND["guest_rx_packet"] * NS
 FIRST = (ROUND["halt_exit"] + ROUND["context_switch"] + ROUND["cache_refill_same"]) * NS
 """An idle PCPU turns to a world whose own it is: halt exit, switch and refill."""
-WAKE = ROUND["vcpu_wake"] * NS
+WAKE = (ROUND["vcpu_wake"] + ROUND["guest_interrupt"]) * NS
 
 
 class Process(Sender):
@@ -135,17 +135,13 @@ def test_a_vcpu_that_runs_needs_no_interrupt_between_processors():
 
 
 def test_a_ring_longer_than_the_budget_takes_several_polls():
-    """Four at a time, each a burst of its own, one interrupt for all."""
+    """Four at a time, in one softirq, and then the process; one interrupt for all."""
     rig = Rig(budget=4)
     rig.packets(10, 10 * US)
     rig.clock.advance(1 * MS)
     start = 10 * US + FIRST + WAKE
-    burst = 4 * STACK + 4 * US
-    assert rig.processes[0].had == [
-        (start + 4 * STACK, 4),
-        (start + burst + 4 * STACK, 4),
-        (start + 2 * burst + 2 * STACK, 2),
-    ]
+    through = start + 10 * STACK
+    assert rig.processes[0].had == [(through, 4), (through + 4 * US, 4), (through + 8 * US, 2)]
     assert (rig.vcpus[0].interrupts, rig.vcpus[0].dispatches) == (1, 1)
 
 
@@ -159,7 +155,7 @@ def test_a_running_guest_takes_an_interrupt_dearer_than_a_poll_and_cheaper_than_
     other.receive(Train(rig.processes[0], 1, 12 * US, 0, 12 * US, 0))
     rig.clock.advance(1 * MS)
     first = FIRST + WAKE + 5 * STACK + 5 * US
-    assert rig.vcpus[0].used == first + ROUND["virtual_interrupt"] * NS + STACK + US
+    assert rig.vcpus[0].used == first + (ROUND["virtual_interrupt"] + ROUND["guest_interrupt"]) * NS + STACK + US
     assert (rig.vcpus[0].interrupts, rig.vcpus[0].dispatches) == (2, 1)
 
 
@@ -222,7 +218,7 @@ def test_a_process_is_woken_once_in_a_burst():
     rig = Rig(budget=2)
     woken: list[bool] = []
     rig.processes[0].then = lambda _: woken.append(rig.vcpus[0].wakes(rig.processes[0]))
-    for _ in range(3):
-        rig.packets(1, 0)
+    for at in (0, 0, 100 * US):
+        rig.packets(1, at)
     rig.clock.advance(1 * MS)
     assert woken == [True, False, True]

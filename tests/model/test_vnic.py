@@ -136,8 +136,34 @@ def test_other_schemes_do_not(scheme: str) -> None:
     """Rate-based coalescing holds back what it may; without any, nothing is held back."""
     _, vnic, guest = a_vnic(scheme)
     vnic.receive(packets(1, 10 * US))
-    vnic.announce(20 * US)
+    vnic.announce(9 * US)
     assert guest.interrupts == []
+
+
+def test_an_interrupt_that_is_due_finds_a_guest_that_has_not_halted_yet() -> None:
+    """At the very instant at which a burst ends, the guest takes it and does not halt."""
+    _, vnic, guest = a_vnic("disabled")
+    vnic.receive(packets(1, 10 * US))
+    vnic.announce(10 * US)
+    assert guest.interrupts == [10 * US]
+
+
+def test_a_driver_finds_what_comes_before_its_poll_is_done() -> None:
+    """It will unmask at 30 us: what comes at 25 us it takes then, without an interrupt; what comes at 35 us is announced."""
+    clock, vnic, guest = a_vnic("disabled")
+    vnic.receive(packets(1, 10 * US))
+    clock.advance(20 * US)
+    vnic.take(64, 20 * US)
+    vnic.unmask(30 * US)
+    vnic.receive(packets(1, 25 * US))
+    clock.advance(31 * US)
+    assert (guest.interrupts, vnic.is_polled_on, vnic.raised) == ([10 * US, 30 * US], True, 10 * US)
+    vnic.is_polled_on = False
+    vnic.take(64, 31 * US)
+    vnic.unmask(31 * US)
+    vnic.receive(packets(1, 35 * US))
+    clock.advance(1 * MS)
+    assert (guest.interrupts[2:], vnic.is_polled_on, vnic.raised) == ([35 * US], False, 35 * US)
 
 
 class Noting(CoalescingScheme):
@@ -193,6 +219,7 @@ def test_a_packet_that_came_during_the_poll_is_announced_when_the_poll_ends():
     clock.advance(30 * US)
     assert guest.interrupts == [10 * US]
     vnic.unmask(30 * US)
+    clock.advance(31 * US)
     assert guest.interrupts == [10 * US, 30 * US]
 
 
@@ -218,9 +245,10 @@ def test_descriptors_come_back_in_lots() -> None:
     assert vnic.batch(64) == 13
     vnic.take(13, 0)
     vnic.receive(packets(40, 0))
-    vnic.handled(0, drained=True)
-    vnic.receive(packets(40, 0))
-    vnic.ring.settle(0)
+    vnic.handled(1, drained=True)
+    vnic.receive(packets(40, 2))
+    assert vnic.batch(64) == 33
+    vnic.ring.settle(2)
     assert (vnic.ring.dropped, vnic.ring.held, guest.pending_ps) == (40 + 40 + 7, 256, 7)
 
 
@@ -230,9 +258,10 @@ def test_what_is_left_comes_back_at_the_end_of_a_poll_or_waits(rest: bool, room:
     vnic, _ = refilled(16, rest=rest)
     vnic.receive(packets(7, 0))
     vnic.take(vnic.batch(64), 0)
-    vnic.handled(0, drained=True)
-    vnic.receive(packets(300, 0))
-    vnic.ring.settle(0)
+    vnic.handled(1, drained=True)
+    vnic.receive(packets(300, 2))
+    assert vnic.batch(64) == 16 - (256 - room)
+    vnic.ring.settle(2)
     assert vnic.ring.held == room
 
 

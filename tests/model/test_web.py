@@ -21,7 +21,7 @@ def test_a_page_by_hand():
     assert (flow.asked, flow.answered, flow.octets) == (1, 1, 1448)
     flow.response.flush()
     # interrupt and poll entry, driver, forwarding, delivery of an empty packet with its lines; the guest wakes
-    into = SMALL + (300 + 400 + 70 + 30 + 40 + 150) * NS + 800 * NS + 250 * NS
+    into = SMALL + (300 + 400 + 70 + 30 + 40 + 150) * NS + (800 + 220) * NS + 250 * NS
     # the guest's call (charged to it later) wakes the transmit context: poll entry, device emulation, forwarding, driver
     out = (400 + 170 + 30 + 80) * NS
     opened = into + 130 * NS + out + SMALL + 10 * US

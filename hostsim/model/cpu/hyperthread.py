@@ -69,7 +69,7 @@ class Hyperthread(Pcpu):
         self._leave(now)
 
     def _end(self, alarm: End) -> None:
-        if alarm is self._alarm:
+        if alarm is self._alarm and self._ends <= self._event_queue.now:
             self._pending = False
         super()._end(alarm)
         if self._shared:
@@ -123,6 +123,12 @@ class Hyperthread(Pcpu):
         self._alarm = self._spare.pop() if self._spare else End(self)
         self._ends = now + wall
         self._event_queue.enter(self._alarm, self._ends)
+
+    def _as_work(self, wall: int) -> int:
+        return wall * self._work // self._wall if self._shared else wall
+
+    def _as_time(self, work: int) -> int:
+        return -(-work * self._wall // self._work) if self._shared else work
 
 
 class IdleHyperthreads(IdlePcpus):

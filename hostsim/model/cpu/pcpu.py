@@ -150,6 +150,31 @@ class Pcpu(RunQueue[World]):
         """Schedule the end of the batch that has begun."""
         self._event_queue.enter(alarm, end)
 
+    def remaining(self, now: int) -> int:
+        """Return what is left of the running world's batch, in picoseconds of a core that it has to itself."""
+        world = self.running
+        assert world is not None
+        return self._as_work(self._ends - now) + world.left
+
+    def extend(self, extra: int) -> None:
+        """Extend the running world's batch, in whose midst an interrupt came; what would go beyond its quantum is left for later."""
+        world = self.running
+        assert world is not None
+        ends = self._ends + self._as_time(extra)
+        latest = max(self._ends, self.since + self._quantum)
+        if ends > latest and not self.seized:
+            world.left += self._as_work(ends - latest)
+            ends = latest
+        self._ends = ends  # its alarm finds out when it rings
+
+    def _as_work(self, wall: int) -> int:
+        """Return the work that is done in a time."""
+        return wall
+
+    def _as_time(self, work: int) -> int:
+        """Return the time that work takes."""
+        return work
+
     def preempt(self, world: World, now: int, surcharge: int = 0) -> None:
         """Preempt the running vCPU and run ``world`` instead; the vCPU waits here for the rest of its batch."""
         self.preemptions += 1
@@ -217,6 +242,9 @@ class Pcpu(RunQueue[World]):
             self._spare.append(alarm)
             return
         now = self._ends
+        if now > self._event_queue.now:
+            self._event_queue.enter(alarm, now)
+            return
         world = self.running
         assert world is not None
         spent = now - self.charged

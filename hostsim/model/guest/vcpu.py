@@ -1,36 +1,39 @@
-"""A vCPU and its guest: virtual interrupts, NAPI polling, the network stack, sockets and processes.
+"""A vCPU and its guest: virtual interrupts, softirqs with NAPI polling, the network stack, sockets and processes.
 
-One burst of the guest is one visit: exit and interrupt, a poll of at most the budget, then its processes handle what came for
-them. A process on another vCPU finds it in that vCPU's inbox. The instants of all that a burst does are known when it begins; a
-preempted burst accounts for the datagrams it read, and posts its remaining packets when it is resumed.
+A burst of the guest is one batch: exit and interrupt, a softirq that polls its rings, then processes. The instants of all that a burst does
+are known when it begins. An interrupt in the midst of it is taken at once: handler and softirq go first, and what the burst had still
+to do is done as much later (docs/decisions/0120). A process on another vCPU finds its packets in that vCPU's inbox.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import Stream, Train
 from hostsim.engine.ring import Ring
-from hostsim.errors import InvariantError
 from hostsim.model.contract import GuestProcess, InboundStream, PacketSink, TransmitQueue
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World, WorldState
+from hostsim.model.guest.softirq import NetworkSoftirq
+from hostsim.model.guest.tick import Ticks
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.workload.cpu_work import CpuWork
-from hostsim.model.workload.flow import Sender
 from hostsim.spec.guest import GuestSpec
 
 __all__ = ["Vcpu"]
 
 S = TypeVar("S", bound=Stream)
-UNBOUNDED = 1 << 62
+Posted: TypeAlias = tuple[PacketSink[Any], Train[Any]]
+UNBOUNDED: Final = 1 << 62
 """Capacity of an inbox, which is bounded by the windows of TCP."""
+_SLEEPING: Final = WorldState.SLEEPING
+_RUNNING: Final = WorldState.RUNNING
 
 
 class Vcpu(World):
@@ -48,7 +51,7 @@ class Vcpu(World):
         halt_queues: transmit queues that it posts to and tells when the guest halts.
         burst_queues: those that it tells when a burst begins and when it ends.
         costs: cost table of the host.
-        work: bursts of CPU that the guest has to do besides, if any.
+        work: bursts of CPU that the guest has to do besides, if any. All other processes go before them.
     """
 
     def __init__(
@@ -65,27 +68,22 @@ class Vcpu(World):
     ) -> None:
         super().__init__("vcpu", name, system=False, node=node, last=last, shares=shares)
         self._scheduler, self.costs = scheduler, costs
-        self._budget, self._read_ps = guest.napi_budget, read_ps
-        self._socket_buffer, self._socket_overhead = guest.socket_buffer, guest.socket_overhead
-        self._period = guest.timer_period
-        self._timer = Timer(clock, self._tick)
-        self._work_timer = Timer(clock, self._work_comes)
-        self._ticks = 0
+        self._budget = guest.napi_budget
+        self._softirq = softirq = NetworkSoftirq(self, costs, guest, read_ps)
+        self._socket = softirq.socket
+        self._ticks = Ticks(clock, guest, costs, self._timer_due)
+        self._work_timer = Timer(clock, self._timer_due)
+        self._attend_timer = Timer(clock, self._attend)
         self._raised: list[Vnic] = []
-        self._polling: list[Vnic] = []
-        self._drained: Vnic | None = None
-        self._polled: Vnic | None = None
         self._inbox: Ring[InboundStream] = Ring(UNBOUNDED)
         self._inbox_timer = Timer(clock, self._inbox_due)
         self.ipi_sender: Vcpu | None = None
-        self._handed: list[tuple[PacketSink[Any], Train[Any]]] = []
-        self._held_back: list[tuple[PacketSink[Any], Train[Any]]] = []
-        self._in_socket: list[tuple[Train[Sender], int]] = []
-        self._reading = self._cut_at = 0
-        self._newest: dict[Sender, int] = {}
+        self._handed: list[Posted] = []
+        self._held_back: list[Posted] = []
+        self._softirq_end = self._cut_at = self._work_ps = self._since = 0
         self._awake: set[object] = set()
         self._processes: deque[GuestProcess] = deque()
-        self.halted = True
+        self.halted, self._attends = True, False
         self.interrupts = self.came = self.socket_dropped = self.read = self.pending_ps = 0
         self.vnics: list[Vnic] = []
         self.halt_queues: list[TransmitQueue] = []
@@ -93,19 +91,34 @@ class Vcpu(World):
         self.work: CpuWork | None = None
 
     def boot(self, phase: int) -> None:
-        """Boot the guest: start its periodic timer, whose first tick comes at ``phase``, and its CPU work."""
-        self._timer.arm(phase)
+        """Boot the guest: start its timers, at a ``phase``, and its CPU work."""
+        self._ticks.start(phase)
         self._await_work()
 
     def interrupt(self, now: int, vnic: Vnic) -> None:
-        """Take a virtual interrupt of a vNIC that has packets."""
-        self._raised.append(vnic)
-        self._scheduler.wake(self, now)
+        """Take a virtual interrupt of a vNIC that has packets; or poll on, without one, where they came before its poll was done."""
+        if vnic.is_polled_on:
+            vnic.is_polled_on = False
+            self._softirq.polling.append(vnic)
+            self._softirq.paused_until = now
+        else:
+            self._raised.append(vnic)
+        self._due(now)
 
     def start(self, process: GuestProcess, now: int) -> None:
         """Make a process runnable, in a burst of its own."""
         self._processes.append(process)
-        self._scheduler.wake(self, now, self.last)
+        self._due(now, self.last)
+
+    def _due(self, now: int, source: Pcpu | None = None) -> None:
+        """Attend to what has come: in the midst of a burst, or in one that begins as the scheduler says."""
+        if self.state is _RUNNING:
+            self._attend(now)
+        else:
+            self._scheduler.wake(self, now, source)
+
+    def _timer_due(self, now: int) -> None:
+        self._scheduler.wake(self, now, self.last)  # one that runs comes to it by itself
 
     # --- inbox and outgoing packets
 
@@ -113,7 +126,7 @@ class Vcpu(World):
         """Post packets, or a turn to send, to the inbox of a process of this vCPU, at instants that may lie ahead."""
         self.came += train.count * train.frames
         self._inbox.push(train)
-        if self.state is WorldState.SLEEPING:
+        if self._work_ps or self.state is _SLEEPING:
             self._await_inbox()
 
     def cancel(self, trains: Iterable[Train[InboundStream]], now: int) -> list[Train[InboundStream]]:
@@ -128,16 +141,22 @@ class Vcpu(World):
             self._inbox_timer.arm_by(first)
 
     def _inbox_due(self, now: int) -> None:
-        if self.state is WorldState.SLEEPING:
-            if self.ipi_sender is not None:
-                self.ipi_sender.pending_ps += self.costs.guest_ipi
+        works = self._work_ps and self.state is _RUNNING
+        if not works and self.state is not _SLEEPING:
+            return
+        if self.ipi_sender is not None:
+            self.ipi_sender.pending_ps += self.costs.guest_ipi
+        self.pending_ps += self.costs.guest_interrupt
+        if works:
+            self.pending_ps += self.costs.virtual_interrupt
+            self._attend(now)
+        else:
             self._scheduler.wake(self, now)
 
     def _inbox_waits(self, now: int) -> bool:
         inbox = self._inbox
-        if inbox.pushed == inbox.taken:
-            return False
-        inbox.settle(now)
+        if inbox.pushed != inbox.taken:
+            inbox.settle(now)
         return inbox.held > 0
 
     def post_to(self, target: PacketSink[S], train: Train[S]) -> None:
@@ -147,58 +166,96 @@ class Vcpu(World):
 
     # --- as a world
 
-    def _tick(self, now: int) -> None:
-        self._timer.arm(now + self._period)
-        self._ticks += 1
-        self._scheduler.wake(self, now, self.last)
-
     def begin(self, start: int) -> int | None:
-        costs = self.costs
+        costs, work, softirq = self.costs, self.work, self._softirq
         end = start
         raised = self._raised
         has_inbox = self._inbox_waits(start)
         process = None
-        if not (raised or self._polling or self._ticks or has_inbox):
+        polls = bool(raised) or start >= softirq.paused_until
+        if not (raised or (polls and softirq.polling) or softirq.received or self._ticks.is_due or has_inbox):
             if self._processes:
                 process = self._processes.popleft()
-            elif self.work is not None and (burst := self.work.start(start)) is not None:
-                end += burst
-            elif not self._announced(start):
+            elif work is not None and (burst := work.start(start)) is not None:
+                self._work_ps = burst
+            elif softirq.polling or self._announced(start):
+                polls = True
+            else:
                 return None
         if self.halted:
             self.halted = False
             end += costs.vcpu_wake
         elif raised:
             end += costs.virtual_interrupt
-        if self.pending_ps:
-            end += self.pending_ps
-            self.pending_ps = 0
-        if self._ticks:
-            end += self._ticks * costs.guest_timer_tick
-            self._ticks = 0
         if self._handed:
             self._handed = []
-        if self._awake:
-            self._awake = set()
-        if raised:
-            self.interrupts += len(raised)
-            self._polling += raised
-            self._raised = []
+        self._awake = self._awake and set()
+        self._since = start
+        self._softirq_end = end = self._interrupts(end, polls=polls)
+        if softirq.polling and work is not None and not self._work_ps and (burst := work.start(start)) is not None:
+            self._work_ps = burst  # a process, to which the softirq gives way
         if has_inbox:
             end = self._handle_inbox(end)
-        if self._polling:
-            end = self._poll(end)
+        if softirq.received:
+            end = self._handle_received(end)
         if process is not None:
             end = process.run(end)
+        end += self._socket.reading + self._work_ps
+        if self._work_ps:
+            self._await_inbox()
         for queue in self.burst_queues:
             queue.send_early(end)
         return end - start
 
+    def _attend(self, now: int) -> None:
+        """Attend to what has come in the midst of a burst: handler and softirq first, and all processes before CPU work; the burst is that much longer."""
+        pcpu = self.last
+        if self._attends or self.state is not _RUNNING or pcpu.running is not self or pcpu.turning:
+            return
+        if now < self._softirq_end:
+            self._attend_timer.arm_by(self._softirq_end)
+            return
+        left = pcpu.remaining(now)
+        if left <= 0:
+            return  # the next burst begins at this instant
+        raised, works = bool(self._raised), left <= self._work_ps
+        polls = raised or now >= self._softirq.paused_until
+        if not works and not (polls and (raised or self._softirq.polling)):
+            self._await_turn(now + left - self._work_ps)
+            return
+        self._attends = True
+        self.cut(now, left)
+        reading = self._socket.reading
+        end = self._interrupts(now + self.costs.virtual_interrupt if raised else now, polls=polls)
+        self._softirq_end = end
+        if works:
+            self._work_ps = left
+            self._awake = set()
+            end = self._handle_inbox(end)
+            end = self._handle_received(end)
+            while self._processes:
+                end = self._processes.popleft().run(end)
+            self._await_inbox()
+        else:
+            self._post_held_back(end)
+            self._await_turn(end + left - self._work_ps)
+        pcpu.extend(end - now + self._socket.reading - reading)
+        for queue in self.burst_queues:
+            queue.send_early()
+        self._attends = False
+
+    def _await_turn(self, at: int) -> None:
+        """Attend again when CPU work would begin, at an instant, or when the turn of processes ends."""
+        if self._work_ps:
+            self._attend_timer.arm_by(at)
+        if self._softirq.polling:
+            self._attend_timer.arm_by(self._softirq.paused_until)
+
     def _announced(self, now: int) -> bool:
-        """Let the monitor deliver a coalesced interrupt when the guest executes HLT; True if there is one."""
+        """Let the monitor deliver a coalesced interrupt when the guest executes HLT; True if there is one, or something to poll."""
         for vnic in self.vnics:
             vnic.announce(now)
-        return bool(self._raised)
+        return bool(self._raised or self._softirq.polling)
 
     def _handle_inbox(self, start: int) -> int:
         """Let the processes of this vCPU handle the packets in its inbox, up to the budget; returns the end."""
@@ -210,107 +267,78 @@ class Vcpu(World):
                 end = stream.handle(train, end)
         return end
 
-    def _poll(self, start: int) -> int:
-        """NAPI poll: take a batch off a ring, through the stack into sockets, and let the processes handle it; returns the end."""
-        costs = self.costs
-        stack = costs.guest_rx_packet
-        vnic = self._polled = self._polling.pop(0)
-        budget = vnic.batch(self._budget)
-        end = start + vnic.reclaim(start) * costs.guest_tx_completion
-        count = octets = 0
-        own: list[Train[Sender]] = []
-        for train in vnic.take(budget, start):
-            flow = train.flow
-            count += train.count
-            vcpu = flow.vcpu
-            if vcpu is not None:
-                if flow.round_trip is not None:
-                    flow.round_trip.off_ring(train.ready, vnic.raised, start)
-                if vcpu is self:
-                    own.append(train)
-                else:
-                    vcpu.ipi_sender = self
-                    self.post_to(vcpu, train.restamped(end + stack, stack))
-                end += train.count * stack
-                continue
-            self.came += train.count
-            size = flow.size
-            end += train.count * stack
-            room = (self._socket_buffer - octets) // (size + self._socket_overhead)
-            if train.count > room:
-                self.socket_dropped += train.count - room
-                if not room:
-                    continue
-                train = train.split(room)
-            octets += train.count * (size + self._socket_overhead)
-            self._in_socket.append((train, self._read_ps + costs.guest_copy(size, far=vnic.is_far)))
-        for train in own:
-            self.came += train.count * train.frames
+    def _handle_received(self, start: int) -> int:
+        """Let the processes of this vCPU handle the packets that its softirqs have received for them; returns the end."""
+        received, self._softirq.received = self._softirq.received, []
+        end = start
+        for train in received:
             flow = train.flow
             end = flow.handle(train, end)
-        if count == budget:
-            self._polling.append(vnic)
-        else:
-            self._drained = vnic
-        reading = 0
-        for train, read in self._in_socket:
-            reading += train.count * read
-        self._reading = reading
-        return end + reading
+        return end
+
+    def _interrupts(self, start: int, *, polls: bool = True) -> int:
+        """Run the handlers of raised interrupts, do what else is due, and then the softirq; returns the end."""
+        end = start + self.pending_ps
+        self.pending_ps = 0
+        if self._ticks.is_due:
+            end += self._ticks.take()
+        raised = self._raised
+        if raised:
+            count = len(raised)
+            end += count * self.costs.guest_interrupt
+            self.interrupts += count
+            self._softirq.polling += raised
+            self._raised = []
+        softirq = self._softirq
+        if softirq.polling:
+            if polls:
+                end = softirq.run(end)
+            if softirq.polling:
+                self._attend_timer.arm_by(softirq.paused_until)
+        return end
 
     def end(self, now: int) -> None:
-        if self._in_socket:
-            at = now - self._reading
-            for train, read in self._in_socket:
-                self._count_reads(train, at, read)
-                at += train.count * read
-            self._in_socket.clear()
-        if self.work is not None:
+        if self._socket.waiting:
+            self.read += self._socket.read(now - self._work_ps)
+        if self._work_ps:
+            self._work_ps = 0
+            assert self.work is not None
             self.work.finish(now)
         for queue in self.burst_queues:
             queue.send(now)
-        drained, self._drained = self._drained, None
-        if self._polled is not None:
-            self._polled.handled(now, drained=drained is not None)
-            self._polled = None
-        if drained is not None:
-            drained.unmask(now)
+        self.pending_ps += self._ticks.passed(self._since, now)
 
     def cut(self, now: int, left: int) -> None:
-        """Handle preemption: account for the reads done by now, and take back the packets not yet posted."""
+        """Handle an interruption: account for the reads done by now, and take back the packets not yet posted."""
         handed, self._handed = self._handed, []
-        targets: list[PacketSink[Any]] = []
-        for target, _ in handed:
-            if target not in targets:
-                targets.append(target)
-        for target in targets:
+        for target in dict.fromkeys(target for target, _ in handed):
             mine = [train for other, train in handed if other is target]
             for train in target.cancel(mine, now):
                 self._held_back.append((target, train))
         self._cut_at = now
         for queue in self.burst_queues:
             queue.send(now)
-        socket = self._in_socket
-        while socket and left < self._reading:
-            train, read = socket[0]
-            done = (self._reading - left) // read
-            if not done:
-                break
-            if done < train.count:
-                train = train.split(done)
-            else:
-                socket.pop(0)
-            self._count_reads(train, now + left - self._reading, read)
-            self._reading -= train.count * read
+        ahead = left - self._work_ps
+        self.read += self._socket.read(now + min(ahead, 0), max(ahead, 0))
+        self.pending_ps += self._ticks.passed(self._since, now)
+        self._since = now
 
     def resume(self, start: int) -> None:
-        """Resume a preempted burst: post the packets that were held back, as much later."""
+        """Resume a preempted burst: post the packets that were held back, as much later; then take what has come meanwhile."""
+        if self._softirq_end > self._cut_at:
+            self._softirq_end += start - self._cut_at
+        self._post_held_back(start)
+        for queue in self.burst_queues:
+            queue.send_early()
+        self._since = start
+        if self._raised or self._softirq.polling or self._work_ps:
+            self._attend_timer.arm(max(start, self._softirq_end))
+
+    def _post_held_back(self, start: int) -> None:
         held, self._held_back = self._held_back, []
         for target, train in held:
             train.ready += start - self._cut_at
             self.post_to(target, train)
-        for queue in self.burst_queues:
-            queue.send_early()
 
     def wakes(self, process: object) -> bool:
         """True for the first time that a process is woken in a burst."""
@@ -332,38 +360,25 @@ class Vcpu(World):
         else:
             totals.latency.add(end - train.arrived, -train.gap, frames)
 
-    def _count_reads(self, train: Train[Sender], start: int, read: int) -> None:
-        """Count a train that the process reads, one packet after another, from ``start``."""
-        sender = train.flow
-        flow = sender.totals
-        count = train.count
-        newest = self._newest
-        if train.arrived < newest.get(sender, 0):
-            raise InvariantError(
-                f"a packet that arrived at {train.arrived} ps is read after one that arrived at {newest[sender]} ps",
-                f"{self.name}, {flow.name}",
-                start,
-            )
-        newest[sender] = train.arrived
-        flow.delivered += count
-        flow.octets += count * sender.size
-        self.read += count
-        if train.timestamps is None:
-            flow.latency.add(start + read - train.arrived, read - train.gap, count)
-        else:
-            flow.latency.add_each([start + read * i - arrived for i, arrived in enumerate(train.timestamps, 1)])
-
     def in_socket(self) -> int:
         """Return the number of frames in socket buffers that processes have not read."""
         waiting = sum(train.count * train.frames for train in self._inbox.trains())
-        return waiting + sum(train.count for train, _ in self._in_socket)
+        waiting += sum(train.count * train.frames for train in self._softirq.received)
+        return waiting + self._socket.held()
 
     def coming(self, now: int) -> int:
         """Return the number of frames in the inbox whose instants lie ahead; a preempted poster takes them back."""
         return sum(count * train.frames for train, count in self._inbox.coming(now))
 
     def has_work(self, now: int) -> bool:
-        if self._raised or self._polling or self._ticks or self._processes or self._inbox_waits(now):
+        if (
+            self._raised
+            or self._softirq.polling
+            or self._softirq.received
+            or self._ticks.is_due
+            or self._processes
+            or self._inbox_waits(now)
+        ):
             return True
         if self.work is None:
             return False
@@ -383,6 +398,3 @@ class Vcpu(World):
         due = self.work.upcoming() if self.work is not None else None
         if due is not None:
             self._work_timer.arm(due)
-
-    def _work_comes(self, now: int) -> None:
-        self._scheduler.wake(self, now, self.last)

@@ -70,13 +70,16 @@ class DirectRing(Vnic):
                 sender.round_trip.off_nic(train.arrived, self.queue.interrupted, 0)
         return taken
 
+    def is_drained(self) -> bool:
+        return False
+
     def reclaim(self, now: int) -> int:
         """Free the descriptors of what the NIC has sent, as the VMkernel's driver would."""
         return self.queue.clean()
 
-    def unmask(self, now: int) -> None:
-        """Unmask the interrupt: the guest has polled the ring empty. Moderation may delay the next interrupt."""
-        self.queue.unmask(now)
+    def unmask(self, at: int) -> None:
+        """Unmask the interrupt at an instant that may lie ahead: the driver's poll is done. Moderation may delay the next interrupt."""
+        self.queue.unmask(at)
 
     def guest_halts(self, now: int) -> None:
         """Ignore that the guest halts: the NIC does not know."""

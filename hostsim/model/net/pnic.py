@@ -117,7 +117,7 @@ class RxQueue:
             self._timer.arm(max(now, self._due(self._moderation, first)))
         sent = self._first_sent()
         if sent is not None:
-            self._timer.arm_by(self._due(self._completions, sent))
+            self._timer.arm_by(max(now, self._due(self._completions, sent)))
 
     def transmits(self, at: int) -> None:
         """Expect a packet to be sent at ``at``, later than those before it: its completion interrupts."""

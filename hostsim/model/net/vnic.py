@@ -59,6 +59,8 @@ class Vnic:
         polled: instant of the guest's last poll.
         interrupt_ps: what an interrupt costs the guest in accesses to registers.
         doorbell_ps: cost for the guest of announcing refilled descriptors.
+        gro: the guest's driver has GRO join the frames of a poll.
+        is_polled_on: packets came before the driver's poll was done, and it takes them without an interrupt.
     """
 
     def __init__(
@@ -78,10 +80,12 @@ class Vnic:
         self.transmits: list[TxQueue] = []
         self.frames = self.unicast = self.lost = self.raised = self.reclaimable = self.polled = 0
         self._asked: int | None = None
-        self.is_far = False
+        self.is_far = self.gro = self.is_polled_on = False
         self.interrupt_ps = self.doorbell_ps = 0
         self._refill, self._used_up = refill, 0
+        self._refilled_at: int | None = None
         self._line = _QUIET
+        self._unmasked_at = -1
         self._usual = self._scheme = scheme
         self._timer = _InterruptTimer(clock, self)
         self._depth_timer = _InterruptTimer(clock, self)
@@ -98,7 +102,11 @@ class Vnic:
         """Deliver packets to the ring, at instants that may lie ahead."""
         self.ring.push(train)
         self.frames += train.count * train.frames
-        if self._line is _QUIET:
+        if train.ready <= self._unmasked_at and self._line is not _MASKED and self._line is not _RAISED:
+            self._line = _HELD
+            self.is_polled_on = True  # the driver finds it before it asks for interrupts
+            self._timer.arm(self._unmasked_at)
+        elif self._line is _QUIET:
             self._line = _HELD
             self._timer.arm(self._due(train.ready))
         if self._line is _HELD:
@@ -137,7 +145,7 @@ class Vnic:
         """Interrupt when the depth of the scheme is reached, but not before ``soonest``."""
         depth = self._scheme.depth()
         if depth is not None and (full := self.ring.nth(depth)) is not None:
-            self._depth_timer.arm(max(full, soonest))
+            self._depth_timer.arm(max(full, soonest, self._unmasked_at))
 
     def _dropped(self, train: Train[Sender]) -> None:
         frames = train.count * train.frames
@@ -146,6 +154,8 @@ class Vnic:
         sender.dropped(frames)
 
     def _due(self, first: int) -> int:
+        if first < self._unmasked_at:
+            first = self._unmasked_at
         scheme = self._scheme
         if scheme.is_ended_by_halt() and self.vcpu.halted:
             return first
@@ -157,6 +167,10 @@ class Vnic:
             return
         self._timer.disarm()
         self._depth_timer.disarm()
+        if self.is_polled_on:
+            self._line = _MASKED
+            self.vcpu.interrupt(now, self)
+            return
         self._line = _RAISED
         self.raised = now
         self._scheme.raised(now, self.ring.taken)
@@ -173,38 +187,45 @@ class Vnic:
             self.ring.capacity -= count
         return taken
 
+    def is_drained(self) -> bool:
+        """True when nothing is in the ring or known to come; where nobody knows, a poll has to look."""
+        ring = self.ring
+        return ring.pushed == ring.taken + ring.dropped
+
     def batch(self, budget: int) -> int:
         """Return the part of a poll budget that the guest's driver handles before it refills descriptors."""
-        return budget if self._refill is None else min(budget, self._refill.lot - self._used_up)
+        if self._refill is None:
+            return budget
+        if self._refilled_at is not None:
+            self.ring.settle(self._refilled_at)  # what came by then has found the ring as it was
+            self.ring.capacity += self._used_up
+            self._used_up, self._refilled_at = 0, None
+        return min(budget, self._refill.lot - self._used_up)
 
-    def handled(self, now: int, *, drained: bool) -> None:
-        """Refill descriptors if it is time to: the guest has handled the packets it took, and polled the ring empty or not."""
+    def handled(self, at: int, *, drained: bool) -> None:
+        """Refill descriptors if it is time to: by ``at`` the driver has handled what it took, and polled the ring empty or not."""
         refill = self._refill
         if refill is not None and (self._used_up >= refill.lot or (drained and refill.rest and self._used_up)):
-            self.ring.settle(now)  # what came by now has found the ring as it was
-            self.ring.capacity += self._used_up
-            self._used_up = 0
+            self._refilled_at = at
             self.vcpu.pending_ps += self.doorbell_ps
 
-    def unmask(self, now: int) -> None:
-        """Unmask the interrupt: the guest has polled the ring empty."""
-        if self._line is not _MASKED:
-            return
+    def unmask(self, at: int) -> None:
+        """Unmask the interrupt at an instant that may lie ahead: the driver's poll is done, and has found the ring empty."""
+        self._unmasked_at = at
         first = self._first()
         if first is None:
             self._line = _QUIET
             return
         self._line = _HELD
-        due = self._due(first)
-        if due <= now:
-            self._raise(now)
-        else:
-            self._timer.arm(due)
+        self._timer.arm(self._due(first))
+        self._watch_depth(at)
 
     def announce(self, now: int) -> None:
-        """Raise a coalesced interrupt if packets wait and the scheme says so: the guest is about to halt."""
-        if self._line is _HELD and self._scheme.is_ended_by_halt() and self._first_held() <= now:
-            self._raise(now)
+        """Raise an interrupt that is due, or that was coalesced if the scheme says so: the guest is about to halt."""
+        if self._line is _HELD:
+            due = self._timer.due
+            if (due is not None and due <= now) or (self._first_held() <= now and self._scheme.is_ended_by_halt()):
+                self._raise(now)
 
     def guest_halts(self, now: int) -> None:
         """Stop holding packets back if the scheme says so: the guest halts."""

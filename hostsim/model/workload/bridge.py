@@ -30,6 +30,7 @@ class Bridged(Sender):
         self, totals: Flow, size: int, frame_ps: int, vcpu: Vcpu, queue: PacketSink[GuestStream], step: int
     ) -> None:
         super().__init__(totals, size, frame_ps, 1)
+        self.in_softirq = True
         self.vcpu, self._queue, self._step = vcpu, queue, step
         self._leaving = _Leaving(totals, size)
 

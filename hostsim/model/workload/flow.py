@@ -63,6 +63,7 @@ class Sender(InboundStream):
         octets: bytes of a frame, its check sequence and the headers of a tunnel left out.
         burst: frames that it puts on the wire in one go.
         joins: True where large receive offload may join its frames.
+        is_full: its frames are full segments of a connection, which receive offloads can join.
         backlog: frames released and not yet on the wire.
         queue: receive queue that its frames are steered to.
         vnic: receive ring of the guest that they end in; None for multicast.
@@ -76,6 +77,7 @@ class Sender(InboundStream):
 
     def __init__(self, totals: Flow, size: int, frame_ps: int, burst: int, *, joins: bool = False) -> None:
         self.totals, self.size, self.frame_ps, self.burst, self.joins = totals, size, frame_ps, burst, joins
+        self.is_full = joins
         self.receivers = totals.receivers
         self.octets = frame_size(size + self.headers)
         self.backlog = 0

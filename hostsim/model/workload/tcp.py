@@ -63,6 +63,8 @@ class Application:
     """Packets seen from one acknowledgement to the next."""
     tso_divisor: int
     """A packet for TSO is at most the window over this."""
+    write_size: int = 0
+    """Bytes of each write, where several make a packet; 0 where one does."""
 
 
 class Endpoints:
@@ -112,6 +114,7 @@ class PeerFrames(Sender):
         dropped: told of frames that were dropped on the host.
         burst: frames that the peer puts on the wire in one go.
         joins: large receive offload may join them.
+        in_softirq: the guest's kernel handles them by itself, without a process.
     """
 
     headers = TCP_HEADERS
@@ -126,8 +129,10 @@ class PeerFrames(Sender):
         *,
         burst: int = 1,
         joins: bool = False,
+        in_softirq: bool = False,
     ) -> None:
         super().__init__(endpoints.totals, size, frame_ps, burst, joins=joins)
+        self.in_softirq = in_softirq
         self.vcpu, self._handle, self._dropped = endpoints.vcpu, handle, dropped
 
     def handle(self, train: Train[InboundStream], start: int) -> int:

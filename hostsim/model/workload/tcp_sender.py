@@ -66,7 +66,11 @@ class TcpSender(Connection):
             think: time from a file to what asks for the next one; none where nothing is said.
         """
         super().__init__(endpoints, congestion, file)
-        self.acks = PeerFrames(endpoints, 0, small_ps, self._ack, self._acks_dropped, burst=MOST_ACKS)
+        # a process that writes does so in its own time; data that lies in the socket goes when it may
+        kernel = not endpoints.application.write_copies
+        self.acks = PeerFrames(
+            endpoints, 0, small_ps, self._ack, self._acks_dropped, burst=MOST_ACKS, in_softirq=kernel
+        )
         octets, request_ps = request or (0, small_ps)
         self.requests = PeerFrames(endpoints, octets, request_ps, self._request, self._request_dropped)
         self._think, self._acks_every = think, acks_every
@@ -138,7 +142,9 @@ class TcpSender(Connection):
         application, vcpu = endpoints.application, endpoints.vcpu
         work = vcpu.costs.guest_tx_packet
         if application.write_copies:
-            work += application.per_write + vcpu.costs.guest_copy(frames * self._data.size)
+            octets = frames * self._data.size
+            writes = -(-octets // application.write_size) if application.write_size else 1
+            work += writes * application.per_write + vcpu.costs.guest_copy(octets)
         vcpu.post_to(endpoints.queue, Train(self._data, count, start + work, work, start, 0, None, frames))
         self._congestion.in_flight += count * frames
         self._remaining -= count * frames

@@ -93,7 +93,9 @@ def _open_connections(
             connection.begin(int(starts[place]) + think())
 
 
-def _application(host: Host, vm: VirtualMachine, traffic: Connected, *, write_copies: bool) -> Application:
+def _application(
+    host: Host, vm: VirtualMachine, traffic: Connected, *, write_copies: bool, write_size: int = 0
+) -> Application:
     """Return the costs of the process at the VM's end."""
     guest = vm.group.guest
     costs, hertz = guest.applications, cycle_rate(host)
@@ -105,6 +107,7 @@ def _application(host: Host, vm: VirtualMachine, traffic: Connected, *, write_co
         write_copies=write_copies,
         ack_every=guest.ack_every,
         tso_divisor=guest.tso_divisor,
+        write_size=write_size,
     )
 
 
@@ -133,10 +136,14 @@ def _connect_tcp(
     """Open the connection of a stream of data, or of files."""
     guest = vm.group.guest
     transfer, message = traffic.transfer, traffic.message
-    application = _application(host, vm, traffic, write_copies=transfer is None)
-    endpoints = _endpoints(host, flow, vm, traffic, application, place, late)
     most = segment_size(_switch(host, vm, traffic).mtu)
-    size, full = (most, True) if message is None else (min(message, most), message >= most)
+    small = message is not None and message < most
+    # nagle's algorithm or autocorking: a sender that has always more fills its segments, with several writes each
+    joined = small and (not traffic.is_undelayed or (guest.autocorking and not traffic.receives))
+    size, full = (message, False) if message is not None and small and not joined else (most, True)
+    written = message if message is not None and joined else 0
+    application = _application(host, vm, traffic, write_copies=transfer is None, write_size=written)
+    endpoints = _endpoints(host, flow, vm, traffic, application, place, late)
     # a small packet is charged to the socket's buffer with its overhead
     segments = max(1, traffic.window // (size if full else size + guest.socket_overhead))
     congestion = Congestion(segments, guest.initial_window)

@@ -67,8 +67,8 @@ class UdpSource:
 
     def _fire(self, now: int) -> None:
         vcpu = self._vcpu
-        if not vcpu.halted:  # the timer interrupts what it does
-            vcpu.pending_ps += vcpu.costs.virtual_interrupt
+        costs = vcpu.costs
+        vcpu.pending_ps += costs.guest_interrupt + (0 if vcpu.halted else costs.virtual_interrupt)
         vcpu.start(self, now)
 
     def run(self, start: int) -> int:

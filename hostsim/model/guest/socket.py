@@ -1,0 +1,92 @@
+"""Datagram sockets of a guest: what waits in their buffers, and when the process has read it."""
+
+from __future__ import annotations
+
+from hostsim.engine.packet_train import Train
+from hostsim.errors import InvariantError
+from hostsim.model.workload.flow import Sender
+
+__all__ = ["DatagramSocket"]
+
+
+class DatagramSocket:
+    """The datagram sockets that one vCPU's softirqs fill and one process reads, packet after packet.
+
+    Args:
+        name: of the vCPU, for errors.
+        buffer: bytes that it takes.
+        overhead: bytes charged for each packet on top of its data.
+
+    Attributes:
+        waiting: packets in the buffer, and picoseconds to read each.
+        reading: picoseconds that the process takes for all that waits.
+    """
+
+    def __init__(self, name: str, buffer: int, overhead: int) -> None:
+        self._name, self._buffer, self._overhead = name, buffer, overhead
+        self.waiting: list[tuple[Train[Sender], int]] = []
+        self._octets = self.reading = 0
+        self._newest: dict[Sender, int] = {}
+
+    def admit(self, train: Train[Sender], read: int) -> int:
+        """Put packets into the buffer, each read in ``read`` picoseconds; returns the number that found no room."""
+        size = train.flow.size + self._overhead
+        room = (self._buffer - self._octets) // size if size else train.count
+        dropped = max(0, train.count - room)
+        if dropped:
+            if not room:
+                return dropped
+            train = train.split(room)
+        self._octets += train.count * size
+        self.reading += train.count * read
+        self.waiting.append((train, read))
+        return dropped
+
+    def read(self, now: int, left: int = 0) -> int:
+        """Count what the process has read by ``now``, when reading the rest takes ``left`` picoseconds; returns the number of packets.
+
+        Raises:
+            InvariantError: packets of a sender are out of order.
+        """
+        waiting, total = self.waiting, 0
+        at = now + left - self.reading
+        while waiting:
+            train, read = waiting[0]
+            spent = self.reading - left
+            done = train.count if train.count * read <= spent else spent // read
+            if done <= 0:
+                break
+            if done < train.count:
+                train = train.split(done)
+            else:
+                waiting.pop(0)
+            self._count(train, at, read)
+            at += done * read
+            self.reading -= done * read
+            self._octets -= done * (train.flow.size + self._overhead)
+            total += done
+        return total
+
+    def held(self) -> int:
+        """Return the number of packets that wait."""
+        return sum(train.count for train, _ in self.waiting)
+
+    def _count(self, train: Train[Sender], start: int, read: int) -> None:
+        """Count a train that the process reads, one packet after another, from ``start``."""
+        sender = train.flow
+        flow = sender.totals
+        count = train.count
+        newest = self._newest
+        if train.arrived < newest.get(sender, 0):
+            raise InvariantError(
+                f"a packet that arrived at {train.arrived} ps is read after one that arrived at {newest[sender]} ps",
+                f"{self._name}, {flow.name}",
+                start,
+            )
+        newest[sender] = train.arrived
+        flow.delivered += count
+        flow.octets += count * sender.size
+        if train.timestamps is None:
+            flow.latency.add(start + read - train.arrived, read - train.gap, count)
+        else:
+            flow.latency.add_each([start + read * i - arrived for i, arrived in enumerate(train.timestamps, 1)])

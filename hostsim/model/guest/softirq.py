@@ -1,0 +1,111 @@
+"""Network softirqs of a guest: NAPI polling of the rings whose interrupts came, through the stack to sockets and processes, within a budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hostsim.engine.packet_train import Train
+from hostsim.model.cost_table import CostTable
+from hostsim.model.guest.gro import joined
+from hostsim.model.guest.socket import DatagramSocket
+from hostsim.model.net.vnic import Vnic
+from hostsim.model.workload.flow import Sender
+from hostsim.spec.guest import GuestSpec
+
+if TYPE_CHECKING:
+    from hostsim.model.guest.vcpu import Vcpu
+
+__all__ = ["NetworkSoftirq"]
+
+
+class NetworkSoftirq:
+    """The network softirq on one vCPU.
+
+    A driver polls its ring until it is empty, and asks for interrupts again. A softirq that has used its budget of packets or of
+    time gives way to processes: ``ksoftirqd`` goes on when they have had their turn, or with the next interrupt.
+
+    Attributes:
+        polling: rings that drivers poll, their interrupts being masked.
+        paused_until: instant up to which processes have their turn.
+        received: packets for processes of this vCPU, which they have not handled.
+        socket: datagram sockets that it fills.
+    """
+
+    def __init__(self, vcpu: Vcpu, costs: CostTable, guest: GuestSpec, read_ps: int) -> None:
+        """Make one for a vCPU, whose process takes ``read_ps`` for a datagram, its copy apart."""
+        self._vcpu, self._costs = vcpu, costs
+        self._weight, self._read_ps = guest.napi_budget, read_ps
+        self._budget = guest.netdev_budget * guest.softirq_restarts
+        self._time, self._pause = guest.netdev_time * guest.softirq_restarts, guest.softirq_pause
+        self.polling: list[Vnic] = []
+        self.paused_until = 0
+        self.received: list[Train[Sender]] = []
+        self.socket = DatagramSocket(vcpu.name, guest.socket_buffer, guest.socket_overhead)
+
+    def run(self, start: int) -> int:
+        """Poll all rings from ``start`` on, round robin, up to the budget; returns the end."""
+        polling, end = self.polling, start
+        budget, deadline = self._budget, start + self._time
+        while polling:
+            if budget <= 0 or end >= deadline:
+                self.paused_until = end + self._pause
+                break
+            vnic = polling.pop(0)
+            allowed = vnic.batch(min(self._weight, budget))
+            end += vnic.reclaim(end) * self._costs.guest_tx_completion
+            left, end = self._poll(vnic, allowed, end)
+            budget -= allowed - left
+            vnic.handled(end, drained=left > 0)
+            if left:
+                vnic.unmask(end)
+            else:
+                polling.append(vnic)
+        return end
+
+    def _poll(self, vnic: Vnic, budget: int, start: int) -> tuple[int, int]:
+        """Take packets off a ring, and those that come meanwhile, and put them through the stack; returns what is left of the budget, and the end."""
+        end = start
+        if not vnic.gro:
+            while budget and (taken := vnic.take(budget, end)):
+                for train in taken:
+                    budget -= train.count
+                    end = self._receive(train, vnic, end, start)
+                if vnic.is_drained():
+                    break
+            return budget, end
+        batch: list[Train[Sender]] = []
+        frame = self._costs.guest_gro_frame
+        while budget and (taken := vnic.take(budget, end)):
+            for train in taken:
+                budget -= train.count
+                end += train.count * frame
+            batch += taken
+        packets, saved = joined(batch)
+        end = start + saved * frame
+        for train in packets:
+            end = self._receive(train, vnic, end, start)
+        return budget, end
+
+    def _receive(self, train: Train[Sender], vnic: Vnic, at: int, taken: int) -> int:
+        """Put packets, taken off a ring at ``taken``, through the stack from ``at`` on, to a socket or a process; returns the end."""
+        here, costs = self._vcpu, self._costs
+        stack = costs.guest_rx_packet
+        end = at + train.count * stack
+        flow = train.flow
+        vcpu = flow.vcpu
+        if vcpu is None:
+            here.came += train.count
+            read = self._read_ps + costs.guest_copy(flow.size, far=vnic.is_far)
+            here.socket_dropped += self.socket.admit(train, read)
+            return end
+        if flow.round_trip is not None:
+            flow.round_trip.off_ring(train.ready, vnic.raised, taken)
+        if vcpu is not here:
+            vcpu.ipi_sender = here
+            here.post_to(vcpu, train.restamped(at + stack, stack))
+            return end
+        here.came += train.count * train.frames
+        if flow.in_softirq:
+            return flow.handle(train, end)
+        self.received.append(train)
+        return end
