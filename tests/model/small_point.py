@@ -59,7 +59,7 @@ CALM = ROUND | dict.fromkeys(TURNS, 0)
 def costs(values: Mapping[str, float] = ROUND) -> CostModel:
     """A cost model; what is not named costs nothing."""
     named: dict[str, Any] = {"generations": {"round": {"value": 1.0, "source": SOURCE}}}
-    named["vcpu_preemption_lead"] = {"time": "1 h", "source": SOURCE}
+    named["vcpu_preemption_lead"] = {"time": "1000 s", "source": SOURCE}
     for name in CostModel.model_fields:
         if name in FREE:
             named[name] = {"value": float(values.get(name, FREE[name])), "source": SOURCE}
@@ -87,7 +87,7 @@ def guest(**changes: Any) -> GuestSpec:
     """A guest that never ticks, and whose applications cost 1 us a packet, 2 us a write and 50 us a request."""
     values = {
         "guest": "round", "napi_budget": 64, "rx_ring": 4096, "tx_ring": 4096, "ack_every": 2, "initial_window": 1,
-        "tso_divisor": 1, "socket_buffer": "1 GiB", "socket_overhead": "0 B", "timer_period": "2000 h",
+        "tso_divisor": 1, "socket_buffer": "1 GiB", "socket_overhead": "0 B", "timer_period": "200 h",
     }  # fmt: skip
     applications = {
         name: {"cycles": cycles, "source": SOURCE}
