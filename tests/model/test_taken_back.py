@@ -35,7 +35,12 @@ class NotingContext:
 def a_queue() -> tuple[Clock, TxQueue, NotingContext]:
     clock, context = Clock(), NotingContext()
     queue = TxQueue(
-        clock, "eth0", 1512, RateBoundCalls(TIMEOUT, 40, 4000), SimpleNamespace(), SimpleNamespace(pending_ps=0, last=None)
+        clock,
+        "eth0",
+        1512,
+        RateBoundCalls(TIMEOUT, 40, 4000),
+        SimpleNamespace(),
+        SimpleNamespace(pending_ps=0, last=None),
     )
     queue.serve(context)
     queue._coalescing.depth = DEPTH
