@@ -86,7 +86,14 @@ def test_moving_constants_is_as_if_the_files_said_so(name: str):
     values, overrides = {}, {}
     for constant in constants_at(scenario, scenario.first()):
         values[constant.name] = constant.ends[1]
-        own = {"": [""], "esxi": ["platform."], "rhel6": guests}
+        own = {
+            "": [""],
+            "esxi": ["platform."],
+            "rhel5": guests,
+            "rhel6": guests,
+            "linux": ["peer."],
+            "tester": ["peer."],
+        }
         for prefix in own.get(constant.file, ["hardware."]):
             for path in constant.paths:
                 overrides[prefix + path] = str(constant.written(constant.ends[1]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hostsim.engine.arrivals import RecordedArrivals
 from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
@@ -42,6 +43,13 @@ def full(load: str = "600 us", *, vms: int = 4, vcpus: int = 2, **changes) -> Ho
     return build_host(spec, Streams(1, 0))
 
 
+def idle(host: Host) -> None:
+    """Let no more work come."""
+    for vcpu in host.vcpus:
+        if vcpu.work is not None:
+            vcpu.work._arrivals = RecordedArrivals([])
+
+
 def states(host: Host, checks: int = 3) -> list[int]:
     found = []
     for check in range(checks + 1):
@@ -69,8 +77,7 @@ def test_it_is_withdrawn_when_the_load_falls():
     host = full()
     host.clock.advance(15 * MS)
     assert all(queue._coalescing.timeout == 8 * MS for queue in host.transmits)
-    for vcpu in host.vcpus:
-        vcpu.work = None
+    idle(host)
     host.clock.advance(35 * MS)
     assert host.dense_mode.state.value == 0
     assert all(isinstance(queue._coalescing, RateBoundCalls) for queue in host.transmits)
@@ -84,8 +91,7 @@ def test_the_published_minute():
     assert host.dense_mode.state.value == 0
     host.clock.advance(6 * SECOND + 1)
     assert host.dense_mode.state.value == 1
-    for vcpu in host.vcpus:
-        vcpu.work = None
+    idle(host)
     host.clock.advance(66 * SECOND)
     assert host.dense_mode.state.value == 1
     host.clock.advance(66 * SECOND + 1)

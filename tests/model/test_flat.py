@@ -6,9 +6,11 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hostsim import compiled
+from hostsim.engine.jitter import Jitter
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
@@ -61,21 +63,21 @@ def operations(work: Callable[[], object]) -> int:
 
 
 def host_of(vms: int, cores: int) -> Host:
-    traffic = {"p": pages(1 * MS)}
-    return build_host(
-        point(group(count=vms), traffic=traffic, cores=cores, nics={"vmnic0": nic(rx_queues=8)}), Streams(1, 0)
-    )
+    """VMs with a page each, on a NIC with a receive queue for every two cores, so that a poll has packets of as many VMs on any host."""
+    traffic, nics = {"p": pages(1 * MS)}, {"vmnic0": nic(rx_queues=cores // 2)}
+    return build_host(point(group(count=vms), traffic=traffic, cores=cores, nics=nics), Streams(1, 0))
 
 
 def test_a_connection_costs_the_same_among_many_vms() -> None:
     """The one to the last VM of 4 and of 64: as many operations, and no list of VMs or filters is searched."""
+    on_time = Jitter(0, np.random.default_rng(0))
     costs = []
     for vms in (4, 64):
         host = host_of(vms, 4)
         host.vms = Walked(host.vms)
         queues = host.netqueues["vmnic0"]
         queues._filters = [Walked(filters) for filters in queues._filters]
-        connect = tcp_setup._visits(host, host.flows[0], host.vms[-1], host.spec.traffic["p"])
+        connect = tcp_setup._visits(host, host.flows[0], host.vms[-1], host.spec.traffic["p"], on_time)
         connect(lambda _: None)  # has the hash look its address up
         Walked.looked_at = 0
         costs.append(operations(lambda connect=connect: connect(lambda _: None)))
@@ -84,7 +86,7 @@ def test_a_connection_costs_the_same_among_many_vms() -> None:
 
 
 def test_an_event_costs_the_same_on_a_large_host() -> None:
-    """Eight times the VMs on eight times the cores: within a tenth as many operations an event."""
+    """Eight times the VMs on eight times the cores and receive queues: within a tenth as many operations an event."""
     toeplitz_hash(DEFAULT_KEY, b"")  # makes the table of the key
     costs = []
     for vms, cores in ((4, 2), (32, 16)):

@@ -75,7 +75,10 @@ def test_a_sound_host_keeps_all_laws_and_its_record_closes_every_balance(tmp_pat
 def test_bursts_that_are_cut_short_keep_all_laws(
     replication: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a burst was to hand on later is taken back: packets for the wire, and for a process on another vCPU."""
+    """What a burst was to hand on later is taken back: packets for the wire, and for a process on another vCPU.
+
+    NetPolls preempt vCPUs, and NetWorlds of a VM only those of VMs that are ahead of it; interrupts take packets back, too.
+    """
     back = {TxQueue: 0, Vcpu: 0}
     for owner in back:
 
@@ -86,7 +89,7 @@ def test_bursts_that_are_cut_short_keep_all_laws(
 
         monkeypatch.setattr(owner, "cancel", always(owner.cancel, noted))
     record = run(STREAMS, tmp_path, replication)
-    assert int(record.series["pcpu.preemptions"].values[-1].sum()) > 100
+    assert int(record.series["pcpu.preemptions"].values[-1].sum()) > 10
     assert min(back.values()) > 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from statistics import median
 
 import pytest
 
@@ -22,26 +23,32 @@ RBC = Coalescing(scheme="rbc", rate=4000, depth=1, timeout=4 * MS)
 
 
 def one_stream(scale: float, peer: PeerSpec, seed: int = 1) -> float:
-    """Busy time for a byte of one TCP stream, the costs of receiving a frame scaled."""
-    cost = CALM | {"guest_rx_packet": 2500 * scale, "sw_lro": 120 * scale, "driver_rx": 300 * scale}
+    """Busy time for a byte of one TCP stream to a guest that halts between bursts, the costs of receiving a frame scaled."""
+    cost = CALM | {"guest_rx_packet": 800 * scale, "sw_lro": 120 * scale, "driver_rx": 300 * scale}
     made = {"vmnic0": nic(interrupt_interval="62 us", interrupt_step="0 s" if peer is ON_TIME else "2 us")}
-    traffic = {"s": stream("receive", window="256 KiB", delay="30 us")}
+    traffic = {"s": stream("receive", window="256 KiB", delay="100 us")}
     spec = point(group(vnics=(vnic(coalescing=RBC),)), traffic=traffic, cost=cost, nics=made, cores=6)
     host = run(spec.model_copy(update={"peer": peer}), 40 * MS, seed)
     return host.busy(host.clock.now) / arrived(host)
 
 
 def jump(peer: PeerSpec) -> float:
-    """Greatest difference between the effects of steps of one percent in the costs, as a share of the whole."""
-    costs = [one_stream(1 + percent / 100, peer) for percent in range(-3, 4)]
-    steps = [after - before for before, after in pairwise(costs)]
-    return (max(steps) - min(steps)) / costs[0]
+    """Greatest difference between the effects of steps of one percent in the costs, as a share of the whole.
+
+    An effect is the median of three seeds: where the end of a run cuts a window in two is a matter of chance, and what all seeds have is none.
+    """
+    effects = []
+    for seed in (1, 2, 3):
+        costs = [one_stream(1 + percent / 100, peer, seed) for percent in range(-3, 4)]
+        effects.append([(after - before) / costs[0] for before, after in pairwise(costs)])
+    steps = [median(step) for step in zip(*effects, strict=True)]
+    return max(steps) - min(steps)
 
 
 def test_a_small_change_of_a_cost_moves_a_single_stream_smoothly() -> None:
-    """Steps of one percent in the costs have even effects in a short run, too; without jitter it keeps to a pattern that it began with, and one step in a few jumps."""
-    assert jump(LATE) < 0.002
-    assert jump(ON_TIME) > 0.01
+    """Steps of one percent in the costs have even effects in a short run, too; without jitter all seeds keep to one pattern, and one step in a few jumps."""
+    assert jump(LATE) < 0.0005
+    assert jump(ON_TIME) > 0.002
 
 
 def test_seeds_differ() -> None:

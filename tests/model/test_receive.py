@@ -114,11 +114,15 @@ def test_copies_reach_receivers_one_after_another():
     assert [port.vnic.ring.take(9, host.clock.now) for port in host.ports] == [[], [], []]
 
 
+BUSY = SECOND / (125 * US + 2 * US / 2)
+"""Interrupts a second of a busy queue: moderation holds each back for 125 us, and steps of 2 us in the NIC's clock for half a step more on average."""
+
+
 @pytest.mark.parametrize(
-    ("rate", "physical", "virtual"), [(1_000.0, 1_000, 1_000), (20_000.0, 8_000, 4_000), (60_000.0, 8_000, 4_000)]
+    ("rate", "physical", "virtual"), [(1_000.0, 1_000, 1_000), (20_000.0, BUSY, 4_000), (60_000.0, BUSY, 4_000)]
 )
-def test_interrupts_are_bounded_by_moderation_and_by_rate_based_coalescing(rate: float, physical: int, virtual: int):
-    """One a packet while packets are rare; 8,000 a second from the NIC and 4,000 a second to the guest when they are not."""
+def test_interrupts_are_bounded_by_moderation_and_by_rate_based_coalescing(rate: float, physical: float, virtual: int):
+    """One a packet while packets are rare; not quite 8,000 a second from the NIC, whose clock has steps, and 4,000 a second to the guest when they are not."""
     host = run(quiet(spec(rate=rate)))
     assert interrupts(host) == pytest.approx((physical, virtual), rel=0.005)
 
@@ -213,11 +217,15 @@ def test_a_periodic_guest_ticks_while_it_idles_too():
 
 @pytest.mark.parametrize("split", [False, True])
 def test_events_grow_with_interrupts_and_not_with_packets(split: bool):
-    """Eight times the packets at the same interrupt rate: not one event a packet more."""
+    """Eight times the packets at the same interrupt rate: not one event a packet more.
+
+    An interrupt may have one event more. As packets and interrupts are in phase with nothing, a poll may find another packet at its end,
+    and an interrupt may come in the midst of a guest's longer burst.
+    """
     few, many = run(spec(rate=9_000.0, split=split)), run(spec(rate=72_000.0, split=split))
     packets = many.flows[0].sent - few.flows[0].sent
     assert packets == pytest.approx(63_000, rel=0.001)
-    assert many.clock.scheduled() - few.clock.scheduled() < 0.02 * packets
+    assert many.clock.scheduled() - few.clock.scheduled() < sum(interrupts(many)) < 0.2 * packets
 
 
 def test_poisson_streams_share_the_wire_and_lose_nothing():

@@ -26,14 +26,21 @@ class NotingContext:
     def __init__(self) -> None:
         self.woken: list[int] = []
 
-    def wake(self, now: int) -> None:
+    last = None
+
+    def wake(self, now: int, _source: object = None) -> None:
         self.woken.append(now)
 
 
 def a_queue() -> tuple[Clock, TxQueue, NotingContext]:
     clock, context = Clock(), NotingContext()
     queue = TxQueue(
-        clock, "eth0", 1512, RateBoundCalls(TIMEOUT, 40, 4000), SimpleNamespace(), SimpleNamespace(pending_ps=0)
+        clock,
+        "eth0",
+        1512,
+        RateBoundCalls(TIMEOUT, 40, 4000),
+        SimpleNamespace(),
+        SimpleNamespace(pending_ps=0, last=None),
     )
     queue.serve(context)
     queue._coalescing.depth = DEPTH

@@ -233,8 +233,8 @@ def _connect(address: str, workers: int) -> Any:
             reason = f"{type(error).__name__}: {error}"
             fault = Fault(f"cannot be used: the import of distributed fails ({reason})", "--cluster", address)
         raise InputError(fault) from None
-    if address == LOCAL:
-        return distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=None, set_as_default=False)
+    if address == LOCAL:  # at any port, for even without a dashboard it has pages, and 8787 may be in use
+        return distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=":0", set_as_default=False)
     try:
         client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:

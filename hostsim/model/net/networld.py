@@ -131,7 +131,7 @@ class TxQueue(TransmitQueue):
     def serve(self, world: NetWorld) -> None:
         """Let a transmit context serve this queue."""
         self._world = world
-        self.completions.wakes(world.wake)
+        self.completions.wakes(self._complete)
 
     def coalesce(self, coalescing: TxCoalescing | None) -> None:
         """Switch to another way of coalescing; None is its usual one, which begins anew."""
@@ -247,6 +247,10 @@ class TxQueue(TransmitQueue):
         self.ring.settle(now)
         completions = self.completions
         return completions.needs_context() or (self.ring.held > 0 and not completions.is_blocked)
+
+    def _complete(self, now: int) -> None:
+        """Wake the context for completions that are overdue: the timer rings on its PCPU."""
+        self._world.wake(now, self._world.last)
 
     def _wake(self, cause: int, now: int) -> None:
         self.wakes[cause] += 1

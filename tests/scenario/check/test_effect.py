@@ -114,6 +114,7 @@ FELT: list[tuple[str, str, Options]] = [
 
 ALWAYS = {
     *("Cpu.Quantum", "Cpu.BoundLagQuanta", "Cpu.L3RebalancePeriod", "netMaxPktsToProcess"),
+    *("Cpu.WakeupMigrateIdlePcpus", "Cpu.PcpuMigrateIdlePcpus", "Cpu.UseMwait"),
     *("ethernetX.virtualDev", "ethernetX.present", "ethernetX.emuRxMode", "ethernetX.pnicFeatures"),
     *("sched.cpu.shares", "sched.mem.min", "memSize", "pciPassthruX.present"),
 }
