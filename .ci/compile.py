@@ -1,4 +1,9 @@
-"""Compile the hot modules to ``build/compiled``, unless they are there. Messages of compilers go to stdout and stderr."""
+"""Compile the hot modules to ``build/compiled``, unless they are there. Messages of compilers go to stdout and stderr.
+
+With arguments: to another folder, together with other sources, whose classes are then native as theirs are::
+
+    python .ci/compile.py build/bench tests/bench/chain_world.py
+"""
 
 from __future__ import annotations
 
@@ -7,14 +12,15 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import sysconfig
+from pathlib import Path
 
 from mypyc.build import mypycify
 from setuptools import setup
 
 from hostsim import compiled
 
-C_SOURCES = "build/c"
 TYPES = "--config-file=.ci/mypyc.ini"
 
 
@@ -25,22 +31,24 @@ def _is_gcc() -> bool:
     return "Free Software Foundation" in asked.stdout
 
 
-def main() -> None:
+def main(folder: Path = compiled.FOLDER, *beside: Path) -> None:
     """Compile, and put the result in place of an earlier one."""
-    if compiled.fits():
+    if compiled.fits(folder=folder, beside=beside):
         return
-    found = compiled.digest()
-    unfinished = compiled.FOLDER.with_suffix(".new")
+    found = compiled.digest(beside=beside)
+    unfinished = folder.with_suffix(".new")
+    c_sources = os.path.relpath(folder.with_suffix(".c"))
     shutil.rmtree(unfinished, ignore_errors=True)
     gc.disable()  # millions of objects live until the end
-    hot, read = ([os.path.relpath(file) for file in files] for files in (compiled.modules(), compiled.covered()))
+    sources = compiled.modules(), compiled.covered()
+    hot, read = ([os.path.relpath(file) for file in (*files, *beside)] for files in sources)
     extensions = mypycify(
         [TYPES, *read],
         only_compile_paths=hot,
         opt_level="2",
         debug_level="0",
         group_name="hostsim",
-        target_dir=C_SOURCES,
+        target_dir=c_sources,
     )
     if os.name == "posix":
         large = next(extension for extension in extensions if extension.name.endswith("__mypyc"))
@@ -50,13 +58,13 @@ def main() -> None:
         flags = [*large.extra_compile_args, "-fno-semantic-interposition", "-fvisibility=hidden", *late]
         large.extra_compile_args = flags
         large.extra_link_args = flags if late else []
-    steps = ["build_ext", "--build-lib", str(unfinished), "--build-temp", C_SOURCES, "--parallel", str(os.cpu_count())]
+    steps = ["build_ext", "--build-lib", str(unfinished), "--build-temp", c_sources, "--parallel", str(os.cpu_count())]
     setup(name="hostsim-compiled", packages=[], ext_modules=extensions, script_args=steps)
     (unfinished / compiled.DIGEST).write_text(found, encoding="ascii")
-    shutil.rmtree(compiled.FOLDER, ignore_errors=True)
-    unfinished.rename(compiled.FOLDER)
+    shutil.rmtree(folder, ignore_errors=True)
+    unfinished.rename(folder)
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(Path, sys.argv[1:]))
     os._exit(0)  # taking it all apart would last as long as a third of the work

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec
 from importlib.util import spec_from_file_location
@@ -74,40 +74,51 @@ def covered(package: Path = PACKAGE) -> list[Path]:
     return _sources(package, _COMPILED + _SEEN)
 
 
-def digest(package: Path = PACKAGE) -> str:
-    """Hash of what compiled modules depend on: these sources, and the interpreter."""
+def digest(package: Path = PACKAGE, beside: Iterable[Path] = ()) -> str:
+    """Hash of what compiled modules depend on: these sources, others that are compiled with them, and the interpreter."""
     found = hashlib.sha256(EXTENSION_SUFFIXES[0].encode())
-    for source in covered(package):
+    names = {source: source.relative_to(package).as_posix() for source in covered(package)}
+    for source, name in {**names, **{other: other.as_posix() for other in beside}}.items():
         text = source.read_bytes()
-        found.update(f"{source.relative_to(package).as_posix()}\0{len(text)}\0".encode() + text)
+        found.update(f"{name}\0{len(text)}\0".encode() + text)
     return found.hexdigest()
 
 
-def fits(package: Path = PACKAGE, folder: Path = FOLDER) -> bool:
+def fits(package: Path = PACKAGE, folder: Path = FOLDER, beside: Iterable[Path] = ()) -> bool:
     """True where there are compiled modules, and they were compiled from these sources for this interpreter."""
     try:
         kept = (folder / DIGEST).read_text(encoding="ascii")
     except OSError:
         return False
-    return kept == digest(package)
+    return kept == digest(package, beside)
 
 
 class _Finder(MetaPathFinder):
-    """Finds modules in the folder of compiled ones, before anybody looks for their sources."""
+    """Finds modules in a folder of compiled ones, before anybody looks for their sources."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._packages = {entry.name.split(".")[0] for entry in folder.iterdir()}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not fullname.startswith("hostsim"):
+        if fullname.split(".", maxsplit=1)[0] not in self._packages:
             return None
-        file = FOLDER / (fullname.replace(".", "/") + EXTENSION_SUFFIXES[0])
+        file = self.folder / (fullname.replace(".", "/") + EXTENSION_SUFFIXES[0])
         return spec_from_file_location(fullname, file) if file.is_file() else None
 
 
-def use() -> None:
-    """Import compiled modules from now on, if they fit and nobody asked for the sources."""
-    if not os.environ.get(PURE) and not in_use() and fits():
-        sys.meta_path.insert(0, _Finder())
+def use(folder: Path = FOLDER, beside: Iterable[Path] = ()) -> None:
+    """Import compiled modules from now on, if they fit and nobody asked for the sources.
+
+    Args:
+        folder: where they are; modules that were imported before stay what they are.
+        beside: sources of other modules that were compiled together with them.
+    """
+    used = [finder.folder for finder in sys.meta_path if isinstance(finder, _Finder)]
+    if not os.environ.get(PURE) and folder not in used and fits(folder=folder, beside=beside):
+        sys.meta_path.insert(0, _Finder(folder))
 
 
 def in_use() -> bool:

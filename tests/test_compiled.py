@@ -118,18 +118,33 @@ def test_compiled_modules_of_another_interpreter_do_not_fit(
 
 def test_what_does_not_fit_is_not_imported(checkout: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled modules come into use where they fit and nobody asks for the sources."""
+    _, folder = checkout
     monkeypatch.setattr(sys, "meta_path", [])
     monkeypatch.setenv(compiled.PURE, "1")
-    monkeypatch.setattr(compiled, "fits", lambda: True)
-    compiled.use()
+    monkeypatch.setattr(compiled, "fits", lambda **_: True)
+    compiled.use(folder)
     assert not compiled.in_use()
     monkeypatch.setenv(compiled.PURE, "")
-    monkeypatch.setattr(compiled, "fits", lambda: False)
-    compiled.use()
+    monkeypatch.setattr(compiled, "fits", lambda **_: False)
+    compiled.use(folder)
     assert not compiled.in_use()
-    monkeypatch.setattr(compiled, "fits", lambda: True)
-    compiled.use()
+    monkeypatch.setattr(compiled, "fits", lambda **_: True)
+    compiled.use(folder)
+    compiled.use(folder)
     assert compiled.in_use()
+    assert len(sys.meta_path) == 1
+
+
+def test_what_is_compiled_beside_the_package_counts(checkout: tuple[Path, Path], tmp_path: Path) -> None:
+    """As a benchmark's own worlds are: a change in them is a change."""
+    package, folder = checkout
+    world = tmp_path / "world.py"
+    world.write_text("x = 1\n")
+    assert not compiled.fits(package, folder, [world])
+    (folder / compiled.DIGEST).write_text(compiled.digest(package, [world]))
+    assert compiled.fits(package, folder, [world])
+    world.write_text("x = 2\n")
+    assert not compiled.fits(package, folder, [world])
 
 
 def test_the_digest_covers_whatever_compiled_modules_import() -> None:

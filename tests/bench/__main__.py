@@ -14,11 +14,10 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from tests.bench import ns3
+from tests.bench import chains, ns3
 from tests.bench.bar import BARS
 from tests.bench.busy import BUSY
 from tests.bench.cases import CASES
-from tests.bench.chains import floor_us, hostsim_us
 from tests.bench.scale import HOSTS
 from tests.bench.sweep import POINTS
 
@@ -29,9 +28,9 @@ OUTPUT = Path("build/bench.json")
 def main() -> None:
     OUTPUT.parent.mkdir(exist_ok=True)
     figures: dict[str, float | None] = {}
-    chains = [(floor_us(), *hostsim_us()) for _ in range(TURNS)]
-    floor, ours, events = (median(column) for column in zip(*chains, strict=True))
-    figures |= {"floor_dispatch_us": floor, "hostsim_dispatch_us": ours, "hostsim_events_per_dispatch": events}
+    chains.build()
+    turns = [_in_its_own_process("chains") for _ in range(TURNS)]
+    figures |= {key: median(turn[key] for turn in turns) for key in turns[0]}
     program = ns3.build(OUTPUT.parent)
     for name, (receivers, _) in CASES.items():
         turns = [

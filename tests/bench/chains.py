@@ -1,4 +1,4 @@
-"""Chains of worlds on a bare scheduler, twice: as SimPy alone can do it, and as a hostsim host with all accounting on.
+"""Chains of worlds on a bare scheduler, twice: as SimPy alone can do it, and as a hostsim host. Run as a program, it prints JSON.
 
 Forty PCPUs, 470 chains of forty stages, Poisson arrivals at each head: a stage holds its PCPU for 3 us and 60 us a packet,
 then hands its batch to the next.
@@ -6,29 +6,22 @@ then hands its batch to the next.
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
+import sys
 import time
 from collections import deque
+from pathlib import Path
 
 import simpy
 
-from hostsim.engine.clock import Alarm, Clock
-from hostsim.engine.packet_train import Train
-from hostsim.engine.probe import Probe
-from hostsim.engine.ring import Ring
-from hostsim.model.cost_table import CostTable
-from hostsim.model.cpu.node import Node
-from hostsim.model.cpu.pcpu import Pcpu
-from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.cpu.world import World, ready_times
-from hostsim.model.host import SLICES_AT_FIRST
-from hostsim.model.workload.flow import Flow
-from hostsim.scenario.load import load
-from hostsim.scenario.plan import point_at
-from hostsim.units import SECOND, US
+from hostsim import compiled
 
 PCPUS, CHAINS, STAGES, RATE = 40, 470, 40, 25.0
-ENTRY_PS, PACKET_PS = 3 * US, 60 * US
+WORLD = Path("tests/bench/chain_world.py")
+FOLDER = Path("build/bench")
+"""Where the hot modules are compiled together with the world of the chains: what is compiled apart could only be called as Python is."""
 
 
 class _Stage:
@@ -102,114 +95,25 @@ def floor_us(seconds: float = 2.0) -> float:
     return (time.perf_counter() - started) / dispatches * 1e6
 
 
-class ChainWorld(World):
-    """A stage as a world: takes what its ring holds, hands each packet on at the instant its own work is done."""
-
-    __slots__ = ("_flow", "_following", "_hand_over", "_scheduler", "_taken", "ring")
-
-    def __init__(self, scheduler: Scheduler, node: Node, last: Pcpu, flow: Flow, following: ChainWorld | None) -> None:
-        super().__init__("chain", "stage", system=False, node=node, last=last)
-        self.ring = Ring(1 << 20)
-        self._scheduler, self._flow, self._following = scheduler, flow, following
-        self._taken: list[tuple[Train, int]] = []
-        self._hand_over = Alarm(scheduler.clock, self._first_done)
-
-    def offer(self, train: Train, now: int) -> None:
-        self.ring.push(train)
-        self._scheduler.wake(self, now)
-
-    def _first_done(self, _alarm: Alarm) -> None:
-        assert self._following is not None
-        self._scheduler.wake(self._following, self._scheduler.clock.now)
-
-    def begin(self, start: int) -> int | None:
-        taken = self.ring.take(1 << 20, start)
-        if not taken:
-            return None
-        end = start + ENTRY_PS
-        following = self._following
-        first = end + PACKET_PS
-        count = 0
-        for train in taken:
-            count += train.count
-            if following is None:
-                self._taken.append((train, end))
-            else:
-                following.ring.push(train.restamped(end + PACKET_PS, PACKET_PS))
-            end += train.count * PACKET_PS
-        if count > 1 and following is not None:
-            self._scheduler.clock.at(self._hand_over, first)
-        return end - start
-
-    def end(self, now: int) -> None:
-        if self._following is not None:
-            self._scheduler.wake(self._following, now)
-        for train, start in self._taken:
-            self._flow.delivered += train.count
-            self._flow.latency.add(start + PACKET_PS - train.arrived, PACKET_PS - train.gap, train.count)
-        self._taken.clear()
-
-    def has_work(self, now: int) -> bool:
-        self.ring.settle(now)
-        return self.ring.held > 0
-
-
-def hostsim_us(seconds: float = 2.0) -> tuple[float, float]:
-    """Microseconds of wall time, and events, a dispatch: the same chains on hostsim's scheduler, PCPUs, rings and probe.
-
-    Costs of switches are nil, as in the floor; what is counted and charged is everything.
-    """
-    spec = point_at(load("splitrx"), {}).spec
-    clock = Clock()
-    costs = CostTable(spec.costs, spec.hardware.cpu)
-    for name in (
-        "context_switch",
-        "cache_refill_same",
-        "cache_refill_migrated",
-        "halt_exit",
-        "preemption",
-        "reschedule_ipi",
-    ):
-        setattr(costs, name, 0)
-    costs.vcpu_lead = SECOND
-    scheduler = Scheduler(clock, 1, PCPUS, costs, spec.settings)
-    node = scheduler.nodes[0]
-    flow = Flow("chains", 64, CHAINS)
-    draw = random.Random(1)
-    worlds: list[ChainWorld] = []
-    for chain in range(CHAINS):
-        head: ChainWorld | None = None
-        for _ in range(STAGES):
-            head = ChainWorld(scheduler, node, node.pcpus[chain % PCPUS], flow, head)
-            worlds.append(head)
-        assert head is not None
-        _feed(clock, head, flow, draw)
-    probe = Probe(clock, round(seconds * SECOND) // SLICES_AT_FIRST)
-    probe.watch(
-        "pcpu",
-        ("busy_ps", "dispatches"),
-        [str(p.index) for p in node.pcpus],
-        lambda now: ([p.busy(now) for p in node.pcpus], [p.dispatches for p in node.pcpus]),
+def build() -> None:
+    """Compile the world of the chains, or say why it runs as it is."""
+    made = subprocess.run(
+        [sys.executable, ".ci/compile.py", str(FOLDER), str(WORLD)], capture_output=True, text=True, check=False
     )
-    probe.watch(
-        "chain",
-        ("used_ps", "ready_ps"),
-        [str(i) for i in range(len(worlds))],
-        lambda now: ([w.used for w in worlds], ready_times(worlds, now)),
-    )
-    probe.watch_latency("flow.latency", flow.name, flow.latency)
-    probe.start()
-    started = time.perf_counter()
-    clock.advance(round(seconds * SECOND))
-    wall = time.perf_counter() - started
-    dispatches = sum(pcpu.dispatches for pcpu in node.pcpus)
-    return wall / dispatches * 1e6, clock.scheduled() / dispatches
+    if made.returncode:
+        last = "\n".join((made.stdout + made.stderr).splitlines()[-5:])
+        print(f"the chains' own worlds could not be compiled and are interpreted:\n{last}", file=sys.stderr)
 
 
-def _feed(clock: Clock, head: ChainWorld, flow: Flow, draw: random.Random) -> None:
-    def arrive(alarm: Alarm) -> None:
-        now = clock.now
-        head.offer(Train(flow, 1, now, 0, now, 0), now)
-        clock.at(alarm, now + round(draw.expovariate(RATE) * SECOND))
+def run(seconds: float = 2.0) -> dict[str, float]:
+    """Figures of both; the hot modules must not have been imported yet in this process."""
+    compiled.use(FOLDER, [WORLD])
+    from tests.bench.chain_world import hostsim_us
 
-    clock.at(Alarm(clock, arrive), round(draw.expovariate(RATE) * SECOND))
+    floor = floor_us(seconds)
+    ours, events = hostsim_us(seconds)
+    return {"floor_dispatch_us": floor, "hostsim_dispatch_us": ours, "hostsim_events_per_dispatch": events}
+
+
+if __name__ == "__main__":
+    print(json.dumps(run()))
