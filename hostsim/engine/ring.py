@@ -224,17 +224,31 @@ class Ring(Generic[S_co]):
 
     def count_inside(self) -> int:
         """Count the packets held or on their way in, train by train, independently of the counters."""
-        count = 0
-        for train in self.trains():
+        count: i64 = 0
+        only = self._only
+        if only is not None:
+            count += only.count
+        for train in self._here:
             count += train.count
+        for train in self._coming:
+            count += train.count
+        return count
+
+    def count_coming(self, now: int) -> int:
+        """Count the packets that are not ready by ``now``."""
+        count: i64 = 0
+        only = self._only
+        if only is not None:
+            if not self.held:
+                count = only.count - only.count_by(now)
+        else:
+            for train in self._coming:
+                count += train.count - train.count_by(now)
         return count
 
     def waiting(self, now: int) -> int:
         """Return the number of packets that wait here, without settling who finds room: nobody learns of a drop by it."""
-        here = self.count_inside()
-        for _, count in self.coming(now):
-            here -= count
-        return min(here, self.capacity)
+        return min(self.count_inside() - self.count_coming(now), self.capacity)
 
     def coming(self, now: int) -> Iterator[tuple[Train[S_co], int]]:
         """Iterate over the trains with packets not ready by ``now``, with the number of these packets. They may still be recalled."""

@@ -50,11 +50,13 @@ def register_probes(host: Host) -> None:
     ) -> None:
         names = counters.split()
 
-        def sample(now: int) -> list[list[int]]:
-            rows = [read(entity, now) for entity in entities]
-            return [[row[place] for row in rows] for place in range(len(names))]
+        def sample(now: int) -> list[int]:
+            values: list[int] = []
+            for entity in entities:
+                values.extend(read(entity, now))
+            return values
 
-        probe.watch(kind, names, tuple(map(name, entities)), sample)
+        probe.watch_each(kind, names, tuple(map(name, entities)), sample)
 
     add(
         "pcpu",

@@ -69,7 +69,10 @@ class DatagramSocket:
 
     def held(self) -> int:
         """Return the number of packets that wait."""
-        return sum(train.count for train, _ in self.waiting)
+        count = 0
+        for train, _ in self.waiting:
+            count += train.count
+        return count
 
     def _count(self, train: Train[Sender], start: int, read: int) -> None:
         """Count a train that the process reads, one packet after another, from ``start``."""

@@ -362,13 +362,18 @@ class Vcpu(World):
 
     def in_socket(self) -> int:
         """Return the number of frames in socket buffers that processes have not read."""
-        waiting = sum(train.count * train.frames for train in self._inbox.trains())
-        waiting += sum(train.count * train.frames for train in self._softirq.received)
-        return waiting + self._socket.held()
+        waiting = self._socket.held()
+        inbox = self._inbox
+        if inbox.pushed != inbox.taken:
+            waiting += sum(train.count * train.frames for train in inbox.trains())
+        for train in self._softirq.received:
+            waiting += train.count * train.frames
+        return waiting
 
     def coming(self, now: int) -> int:
         """Return the number of frames in the inbox whose instants lie ahead; a preempted poster takes them back."""
-        return sum(count * train.frames for train, count in self._inbox.coming(now))
+        inbox = self._inbox
+        return sum(count * train.frames for train, count in inbox.coming(now)) if inbox.pushed != inbox.taken else 0
 
     def has_work(self, now: int) -> bool:
         if (

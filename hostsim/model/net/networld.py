@@ -177,7 +177,7 @@ class TxQueue(TransmitQueue):
 
     def coming(self, now: int) -> int:
         """Return the number of packets whose instants lie ahead; a preempted guest takes them back."""
-        return sum(count for _, count in self.ring.coming(now))
+        return self.ring.count_coming(now)
 
     def await_wake(self) -> None:
         """Arrange for the wake-up of the sleeping context, if packets wait or are known to come."""

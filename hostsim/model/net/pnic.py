@@ -90,7 +90,11 @@ class RxQueue:
 
     def copies_inside(self) -> int:
         """Return the number of copies that the waiting frames will be replicated to."""
-        return sum(train.count * train.frames * train.flow.receivers for train in self.ring.trains())
+        copies = 0
+        for train in self.ring.trains():
+            sender = train.flow
+            copies += train.count * train.frames * sender.receivers
+        return copies
 
     def take(self, limit: int, now: int) -> list[Train[Sender]]:
         """Dequeue at most ``limit`` frames that arrived by ``now``, and report earlier drops to senders.
