@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["predict"]
 
 
-@run_options("quick", "seed", "replications", "jobs", "cluster", "results", "max_memory", "max_time")
+@run_options(
+    *("quick", "seed", "replications", "thorough", "max_processor_time"),
+    *("jobs", "cluster", "results", "max_memory", "max_time"),
+)
 def predict(
     subjects: Annotated[
         Texts,
