@@ -20,6 +20,7 @@ from hostsim import compiled
 from hostsim.cli import check, inspection, sweep
 from hostsim.cli.assumptions import assumptions
 from hostsim.cli.calibrate import calibrate
+from hostsim.cli.cite import cite
 from hostsim.cli.predict import predict
 from hostsim.cli.sensitivity import sensitivity
 from hostsim.cli.shard import merge
@@ -123,3 +124,4 @@ app.command("assumptions")(assumptions)
 app.command("verify")(verify)
 app.command("calibrate")(calibrate)
 app.command("schema")(inspection.schema)
+app.command("cite")(cite)
