@@ -24,7 +24,7 @@ def assumptions(
     subjects: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[EXPERIMENT|SCENARIO|FILE]...",
+            metavar="EXPERIMENT|SCENARIO|FILE",
             help="Experiments as the table of claims names them, scenarios or files; all experiments by default.",
         ),
     ] = None,

@@ -27,7 +27,7 @@ __all__ = ["calibrate"]
 def calibrate(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", help="Groups of constants and claims; the shipped ones by default."),
+        typer.Argument(metavar="FILE", help="Groups of constants and claims; the shipped ones by default."),
     ] = None,
     group: Annotated[Texts, repeated("--group", "G", "Only this group.")] = None,
     leave_out: Annotated[

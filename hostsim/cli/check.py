@@ -47,7 +47,7 @@ def check(
     subjects: Annotated[
         Texts,
         typer.Argument(
-            metavar="[SCENARIO|FILE|CLAIM-GLOB]...",
+            metavar="SCENARIO|FILE|CLAIM-GLOB",
             help="What to check; all shipped scenarios by default. A pattern such as '*.40k' picks claims by id.",
             autocompletion=complete_subject,
         ),

@@ -22,6 +22,7 @@ __all__ = [
     "ShardText",
     "Texts",
     "complete_scenario",
+    "complete_shipped",
     "complete_subject",
     "option",
     "pairs",
@@ -37,10 +38,15 @@ Texts = list[str] | None
 """Values of an option that may be given often; None where it is not given."""
 
 
-def complete_scenario(incomplete: str) -> list[str]:
-    """Names of shipped scenarios, and paths of YAML files and folders, for the completion of a shell."""
+def complete_shipped(incomplete: str) -> list[str]:
+    """Names of shipped scenarios, for the completion of a shell."""
     from hostsim.scenario.shipped_data import shipped
 
+    return [name for name in shipped() if name.startswith(incomplete)]
+
+
+def complete_scenario(incomplete: str) -> list[str]:
+    """Names of shipped scenarios, and paths of YAML files and folders, for the completion of a shell."""
     folder, _, start = incomplete.rpartition("/")
     try:
         places = sorted(Path(folder or ("/" if incomplete.startswith("/") else ".")).iterdir())
@@ -54,7 +60,7 @@ def complete_scenario(incomplete: str) -> list[str]:
         and not place.name.startswith(".")
         and (place.is_dir() or place.suffix in (".yaml", ".yml"))
     ]
-    return [name for name in shipped() if name.startswith(incomplete)] + files
+    return complete_shipped(incomplete) + files
 
 
 def complete_subject(incomplete: str) -> list[str]:

@@ -23,7 +23,7 @@ def predict(
     subjects: Annotated[
         Texts,
         typer.Argument(
-            metavar="[SCENARIO|FILE|MEASUREMENT-GLOB]...",
+            metavar="SCENARIO|FILE|MEASUREMENT-GLOB",
             help="What to predict; all shipped predictions by default. A pattern such as '*-latency.*' picks measurements by id.",
         ),
     ] = None,
