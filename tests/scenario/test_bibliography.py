@@ -12,7 +12,9 @@ import hostsim
 from hostsim.analysis.cost_model import constants_at
 from hostsim.citation import Citation, Publication, bibtex
 from hostsim.errors import InputError
+from hostsim.pipeline import _citations
 from hostsim.scenario.bibliography import Bibliography, bibliography, read_bibliography
+from hostsim.scenario.load import load
 from hostsim.scenario.shipped_data import claims, data_root, measurements
 
 ROOT = Path(hostsim.__file__).parent.parent
@@ -150,3 +152,14 @@ def test_constants_of_a_scenario_that_name_facts_have_citations():
     named = [constant for constant in constants if NAMED.search(constant.text)]
     assert len(named) > 10
     assert all(bibliography().of_text(constant.text) for constant in named)
+
+
+def test_results_carry_the_citations_of_claims_and_assumed_inputs():
+    """Reports and figures link them without knowing the bibliography."""
+    scenario = load("splitrx")
+    cited = _citations(scenario)
+    assert {entry.name for entry in scenario.expectations if entry.is_claim} <= set(cited)
+    assert cited["splitrx.default.40k"][0].publication.key == "mehta-multicast"
+    named = {row.path for row in scenario.assumptions if NAMED.search(row.reason)}
+    assert named
+    assert named <= set(cited)
