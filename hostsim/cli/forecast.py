@@ -65,7 +65,7 @@ def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
 def dry_run_table(
     scenarios: Iterable[Scenario], options: RunOptions, shard: Shard | None = None, *, sweep: bool, expectations: bool
 ) -> str:
-    """The table that ``--dry-run`` prints: one row a scenario, and the total of several. Their warnings go to stderr.
+    """The table that ``--dry-run`` prints: one row for each scenario, and the total of several. Their warnings go to stderr.
 
     Args:
         scenarios: what would be run.

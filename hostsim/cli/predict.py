@@ -42,7 +42,7 @@ def predict(
 ) -> None:
     """Predictions: published, first and today's value.
 
-    Measurements that nothing is fitted to, each with its first prediction, which is kept for ever, and today's, and how good both are by
+    Measurements that nothing is fitted to, each with its first prediction, which is kept permanently, and today's, and how good both are by
     kind. A miss is shown and fails nothing; only a measurement without any value ends the command with status 1.
     """
     from hostsim import api

@@ -156,7 +156,7 @@ def plot(
     ],
     warm_up: Annotated[
         bool,
-        typer.Option("--warm-up", help="Draw instead what was cut as warm-up, of the run that lost the most to it."),
+        typer.Option("--warm-up", help="Draw the part cut as warm-up instead, of the run with the longest one."),
     ] = False,
     **options: Unpack[RunOptions],
 ) -> None:
@@ -199,7 +199,7 @@ def report(
         bool,
         typer.Option(
             "--contexts",
-            help="Print instead who serves which queue and what is full, at the last point of each series or at --at.",
+            help="Print the context of each queue and the bottleneck instead, at the last point of each series or at --at.",
         ),
     ] = False,
     at: Annotated[Texts, repeated("--at", "AXIS=VALUE", "With --contexts: the points to print.")] = None,
