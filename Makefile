@@ -64,6 +64,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python .ci/prose.py
 
 # The pages about the constants and about experiments that were left out, after any constant or prediction has changed.
 cost-model: $(STAMP)
