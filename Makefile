@@ -14,7 +14,7 @@ WHOLE := $(addprefix tests/,test_ablation.py test_ablation_latency.py test_ablat
 COMPILED := build/.compiled
 SOURCES := hostsim/errors.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
 
-.PHONY: setup reproduce check test notebooks verify mutants fuzz lint bench docs cost-model predictions verification-page clean
+.PHONY: setup reproduce check test notebooks verify mutants fuzz lint bench docs claims cost-model predictions verification-page clean
 
 setup: $(COMPILED)
 
@@ -64,6 +64,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python .ci/prose.py
 
 # The pages about the constants and about experiments that were left out, after any constant or prediction has changed.
 cost-model: $(STAMP)
@@ -75,6 +76,10 @@ cost-model: $(STAMP)
 # The page about predictions, after a first value is committed, or the model has changed: runs them all, at full fidelity.
 predictions: setup
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.predictions_page docs/predictions.md --results $(RESULTS)
+
+# The values of the claims page, after the model or a claim has changed: judges every claim, at quick fidelity.
+claims: setup
+	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.claim_values docs/claims.json $(QUICK) --results $(RESULTS)
 
 # The page about verification, after any oracle has changed: runs them all.
 verification-page: setup

@@ -21,8 +21,7 @@ from hostsim.run_option import RESULTS, RunOptions, quantity, takes_options
 from hostsim.scenario.load import load as load_plain
 from hostsim.scenario.option_text import option_texts
 from hostsim.scenario.scenario import Scenario as PlainScenario
-from hostsim.scenario.selection import select
-from hostsim.scenario.shipped_data import shipped
+from hostsim.scenario.selection import require_shipped, select
 
 if TYPE_CHECKING:
     from hostsim.notebook.what_if import WhatIf
@@ -227,13 +226,15 @@ def compare(after: PlainResults, before: PlainResults | str | Path, tolerance: f
 
 @takes_options
 def reproduce(
+    *names: str,
     **options: Unpack[RunOptions],
 ) -> list[Results]:
-    """Run every shipped scenario, sweep and expectations, and write each one's folder and one report of all.
+    """Run shipped scenarios, sweep and expectations, and write a folder for each and one report of all.
 
     The report is ``report.html`` in the results folder.
 
     Args:
+        *names: shipped scenarios; all by default.
         **options: of a run.
     """
     from hostsim.campaign.executor.process_pool import worker_pool
@@ -242,7 +243,7 @@ def reproduce(
     from hostsim.report.page import write_page
 
     folder, found, drawn = Path(options["results"]), [], []
-    scenarios = [load_plain(name, plugins=options["plugins"] or ()) for name in shipped()]
+    scenarios = [load_plain(name, plugins=options["plugins"] or ()) for name in require_shipped(names)]
     with worker_pool(options["jobs"]) as submit:
         for place, result in enumerate(run_sweeps(scenarios, fidelity(options), execution_options(options))):
             found.append(Results.of(result))

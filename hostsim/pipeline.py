@@ -26,6 +26,7 @@ from hostsim.campaign.stored_records import StoredRecords
 from hostsim.interim_analysis import make_plan
 from hostsim.results.results import AssumedInput, EffectiveSetting, LazyRecords, Results
 from hostsim.results.verdicts import Verdicts
+from hostsim.scenario.bibliography import bibliography
 from hostsim.scenario.plan import Fidelity, Plan, Records
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import restrict
@@ -34,6 +35,7 @@ from hostsim.search_answer import SearchAnswer
 
 if TYPE_CHECKING:
     from hostsim.campaign.shard import Shard
+    from hostsim.citation import Citation
     from hostsim.results.point_estimate import RunSource
     from hostsim.results.sweep_summary import SweepSummary
 
@@ -238,6 +240,7 @@ def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers:
             AssumedInput(row.path, str(row.value), row.reason, " to ".join(map(str, row.range)))
             for row in scenario.assumptions
         ),
+        citations=_citations(scenario),
         warnings=tuple(scenario.warnings),
         provenance=table.attrs["provenance"],
         changed=scenario.changed,
@@ -247,3 +250,11 @@ def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers:
         cpu=summary.cpu(records),
         records=LazyRecords(records),
     )
+
+
+def _citations(scenario: Scenario) -> dict[str, tuple[Citation, ...]]:
+    """The publications behind a scenario's expectations and the reasons of its assumed inputs."""
+    found = bibliography()
+    cited = {entry.name: found.of_claim(entry.name) for entry in scenario.expectations}
+    cited |= {row.path: found.of_text(row.reason) for row in scenario.assumptions}
+    return {name: citations for name, citations in cited.items() if citations}

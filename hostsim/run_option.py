@@ -52,7 +52,7 @@ class RunOptions(TypedDict, total=False):
     Where a value may have one of several types, the command line makes the first.
     """
 
-    quick: Annotated[bool, Option("Short runs and few replications, as the scenario says.", default=False)]
+    quick: Annotated[bool, Option("Short runs and few replications, as set in the scenario.", default=False)]
     seed: Annotated[int, Option("Root seed of all random streams.", 1, "N", least=0, most=MOST_SEED)]
     replications: Annotated[
         int | None,
@@ -77,29 +77,29 @@ class RunOptions(TypedDict, total=False):
     ]
     jobs: Annotated[
         int | None,
-        Option("Worker processes, one each processor by default; 1 runs in this process.", None, "N", least=1),
+        Option("Number of worker processes; one per processor by default, 1 runs in this process.", None, "N", least=1),
     ]
     cluster: Annotated[
         str | None,
         Option(
-            "Run on the Dask cluster of the scheduler at this address instead; 'local' starts one on this machine.",
+            "Address of a Dask scheduler to run on instead; 'local' starts a cluster on this machine.",
             None,
             "ADDRESS",
         ),
     ]
-    results: Annotated[Path | str, Option("Folder that keeps every run; shared by all commands.", RESULTS, "DIR")]
+    results: Annotated[Path | str, Option("Folder that stores every run; shared by all commands.", RESULTS, "DIR")]
     max_memory: Annotated[
         str | int | None,
-        Option("Memory that a run may need, such as '2 GB'; more is a failed run.", None, "SIZE", unit="bytes"),
+        Option("Memory limit of a run, such as '2 GB'; a run beyond it fails.", None, "SIZE", unit="bytes"),
     ]
     max_time: Annotated[
         str | float | None,
-        Option("Time that a run may take, such as '10 min'; more is a failed run.", None, "TIME", unit="seconds"),
+        Option("Time limit of a run, such as '10 min'; a run beyond it fails.", None, "TIME", unit="seconds"),
     ]
     plugins: Annotated[
         list[str] | Sequence[Path | str] | None,
         Option(
-            "A plug-in of yours: the path of a Python file, or the name of an installed one. May be given often.",
+            "Your plug-in: the path of a Python file, or the name of an installed one. Repeatable.",
             None,
             "FILE",
             flag="--plugin",

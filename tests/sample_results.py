@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from hostsim.citation import Citation, Publication
 from hostsim.expect import (
     Always,
     At,
@@ -126,6 +127,11 @@ def results(**changes: object) -> Results:
         "verdicts": VERDICTS,
         "settings": (EffectiveSetting("Cpu.Quantum", "50", "a platform's default"),),
         "assumptions": (AssumedInput("traffic.x.rate", "1 kpps", "not published", "1 kpps to 2 kpps"),),
+        "citations": {
+            VERDICTS[0].expectation.name: (
+                Citation(Publication("x-2015", "X", author=("A B",), year=2015), "figure 1"),
+            )
+        },
         "warnings": ("setting not modelled: Net.Y = 1",),
         "provenance": {"seed": "1"},
         "quick": True,

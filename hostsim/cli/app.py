@@ -20,6 +20,7 @@ from hostsim import compiled
 from hostsim.cli import check, inspection, sweep
 from hostsim.cli.assumptions import assumptions
 from hostsim.cli.calibrate import calibrate
+from hostsim.cli.cite import cite
 from hostsim.cli.predict import predict
 from hostsim.cli.sensitivity import sensitivity
 from hostsim.cli.shard import merge
@@ -31,13 +32,13 @@ from hostsim.cli.what_if import what_if
 __all__ = ["app"]
 
 _ABOUT = """
-What will an ESXi-style host's network do with this setting? Simulates the host, runs sweeps written in YAML, and holds the
-results against published measurements.
+Simulates the network stack of an ESXi-style host, runs sweeps written in YAML, and compares the results with published
+measurements.
 
-Every run is kept below the results folder and is never run twice. Data goes to stdout, everything else to stderr.
+Every run is stored in the results folder and never repeated. Data goes to stdout, everything else to stderr.
 
-Exit status: 0 done, and every checked claim is as it should be; 1 a claim is not; 2 bad input, or a file that cannot be
-read or written; 3 a sweep ended with failed runs; 4 an error in hostsim itself; 130 interrupted, with everything finished kept.
+Exit status: 0 done, and every checked claim passes or is a known red; 1 a claim does not; 2 bad input, or a file that cannot be
+read or written; 3 a sweep ended with failed runs; 4 an error in hostsim itself; 130 interrupted, with every finished run stored.
 """
 
 
@@ -60,7 +61,7 @@ class _Commands(TyperGroup):
             raise typer.Exit(Status.FAILED_RUNS if isinstance(error, ClusterError) else Status.INPUT) from None
         except KeyboardInterrupt:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # who presses it twice is told the same, once
-            typer.echo("interrupted: every finished run is kept, the same command goes on from there", err=True)
+            typer.echo("interrupted: every finished run is stored; the same command resumes", err=True)
             raise typer.Exit(Status.INTERRUPTED) from None
 
 
@@ -123,3 +124,4 @@ app.command("assumptions")(assumptions)
 app.command("verify")(verify)
 app.command("calibrate")(calibrate)
 app.command("schema")(inspection.schema)
+app.command("cite")(cite)

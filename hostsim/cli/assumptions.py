@@ -26,7 +26,7 @@ def assumptions(
     subjects: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[EXPERIMENT|SCENARIO|FILE]...",
+            metavar="EXPERIMENT|SCENARIO|FILE",
             help="Experiments as the table of claims names them, scenarios or files; all experiments by default.",
         ),
     ] = None,
@@ -42,10 +42,11 @@ def assumptions(
 ) -> None:
     """Verdicts with every assumption at the ends of its range.
 
-    Each assumed constant and input goes to both ends of its range, all else as it is, and every claim that it reaches is judged again: at
-    the same points and on the same random numbers, a threshold at two points beside it. What flips a verdict counts as fitted.
+    Each assumed constant and input goes to both ends of its range, all else as it is, and every claim that depends on it is judged
+    again: at the same points and on the same random numbers, a threshold at two points beside it. An input that flips a verdict
+    counts as fitted.
 
-    Every run is kept in the results folder, so that the same command goes on where it was stopped.
+    Every run is kept in the results folder, so the same command resumes a stopped one.
     """
     from hostsim import api
     from hostsim.calibration.assumption import run_study

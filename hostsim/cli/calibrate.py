@@ -27,7 +27,7 @@ __all__ = ["calibrate"]
 def calibrate(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", help="Groups of constants and claims; the shipped ones by default."),
+        typer.Argument(metavar="FILE", help="Groups of constants and claims; the shipped ones by default."),
     ] = None,
     group: Annotated[Texts, repeated("--group", "G", "Only this group.")] = None,
     leave_out: Annotated[
@@ -43,7 +43,7 @@ def calibrate(
         repeated(
             "--held-by",
             "EXPERIMENT",
-            "Fit nothing; move each fitted constant by a tenth and say which claims of this experiment notice.",
+            "Fit nothing; move each fitted constant by a tenth and print the claims of this experiment that respond.",
         ),
     ] = None,
     output: Annotated[
@@ -51,20 +51,20 @@ def calibrate(
         option(
             "-o --output",
             "DIR",
-            "Write each group's fit and its log, each prediction, or what holds the constants, to a JSON file in this folder.",
+            "Write each group's fit and its log, each prediction, or the claims that hold the constants, to a JSON file in this folder.",
         ),
     ] = None,
     *,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be fitted to what, or moved; run nothing of it.")
+        bool, typer.Option("--dry-run", help="Print the fits or moves that would be made; run nothing.")
     ] = False,
     **options: Unpack[RunOptions],
 ) -> None:
     """Fit constants of the cost model to published claims.
 
     Least squares of the distances in half-widths of the bands, with a weak pull towards where each constant starts, group by
-    group; what stays out of its band counts in proportion. Every host that is tried is kept in the results folder, so that an
-    interrupted fit goes on where it was.
+    group; a claim outside its band counts in proportion. Every host that is tried is stored in the results folder, so that an
+    interrupted fit resumes.
     """
     from hostsim import api
     from hostsim.calibration.objective import ClaimEvaluator

@@ -47,7 +47,7 @@ def check(
     subjects: Annotated[
         Texts,
         typer.Argument(
-            metavar="[SCENARIO|FILE|CLAIM-GLOB]...",
+            metavar="SCENARIO|FILE|CLAIM-GLOB",
             help="What to check; all shipped scenarios by default. A pattern such as '*.40k' picks claims by id.",
             autocompletion=complete_subject,
         ),
@@ -62,7 +62,7 @@ def check(
         option("--against", "DIR", "Instead of claims: compare every point of the sweep with the results in DIR."),
     ] = None,
     tolerance: Annotated[
-        str, option("--tolerance", "PERCENT", "With --against: relative difference that is let pass.")
+        str, option("--tolerance", "PERCENT", "With --against: accepted relative difference.")
     ] = "2 %",
     root: Root = None,
     *,
@@ -72,7 +72,7 @@ def check(
 ) -> None:
     """Expectations: value, interval, band, verdict.
 
-    Runs only what they need and the results folder does not hold yet.
+    Runs only the points they need that the results folder does not hold yet.
     """
     share = percent(tolerance, "--tolerance")
     if shard is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -65,7 +65,7 @@ def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
 def dry_run_table(
     scenarios: Iterable[Scenario], options: RunOptions, shard: Shard | None = None, *, sweep: bool, expectations: bool
 ) -> str:
-    """The table that ``--dry-run`` prints: one row a scenario. Their warnings go to stderr.
+    """The table that ``--dry-run`` prints: one row for each scenario, and the total of several. Their warnings go to stderr.
 
     Args:
         scenarios: what would be run.
@@ -85,15 +85,27 @@ def dry_run_table(
     check_options(execution.jobs, execution.cluster, execution.limits)
     plans = [api.plan(scenario, fidelity, sweep=sweep, expectations=expectations) for scenario in scenarios]
     warnings = dict.fromkeys(warning for plan in plans for warning in plan.scenario.warnings)
-    rows = []
-    for plan in deal(plans, shard) if shard else plans:
-        known = forecast(plan, execution.store, execution.jobs)
-        missing = known.runs - known.stored
-        more = f"up to {known.searched}" if known.searched else "none"
-        took = f"about {duration(known.seconds)}" if missing else "nothing"
-        rows.append((known.scenario, known.points, known.runs, known.stored, missing, more, took))
+    known = [forecast(plan, execution.store, execution.jobs) for plan in (deal(plans, shard) if shard else plans)]
+    if len(known) > 1:
+        known.append(_total(known))
     say_warnings(warnings)
-    return columns(("scenario", "points", "runs", "stored", "missing", "added by searches", "takes"), rows)
+    return columns(("scenario", "points", "runs", "stored", "missing", "added by searches", "takes"), map(_row, known))
+
+
+def _total(known: Sequence[Forecast]) -> Forecast:
+    """The sum of several forecasts."""
+    points, runs, stored, searched = (
+        sum(getattr(one, name) for one in known) for name in ("points", "runs", "stored", "searched")
+    )
+    return Forecast("total", points, runs, stored, searched, sum(one.seconds for one in known))
+
+
+def _row(known: Forecast) -> tuple[object, ...]:
+    """A forecast as a row of the table."""
+    missing = known.runs - known.stored
+    more = f"up to {known.searched}" if known.searched else "none"
+    took = f"about {duration(known.seconds)}" if missing else "nothing"
+    return known.scenario, known.points, known.runs, known.stored, missing, more, took
 
 
 def _searched(plan: Plan) -> int:

@@ -25,7 +25,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="As strict JSON.")]
 
 
 def list_() -> None:
-    """The shipped scenarios and the question each answers; those that predict measurements apart."""
+    """Shipped scenarios and predictions, with their questions."""
     from hostsim.scenario.load import load
     from hostsim.scenario.plan import Fidelity
     from hostsim.scenario.planner import make_plan
@@ -51,13 +51,13 @@ def show(
     *,
     copy: Annotated[
         bool,
-        typer.Option("--copy", help="Copy its file to this folder, to edit it, with the arrivals that it replays."),
+        typer.Option("--copy", help="Copy its file and the arrivals that it replays to this folder, for editing."),
     ] = False,
     **options: Unpack[RunOptions],
 ) -> None:
-    """A scenario resolved: points, settings, their origin.
+    """A scenario's points and settings, with origins.
 
-    Axes, expectations, every setting in force with who says so, what is assumed, and all points of the sweep.
+    Axes, expectations, every setting in force with its origin, assumed inputs, and all points of the sweep.
     """
     from hostsim import api
 
@@ -139,11 +139,11 @@ def metrics(as_json: AsJson = False) -> None:
 @run_options("plugins")
 def schema(
     kind: Annotated[
-        str, typer.Argument(metavar="[scenario|hardware|platform|guest]", help="Kind of the file; scenario by default.")
+        str, typer.Argument(metavar="scenario|hardware|platform|guest", help="Kind of the file; scenario by default.")
     ] = "scenario",
     **options: Unpack[RunOptions],
 ) -> None:
-    """JSON Schema of files, for editors; with plug-ins also of what they bring to a scenario."""
+    """JSON Schema of files, for editors; with plug-ins, of their additions as well."""
     from hostsim.plugin.module import registry_of
     from hostsim.plugin.source import read_plugins
     from hostsim.scenario.json_schema import COMPONENTS, component_schema, scenario_schema

@@ -22,6 +22,7 @@ __all__ = [
     "ShardText",
     "Texts",
     "complete_scenario",
+    "complete_shipped",
     "complete_subject",
     "option",
     "pairs",
@@ -34,13 +35,18 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Texts = list[str] | None
-"""Values of an option that may be given often; None where it is not given."""
+"""Values of a repeatable option; None where it is absent."""
+
+
+def complete_shipped(incomplete: str) -> list[str]:
+    """Names of shipped scenarios, for the completion of a shell."""
+    from hostsim.scenario.shipped_data import shipped
+
+    return [name for name in shipped() if name.startswith(incomplete)]
 
 
 def complete_scenario(incomplete: str) -> list[str]:
     """Names of shipped scenarios, and paths of YAML files and folders, for the completion of a shell."""
-    from hostsim.scenario.shipped_data import shipped
-
     folder, _, start = incomplete.rpartition("/")
     try:
         places = sorted(Path(folder or ("/" if incomplete.startswith("/") else ".")).iterdir())
@@ -54,7 +60,7 @@ def complete_scenario(incomplete: str) -> list[str]:
         and not place.name.startswith(".")
         and (place.is_dir() or place.suffix in (".yaml", ".yml"))
     ]
-    return [name for name in shipped() if name.startswith(incomplete)] + files
+    return complete_shipped(incomplete) + files
 
 
 def complete_subject(incomplete: str) -> list[str]:
@@ -70,11 +76,13 @@ ScenarioName = Annotated[
 Root = Annotated[
     Path | None,
     typer.Option(
-        "--root", metavar="DIR", help="Folder that holds all files that a scenario names; its own folder by default."
+        "--root",
+        metavar="DIR",
+        help="Folder that contains all files named by the scenario; the scenario's own folder by default.",
     ),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would be run and how long it would take; run nothing of it.")
+    bool, typer.Option("--dry-run", help="Print the missing runs and an estimate of their time; run nothing.")
 ]
 
 
@@ -85,14 +93,18 @@ def option(flags: str, metavar: str, about: str) -> Any:
 
 ShardText = Annotated[
     str | None,
-    option("--shard", "I/N", "Only store the runs of part I of N, for jobs of a batch system; then `hostsim merge`."),
+    option(
+        "--shard",
+        "I/N",
+        "Only store the runs of part I of N, for jobs of a batch system; combine them with `hostsim merge`.",
+    ),
 ]
 SetAsRun = Annotated[Texts, option("--set", "PATH=VALUE", "Set a value, as `run` would.")]
 
 
 def repeated(flag: str, metavar: str, about: str) -> Any:
-    """An option that may be given often."""
-    return option(flag, metavar, f"{about} May be given often.")
+    """A repeatable option."""
+    return option(flag, metavar, f"{about} Repeatable.")
 
 
 def run_options(*names: str, **changes: dict[str, Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:

@@ -26,7 +26,7 @@ def predict(
     subjects: Annotated[
         Texts,
         typer.Argument(
-            metavar="[SCENARIO|FILE|MEASUREMENT-GLOB]...",
+            metavar="SCENARIO|FILE|MEASUREMENT-GLOB",
             help="What to predict; all shipped predictions by default. A pattern such as '*-latency.*' picks measurements by id.",
         ),
     ] = None,
@@ -45,7 +45,7 @@ def predict(
 ) -> None:
     """Predictions: published, first and today's value.
 
-    Measurements that nothing is fitted to, each with its first prediction, which is kept for ever, and today's, and how good both are by
+    Measurements that nothing is fitted to, each with its first prediction, which is kept permanently, and today's, and how good both are by
     kind. A miss is shown and fails nothing; only a measurement without any value ends the command with status 1.
     """
     from hostsim import api

@@ -30,20 +30,18 @@ __all__ = ["sensitivity"]
 def sensitivity(
     scenario: ScenarioName,
     metric: Annotated[str, option("--metric", "NAME", "Measure to explain, as `metrics` lists it.")],
-    at: Annotated[
-        Texts, repeated("--at", "AXIS=VALUE", "The point: the first value of each axis that is not named.")
-    ] = None,
+    at: Annotated[Texts, repeated("--at", "AXIS=VALUE", "The point; other axes have their first value.")] = None,
     overrides: Annotated[
-        Texts, option("--set", "PATH=VALUE", "Set a value, as `run` would; it is not varied then.")
+        Texts, option("--set", "PATH=VALUE", "Set a value, as `run` would, and do not vary it.")
     ] = None,
     only: Annotated[
-        Texts, repeated("--only", "PATTERN", "Vary only constants with such names: '*.costs.guest_*'.")
+        Texts, repeated("--only", "PATTERN", "Vary only constants whose names match: '*.costs.guest_*'.")
     ] = None,
     trajectories: Annotated[
-        int, option("--trajectories", "N", "Effects that the screening takes of each constant.")
+        int, option("--trajectories", "N", "Number of effects of each constant in the screening.")
     ] = 6,
-    samples: Annotated[int, option("--samples", "N", "Samples of the closer look, a power of 2.")] = 128,
-    most: Annotated[int, option("--most", "N", "Constants to look at closely, at most.")] = 6,
+    samples: Annotated[int, option("--samples", "N", "Number of samples of the closer look, a power of 2.")] = 128,
+    most: Annotated[int, option("--most", "N", "Greatest number of constants in the closer look.")] = 6,
     output: Annotated[
         Path | None,
         option(
@@ -62,8 +60,8 @@ def sensitivity(
     Constants and assumed inputs by their influence on a measure at a point, with a tornado plot.
 
     Every constant of the cost model and every assumed input behind the point is varied over its stated range, or by 20 % to either
-    side where it has none. Morris' method screens them, Sobol's shares the variance out among those that matter. All runs draw the
-    same random numbers and are kept in the results folder, so the same command goes on where it was stopped.
+    side where it has none. Morris' method screens them, Sobol's method attributes the variance to the influential ones. All runs draw the
+    same random numbers and are kept in the results folder, so the same command resumes a stopped one.
     """
     from hostsim import api
     from hostsim.analysis.sensitivity import SampleSize, Sensitivity

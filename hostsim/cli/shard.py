@@ -21,7 +21,7 @@ __all__ = ["merge", "run_shard"]
 
 @run_options("results")
 def merge(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Results folders, such as those of shards.")],
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="Results folders, such as those of shards.")],
     **options: Unpack[RunOptions],
 ) -> None:
     """Put the runs of several results folders into that of --results; runs nothing.

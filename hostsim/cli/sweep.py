@@ -17,6 +17,7 @@ from hostsim.cli.option import (
     ScenarioName,
     ShardText,
     Texts,
+    complete_shipped,
     option,
     pairs,
     repeated,
@@ -54,10 +55,11 @@ def run(
 ) -> None:
     """Sweep a scenario: a table and figures.
 
-    Runs what the results folder does not hold yet, so the same command goes on where it was stopped. Writes the table as
-    Parquet and CSV and the figures as SVG and PNG, and prints the names of the files.
+    Runs only what the results folder does not hold yet, so the same command resumes a stopped sweep. Writes the table as
+    Parquet and CSV and the figures as SVG and PNG; prints the main values and the bottleneck, then the names of the files.
     """
     from hostsim import api
+    from hostsim.cli.answer import answer
     from hostsim.cli.forecast import dry_run_table
     from hostsim.cli.progress import Reporter
     from hostsim.files import require_folder
@@ -76,7 +78,9 @@ def run(
         return
     with Reporter() as options["progress"]:
         found = api.run(loaded, **options)
-    for file in write(found, folder):
+    files = write(found, folder)
+    typer.echo(f"{answer(found)}\n")
+    for file in files:
         typer.echo(file)
     _warn(found)
     if len(found.failed):
@@ -84,18 +88,28 @@ def run(
 
 
 @run_options()
-def reproduce(*, shard: ShardText = None, dry_run: DryRun = False, **options: Unpack[RunOptions]) -> None:
-    """All shipped scenarios, all claims, one HTML report."""
+def reproduce(
+    names: Annotated[
+        Texts,
+        typer.Argument(metavar="SCENARIO", help="Shipped scenarios; all by default.", autocompletion=complete_shipped),
+    ] = None,
+    *,
+    shard: ShardText = None,
+    dry_run: DryRun = False,
+    **options: Unpack[RunOptions],
+) -> None:
+    """Run shipped scenarios, judge their claims, write one HTML report."""
     from hostsim import api
     from hostsim.cli.check import print_verdicts
     from hostsim.cli.forecast import dry_run_table
     from hostsim.cli.progress import Reporter
     from hostsim.files import require_file
     from hostsim.results.scoreboard import is_accepted
-    from hostsim.scenario.selection import select
+    from hostsim.scenario.selection import require_shipped, select
 
+    chosen = require_shipped(names or ())
     if shard is not None or dry_run:
-        scenarios = [scenario for scenario, _ in select(plugins=options["plugins"] or ())]
+        scenarios = [scenario for scenario, _ in select(*chosen, plugins=options["plugins"] or ())]
         if shard is not None:
             run_shard(scenarios, options, shard, dry_run=dry_run, expectations=True)
         else:
@@ -105,7 +119,7 @@ def reproduce(*, shard: ShardText = None, dry_run: DryRun = False, **options: Un
     require_file(page)
     started = time.monotonic()
     with Reporter() as options["progress"]:
-        found = api.reproduce(**options)
+        found = api.reproduce(*chosen, **options)
     verdicts = [verdict for entry in found for verdict in entry.verdicts]
     print_verdicts(verdicts, quick=options["quick"])
     typer.echo(f"\n{_cost_table(found)}\n\n{page}")
@@ -142,7 +156,7 @@ def plot(
     ],
     warm_up: Annotated[
         bool,
-        typer.Option("--warm-up", help="Draw instead what was cut as warm-up, of the run that lost the most to it."),
+        typer.Option("--warm-up", help="Draw the part cut as warm-up instead, of the run with the longest one."),
     ] = False,
     **options: Unpack[RunOptions],
 ) -> None:
@@ -176,9 +190,7 @@ def report(
     context: typer.Context,
     subjects: Annotated[
         list[str],
-        typer.Argument(
-            metavar="DIR|SCENARIO...", help="Folders that `run` wrote, or scenarios below the results folder."
-        ),
+        typer.Argument(metavar="DIR|SCENARIO", help="Folders that `run` wrote, or scenarios below the results folder."),
     ],
     output: Annotated[
         Path | None, option("-o --output", "FILE", "The page; report.html in the first folder by default.")
@@ -187,7 +199,7 @@ def report(
         bool,
         typer.Option(
             "--contexts",
-            help="Print instead who serves which queue and what is full, at the last point of each series or at --at.",
+            help="Print the context of each queue and the bottleneck instead, at the last point of each series or at --at.",
         ),
     ] = False,
     at: Annotated[Texts, repeated("--at", "AXIS=VALUE", "With --contexts: the points to print.")] = None,

@@ -27,7 +27,7 @@ def trace(
     scenario: ScenarioName,
     at: Annotated[
         Texts,
-        repeated("--at", "AXIS=VALUE", "The point to run; axes that are not named have their first value."),
+        repeated("--at", "AXIS=VALUE", "The point to run; other axes have their first value."),
     ] = None,
     overrides: SetAsRun = None,
     begin: Annotated[
@@ -46,7 +46,7 @@ def trace(
 ) -> None:
     """Timeline of one point, for Perfetto.
 
-    Who ran where, and what waited. Runs one point up to the end of the window, whether the results folder holds it or not, and writes what happened in the window:
+    Worlds on PCPUs, and what waited. Runs one point up to the end of the window, whether the results folder holds it or not, and writes the events in the window:
     a track for every PCPU and every world, counters of rings and coalescing, interrupts. Open the file at https://ui.perfetto.dev
     or with trace_processor.
     """

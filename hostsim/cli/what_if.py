@@ -23,13 +23,13 @@ def what_if(
     scenario: ScenarioName,
     changes: Annotated[
         Texts,
-        repeated("--set", "PATH=VALUE", "What is different afterwards: a dotted path, or an axis of the scenario."),
+        repeated("--set", "PATH=VALUE", "The change: a dotted path, or an axis of the scenario."),
     ] = None,
     costs: Annotated[
         Texts,
-        repeated("--cost", "NAME=VALUE", "A cost that is different afterwards, for studies: context_switch=0."),
+        repeated("--cost", "NAME=VALUE", "A changed cost, for studies: context_switch=0."),
     ] = None,
-    both: Annotated[Texts, repeated("--both", "PATH=VALUE", "Set a value before and afterwards.")] = None,
+    both: Annotated[Texts, repeated("--both", "PATH=VALUE", "Set a value on both sides.")] = None,
     axes: Annotated[Texts, repeated("--axis", "NAME=VALUES", "The points to compare: receivers=16,24.")] = None,
     metrics: Annotated[
         Texts,
@@ -46,7 +46,7 @@ def what_if(
     """Before and after a change: paired differences.
 
     Both sides run on common random numbers, at least three replications each; a difference is certain when its 95 % interval
-    excludes 0. An axis that is changed stands before at the value that --axis gives it, or the first of its sweep.
+    excludes 0. The value before of a changed axis is the one that --axis gives it, or the first of its sweep.
     """
     from hostsim import api
     from hostsim.analysis.what_if import with_least_replications

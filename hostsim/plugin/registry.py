@@ -94,7 +94,7 @@ class Registry:
             raise InputError(Fault("is no kind of traffic", given=repr(spec), allowed="a class derived from Traffic"))
         if not kind_of(spec) or "to" not in spec.model_fields:
             allowed = "kind: Literal[one name], and to: Names"
-            raise InputError(Fault("has no kind, or nobody that it goes to", given=spec.__name__, allowed=allowed))
+            raise InputError(Fault("has no kind, or no receiver", given=spec.__name__, allowed=allowed))
         if inspect.isgeneratorfunction(attach) and not spec.closed_loop:
             raise InputError(
                 Fault("is no spec of a SimPy process", given=spec.__name__, allowed="derived from Sourced")

@@ -20,6 +20,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from hostsim.citation import Citation, Publication
 from hostsim.confinement import confined, sweep_unfinished
 from hostsim.errors import StoreError
 from hostsim.expect import (
@@ -117,6 +118,7 @@ def read(folder: Path) -> Results:
             verdicts=Verdicts(map(_verdict, kept.pop("verdicts")), quick=kept["quick"]),
             settings=tuple(EffectiveSetting(**setting) for setting in kept.pop("settings")),
             assumptions=tuple(AssumedInput(**assumption) for assumption in kept.pop("assumptions")),
+            citations={name: tuple(map(_citation, found)) for name, found in kept.pop("citations", {}).items()},
             warnings=tuple(kept.pop("warnings")),
             usage=ResourceUsage(**kept.pop("cost")),
             **kept,
@@ -186,6 +188,10 @@ def _read(kept: Any) -> Any:
 
 def _figure(kept: dict[str, Any]) -> FigureSpec | AnswersSpec:
     return (AnswersSpec if "answers" in kept else FigureSpec)(**_tuples(kept))
+
+
+def _citation(kept: dict[str, Any]) -> Citation:
+    return Citation(Publication(**_tuples(kept["publication"])), kept["at"])
 
 
 def _verdict(kept: dict[str, Any]) -> Verdict:

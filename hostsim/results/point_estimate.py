@@ -262,7 +262,11 @@ def _pairing(of: Sequence[float], to: Sequence[float]) -> tuple[str, ...]:
     apart = variance_ratio(
         *([value * len(side) / math.fsum(side) if any(side) else 0.0 for value in side] for side in (of, to))
     )
-    return () if math.isnan(apart) else (f"pairing by replication leaves {apart:.2g} of the variance of the ratio",)
+    return (
+        ()
+        if math.isnan(apart)
+        else (f"paired by replication, the ratio has {apart:.2g} times the variance of unpaired runs",)
+    )
 
 
 def _possible(interval: Interval, most: float = math.inf) -> Interval:

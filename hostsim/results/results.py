@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
 
+from hostsim.citation import Citation
 from hostsim.expect import AnswersSpec, FigureSpec
 from hostsim.record import AxisValues, RunRecord
 from hostsim.results.verdicts import Verdicts
@@ -101,6 +102,8 @@ class Results:
     """What the scenario expects, with its answers; those of which no runs were made are ``missing``."""
     settings: tuple[EffectiveSetting, ...] = ()
     assumptions: tuple[AssumedInput, ...] = ()
+    citations: Mapping[str, tuple[Citation, ...]] = field(default_factory=dict)
+    """Publications behind expectations, by name, and behind the reasons of assumed inputs, by path."""
     warnings: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     changed: Mapping[str, str] = field(default_factory=dict)

@@ -152,7 +152,7 @@ class AxisPart(Spec):
     @model_validator(mode="after")
     def _label_each(self) -> AxisPart:
         if self.labels and len(self.set) == 1:
-            raise ValueError("has labels for what has one value a step already|labels with several paths")
+            raise ValueError("has labels although each step has one value|labels with several paths")
         if self.labels and len(self.labels) != len(self.values):
             raise ValueError(f"has not one label for each value|{len(self.values)} labels, or none")
         return self

@@ -16,7 +16,7 @@ from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.shipped_data import claims, predictions, shipped
 from hostsim.spec.plugin import PluginSpec
 
-__all__ = ["expected_claims", "restrict", "select"]
+__all__ = ["expected_claims", "require_shipped", "restrict", "select"]
 
 
 def select(
@@ -67,6 +67,27 @@ def select(
     if faults:
         raise InputError(faults)
     return [(restrict(loaded[key], asked[key]), frozenset(asked[key])) for key in loaded]
+
+
+def require_shipped(names: Iterable[str]) -> list[str]:
+    """The shipped scenarios of these names, each once, in the order of `shipped`; all where there are none.
+
+    Raises:
+        InputError: a name is that of no shipped scenario.
+    """
+    known, asked = list(shipped()), set(names)
+    faults = [
+        Fault(
+            "unknown scenario",
+            given=repr(name),
+            allowed="one of " + ", ".join(known),
+            nearest=nearest_name(name, known),
+        )
+        for name in sorted(asked.difference(known))
+    ]
+    if faults:
+        raise InputError(faults)
+    return [name for name in known if not asked or name in asked]
 
 
 def expected_claims() -> list[str]:

@@ -64,6 +64,7 @@ def test_help_answers_at_once_and_names_every_command(cli):
         "report",
         "metrics",
         "schema",
+        "cite",
         "sensitivity",
         "calibrate",
         "what-if",
@@ -186,7 +187,7 @@ def test_run_writes_table_figures_and_says_which_files(cli, tiny):
     """Data to stdout, progress to stderr; a second run adds nothing and takes what is there."""
     done = cli("run", tiny, "--jobs", "1", "--quick")
     assert done.exit_code == 0, done.output
-    files = [Path(line) for line in done.stdout.splitlines()]
+    files = [Path(line) for line in done.stdout.split("\n\n")[-1].splitlines()]
     assert [file.name for file in files] == [
         *("table.parquet", "table.csv", "contexts.parquet", "cpu.parquet", "results.json"),
         *("cpu.svg", "cpu.png"),
@@ -543,7 +544,7 @@ def test_reproduce_runs_all_that_is_shipped_and_writes_one_report(tiny, tmp_path
         (installed / "shipped" / file.name).unlink(missing_ok=True)
     (installed / "shipped" / "known_red.yaml").write_text("{}")
     tiny.rename(installed / "shipped" / "tiny.yaml")
-    command = [sys.executable, "-m", "hostsim", "reproduce", "--quick", "--jobs", "2"]
+    command = [sys.executable, "-m", "hostsim", "reproduce", "tiny", "--quick", "--jobs", "2"]
     environment = os.environ | {"PYTHONPATH": str(installed.parent)}
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -25,7 +25,7 @@ OFFERED: dict[str, tuple[str, ...]] = {
     "show": ("quick", "replications", "plugins"),
     "schema": ("plugins",),
     **dict.fromkeys(("merge", "plot", "report"), ("results",)),
-    **dict.fromkeys(("list", "metrics"), ()),
+    **dict.fromkeys(("list", "metrics", "cite"), ()),
 }
 CHANGED = {("sensitivity", "replications"), ("verify", "quick")}
 """Options that mean something else in a command."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import typer
+from hostsim_docs import claim_values
 from hostsim_docs.reference import PAGES, write_pages
 from sphinx.ext.napoleon import GoogleDocstring
 
@@ -16,11 +17,14 @@ from hostsim.cli.app import app
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.results import context as contexts
 from hostsim.results import cpu_breakdown
+from hostsim.results.scoreboard import as_json, number
 from hostsim.results.table import to_table
 from hostsim.run_option import OPTIONS
+from hostsim.scenario.bibliography import bibliography
 from hostsim.scenario.component import Parts
 from hostsim.scenario.json_schema import scenario_schema
 from hostsim.scenario.shipped_data import claims, known_red, predictions, shipped, shipped_parts
+from tests.sample_results import VERDICTS
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +95,41 @@ def test_every_measure_claim_and_scenario_is_there(pages: dict[str, str]) -> Non
     for claim, known in known_red().items():
         assert f"- `{claim}`, {known.range.low:g} to {known.range.high:g}: " in pages["claims"]
     assert {*shipped(), *predictions()} <= set(rows(pages["shipped"]))
+
+
+def test_every_claim_has_its_value_its_verdict_and_a_link_to_its_source(pages: dict[str, str]) -> None:
+    """The page shows what a stored check came to, and where a reader finds the published number."""
+    kept = claim_values.read()["verdicts"]
+    assert set(kept) == set(claims())
+    lines = {line.split("`")[1]: line for line in pages["claims"].splitlines() if line.startswith("| `")}
+    for name, verdict in kept.items():
+        cells = [cell.strip() for cell in lines[name].split(" | ")]
+        assert number(verdict["value"]) in cells[4]
+        is_red = name in known_red() and not verdict["verdict"].startswith("pass")
+        assert cells[6] == ("known red" if is_red else verdict["verdict"])
+        [citation] = bibliography().of_claim(name)
+        assert f"]({citation.publication.address}), {citation.at} |" in lines[name]
+    assert sum(verdict["known"] for verdict in kept.values()) == len(known_red())
+
+
+def test_stored_values_are_those_of_a_check(tmp_path: Path) -> None:
+    """Fields of `hostsim check --json`, of published claims alone."""
+    written = [*map(dict, as_json(VERDICTS, quick=True))]
+    file = tmp_path / "claims.json"
+    file.write_text(claim_values.text([*written, written[0] | {"claim": "x", "kind": "rule"}], quick=True, seed=1))
+    kept = claim_values.read(file)
+    assert (kept["fidelity"], kept["seed"]) == ("quick", 1)
+    assert set(kept["verdicts"]) == {row["claim"] for row in written if row["kind"]} | {"x"}
+    assert set(kept["verdicts"]["x"]) == set(claim_values.KEPT)
+
+
+def test_every_publication_is_on_the_page_of_sources(pages: dict[str, str]) -> None:
+    """With its address, and the short names that texts use for it."""
+    for key, entry in bibliography().entries.items():
+        assert (f"**{key}**: {entry.words}" in pages["sources"]) is (key != "hostsim")
+        assert entry.address in pages["sources"]
+    for words in bibliography().texts:
+        assert f"| `{words}` | {{ref}}`" in pages["sources"]
 
 
 def test_every_column_of_every_table_is_explained(pages: dict[str, str]) -> None:

@@ -55,6 +55,16 @@ def test_a_page_runs_from_top_to_bottom(page: str, folder: Path) -> None:
             run_python("\n".join(fence.lines), where, names, folder)
 
 
+@pytest.mark.slow
+def test_the_answer_in_the_readme_is_printed_by_its_command(folder: Path) -> None:
+    """The first screen is what a newcomer sees."""
+    commands, shown, *_ = fences((ROOT / "README.md").read_text(encoding="utf-8"))
+    [done] = run_session([commands.lines[-1]], folder)
+    answer = done.output.rsplit("\n\n", 1)[0]
+    assert shown.kind == "text"
+    assert answer == "\n".join(shown.lines).strip()
+
+
 def test_pages_hold_what_is_run_or_included_only() -> None:
     """A block of another kind would be a snippet that nothing checks; YAML is included, never pasted."""
     found = {(page, f.line, f.kind) for page in PAGES for f in fences((ROOT / page).read_text(encoding="utf-8"))}

@@ -115,7 +115,7 @@ SPEC = "from hostsim.spec.base import Spec\n"
         (REGISTER + "registry.coalescing('ab', 5)\n", "mine.py:2: cannot be called: the coalescing scheme 'ab'; given 5; allowed: a function"),
         (REGISTER + "registry.control_loop('ab', print)\n", "mine.py:2: is no SimPy process; given 'ab'; allowed: a function that yields events, such as env.timeout(ms(10))"),
         (SPEC + REGISTER + "registry.traffic(Spec, print)\n", "mine.py:3: is no kind of traffic; given <class 'hostsim.spec.base.Spec'>; allowed: a class derived from Traffic"),
-        ("from hostsim.spec.traffic import Traffic\n" + REGISTER + "registry.traffic(Traffic, print)\n", "mine.py:3: has no kind, or nobody that it goes to; given Traffic; allowed: kind: Literal[one name], and to: Names"),
+        ("from hostsim.spec.traffic import Traffic\n" + REGISTER + "registry.traffic(Traffic, print)\n", "mine.py:3: has no kind, or no receiver; given Traffic; allowed: kind: Literal[one name], and to: Names"),
         ("\0", "mine.py: is not Python: source code string cannot contain null bytes"),
     ],
 )  # fmt: skip

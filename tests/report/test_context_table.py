@@ -82,4 +82,4 @@ def test_the_page_shows_them_folded(tmp_path) -> None:
     page = write_report(tmp_path / "report.html", [found()]).read_text()
     assert "<summary>receivers=2: node node0</summary>" in page
     assert "vmnic0 &lt;receive&gt;" in page
-    assert "Who serves which queue" not in write_report(tmp_path / "none.html", [results()]).read_text()
+    assert "Contexts and their queues" not in write_report(tmp_path / "none.html", [results()]).read_text()

@@ -49,6 +49,7 @@ def test_results_come_back_as_they_were_written(tmp_path):
         "figures",
         "settings",
         "assumptions",
+        "citations",
         "warnings",
         "provenance",
         "quick",

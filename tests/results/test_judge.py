@@ -171,7 +171,9 @@ def test_worst_takes_a_ratio_at_every_point(best: bool, value: float) -> None:
         {"n": 1, "host_cpu of": 45.0, "host_cpu to": 30.0, "value": 1.5, "low": 1.5, "high": 1.5}
     )
     assert len(verdict.points) == 3
-    assert len([note for note in verdict.notes if "pairing" in note]) == 1  # of the one that counts
+    assert (
+        len([note for note in verdict.notes if note.startswith("paired by replication")]) == 1
+    )  # of the one that counts
 
 
 def test_worst_with_a_point_missing_is_missing() -> None:

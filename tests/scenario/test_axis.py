@@ -90,7 +90,7 @@ def test_an_option_chooses_among_labels(tmp_path: Path) -> None:
             (AT, ("[vms.receiver.count, traffic.stream.rate]", "vms.receiver.count"),
              ("[[1, 10 kpps], [2, 20 kpps], [4, 5 kpps]]", "[1, 2, 4]")),
             {},
-            ("small.yaml:17: sweep.receivers: has labels for what has one value a step already; "
+            ("small.yaml:17: sweep.receivers: has labels although each step has one value; "
             "allowed: labels with several paths"),
         ),
     ],

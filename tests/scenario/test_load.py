@@ -281,7 +281,7 @@ RATE = "rate: 40 kpps"
         pytest.param(
             "series: split}",
             "series: split, stack: loss_nic}",
-            "small.yaml:20: figures.loss: has a stack of something else than one bar; "
+            "small.yaml:20: figures.loss: stacks on something other than one bar; "
             "allowed: kind: bar, without series and right",
             id="stack of lines",
         ),
@@ -349,7 +349,7 @@ RATE = "rate: 40 kpps"
         pytest.param(
             "metric: loss\n",
             "metric: loss\n    r2: {metric: loss, against: receivers, values: [1, 2, 3]}\n",
-            "small.yaml:22: expect[0]: asks not exactly one thing; "
+            "small.yaml:22: expect[0]: needs exactly one form; "
             "allowed: one of metric (with at), find, ratio, worst, best, r2, always, switches, refused; has metric and r2",
             id="two questions",
         ),

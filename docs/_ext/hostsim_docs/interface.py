@@ -34,7 +34,7 @@ def commands_page() -> str:
 def _command(name: str, command: Any, above: Any) -> str:
     context = command.context_class(command, info_name=name, parent=above)
     parameters = command.get_params(context)
-    usage = " ".join(p.metavar or p.name.upper() for p in parameters if p.param_type_name == "argument")
+    usage = " ".join(_argument(p) for p in parameters if p.param_type_name == "argument")
     help_text = "\n\n".join(" ".join(part.split()) for part in (command.help or "").strip().split("\n\n"))
     rows = []
     for parameter in parameters:
@@ -43,6 +43,12 @@ def _command(name: str, command: Any, above: Any) -> str:
             rows.append([code(record[0]), record[1].strip()])
     shown = f"hostsim {name} [OPTIONS] {usage}".strip()
     return f"\n({anchor('command', name)})=\n\n## {name}\n\n```text\n{shown}\n```\n\n{help_text}\n\n{table(('', ''), rows)}"
+
+
+def _argument(parameter: Any) -> str:
+    """An argument as usage lines show it: in brackets where it may be left out, with dots where there may be several."""
+    name = parameter.metavar or parameter.name.upper()
+    return (name if parameter.required else f"[{name}]") + ("" if parameter.nargs == 1 else "...")
 
 
 def api_page() -> str:

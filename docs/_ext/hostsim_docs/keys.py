@@ -71,7 +71,7 @@ def _assumptions() -> str:
 
 ## Assumptions
 
-Where the tables below say *assumable*, an input of an experiment that nobody published may be written as `{value: 125 us, assumed: why, range: [80 us, 250 us]}`. The range must
+Where the tables below say *assumable*, an unpublished input of an experiment may be written as `{value: 125 us, assumed: why, range: [80 us, 250 us]}`. The range must
 hold the value. `hostsim show` lists what is assumed, and reports carry it.
 """
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hostsim_docs.interface import api_page, commands_page
 from hostsim_docs.keys import parts_page, scenario_page
 from hostsim_docs.settings import settings_page
-from hostsim_docs.shipped import claims_page, measures_page, shipped_page
+from hostsim_docs.shipped import claims_page, measures_page, shipped_page, sources_page
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -25,6 +25,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "api": api_page,
     "shipped": shipped_page,
     "claims": claims_page,
+    "sources": sources_page,
 }
 
 

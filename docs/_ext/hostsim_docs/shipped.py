@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from hostsim.citation import Citation
 from hostsim.claim import CLAIM_KINDS
 from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.results.scoreboard import range_text
+from hostsim.results.scoreboard import number, range_text
+from hostsim.scenario.bibliography import bibliography
 from hostsim.scenario.component import Parts
 from hostsim.scenario.load import load
 from hostsim.scenario.selection import expected_claims
 from hostsim.scenario.shipped_data import claims, data_root, known_red, predictions, shipped, shipped_parts
-from hostsim_docs.markdown import code, prose, table
+from hostsim_docs import claim_values
+from hostsim_docs.markdown import anchor, code, prose, table
 
-__all__ = ["claims_page", "measures_page", "shipped_page"]
+__all__ = ["claims_page", "measures_page", "shipped_page", "sources_page"]
 
 
 def measures_page() -> str:
@@ -64,22 +69,27 @@ def shipped_page() -> str:
 
 
 def claims_page() -> str:
-    """The scoreboard's rows: what was published, and what is accepted."""
-    red, asked = known_red(), set(expected_claims())
-    rows = [
-        [
-            code(c.id),
-            c.kind,
-            c.condition,
-            f"{c.published} {c.unit}".strip(),
-            _band(c.band.low, c.band.high),
-            c.basis,
-            "red" if c.id in red else "" if c.id in asked else "no scenario yet",
-        ]
-        for c in claims().values()
-    ]
+    """The scoreboard: what was published and where, what hostsim gives, what is accepted, and the verdict."""
+    red, asked, kept = known_red(), set(expected_claims()), claim_values.read()
+    rows = []
+    for claim in claims().values():
+        verdict = kept["verdicts"].get(claim.id)
+        [citation] = bibliography().of_claim(claim.id)
+        rows.append(
+            [
+                code(claim.id),
+                claim.kind,
+                f"{claim.condition}: {claim.metric}",
+                f"{claim.published} {claim.unit.removeprefix('ratio')}".strip() + f"; {claim.basis}",
+                _simulated(verdict) if claim.id in asked else "no scenario yet",
+                _band(claim.band.low, claim.band.high),
+                _outcome(verdict) if claim.id in asked else "",
+                _cited(citation),
+            ]
+        )
     kinds = [
-        [kind, meaning, str(sum(c.kind == kind for c in claims().values()))] for kind, meaning in CLAIM_KINDS.items()
+        [kind, meaning, *(str(count) for count in _tally(kind, kept["verdicts"]))]
+        for kind, meaning in CLAIM_KINDS.items()
     ]
     reasons = "\n".join(
         f"- {code(claim)}, {range_text(known)}{', awaits calibration' * bool(known.awaiting)}: {prose(' '.join(known.reason.split()))}"
@@ -87,16 +97,88 @@ def claims_page() -> str:
     )
     return f"""# Published claims
 
-{len(rows)} published numbers, each with the band in which a value is accepted. `hostsim check` holds {len(asked)} of them against the simulator; {len(red)} are known to come out red.
+hostsim is compared with {len(rows)} published numbers. Each has a band in which its value is accepted, and a source that can be looked up ({{doc}}`sources`). {len(asked)} of them have a
+scenario; {len(red)} are known to fall outside their band, with the reasons below. Values are those of `hostsim check`, at {kept["fidelity"]} fidelity with root seed {kept["seed"]}; square brackets are 95 % intervals.
 
-{table(("kind", "meaning", "claims"), kinds)}
-{table(("claim", "kind", "condition", "published", "accepted", "basis", ""), rows)}
+- **pass**: the whole interval lies in the band. **pass?**: the value does, the interval is too wide to tell. **known red**: outside, as listed below.
+
+{table(("kind", "meaning", "claims", "pass", "pass?", "known red", "other"), kinds)}
+{table(("claim", "kind", "condition and measure", "published; basis", "simulated", "accepted", "verdict", "source"), rows)}
 ## Known to be red
 
 Each with the range of its value, in the unit of the claim: a check accepts it there and nowhere else ({{ref}}`known-red`).
 
 {reasons}
 """
+
+
+def sources_page() -> str:
+    """The bibliography, and what the texts of costs and assumptions stand for."""
+    found = bibliography()
+    users: dict[str, list[str]] = {key: [] for key in found.entries}
+    for claim in claims():
+        for citation in found.of_claim(claim):
+            users[citation.publication.key].append(claim)
+    blocks = [
+        """# Sources
+
+The publications behind claims, costs, settings and assumptions. `hostsim cite SCENARIO` or `hostsim cite CLAIM` prints those of a scenario or a claim, with `--bibtex` as BibTeX; `hostsim cite` alone says how
+to cite hostsim.
+
+"""
+    ]
+    for key, entry in found.entries.items():
+        if key == "hostsim":
+            continue
+        lines = [entry.words + "."]
+        lines += [f"<{entry.address}>"] if entry.address else []
+        lines += [entry.note] if entry.note else []
+        if users[key]:
+            lines.append(f"Claims: {', '.join(map(code, users[key]))}.")
+        blocks.append(f"({anchor('source', key)})=\n\n**{key}**: " + " ".join(lines) + "\n\n")
+    rows = [[code(words), ", ".join(_link(c.publication.key) for c in cited)] for words, cited in found.texts.items()]
+    blocks.append(
+        "## Names in texts\n\nTexts of costs, settings and assumptions name their sources in short. `facts` and `formats` are the project's collected notes, by section; "
+        f"of several names in one text the longest counts.\n\n{table(('name', 'publications'), rows)}"
+    )
+    return "".join(blocks)
+
+
+def _link(key: str) -> str:
+    return f"{{ref}}`{key} <{anchor('source', key)}>`"
+
+
+def _cited(citation: Citation) -> str:
+    """A citation as a link to its publication, with the place in it."""
+    entry = citation.publication
+    who = entry.author[0].split()[-1] if entry.author else entry.organization
+    return f"[{f'{who} {entry.year or str()}'.strip()}]({entry.address}), {citation.at}"
+
+
+def _simulated(verdict: Mapping[str, Any] | None) -> str:
+    """Value and interval of a kept verdict."""
+    if verdict is None or verdict["value"] is None:
+        return "–"
+    value = f"{verdict['bound']} {number(verdict['value'])}" if verdict["bound"] else number(verdict["value"])
+    ends = (verdict["ci_low"], verdict["ci_high"])
+    if verdict["deterministic"]:
+        return f"{value} (deterministic)"
+    return value if None in ends else f"{value} [{number(ends[0])}, {number(ends[1])}]"
+
+
+def _outcome(verdict: Mapping[str, Any] | None) -> str:
+    """The verdict in words; ``known red`` of one that does not pass and is listed."""
+    if verdict is None:
+        return "–"
+    is_red = verdict["known"] and not verdict["verdict"].startswith("pass")
+    return "known red" if is_red else str(verdict["verdict"])
+
+
+def _tally(kind: str, verdicts: Mapping[str, Mapping[str, Any]]) -> tuple[int, ...]:
+    """Of a kind: the number of claims, and of those that pass, pass by their value alone, are known to be red, and are anything else."""
+    found = [_outcome(verdicts.get(claim.id)) for claim in claims().values() if claim.kind == kind]
+    named = tuple(found.count(outcome) for outcome in ("pass", "pass?", "known red"))
+    return len(found), *named, len(found) - sum(named)
 
 
 def _band(low: float | None, high: float | None) -> str:

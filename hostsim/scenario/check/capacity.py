@@ -77,7 +77,9 @@ def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardwa
             yield tree.fault((*path, "vcpus"), "is more than the host has PCPUs", f"an integer 1..{cpu.pcpus}")
         if any(node >= cpu.sockets for node in group.settings.nodes):
             allowed = f"NUMA nodes 0..{cpu.sockets - 1}: one for each socket"
-            yield tree.fault((*path, "vmx", "numa.nodeAffinity"), "names a node that the host has not", allowed)
+            yield tree.fault(
+                (*path, "vmx", "numa.nodeAffinity"), "names a NUMA node that the host does not have", allowed
+            )
         for key in ("rx_ring", "tx_ring"):
             for device in dict.fromkeys(vnic.device for vnic in group.settings.vnics):
                 asked, (least, step) = getattr(file.vms[group.name], key), _RINGS[device]

@@ -47,7 +47,7 @@ def contradictions(tree: Tree, file: PointFile, hardware: HardwareSpec, platform
         yield from _in_order(tree, path, group.vmx, platform.vmx)
         if _AFFINITY in group.vmx and not _is_affinity(str(group.vmx[_AFFINITY]), hardware.cpu.pcpus):
             allowed = f"all, or PCPUs 0..{hardware.cpu.pcpus - 1} with commas between: 0,2,4-7"
-            yield tree.fault((*path, _AFFINITY), "names PCPUs that the server has not", allowed)
+            yield tree.fault((*path, _AFFINITY), "names PCPUs that the server does not have", allowed)
 
 
 def _in_order(

@@ -71,7 +71,7 @@ class FigurePart(Spec):
     @model_validator(mode="after")
     def _one_stack(self) -> FigurePart:
         if self.stack and (self.kind != "bar" or self.series or self.right is not None):
-            raise ValueError("has a stack of something else than one bar|kind: bar, without series and right")
+            raise ValueError("stacks on something other than one bar|kind: bar, without series and right")
         return self
 
 
@@ -179,11 +179,11 @@ class PointsPart(Spec):
     @model_validator(mode="after")
     def _one_set_of_points(self) -> PointsPart:
         if (self.over is None) != (self.values is None):
-            raise ValueError("has half a line|over: AXIS and values: [...]")
+            raise ValueError("is half a line|over: AXIS and values: [...]")
         if (self.over is None) == (self.cases is None):
             raise ValueError("needs one set of points|over: AXIS and values: [...]; or cases: [{AXIS: VALUE}, ...]")
         if (self.of is None) != (self.to is None):
-            raise ValueError("has half a ratio|of: {AXIS: VALUE} and to: {AXIS: VALUE}")
+            raise ValueError("is half a ratio|of: {AXIS: VALUE} and to: {AXIS: VALUE}")
         return self
 
 
@@ -228,11 +228,11 @@ class PredicatePart(Spec):
     def _one_predicate(self) -> PredicatePart:
         limits = (self.below is not None) + (self.above is not None)
         if (self.direction is not None) + limits != 1:
-            raise ValueError("says not exactly one thing of its metric|one of is, below, above")
+            raise ValueError("needs exactly one condition|one of is, below, above")
         if (self.along is None) != (self.values is None):
-            raise ValueError("has half a line|along: AXIS and values: [...]")
+            raise ValueError("is half a line|along: AXIS and values: [...]")
         if (self.of is None) != (self.to is None):
-            raise ValueError("has half a ratio|of: {AXIS: VALUE} and to: {AXIS: VALUE}")
+            raise ValueError("is half a ratio|of: {AXIS: VALUE} and to: {AXIS: VALUE}")
         if self.of is not None and (self.direction is not None or self.along is not None):
             raise ValueError("is a ratio and a line|below or above with of and to; or along and values")
         if self.direction is not None and len(self.values or ()) < 2:
@@ -321,7 +321,7 @@ class ExpectPart(Spec):
         forms = [form for form in names if getattr(self, form)]
         if len(forms) != 1:
             raise ValueError(
-                f"asks not exactly one thing|one of metric (with at), {', '.join(names[1:])}"
+                f"needs exactly one form|one of metric (with at), {', '.join(names[1:])}"
                 + (f"; has {' and '.join(forms)}" if forms else "")
             )
         if self.metric is None and (self.at is not None or self.less is not None):
@@ -331,7 +331,7 @@ class ExpectPart(Spec):
         named = [key for key in ("claim", "measurement", "name") if getattr(self, key) is not None]
         if len(named) != 1 or (self.name is None) != (self.between is None):
             raise ValueError(
-                "is neither a claim nor a measurement nor one's own|"
+                "is neither a claim, a measurement nor your own expectation|"
                 "claim: ID; measurement: ID; or name: TEXT and between: [low, high]"
             )
         return self

@@ -83,7 +83,7 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         ),
         pytest.param(
             '"4"', '"4", numa.nodeAffinity: "0,2"',
-            "small.yaml:11: vms.big.vmx.numa.nodeAffinity: names a node that the host has not; given '0,2'; "
+            "small.yaml:11: vms.big.vmx.numa.nodeAffinity: names a NUMA node that the host does not have; given '0,2'; "
             "allowed: NUMA nodes 0..1: one for each socket",
             id="node that is not there",
         ),

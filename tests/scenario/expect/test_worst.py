@@ -62,15 +62,15 @@ def test_a_ratio_is_taken_at_every_point(tmp_path: Path, where: str) -> None:
         ("metric: los, cases: [{split: 1}]", ".metric: unknown metric; given 'los'"),
         ("metric: loss", ": needs one set of points; allowed: over: AXIS and values: [...]; or cases:"),
         ("metric: loss, over: receivers, values: [1], cases: [{split: 1}]", ": needs one set of points; allowed"),
-        ("metric: loss, over: receivers", ": has half a line; allowed: over: AXIS and values: [...]"),
-        ("metric: loss, values: [1], cases: [{split: 1}]", ": has half a line; allowed"),
+        ("metric: loss, over: receivers", ": is half a line; allowed: over: AXIS and values: [...]"),
+        ("metric: loss, values: [1], cases: [{split: 1}]", ": is half a line; allowed"),
         ("metric: loss, cases: []", ".cases: has too few entries; given []"),
         ("metric: loss, cases: [{split: 1}, {splt: 1}]", ".cases[1].splt: unknown axis; given 'splt'; allowed: one of"),
         ("metric: loss, cases: [{split: 1}, {split: '1'}]", ".cases: has a case twice; given"),
         ("metric: loss, cases: [{split: 0}, {receivers: 1}]", ".cases: has a case twice; given"),  # both are the first
         ("metric: loss, cases: [{split: 1}], at: {split: 0}", ".at.split: is an axis that this runs along; given 0"),
         ("metric: loss, over: receivers, values: [1, 1]", ".values: has a value twice; given [1, 1]"),
-        ("metric: loss, of: {split: 1}, cases: [{receivers: 1}]", ": has half a ratio; allowed: of: {AXIS: VALUE} and"),
+        ("metric: loss, of: {split: 1}, cases: [{receivers: 1}]", ": is half a ratio; allowed: of: {AXIS: VALUE} and"),
         (
             "metric: loss, of: {split: 1}, to: {split: 0}, cases: [{split: 1}]",
             ".of.split: is an axis that this runs along; given 1; allowed: the other axes",

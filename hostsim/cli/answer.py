@@ -1,0 +1,90 @@
+"""Answer of a sweep in a few lines: the curves of its figures, the values of its expectations, and the bottleneck."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hostsim.cli.text_table import columns
+from hostsim.expect import FigureSpec, VerdictState
+from hostsim.metrics.catalogue import CATALOGUE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hostsim.results.results import Results
+
+__all__ = ["answer"]
+
+MOST_SERIES = 6
+"""Series of a figure that are printed; of the others only the number."""
+MOST_PLACES = 4
+"""Values of x that are all printed; of more the first, the last, and an extreme between them."""
+MOST_POINTS = 4
+"""Points whose bottleneck is printed."""
+
+
+def answer(found: Results) -> str:
+    """The answer in words: the question, each figure's curves, the judged expectations, the bottleneck at the end of each curve."""
+    blocks = [f"{found.question}{found.caveat}"]
+    curves = [figure for figure in found.figures if isinstance(figure, FigureSpec) and not figure.stack]
+    blocks += ["\n".join(lines) for figure in curves if (lines := list(_curves(found.table, figure)))]
+    blocks += ["\n".join(lines) for lines in (_judged(found), list(_bottlenecks(found))) if lines]
+    return "\n\n".join(blocks)
+
+
+def _curves(table: pd.DataFrame, figure: FigureSpec) -> Iterator[str]:
+    """A figure in words: a heading, then a line for each series."""
+    from hostsim.results.curve import curve_frame
+
+    frame = curve_frame(table, figure)
+    if frame.empty:
+        return
+    yield f"{figure.words} ({CATALOGUE[figure.y].unit})"
+    series = list(figure.series)
+    groups = list(frame.groupby(series, sort=False)) if series else [((), frame)]
+    rows = []
+    for key, rest in groups[:MOST_SERIES]:
+        name = ", ".join(f"{axis} = {value}" for axis, value in zip(series, key, strict=True))
+        rows.append((name, _values(rest.to_dict("records"), figure.x)))
+    width = max(len(name) for name, _ in rows)
+    yield from (f"  {name.ljust(width)}  {values}" if width else f"  {values}" for name, values in rows)
+    if len(groups) > MOST_SERIES:
+        yield f"  and {len(groups) - MOST_SERIES} more series"
+
+
+def _values(rows: Sequence[Mapping[Any, Any]], x: str) -> str:
+    """The main values of a series: ``0 at 1, 12.5 at 36``."""
+    from hostsim.results.scoreboard import number
+
+    chosen = list(rows)
+    if len(rows) > MOST_PLACES:
+        between = [row for row in rows[1:-1] if math.isfinite(row["mean"])]
+        ends = [rows[0]["mean"], rows[-1]["mean"]]
+        extremes = [pick(between, key=lambda row: row["mean"]) for pick in (min, max) if between]
+        outside = [row for row in extremes if row["mean"] < min(ends) or row["mean"] > max(ends)]
+        chosen = [row for row in rows if row is rows[0] or row is rows[-1] or row in outside]
+    return ", ".join(
+        f"{number(row['mean']) if math.isfinite(row['mean']) else 'no value'} at {row[x]}" for row in chosen
+    )
+
+
+def _judged(found: Results) -> list[str]:
+    """The expectations that have a value, as a table."""
+    from hostsim.results.scoreboard import HEADINGS, as_rows
+
+    judged = [verdict for verdict in found.verdicts if verdict.state is not VerdictState.MISSING]
+    return columns(HEADINGS, as_rows(judged, quick=found.quick)).splitlines() if judged else []
+
+
+def _bottlenecks(found: Results) -> Iterator[str]:
+    """The bottleneck at the last point of each series, a line for each."""
+    from hostsim.report.context_table import last_points
+
+    points = last_points(found)
+    for point in points[:MOST_POINTS]:
+        at = f" at {point.words}" if point.words else ""
+        yield f"bottleneck{at}: {point.bottleneck}"
+    if len(points) > MOST_POINTS:
+        yield f"and {len(points) - MOST_POINTS} more points: `hostsim report {found.scenario} --contexts`"

@@ -1,0 +1,97 @@
+"""A sweep ends with its answer; what a dry run and `reproduce` are asked for is what they do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hostsim.cli.answer import MOST_POINTS, MOST_SERIES, answer
+from hostsim.expect import AnswersSpec, FigureSpec
+from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.results.verdicts import Verdicts
+from tests.sample_results import VERDICTS, results
+
+
+def swept(loss: dict[tuple[int, str], float]) -> pd.DataFrame:
+    """A table of one run a point, with the loss at each number of receivers and mode."""
+    rows = [
+        {"point": f"p{place}", "replication": 0, "seed": 1, "receivers": receivers, "mode": mode}
+        | dict.fromkeys(CATALOGUE, np.nan)
+        | {"loss": value, "bottleneck": "none", "flags": "", "error": ""}
+        for place, ((receivers, mode), value) in enumerate(loss.items())
+    ]
+    table = pd.DataFrame(rows)
+    table.attrs |= {"units": {"loss": "%"}, "provenance": {"seed": "1"}}
+    return table
+
+
+def test_run_prints_curves_judged_expectations_and_the_bottleneck_before_the_files(cli, tiny):
+    """The answer, then where the tables are."""
+    cli("check", tiny, "--jobs", "1", "--quick")
+    done = cli("run", tiny, "--jobs", "1", "--quick")
+    question, curves, judged, bottlenecks, files = done.stdout.split("\n\n")
+    assert question == "Does it run?"
+    heading, *series = curves.splitlines()
+    assert heading == "host cpu against receivers (%)"
+    assert [line.split("  ")[1] for line in series] == ["rate = 2 kpps", "rate = 5 kpps"]
+    assert [line.split(" at ")[-1] for line in series] == ["2", "2"]
+    assert [line.split("  ")[0] for line in judged.splitlines()] == ["claim", "nothing lost", "room", "room ratio"]
+    assert bottlenecks.splitlines()[-1] == "bottleneck at receivers=2, rate=5 kpps: none"
+    assert files.startswith("results/tiny/table.parquet")
+
+
+def test_a_long_series_is_its_ends_and_an_extreme_between_them():
+    """Two values say where it begins and ends, a third that it has a peak."""
+    table = swept({(n, "a"): float(loss) for n, loss in enumerate([1, 2, 9, 3, 4, 5])})
+    figure = FigureSpec("loss", "receivers", "loss", ("mode",))
+    text = answer(results(table=table, figures=(figure,), verdicts=Verdicts()))
+    assert "\n  mode = a  1 at 0, 9 at 2, 5 at 5" in text
+    straight = swept({(n, "a"): float(n) for n in range(6)})
+    assert "  mode = a  0 at 0, 5 at 5" in answer(results(table=straight, figures=(figure,), verdicts=Verdicts()))
+
+
+def test_many_series_and_points_are_counted():
+    """A sweep of thousands of points ends in a few lines all the same."""
+    table = swept({(1, f"m{n}"): 0.0 for n in range(MOST_SERIES + 3)})
+    text = answer(results(table=table, figures=(FigureSpec("loss", "receivers", "loss", ("mode",)),)))
+    assert "  and 3 more series" in text
+    assert text.count("bottleneck at") <= MOST_POINTS
+
+
+def test_a_value_that_is_not_there_is_said_and_bars_of_answers_are_left_to_the_expectations():
+    """A percentile of too few, and a figure whose bars are verdicts."""
+    table = swept({(1, "a"): np.nan, (2, "a"): 1.0})
+    figures = (FigureSpec("loss", "receivers", "loss"), AnswersSpec("bars", (VERDICTS[0].expectation.name,)))
+    text = answer(results(table=table, figures=figures))
+    assert "\n  no value at 1, 1 at 2\n" in text
+    assert text.startswith("Is 1 < 2 & 3?\n\nloss against receivers (%)")
+    assert VERDICTS[0].expectation.name in text
+
+
+def test_a_dry_run_of_several_scenarios_ends_with_their_total(cli, tiny):
+    """Points, runs and time of all; a single scenario needs none."""
+    tiny.with_name("more.yaml").write_text(tiny.read_text().replace("scenario: tiny", "scenario: more"))
+    cli("check", "more.yaml", "--quick", "--jobs", "1")
+    done = cli("check", "tiny.yaml", "more.yaml", "--quick", "--dry-run", "--jobs", "1")
+    header, *rows, total = done.stdout.splitlines()
+    assert header.split()[:5] == ["scenario", "points", "runs", "stored", "missing"]
+    assert [row.split()[0] for row in rows] == ["tiny", "more"]
+    assert total.split()[:5] == ["total", *(str(sum(int(row.split()[n]) for row in rows)) for n in (1, 2, 3, 4))]
+    assert "total" not in cli("check", "more.yaml", "--quick", "--dry-run").stdout
+
+
+def test_reproduce_refuses_what_is_not_shipped(cli, tiny):
+    """With the nearest name, before anything is run."""
+    done = cli("reproduce", "latenci", "splitrx", "--quick")
+    assert done.exit_code == 2
+    assert "unknown scenario; given 'latenci'" in done.stderr
+    assert "did you mean 'latency'?" in done.stderr
+
+
+@pytest.mark.parametrize("start", ["splitrx", "lat"])
+def test_shells_complete_what_reproduce_takes(start):
+    """Shipped scenarios, and no files."""
+    from hostsim.cli.option import complete_shipped
+
+    assert complete_shipped(start) == [{"lat": "latency"}.get(start, start)]
