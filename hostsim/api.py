@@ -53,8 +53,8 @@ __all__ = [
 ]
 
 Change = Scalar | Sequence[Scalar]
-"""A value for a path or an axis: a number, or text as in a scenario file (``"40 kpps"``); for an axis a list of them, or a range
-(``"1..40:4"``), too."""
+"""A value for a path or an axis: a number, in the base unit where there is one (40000 pps), or text as in a scenario file
+(``"40 kpps"``); for an axis a list of them, or a range (``"1..40:4"``), too."""
 Changes = Mapping[str, Change]
 """Values by dotted path, or by axis."""
 AnyScenario = str | Path | PlainScenario
@@ -85,7 +85,7 @@ def load(
     Raises:
         InputError: with everything that is wrong.
     """
-    return Scenario.of(load_plain(scenario, option_texts(overrides), option_texts(axes, "{}"), root, plugins or ()))
+    return Scenario.of(load_plain(scenario, overrides, axes, root, plugins or ()))
 
 
 @takes_options
@@ -195,13 +195,13 @@ def sides(
     """
     from hostsim.analysis.what_if import sides as load_sides
 
-    both, points = option_texts(overrides), option_texts(axes, "{}")
+    both, points = dict(overrides or {}), dict(axes or {})
     brought: Sequence[str | Path | PluginSpec] = plugins or ()
     if isinstance(scenario, PlainScenario):
         both, points = {**scenario.overrides, **both}, {**scenario.axis_texts, **points}
         brought = (*scenario.plugins, *brought)
         root, scenario = scenario.resolver.root, scenario.file
-    return load_sides(scenario, option_texts(changes), option_texts(costs), both, points, root, brought)
+    return load_sides(scenario, changes or {}, option_texts(costs), both, points, root, brought)
 
 
 def compare(after: PlainResults, before: PlainResults | str | Path, tolerance: float = 0.02) -> Differences:
@@ -282,12 +282,13 @@ def longest_warm_up(found: PlainResults, results: str | Path = RESULTS) -> RunRe
         InputError: none of the runs has finished.
         StoreError: the folder does not hold the run, or another version of the code made it.
     """
+    from hostsim.results.axis_column import as_written
     from hostsim.results.table import axes_of
 
     share = (found.table["cut_s"] / found.table["length_s"]).dropna()
     if share.empty:
         raise InputError(Fault("no run has finished", given=found.scenario))
-    row: dict[Any, Any] = found.table.loc[[share.idxmax()]].to_dict("records")[0]
+    row: dict[Any, Any] = as_written(found.table).loc[[share.idxmax()]].to_dict("records")[0]
     from hostsim.campaign.store import Store
 
     record = Store(Path(results)).get((str(row["point"]), int(row["replication"]), int(row["seed"])))
@@ -349,7 +350,7 @@ def _chosen(
     plugins: Plugins,
 ) -> PlainScenario:
     if isinstance(scenario, str | Path):
-        return load_plain(scenario, option_texts(overrides), option_texts(axes, "{}"), root, plugins or ())
+        return load_plain(scenario, overrides, axes, root, plugins or ())
     if overrides or axes or root is not None or plugins:
         which = "overrides, axes, root and plugins"
         raise InputError(Fault(f"{which} go with a scenario by name or file, not with a loaded one"))

@@ -54,10 +54,11 @@ def test_a_curve_is_a_tidy_frame(found):
     """Axes, mean and interval; as many rows as points."""
     curve = found.curve(x="receivers", y="guest_cpu", by="rate")
     assert list(curve) == ["rate", "receivers", "mean", "low", "high", "runs"]
-    assert list(curve["rate"]) == ["2 kpps", "2 kpps", "5 kpps", "5 kpps"]
+    assert list(curve["rate"]) == [2000.0, 2000.0, 5000.0, 5000.0]
     assert list(curve["receivers"]) == [1, 2, 1, 2]
     assert curve.attrs["units"]["mean"] == "% of a vCPU"
-    rows = found.table[(found.table["rate"] == "5 kpps") & (found.table["receivers"] == 2)]
+    assert curve.attrs["units"]["rate"] == "pps"
+    rows = found.table[(found.table["rate"] == 5000) & (found.table["receivers"] == 2)]
     assert curve["mean"].iloc[3] == pytest.approx(rows["guest_cpu"].mean())
     assert (curve["low"] <= curve["mean"]).all()
     one = found.curve(x="receivers", y="loss", at={"rate": "5 kpps"})
@@ -206,3 +207,19 @@ def test_a_limit_is_a_number_or_a_quantity(tiny):
         assert len(found.failed) == len(found.table) == 1
     with pytest.raises(hostsim.InputError, match="--max-time: has the unit 'GB'"):
         hostsim.run(tiny, max_time="2 GB", **asked)
+
+
+def test_numbers_of_quantities_are_in_their_base_unit(tiny, found):
+    """In axes, overrides and changes, on the file's axes and on paths, in components too; the table has numbers and their unit."""
+    rates = hostsim.load(tiny, axes={"rate": [2000, np.float64(5e3)]})
+    assert rates.axis_texts == {"rate": "2000 pps, 5000 pps"}
+    changed = hostsim.load(tiny, {"traffic.stream.rate": 3e3, "hardware.cpu.clock": 2e9}).overrides
+    assert changed == {"traffic.stream.rate": "3000 pps", "hardware.cpu.clock": "2000000000 Hz"}
+    assert "rate = 5 kpps" in hostsim.load(tiny).host({"rate": 5000}).svg
+    assert found.table["rate"].dtype == float
+    assert found.table.attrs["units"]["rate"] == "pps"
+    same = [found.curve(x="receivers", y="host_cpu", at={"rate": rate}) for rate in (5000, "5 kpps", "0.005 Mpps")]
+    for curve in same[1:]:
+        pd.testing.assert_frame_equal(curve, same[0])
+    with pytest.raises(hostsim.InputError, match="has no unit"):
+        hostsim.load(tiny, axes={"rate": "5000"})

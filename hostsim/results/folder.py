@@ -134,7 +134,7 @@ def _digest(file: Path) -> str:
 
 
 def as_csv(table: pd.DataFrame) -> str:
-    """The table as CSV.
+    """The table as CSV, with the unit of an axis of quantities in its heading: ``rate (pps)``.
 
     Text that a spreadsheet would take for a formula gets an apostrophe in front; a percentile with too few observations is
     given in words in place of a number. It is empty for a run that has none at all, as its mean is.
@@ -150,7 +150,8 @@ def as_csv(table: pd.DataFrame) -> str:
         missing = table[name].isna() & finished & table[f"{name.rpartition('_p')[0]}_mean"].notna()
         if missing.any():
             shown[name] = table[name].astype(object).mask(missing, NOT_ESTIMABLE)
-    return shown.rename(columns=harmless).to_csv(index=False, lineterminator="\n")
+    units = {axis: f"{axis} ({table.attrs['units'][axis]})" for axis in table.attrs.get("written", {})}
+    return shown.rename(columns=units).rename(columns=harmless).to_csv(index=False, lineterminator="\n")
 
 
 def _plain(value: Any) -> Any:
