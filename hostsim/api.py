@@ -16,6 +16,7 @@ from hostsim.notebook.scenario import Scenario
 from hostsim.record import RunRecord, Scalar
 from hostsim.results.baseline import read_baseline
 from hostsim.results.folder import read
+from hostsim.results.results import LazyRecords
 from hostsim.results.results import Results as PlainResults
 from hostsim.run_option import RESULTS, RunOptions, quantity, takes_options
 from hostsim.scenario.load import load as load_plain
@@ -262,13 +263,32 @@ def _drawn(result: PlainResults, results: Path, place: int) -> Section:
     return section(result, place)
 
 
-def open_results(folder: str | Path) -> Results:
-    """Open the results of an earlier run; nothing is run.
+def open_results(folder: str | Path, results: str | Path | None = None) -> Results:
+    """Open the results of an earlier run, with all that a fresh run gives; nothing is run.
+
+    Args:
+        folder: that `hostsim run`, `reproduce` or `Results.save` wrote.
+        results: folder that keeps every run, from which records are read when they are asked for; by default the one that
+            ``folder`` is in, if it keeps runs, and else that of all commands.
 
     Raises:
         StoreError: the folder holds no results, or they cannot be read.
     """
-    return Results.of(read(Path(folder)))
+    import json
+
+    from hostsim.campaign.store import Store
+    from hostsim.campaign.stored_records import SavedRecords, SavedRun
+
+    found, beside = read(Path(folder)), Path(folder).absolute().parent
+    if results is None:
+        results = beside if (beside / "runs").is_dir() else RESULTS
+    store = Store(Path(results), found.provenance.get("code", ""))
+    runs = (
+        SavedRun(point, replication, seed, json.loads(axes), tuple(json.loads(warnings)), flag)
+        for point, replication, seed, axes, warnings, flag in found.runs.itertuples(index=False)
+    )
+    records = SavedRecords(store, runs, f"hostsim run {found.scenario}")
+    return Results.of(replace(found, records=LazyRecords(records)))
 
 
 def longest_warm_up(found: PlainResults, results: str | Path = RESULTS) -> RunRecord:

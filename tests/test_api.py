@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import inspect
 import pickle
 
@@ -223,3 +224,41 @@ def test_numbers_of_quantities_are_in_their_base_unit(tiny, found):
         pd.testing.assert_frame_equal(curve, same[0])
     with pytest.raises(hostsim.InputError, match="has no unit"):
         hostsim.load(tiny, axes={"rate": "5000"})
+
+
+def test_results_are_saved_opened_and_reported(found, tiny, tmp_path):
+    """What is opened gives all that the run gave: records from the store, in their order, with axes and flags."""
+    files = found.save(tiny.parent / "results" / "tiny")
+    assert {"table.csv", "runs.parquet", "cpu.svg"} <= {file.name for file in files}
+    kept = hostsim.open_results(tiny.parent / "results" / "tiny")
+    assert len(kept.records) == len(found.records)
+    for mine, its in zip(kept.records, found.records, strict=True):
+        assert (mine.point_id, mine.replication, mine.axes, mine.flags) == (
+            its.point_id,
+            its.replication,
+            its.axes,
+            its.flags,
+        )
+    pd.testing.assert_frame_equal(hostsim.contexts(kept.records[-1]), hostsim.contexts(found.records[-1]))
+    pd.testing.assert_frame_equal(kept.table, found.table)
+    assert kept.table.attrs == found.table.attrs
+    assert "Does it run?" in kept.report(tmp_path / "page.html").read_text()
+    found.save(tmp_path / "elsewhere")
+    alone = hostsim.open_results(tmp_path / "elsewhere", results=tmp_path)
+    with pytest.raises(hostsim.StoreError, match="`hostsim run tiny` runs it again"):
+        alone.records[0]
+
+
+def test_a_record_shows_itself_in_ten_lines(found):
+    """Axes, window and counters, the same on every machine."""
+    record = next(record for record in found.records if record.axes == {"receivers": 1, "rate": "2 kpps"})
+    shown = repr(record)
+    assert len(shown.splitlines()) <= 10
+    assert "axes: receivers=1, rate=2 kpps\n" in shown
+    assert "wall" not in shown
+    assert repr(record.series["pcpu.busy_ps"]) == "<Series of 16 entities at 101 boundaries>"
+
+
+def test_the_version_is_that_of_the_package():
+    """For reports of bugs and for environments."""
+    assert hostsim.__version__ == importlib.metadata.version("hostsim")
