@@ -256,7 +256,7 @@ def test_a_record_shows_itself_in_ten_lines(found):
     assert len(shown.splitlines()) <= 10
     assert "axes: receivers=1, rate=2 kpps\n" in shown
     assert "wall" not in shown
-    assert repr(record.series["pcpu.busy_ps"]) == "<Series of 16 entities at 101 boundaries>"
+    assert repr(record.series["pcpu.busy_ps"]) == "<Series of 16 entities at 129 boundaries>"
 
 
 def test_the_version_is_that_of_the_package():
