@@ -83,8 +83,10 @@ compiled.use()
 
 def __getattr__(name: str) -> Any:
     """Import a public name lazily, when it is first used."""
-    import importlib
+    import importlib.metadata
 
+    if name == "__version__":
+        return importlib.metadata.version("hostsim")
     for module, names in _HOME.items():
         if name in names:
             value = getattr(importlib.import_module(module), name)
@@ -95,4 +97,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """The public names, imported or not."""
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, "__version__"})

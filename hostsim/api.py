@@ -16,6 +16,7 @@ from hostsim.notebook.scenario import Scenario
 from hostsim.record import RunRecord, Scalar
 from hostsim.results.baseline import read_baseline
 from hostsim.results.folder import read
+from hostsim.results.results import LazyRecords
 from hostsim.results.results import Results as PlainResults
 from hostsim.run_option import RESULTS, RunOptions, quantity, takes_options
 from hostsim.scenario.load import load as load_plain
@@ -52,8 +53,8 @@ __all__ = [
 ]
 
 Change = Scalar | Sequence[Scalar]
-"""A value for a path or an axis: a number, or text as in a scenario file (``"40 kpps"``); for an axis a list of them, or a range
-(``"1..40:4"``), too."""
+"""A value for a path or an axis: a number, in the base unit where there is one (40000 pps), or text as in a scenario file
+(``"40 kpps"``); for an axis a list of them, or a range (``"1..40:4"``), too."""
 Changes = Mapping[str, Change]
 """Values by dotted path, or by axis."""
 AnyScenario = str | Path | PlainScenario
@@ -84,7 +85,7 @@ def load(
     Raises:
         InputError: with everything that is wrong.
     """
-    return Scenario.of(load_plain(scenario, option_texts(overrides), option_texts(axes, "{}"), root, plugins or ()))
+    return Scenario.of(load_plain(scenario, overrides, axes, root, plugins or ()))
 
 
 @takes_options
@@ -194,13 +195,13 @@ def sides(
     """
     from hostsim.analysis.what_if import sides as load_sides
 
-    both, points = option_texts(overrides), option_texts(axes, "{}")
+    both, points = dict(overrides or {}), dict(axes or {})
     brought: Sequence[str | Path | PluginSpec] = plugins or ()
     if isinstance(scenario, PlainScenario):
         both, points = {**scenario.overrides, **both}, {**scenario.axis_texts, **points}
         brought = (*scenario.plugins, *brought)
         root, scenario = scenario.resolver.root, scenario.file
-    return load_sides(scenario, option_texts(changes), option_texts(costs), both, points, root, brought)
+    return load_sides(scenario, changes or {}, option_texts(costs), both, points, root, brought)
 
 
 def compare(after: PlainResults, before: PlainResults | str | Path, tolerance: float = 0.02) -> Differences:
@@ -263,13 +264,32 @@ def _drawn(result: PlainResults, results: Path, place: int) -> Section:
     return section(result, place)
 
 
-def open_results(folder: str | Path) -> Results:
-    """Open the results of an earlier run; nothing is run.
+def open_results(folder: str | Path, results: str | Path | None = None) -> Results:
+    """Open the results of an earlier run, with all that a fresh run gives; nothing is run.
+
+    Args:
+        folder: that `hostsim run`, `reproduce` or `Results.save` wrote.
+        results: folder that keeps every run, from which records are read when they are asked for; by default the one that
+            ``folder`` is in, if it keeps runs, and else that of all commands.
 
     Raises:
         StoreError: the folder holds no results, or they cannot be read.
     """
-    return Results.of(read(Path(folder)))
+    import json
+
+    from hostsim.campaign.store import Store
+    from hostsim.campaign.stored_records import SavedRecords, SavedRun
+
+    found, beside = read(Path(folder)), Path(folder).absolute().parent
+    if results is None:
+        results = beside if (beside / "runs").is_dir() else RESULTS
+    store = Store(Path(results), found.provenance.get("code", ""))
+    runs = (
+        SavedRun(point, replication, seed, json.loads(axes), tuple(json.loads(warnings)), flag)
+        for point, replication, seed, axes, warnings, flag in found.runs.itertuples(index=False)
+    )
+    records = SavedRecords(store, runs, f"hostsim run {found.scenario}")
+    return Results.of(replace(found, records=LazyRecords(records)))
 
 
 def longest_warm_up(found: PlainResults, results: str | Path = RESULTS) -> RunRecord:
@@ -283,12 +303,13 @@ def longest_warm_up(found: PlainResults, results: str | Path = RESULTS) -> RunRe
         InputError: none of the runs has finished.
         StoreError: the folder does not hold the run, or another version of the code made it.
     """
+    from hostsim.results.axis_column import as_written
     from hostsim.results.table import axes_of
 
     share = (found.table["cut_s"] / found.table["length_s"]).dropna()
     if share.empty:
         raise InputError(Fault("no run has finished", given=found.scenario))
-    row: dict[Any, Any] = found.table.loc[[share.idxmax()]].to_dict("records")[0]
+    row: dict[Any, Any] = as_written(found.table).loc[[share.idxmax()]].to_dict("records")[0]
     from hostsim.campaign.store import Store
 
     record = Store(Path(results)).get((str(row["point"]), int(row["replication"]), int(row["seed"])))
@@ -350,7 +371,7 @@ def _chosen(
     plugins: Plugins,
 ) -> PlainScenario:
     if isinstance(scenario, str | Path):
-        return load_plain(scenario, option_texts(overrides), option_texts(axes, "{}"), root, plugins or ())
+        return load_plain(scenario, overrides, axes, root, plugins or ())
     if overrides or axes or root is not None or plugins:
         which = "overrides, axes, root and plugins"
         raise InputError(Fault(f"{which} go with a scenario by name or file, not with a loaded one"))

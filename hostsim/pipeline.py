@@ -24,7 +24,7 @@ from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
 from hostsim.campaign.store import Store, code_digest
 from hostsim.campaign.stored_records import StoredRecords
 from hostsim.interim_analysis import make_plan
-from hostsim.results.results import AssumedInput, EffectiveSetting, LazyRecords, Results
+from hostsim.results.results import AssumedInput, EffectiveSetting, LazyRecords, Results, runs_frame
 from hostsim.results.verdicts import Verdicts
 from hostsim.scenario.bibliography import bibliography
 from hostsim.scenario.plan import Fidelity, Plan, Records
@@ -248,6 +248,9 @@ def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers:
         usage=summary.usage(records),
         contexts=summary.contexts(),
         cpu=summary.cpu(records),
+        runs=runs_frame(
+            (run.point, run.replication, run.seed, run.axes, run.warnings, run.flag) for run in records.index()
+        ),
         records=LazyRecords(records),
     )
 

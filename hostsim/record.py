@@ -109,7 +109,7 @@ AxisValues = Mapping[str, Scalar]
 """A point: the value of each axis, as written in the scenario."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Series:
     """A time series of one counter of one kind of entity, sampled at the boundaries of the time slices."""
 
@@ -118,8 +118,11 @@ class Series:
     values: IntArray
     """Cumulative values, or levels, shape (boundaries, entities); the first row is the start of the run (zeros)."""
 
+    def __repr__(self) -> str:
+        return f"<Series of {len(self.entities)} entities at {len(self.values)} boundaries>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Histogram:
     """A histogram of a duration in logarithmic buckets, cumulative at the boundaries of the time slices."""
 
@@ -131,8 +134,11 @@ class Histogram:
     sums_ps: IntArray
     """Cumulative sum of the durations, shape (boundaries, entities)."""
 
+    def __repr__(self) -> str:
+        return f"<Histogram of {len(self.entities)} entities in {len(self.edges_ps) - 1} buckets>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class RunRecord:
     """The record of one run, a replication of a point: finished (``error`` is None) or failed (``error`` holds the traceback)."""
 
@@ -156,6 +162,25 @@ class RunRecord:
     facts: Mapping[str, Scalar] = field(default_factory=dict)
     """Plain facts of the run: events, dispatches, wall_s (wall clock), versions."""
     error: str | None = None
+
+    def __repr__(self) -> str:
+        """The run in at most ten lines, without what differs from one machine to the next."""
+        kinds = dict.fromkeys(name.partition(".")[0] for name in self.series)
+        instants = [int(self.instants_ps[place]) / 1e12 for place in (self.cut, -1)]
+        facts = [f"{name} {value}" for name, value in self.facts.items() if not name.startswith("wall_")]
+        lines = [
+            f"<RunRecord of point {self.point_id}, replication {self.replication}, seed {self.seed}>",
+            "axes: " + ", ".join(f"{axis}={value}" for axis, value in self.axes.items()),
+            f"measured window: {instants[0]:g} s to {instants[1]:g} s, {len(self.instants_ps) - 1 - self.cut} slices",
+            f"counters: {len(self.series)} of {', '.join(kinds)}",
+            "histograms: " + ", ".join(self.histograms),
+            "flags: " + "; ".join(self.flags),
+            "facts: " + ", ".join(facts),
+        ]
+        if self.error is not None:
+            lines.append("error: " + (self.error.splitlines() or [""])[-1])
+        lines.append("see hostsim.contexts, cpu_time, bottleneck, entities and series_frame of it")
+        return "\n".join(line if len(line) <= 300 else line[:299] + "…" for line in lines)
 
     @property
     def window_ps(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import inspect
 import pickle
 
@@ -54,10 +55,11 @@ def test_a_curve_is_a_tidy_frame(found):
     """Axes, mean and interval; as many rows as points."""
     curve = found.curve(x="receivers", y="guest_cpu", by="rate")
     assert list(curve) == ["rate", "receivers", "mean", "low", "high", "runs"]
-    assert list(curve["rate"]) == ["2 kpps", "2 kpps", "5 kpps", "5 kpps"]
+    assert list(curve["rate"]) == [2000.0, 2000.0, 5000.0, 5000.0]
     assert list(curve["receivers"]) == [1, 2, 1, 2]
     assert curve.attrs["units"]["mean"] == "% of a vCPU"
-    rows = found.table[(found.table["rate"] == "5 kpps") & (found.table["receivers"] == 2)]
+    assert curve.attrs["units"]["rate"] == "pps"
+    rows = found.table[(found.table["rate"] == 5000) & (found.table["receivers"] == 2)]
     assert curve["mean"].iloc[3] == pytest.approx(rows["guest_cpu"].mean())
     assert (curve["low"] <= curve["mean"]).all()
     one = found.curve(x="receivers", y="loss", at={"rate": "5 kpps"})
@@ -206,3 +208,57 @@ def test_a_limit_is_a_number_or_a_quantity(tiny):
         assert len(found.failed) == len(found.table) == 1
     with pytest.raises(hostsim.InputError, match="--max-time: has the unit 'GB'"):
         hostsim.run(tiny, max_time="2 GB", **asked)
+
+
+def test_numbers_of_quantities_are_in_their_base_unit(tiny, found):
+    """In axes, overrides and changes, on the file's axes and on paths, in components too; the table has numbers and their unit."""
+    rates = hostsim.load(tiny, axes={"rate": [2000, np.float64(5e3)]})
+    assert rates.axis_texts == {"rate": "2000 pps, 5000 pps"}
+    changed = hostsim.load(tiny, {"traffic.stream.rate": 3e3, "hardware.cpu.clock": 2e9}).overrides
+    assert changed == {"traffic.stream.rate": "3000 pps", "hardware.cpu.clock": "2000000000 Hz"}
+    assert "rate = 5 kpps" in hostsim.load(tiny).host({"rate": 5000}).svg
+    assert found.table["rate"].dtype == float
+    assert found.table.attrs["units"]["rate"] == "pps"
+    same = [found.curve(x="receivers", y="host_cpu", at={"rate": rate}) for rate in (5000, "5 kpps", "0.005 Mpps")]
+    for curve in same[1:]:
+        pd.testing.assert_frame_equal(curve, same[0])
+    with pytest.raises(hostsim.InputError, match="has no unit"):
+        hostsim.load(tiny, axes={"rate": "5000"})
+
+
+def test_results_are_saved_opened_and_reported(found, tiny, tmp_path):
+    """What is opened gives all that the run gave: records from the store, in their order, with axes and flags."""
+    files = found.save(tiny.parent / "results" / "tiny")
+    assert {"table.csv", "runs.parquet", "cpu.svg"} <= {file.name for file in files}
+    kept = hostsim.open_results(tiny.parent / "results" / "tiny")
+    assert len(kept.records) == len(found.records)
+    for mine, its in zip(kept.records, found.records, strict=True):
+        assert (mine.point_id, mine.replication, mine.axes, mine.flags) == (
+            its.point_id,
+            its.replication,
+            its.axes,
+            its.flags,
+        )
+    pd.testing.assert_frame_equal(hostsim.contexts(kept.records[-1]), hostsim.contexts(found.records[-1]))
+    pd.testing.assert_frame_equal(kept.table, found.table)
+    assert kept.table.attrs == found.table.attrs
+    assert "Does it run?" in kept.report(tmp_path / "page.html").read_text()
+    found.save(tmp_path / "elsewhere")
+    alone = hostsim.open_results(tmp_path / "elsewhere", results=tmp_path)
+    with pytest.raises(hostsim.StoreError, match="`hostsim run tiny` runs it again"):
+        alone.records[0]
+
+
+def test_a_record_shows_itself_in_ten_lines(found):
+    """Axes, window and counters, the same on every machine."""
+    record = next(record for record in found.records if record.axes == {"receivers": 1, "rate": "2 kpps"})
+    shown = repr(record)
+    assert len(shown.splitlines()) <= 10
+    assert "axes: receivers=1, rate=2 kpps\n" in shown
+    assert "wall" not in shown
+    assert repr(record.series["pcpu.busy_ps"]) == "<Series of 16 entities at 129 boundaries>"
+
+
+def test_the_version_is_that_of_the_package():
+    """For reports of bugs and for environments."""
+    assert hostsim.__version__ == importlib.metadata.version("hostsim")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.pipeline import ExecutionOptions, run_sweep
@@ -62,7 +62,7 @@ class WhatIf:
             for side, results in (("before", self.before), ("after", self.after))
         ]
         made = pd.concat(tables, ignore_index=True)
-        made.attrs["units"] = dict(self.before.table.attrs["units"])
+        made.attrs = {name: dict(self.before.table.attrs.get(name, {})) for name in ("units", "written")}
         return made
 
     @property
@@ -140,10 +140,10 @@ def with_least_replications(scenario: Scenario, runs: Fidelity) -> Fidelity:
 
 def sides(
     scenario: str | Path,
-    changes: Mapping[str, str],
+    changes: Mapping[str, Any],
     costs: Mapping[str, str] | None = None,
-    overrides: Mapping[str, str] | None = None,
-    axes: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    axes: Mapping[str, Any] | None = None,
     root: str | Path | None = None,
     plugins: Sequence[str | Path | PluginSpec] = (),
 ) -> tuple[Scenario, Scenario]:
@@ -175,7 +175,7 @@ def sides(
         values = _values(plain)[name]
         if name in axes and len(values) > 1:
             raise InputError(
-                Fault("is changed, and has several values before", f"--axis {name}", axes[name], "one value")
+                Fault("is changed, and has several values before", f"--axis {name}", str(axes[name]), "one value")
             )
         first |= option_texts({name: values[0]}, "{}")
     inside = {name: value for name, value in moved.items() if name not in plain.axes}
@@ -198,7 +198,7 @@ def sides(
     several = [name for name in chosen if len(_values(after)[name]) > 1]
     if several:
         raise InputError(
-            Fault("has several values afterwards", name, chosen[name], "one value; ask once for each")
+            Fault("has several values afterwards", name, str(chosen[name]), "one value; ask once for each")
             for name in several
         )
     return (plain if first == axes else load(scenario, overrides, first, root, plugins)), after

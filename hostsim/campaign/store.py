@@ -42,6 +42,9 @@ FORMAT = 1
 
 _FILE_NAME = re.compile(r"([0-9a-f]{32}(?:-[0-9]+)?)\.seed([0-9]+)\.r([0-9]+)\.parquet", re.ASCII)
 
+_CODE = re.compile(r"[0-9a-f]{16}", re.ASCII)
+"""A digest of `hostsim.campaign.source_digest`: a name that leads nowhere else."""
+
 _INTEGERS = pa.list_(pa.field("element", pa.int64(), nullable=False))
 _SCHEMA = pa.schema(
     [
@@ -74,10 +77,21 @@ class Store:
         folder: the results folder; runs lie below ``runs/`` and the digest of the code, with a file that says what that code is.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, code: str = "") -> None:
+        """The runs of one version of the code.
+
+        Args:
+            folder: the results folder; need not be there.
+            code: digest of that version, the code in use by default.
+
+        Raises:
+            StoreError: it is no such digest.
+        """
+        if code and not _CODE.fullmatch(code):
+            raise StoreError(f"{folder}: {code[:40]!r} is no version of the code")
         self.folder = Path(folder)
         self._swept = False
-        self._runs = self.folder / "runs" / code_digest()
+        self._runs = self.folder / "runs" / (code or code_digest())
         self._is_described = self._is_told = False
 
     def path(self, key: RunKey) -> Path:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from hostsim.campaign.store import RunKey, Store
 from hostsim.errors import StoreError
@@ -12,7 +12,7 @@ from hostsim.metrics.functions import late_borders
 from hostsim.record import AxisValues, RunRecord
 from hostsim.scenario.plan import RecordKey, Task
 
-__all__ = ["CondensedRecords", "StoredRecords", "condensed", "dressed", "run_of"]
+__all__ = ["CondensedRecords", "SavedRecords", "SavedRun", "StoredRecords", "condensed", "dressed", "run_of"]
 
 _KEPT = 500
 """Condensed records that are kept in memory: searches look at the same few again and again."""
@@ -79,6 +79,13 @@ class StoredRecords(Mapping[RecordKey, RunRecord]):
         """Simulated time that was asked of a run; its record is not read."""
         return self._tasks[key].point.spec.length
 
+    def index(self) -> list[SavedRun]:
+        """What a folder of results keeps of each record, to read it again."""
+        return [
+            SavedRun(*run_of(task), task.point.axes, tuple(task.point.warnings), self.flags.get(task.point.id, ""))
+            for task in self._tasks.values()
+        ]
+
     def after(self, others: StoredRecords) -> StoredRecords:
         """These records, and before them those of others of the same store that are not among them."""
         return StoredRecords(
@@ -87,6 +94,48 @@ class StoredRecords(Mapping[RecordKey, RunRecord]):
             {**others.flags, **self.flags},
             {**others._wall_s, **self._wall_s},
         )
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRun:
+    """Reference to a run, with what the record of its sweep has besides what the store keeps."""
+
+    point: str
+    replication: int
+    seed: int
+    axes: AxisValues
+    warnings: tuple[str, ...]
+    flag: str
+    """That searches gave the point; empty where they gave none."""
+
+
+class SavedRecords(Mapping[RecordKey, RunRecord]):
+    """Records of earlier results. Each is read from the store when it is looked up."""
+
+    def __init__(self, store: Store, runs: Iterable[SavedRun], command: str) -> None:
+        """Records of saved runs.
+
+        Args:
+            store: of the version of the code that made them.
+            runs: what to read.
+            command: makes runs that are gone.
+        """
+        self._store, self._command = store, command
+        self._runs = {(run.point, run.replication): run for run in runs}
+
+    def __getitem__(self, key: RecordKey) -> RunRecord:
+        run = self._runs[key]
+        record = self._store.get((run.point, run.replication, run.seed))
+        if record is None:
+            gone = f"replication {run.replication} of point {run.point} is not there"
+            raise StoreError(f"{self._store.folder}: {gone}; `{self._command}` runs it again")
+        return replace(record, axes=run.axes, flags=(*run.warnings, *record.flags, *filter(None, [run.flag])))
+
+    def __iter__(self) -> Iterator[RecordKey]:
+        return iter(self._runs)
+
+    def __len__(self) -> int:
+        return len(self._runs)
 
 
 class CondensedRecords(Mapping[RecordKey, RunRecord]):

@@ -16,8 +16,11 @@ from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.notebook.drawing import draw_host
-from hostsim.record import AxisValues
+from hostsim.quantity import common_unit
+from hostsim.record import AxisValues, Scalar
 from hostsim.results.cpu_breakdown import owner_of
+from hostsim.scenario.axis import Axis
+from hostsim.scenario.option_text import option_texts
 from hostsim.scenario.plan import point_at
 from hostsim.scenario.scenario import Scenario
 
@@ -106,7 +109,7 @@ class HostView:
         if unknown:
             allowed = "one of " + ", ".join(known) if known else "nothing: the scenario sweeps nothing"
             raise InputError(Fault("unknown axis", "at", repr(a), allowed, nearest_name(a, known)) for a in unknown)
-        values = {axis: scenario.axes[axis].known(value) for axis, value in at.items()}
+        values = {axis: scenario.axes[axis].known(_written(scenario.axes[axis], value)) for axis, value in at.items()}
         point = point_at(scenario, values)
         host = build_host(point.spec, Streams(1, 0))
         spec = point.spec
@@ -166,6 +169,11 @@ class HostView:
 
     def _repr_html_(self) -> str:
         return self.svg
+
+
+def _written(axis: Axis, value: Scalar) -> Scalar:
+    """A value of an axis as text with its unit, where it is a number of an axis of quantities."""
+    return option_texts({"": value}, unit_of=lambda _: common_unit(axis.values))[""]
 
 
 def _names(to: str | Iterable[str]) -> list[str]:

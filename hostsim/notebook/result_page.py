@@ -9,6 +9,7 @@ from markupsafe import Markup
 from hostsim.expect import Verdict
 from hostsim.notebook.markup import chip, details, heading, note, paragraph, table
 from hostsim.report.gauge import gauge
+from hostsim.results.axis_column import as_written
 from hostsim.results.differences import Differences, difference_rows
 from hostsim.results.results import Results
 from hostsim.results.scoreboard import band_text, interval_cell, known_text, label, value_text
@@ -31,7 +32,7 @@ _PAINT = {
 def results_html(results: Results) -> str:
     """HTML page of results: question, warnings, axes, figures and verdicts."""
     fidelity = "quick" if results.quick else "full"
-    runs = results.table
+    runs = as_written(results.table)
     parts = [
         heading(results.scenario, f"{fidelity} fidelity, seed {results.provenance.get('seed', '?')}"),
         paragraph(results.question),

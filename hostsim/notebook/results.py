@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from hostsim.errors import Fault, InputError, nearest_name
@@ -99,6 +100,34 @@ class Results(PlainResults):
                 Fault("ask for a figure by its name, or for x and y with by and at, or for answers", given=name or "")
             )
         return draw(self.table, figure, published=self.verdicts, ax=ax, make=shown_figure)
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write tables, facts and figures as a folder, as ``hostsim run`` does; `open_results`, ``hostsim plot`` and ``hostsim report`` read it.
+
+        Records stay in the results folder that keeps every run.
+
+        Args:
+            folder: where; files of the same names are replaced.
+
+        Returns:
+            The files.
+
+        Raises:
+            StoreError: the folder cannot be written.
+        """
+        from hostsim.report.folder import write
+
+        return write(self, Path(folder))
+
+    def report(self, path: str | Path) -> Path:
+        """Write the report as one self-contained HTML page, as ``hostsim report`` does; returns its path.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        from hostsim.report.page import section, write_page
+
+        return write_page(Path(path), [section(self, 0)], title=self.scenario)
 
     def plot_cpu(self, *, at: AxisValues | None = None, ax: Axes | None = None) -> Axes:
         """Draw where CPU time went, a bar a point: contexts by kind and owner, in percent of all PCPUs.

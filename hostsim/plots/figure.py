@@ -17,6 +17,7 @@ from hostsim.plots.curve import DOTS, draw_absent, draw_bars, draw_beyond, draw_
 from hostsim.plots.data_series import Curve, DataSeries, curve_of, series_of
 from hostsim.plots.reference_overlay import ROW, draw_accepted, draw_thresholds, thresholds
 from hostsim.plots.style import INK, LOOKS, PAPER, figure_of, house_style
+from hostsim.results.axis_column import as_written
 from hostsim.results.curve import figure_rows, is_partial, require_figure
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def draw(
 
     if isinstance(figure, AnswersSpec):
         return draw_answers(figure, published, ax=ax, make=make)
+    table = as_written(table)
     require_figure(table, figure)
     bars = figure.kind == "bar"
     names = [name.replace("_", " ") for name in (figure.y, *figure.stack)]

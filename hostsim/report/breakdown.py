@@ -13,6 +13,7 @@ from hostsim.metrics.catalogue import CATALOGUE, NO_BOUND
 from hostsim.plots.style import LOOKS
 from hostsim.record import AxisValues
 from hostsim.report.context_table import ReportedPoint, last_points, points_at
+from hostsim.results.axis_column import as_written
 from hostsim.results.cpu_breakdown import IDLE
 from hostsim.results.results import Results
 
@@ -120,8 +121,9 @@ def _means(results: Results, points: Sequence[ReportedPoint], metrics: Sequence[
 
 def _names(results: Results, points: Sequence[ReportedPoint]) -> dict[str, str]:
     """Points in words: the axes in which they differ, all of them where that is none."""
+    table = as_written(results.table)
     rows: dict[str, dict[Any, Any]] = {
-        point.id: results.table[results.table["point"] == point.id].iloc[0].to_dict() for point in points
+        point.id: table[table["point"] == point.id].iloc[0].to_dict() for point in points
     }
     differ = [axis for axis in results.axes if len({str(row[axis]) for row in rows.values()}) > 1]
     shown = differ or results.axes

@@ -11,6 +11,7 @@ import pandas as pd
 
 from hostsim.expect import FigureSpec
 from hostsim.record import AxisValues
+from hostsim.results.axis_column import as_written
 from hostsim.results.curve import figure_rows, rows_at
 from hostsim.results.results import Results
 from hostsim.results.table import axes_of
@@ -44,7 +45,7 @@ class ReportedPoint:
 
 def last_points(results: Results) -> list[ReportedPoint]:
     """The last point of each series of each figure, each once; of a scenario without curves its last point."""
-    table = results.table
+    table = as_written(results.table)
     rows = []
     curves = [figure for figure in results.figures if isinstance(figure, FigureSpec)]
     for figure in curves:
@@ -63,7 +64,7 @@ def points_at(results: Results, at: AxisValues) -> list[ReportedPoint]:
     Raises:
         InputError: an unknown axis, or a value that no point has.
     """
-    rows = rows_at(results.table, at, "--at")
+    rows = rows_at(as_written(results.table), at, "--at")
     found = [_point(results, row) for row in rows.drop_duplicates("point").to_dict("records")]
     return [point for point in found if point is not None]
 
@@ -90,7 +91,7 @@ def _cell(value: Any, form: str) -> str:
 
 def _point(results: Results, row: Mapping[Any, Any] | pd.Series[Any]) -> ReportedPoint | None:
     """The point of a row; None where no contexts of it are stored."""
-    table = results.table
+    table = as_written(results.table)
     runs = table[(table["point"] == row["point"]) & (table["error"] == "")]
     if runs.empty or not (results.contexts["point"] == row["point"]).any():
         return None

@@ -13,6 +13,7 @@ import pandas as pd
 from hostsim.errors import Fault, InputError
 from hostsim.estimate import paired_difference, variance_ratio
 from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.results.axis_column import as_written
 from hostsim.results.differences import PairedDifference
 from hostsim.results.table import axes_of
 
@@ -52,7 +53,7 @@ def require_axes(table: pd.DataFrame, axes: Sequence[str], whose: str) -> None:
     Raises:
         InputError: they do not.
     """
-    keys = [*axes, "replication"]
+    table, keys = as_written(table), [*axes, "replication"]
     absent = [axis for axis in keys if axis not in table.columns]
     if absent:
         raise InputError(Fault(f"is no column of the {whose} table", given=", ".join(absent)))
@@ -85,6 +86,7 @@ def coverage(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) -> 
 
 def wall_seconds(table: pd.DataFrame, axes: Sequence[str]) -> dict[str, float]:
     """Wall-clock seconds of the runs of each point, added up, by the point in words."""
+    table = as_written(table)
     spent: Counter[str] = Counter()
     for at, seconds in zip(_places(table, axes), table["wall_s"].fillna(0.0), strict=True):
         spent[_words(axes, at)] += seconds
@@ -151,6 +153,7 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) 
 
 def _comparable(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Both tables with axes of the same types, after a check that the axes identify the points of each."""
+    after, before = as_written(after), as_written(before)
     require_axes(before, axes, "earlier")
     require_axes(after, axes, "later")
     # the same axis may hold numbers in one table and, among texts, texts in the other

@@ -71,7 +71,7 @@ def require_figure(table: pd.DataFrame, figure: FigureSpec) -> None:
 
 
 def rows_at(table: pd.DataFrame, at: AxisValues, place: str = "at") -> pd.DataFrame:
-    """The rows of a table at given values of axes; a value may be given as it is written (``"40 kpps"``, ``1`` or ``"1"``).
+    """The rows of a table at given values of axes; a value may be given as it is written (``"40 kpps"``, ``1`` or ``"1"``), or as a number in the axis' unit.
 
     Args:
         table: one row a point and replication.
@@ -81,6 +81,7 @@ def rows_at(table: pd.DataFrame, at: AxisValues, place: str = "at") -> pd.DataFr
     Raises:
         InputError: an unknown axis, or a value that no point has.
     """
+    from hostsim.results.axis_column import as_written, is_value
     from hostsim.results.table import axes_of
 
     axes, rows = axes_of(table), table
@@ -88,15 +89,16 @@ def rows_at(table: pd.DataFrame, at: AxisValues, place: str = "at") -> pd.DataFr
         if axis not in axes:
             allowed = "one of " + ", ".join(axes) if axes else "nothing: there are no axes"
             raise InputError(Fault("unknown axis", place, repr(axis), allowed, nearest_name(axis, axes)))
-        known = list(dict.fromkeys(rows[axis].astype(str)))
-        rows = rows[rows[axis].astype(str) == str(value)]
+        written = as_written(rows)[axis]
+        known = list(dict.fromkeys(written.astype(str)))
+        rows = rows[is_value(written, value)]
         if rows.empty:
             raise InputError(Fault("no point is there", f"{place} {axis}", repr(value), "one of " + ", ".join(known)))
     return rows
 
 
 def figure_rows(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
-    """The rows of finished runs at the points of a figure."""
+    """The rows of finished runs at the points of a figure, with the axes as the scenario writes them."""
     rows = _rows_at_points(table, figure)
     return rows[rows["error"].isna() | (rows["error"] == "")]
 
@@ -114,6 +116,8 @@ def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
     import numpy as np
     import pandas as pd
 
+    from hostsim.results.axis_column import as_numbers
+
     rows = figure_rows(table, figure)
     keys = [*figure.series, figure.x]
     ranks = [{value: rank for rank, value in enumerate(dict.fromkeys(rows[key]))} for key in keys]
@@ -130,16 +134,17 @@ def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
         found.append((*at, *([np.nan] * 3 if interval is None else [interval.mean, *ends]), len(group)))
     frame = pd.DataFrame(found, columns=[*keys, "mean", "low", "high", "runs"])
     frame.attrs["units"] = dict.fromkeys(("mean", "low", "high"), CATALOGUE[figure.y].unit)
-    return frame
+    return as_numbers(frame, keys)
 
 
 def _rows_at_points(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
     """The rows at the points of a figure, those of failed runs included."""
+    from hostsim.results.axis_column import as_written, is_value
     from hostsim.results.table import axes_of
 
-    rows = table
+    rows = table = as_written(table)
     for axis in axes_of(table):
         if axis != figure.x and axis not in figure.series and len(rows):
             wanted = figure.at.get(axis, table[axis].iloc[0])
-            rows = rows[rows[axis].astype(str) == str(wanted)]
+            rows = rows[is_value(rows[axis], wanted)]
     return rows

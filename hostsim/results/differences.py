@@ -86,11 +86,13 @@ class Differences(tuple[PairedDifference, ...]):
     def frame(self) -> pd.DataFrame:
         """The differences as a tidy frame, a row for each metric and point.
 
-        Columns: the axes; ``metric``, ``unit``; ``before``, ``after``, ``difference`` and the ends ``low``, ``high`` of its 95 %
+        Columns: the axes, with units in ``attrs["units"]``; ``metric``, ``unit``; ``before``, ``after``, ``difference`` and the ends ``low``, ``high`` of its 95 %
         interval, in that unit; ``change``, the difference as a share of what was before; ``pairing``, the share of the variance
         that common random numbers leave.
         """
         import pandas as pd
+
+        from hostsim.results.axis_column import as_numbers
 
         rows = [
             {
@@ -109,7 +111,7 @@ class Differences(tuple[PairedDifference, ...]):
         ]
         axes = list(dict.fromkeys(axis for entry in self for axis in entry.at))
         names = ["metric", "unit", "before", "after", "difference", "low", "high", "change", "pairing"]
-        return pd.DataFrame(rows, columns=[*axes, *names])
+        return as_numbers(pd.DataFrame(rows, columns=[*axes, *names]), axes)
 
     def __repr__(self) -> str:
         return "\n".join(map(str, self)) or "no differences"

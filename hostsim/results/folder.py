@@ -5,6 +5,7 @@ A sweep writes it whole; plots and reports read it without running anything::
     table.parquet  table.csv     one row a point and replication
     contexts.parquet             the fullest contexts of each point
     cpu.parquet                  where the CPU time of each point went
+    runs.parquet                 the runs behind all this, by which their records are found in the store
     results.json                 question, figures, verdicts, settings, assumptions, provenance, cost
     figures/NAME.svg  .png       drawn by `hostsim.report.folder`
 """
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
 
 __all__ = ["as_csv", "read", "write"]
 
-_FORMAT = 5
-_FRAMES = ("table", "contexts", "cpu")
+_FORMAT = 6
+_FRAMES = ("table", "contexts", "cpu", "runs")
 """Fields of results that are files of their own."""
 _KEYS = {"usage": "cost"}
 """Keys of results.json that are not the name of their field."""
@@ -106,14 +107,14 @@ def read(folder: Path) -> Results:
         for file in ("results.json", *_FILES):
             confined(folder, folder / file)
         kept = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-        if kept.pop("format") != _FORMAT:
-            raise StoreError(f"{folder}: written by another version of hostsim; run the scenario again")
+        _require_format(folder, kept)
         if kept.pop("tables") != {file: _digest(folder / file) for file in _FILES}:
             raise StoreError(f"{folder}: its tables are of another run than its results.json; run the scenario again")
         return Results(
             table=read_table(folder / "table.parquet"),
             contexts=read_table(folder / "contexts.parquet"),
             cpu=read_table(folder / "cpu.parquet"),
+            runs=read_table(folder / "runs.parquet"),
             figures=tuple(map(_figure, kept.pop("figures"))),
             verdicts=Verdicts(map(_verdict, kept.pop("verdicts")), quick=kept["quick"]),
             settings=tuple(EffectiveSetting(**setting) for setting in kept.pop("settings")),
@@ -131,12 +132,30 @@ def read(folder: Path) -> Results:
         raise StoreError(f"{folder}: results cannot be read: {error}") from error
 
 
+def _require_format(folder: Path, kept: dict[str, Any]) -> None:
+    """Check the version of the layout, and take it out.
+
+    Raises:
+        StoreError: it is another one; the text says what makes one of this version.
+    """
+    given = kept.pop("format", None)
+    if given == _FORMAT:
+        return
+    is_later = isinstance(given, int) and given > _FORMAT
+    which, first = ("a later", "install that one, or run ") if is_later else ("an earlier", "")
+    command = f"`hostsim run {kept.get('scenario')!s:.80}`"
+    how = f"{first}{command}{'' if is_later else ' writes it anew, from the runs that are there'}"
+    raise StoreError(
+        f"{folder}: is of format {given!s:.20}, of {which} version of hostsim; this one reads {_FORMAT}: {how}"
+    )
+
+
 def _digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def as_csv(table: pd.DataFrame) -> str:
-    """The table as CSV.
+    """The table as CSV, with the unit of an axis of quantities in its heading: ``rate (pps)``.
 
     Text that a spreadsheet would take for a formula gets an apostrophe in front; a percentile with too few observations is
     given in words in place of a number. It is empty for a run that has none at all, as its mean is.
@@ -152,7 +171,8 @@ def as_csv(table: pd.DataFrame) -> str:
         missing = table[name].isna() & finished & table[f"{name.rpartition('_p')[0]}_mean"].notna()
         if missing.any():
             shown[name] = table[name].astype(object).mask(missing, NOT_ESTIMABLE)
-    return shown.rename(columns=harmless).to_csv(index=False, lineterminator="\n")
+    units = {axis: f"{axis} ({table.attrs['units'][axis]})" for axis in table.attrs.get("written", {})}
+    return shown.rename(columns=units).rename(columns=harmless).to_csv(index=False, lineterminator="\n")
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
 
@@ -14,7 +15,7 @@ from hostsim.results.verdicts import Verdicts
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AssumedInput", "EffectiveSetting", "LazyRecords", "ResourceUsage", "Results"]
+__all__ = ["AssumedInput", "EffectiveSetting", "LazyRecords", "ResourceUsage", "Results", "runs_frame"]
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,19 @@ def _no_time() -> pd.DataFrame:
     return cpu_by_point(())
 
 
+def _no_runs() -> pd.DataFrame:
+    return runs_frame(())
+
+
+def runs_frame(runs: Iterable[tuple[str, int, int, AxisValues, Sequence[str], str]]) -> pd.DataFrame:
+    """The frame of `Results.runs`, of point, replication, seed, axes, warnings and flag of each run."""
+    import pandas as pd
+
+    rows = [(*key, json.dumps(dict(axes)), json.dumps(list(told)), flag) for *key, axes, told, flag in runs]
+    kinds = dict.fromkeys(("point", "axes", "warnings", "flag"), "str") | {"replication": "int64", "seed": "uint64"}
+    return pd.DataFrame(rows, columns=["point", "replication", "seed", "axes", "warnings", "flag"]).astype(kinds)
+
+
 @dataclass(frozen=True, repr=False)
 class Results:
     """Results of a scenario: tidy frames, figure specifications, verdicts and provenance.
@@ -115,9 +129,11 @@ class Results:
     `hostsim.results.context.contexts`, which has all of them of a record."""
     cpu: pd.DataFrame = field(default_factory=_no_time)
     """Where the CPU time of each point went, means of its replications: ``point`` and the columns of `hostsim.results.cpu_breakdown.cpu_time`."""
+    runs: pd.DataFrame = field(default_factory=_no_runs)
+    """The runs behind all this, those of searches included, by which their records are found: ``point``, ``replication``, ``seed``,
+    and as JSON ``axes``, ``warnings`` and ``flag``."""
     records: Sequence[RunRecord] = ()
-    """The runs themselves, those of searches included, each read from the results folder when it is asked for and kept by nobody;
-    empty when read from a folder."""
+    """The records of the runs, each read from the results folder when it is asked for and kept by nobody."""
 
     @property
     def axes(self) -> list[str]:

@@ -25,6 +25,7 @@ from hostsim.confinement import require_small_table, require_small_text
 from hostsim.errors import Fault, InputError, StoreError
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import AxisValues, FloatArray, RunRecord
+from hostsim.results.axis_column import as_numbers
 from hostsim.results.bottleneck import bottleneck
 from hostsim.results.deterministic import DETERMINISTIC, digest_of, equal_replications
 from hostsim.units import SECOND
@@ -50,6 +51,8 @@ _WINDOW = {"cut_s": "s", "length_s": "s"}
 _FACTS = {"events": "", "run_dispatches": "", "wall_s": "s"}
 _MEASURED = (*CATALOGUE, *_WINDOW)
 _KNOWN = (*_FACTS, "bottleneck")
+_ATTRIBUTES = ("units", "provenance", "written")
+"""Attributes of a table that its file keeps."""
 _COLUMNS = (*_KEYS, *_MEASURED, *_KNOWN, "flags", "error")
 
 
@@ -76,10 +79,10 @@ def to_table(records: Iterable[RunRecord], *, provenance: Mapping[str, str] | No
 
     Columns: ``point``, ``replication``, ``seed``; the axes; every metric of the catalogue; ``cut_s`` and ``length_s``, start
     and end of the measured window; ``events`` and ``run_dispatches`` of the whole run; ``wall_s``; ``bottleneck``, what was full
-    (`hostsim.results.bottleneck`); ``flags``, joined by semicolons, ``deterministic`` where all replications of the point are equal to the last digit; ``error``, empty unless the run failed. A failed run has NaN in all its metrics. An axis with values of
-    several kinds becomes text.
+    (`hostsim.results.bottleneck`); ``flags``, joined by semicolons, ``deterministic`` where all replications of the point are equal to the last digit; ``error``, empty unless the run failed. A failed run has NaN in all its metrics. An axis of quantities
+    has numbers in the base unit of its kind (``rate`` in pps); one with values of several kinds becomes text.
 
-    ``attrs["units"]`` maps a column to its unit, ``attrs["provenance"]`` says what the table was made with.
+    ``attrs["units"]`` maps a column to its unit, ``attrs["written"]`` an axis of quantities to their texts, ``attrs["provenance"]`` says what the table was made with.
 
     Args:
         records: finished and failed runs.
@@ -110,6 +113,7 @@ def table_of(rows: Sequence[TableRow], provenance: Mapping[str, str] | None = No
     columns |= {"flags": _flags(rows), "error": [row.error for row in rows]}
     table = pd.DataFrame(columns)
     table.attrs["units"] = {metric.name: metric.unit for metric in CATALOGUE.values()} | _WINDOW | _FACTS
+    table = as_numbers(table, axes)
     seeds = ", ".join(str(seed) for seed in sorted(set(columns["seed"])))
     table.attrs["provenance"] = {**_versions(), "seed": seeds, **(provenance or {})}
     return table
@@ -178,7 +182,7 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
         StoreError: the file cannot be written.
     """
     arrow = pa.Table.from_pandas(table, preserve_index=False)
-    for name in ("units", "provenance"):
+    for name in _ATTRIBUTES:
         text = json.dumps(table.attrs.get(name, {}))
         arrow = arrow.replace_schema_metadata({**arrow.schema.metadata, f"hostsim.{name}": text})
     unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
@@ -202,13 +206,13 @@ def read_table(path: Path) -> pd.DataFrame:
     try:
         arrow = _read_small(path)
         metadata = arrow.schema.metadata or {}
-        attributes = {name: json.loads(metadata[f"hostsim.{name}".encode()]) for name in ("units", "provenance")}
+        attributes = {name: json.loads(metadata[f"hostsim.{name}".encode()]) for name in _ATTRIBUTES}
     except KeyError as error:
         raise StoreError(f"{path}: is not a table of hostsim") from error
     except (OSError, ValueError) as error:
         raise StoreError(f"{path}: the table cannot be read: {str(error).splitlines()[0]}") from error
     table: pd.DataFrame = arrow.to_pandas()
-    table.attrs.update(attributes)
+    table.attrs.update({name: kept for name, kept in attributes.items() if kept or name != "written"})
     return table
 
 

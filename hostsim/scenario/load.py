@@ -25,6 +25,7 @@ from hostsim.scenario.check.effect import without_effect
 from hostsim.scenario.component import Change, range_faults
 from hostsim.scenario.expect.expectation import LoadTrial, Reader, required_points
 from hostsim.scenario.expect.schema import ExpectPart, FigurePart
+from hostsim.scenario.option_text import option_texts, unit_reader
 from hostsim.scenario.plan import point_key
 from hostsim.scenario.provenance import effective_settings
 from hostsim.scenario.resolve import Resolver, split_part_path
@@ -52,8 +53,8 @@ _SWEEPABLE = tuple(PointFile.model_fields)
 
 def load(
     scenario: str | Path,
-    overrides: Mapping[str, str] | None = None,
-    axes: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    axes: Mapping[str, Any] | None = None,
     root: str | Path | None = None,
     plugins: Sequence[str | Path | PluginSpec] = (),
 ) -> Scenario:
@@ -61,9 +62,10 @@ def load(
 
     Args:
         scenario: name of a shipped scenario, or path of a file.
-        overrides: values in place of those of the file, as text by dotted path (``--set``). The axis that varies such a path
+        overrides: values in place of those of the file, by dotted path (``--set``): text, or from Python numbers, which
+            are in the base unit of what the file has there. The axis that varies such a path
             keeps this one value.
-        axes: values of axes in place of those of the file, as text by name (``--axis``); a dotted path makes an axis of its own.
+        axes: values of axes in place of those of the file, likewise, by name (``--axis``); a dotted path makes an axis of its own.
         root: folder below which the scenario and all files that it names lie; the scenario's own folder by default.
         plugins: modules whose policies, traffic and control loops the scenario may name, by path or entry point.
 
@@ -80,7 +82,7 @@ class _Loading:
     """One file on its way to a scenario."""
 
     def __init__(
-        self, file: Path, overrides: Mapping[str, str], axes: Mapping[str, str], root: Path, registry: Registry
+        self, file: Path, overrides: Mapping[str, Any], axes: Mapping[str, Any], root: Path, registry: Registry
     ) -> None:
         _, self._model = file_models(registry)
         written = Tree.of(file, display_name(file))
@@ -93,6 +95,8 @@ class _Loading:
         tree, self._assumptions, faults = unwrap(written)
         self._faults += faults
         base = Resolver(tree, (), file.parent, root, registry)
+        unit_of = unit_reader(tree, base)
+        overrides, axes = option_texts(overrides, "[{}]", unit_of), option_texts(axes, "{}", unit_of)
         inside = self._set(base, overrides)
         self._tree = tree.put([change for change in inside if split_part_path(change[0]) is None])
         self._pinned = {dotted(path): (value, place) for path, value, place in inside}

@@ -2,20 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
-__all__ = ["option_texts"]
+from hostsim.errors import InputError
+from hostsim.quantity import common_unit
+from hostsim.scenario.resolve import Resolver, split_part_path
+from hostsim.scenario.yaml.source_tree import Tree, keys
+
+__all__ = ["option_texts", "unit_reader"]
 
 
-def option_texts(values: Mapping[str, Any] | None, several: str = "[{}]") -> dict[str, str]:
-    """The option text of values by name, as after ``--set``; with another pattern for lists, as after ``--axis``."""
-    return {str(name): _text(value, several) for name, value in (values or {}).items()}
+def option_texts(
+    values: Mapping[str, Any] | None, several: str = "[{}]", unit_of: Callable[[str], str] | None = None
+) -> dict[str, str]:
+    """The option text of values by name, as after ``--set``; with another pattern for lists, as after ``--axis``.
+
+    Args:
+        values: text, numbers, or lists of these.
+        several: pattern of a list.
+        unit_of: base unit by name, which numbers get; empty where numbers have none.
+    """
+    found = {}
+    for name, value in (values or {}).items():
+        is_number = any(isinstance(entry, Real) for entry in (value if isinstance(value, list | tuple) else [value]))
+        unit = unit_of(str(name)) if unit_of is not None and is_number else ""
+        found[str(name)] = _text(value, several, unit)
+    return found
 
 
-def _text(value: Any, several: str) -> str:
+def unit_reader(tree: Tree, resolver: Resolver) -> Callable[[str], str]:
+    """A function that gives the base unit of an axis, or of a dotted path, by what the file has there; empty where it has no quantity.
+
+    Args:
+        tree: the scenario's file.
+        resolver: of its components.
+    """
+
+    def values(axis: str) -> list[Any]:
+        written = tree.get(("sweep", axis, "values"))
+        return list(written) if isinstance(written, tuple) and not tree.get(("sweep", axis, "labels")) else []
+
+    def unit_of(name: str) -> str:
+        sweep = tree.get(("sweep",))
+        axes = sweep if isinstance(sweep, dict) else {}
+        if name in axes:
+            return common_unit(values(name))
+        if unit := common_unit([_at(tree, resolver, name)]):
+            return unit
+        return next((common_unit(values(axis)) for axis in axes if tree.get(("sweep", axis, "set")) == name), "")
+
+    return unit_of
+
+
+def _at(tree: Tree, resolver: Resolver, path: str) -> Any:
+    """The value that a file, or a component that it names, has at a dotted path; None where there is none."""
+    split = split_part_path(keys(path))
+    if split is None:
+        return tree.get(keys(path))
+    try:
+        part = resolver.part(tree, split[0])
+    except InputError:
+        return None  # told when the point is made
+    return None if part is None else part.tree.get(split[1])
+
+
+def _text(value: Any, several: str, unit: str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return several.format(", ".join(_text(entry, several) for entry in value))
+        return several.format(", ".join(_text(entry, several, unit) for entry in value))
+    if isinstance(value, Real) and unit:
+        return f"{float(value):.12g} {unit}"
     return str(value)

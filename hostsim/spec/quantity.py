@@ -2,19 +2,18 @@
 
 Each type below is an annotated ``int`` or ``float``; its prose says the unit it becomes. Text is read only as *number,
 space, unit*: no expressions. A bare number is refused wherever a unit is needed, so that no file depends on a default unit.
-The units are few and their factors exact, so that they stand here and no library of units is loaded, which took longer
-than reading a scenario.
+The text itself is read by `hostsim.quantity`.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from hostsim.quantity import NUMBER, UNITS, allowed_quantity, read_quantity
 from hostsim.units import LONGEST as LONGEST_PS
 from hostsim.units import SECOND
 
@@ -32,60 +31,12 @@ __all__ = [
     "read_quantity",
 ]
 
-UNITS: dict[str, dict[str, float]] = {
-    "duration": {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0},
-    "rate": {"pps": 1.0, "kpps": 1e3, "Mpps": 1e6, "/s": 1.0},
-    "size": {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30},
-    "bandwidth": {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9},
-    "frequency": {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9},
-    "percent": {"%": 1.0},
-}
-"""Units accepted for each kind of quantity, and how many of the base unit each is: s, 1/s, B, bit/s, Hz, %."""
-
 LONGEST = LONGEST_PS // SECOND
 """Seconds of the longest time; sums of several fit 64 bits of picoseconds."""
 LEAST_BANDWIDTH, MOST_BANDWIDTH = 1e3, 1e18
 """Bounds of a bandwidth, in bit/s: a frame takes less than a thousand seconds."""
 LEAST_FREQUENCY, MOST_FREQUENCY = 1e6, 1e15
 """Bounds of a clock, in Hz."""
-
-_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
-_LEADING = re.compile(_NUMBER)
-_SHOWN = 40
-"""Characters of a wrong unit that a message repeats."""
-
-
-def read_quantity(text: Any, kind: str) -> float:
-    """The value of a quantity in the base unit of its kind: s, 1/s, B, bit/s, Hz or %.
-
-    Args:
-        text: what stands in the file, for example ``"40 kpps"``.
-        kind: a key of `UNITS`.
-
-    Raises:
-        ValueError: no number, no unit, a unit of another kind, or not finite; the text says what is allowed.
-    """
-    allowed = _allowed(kind)
-    if isinstance(text, int | float) and not isinstance(text, bool):
-        raise ValueError(f"has no unit|{allowed}")
-    # one pass: a pattern for the whole text would try each way to share out its blanks
-    bare = text.strip() if isinstance(text, str) else ""
-    number = _LEADING.match(bare)
-    unit = bare[number.end() :].lstrip() if number is not None else ""
-    if number is None or unit[:1].isdecimal() or "\n" in unit:
-        raise ValueError(f"is not a {kind}|{allowed}")
-    if not unit:
-        raise ValueError(f"has no unit|{allowed}")
-    if unit not in UNITS[kind]:
-        raise ValueError(f"has the unit {unit[:_SHOWN]!r}, which is not one of {kind}|{allowed}")
-    value = float(number[0]) * UNITS[kind][unit]
-    if not math.isfinite(value):
-        raise ValueError(f"is not finite|{allowed}")
-    return value
-
-
-def _allowed(kind: str) -> str:
-    return f"a number and a unit of {kind}, one of {', '.join(UNITS[kind])}"
 
 
 def _reader(kind: str, convert: Callable[[float], int | float]) -> BeforeValidator:
@@ -97,7 +48,9 @@ def _reader(kind: str, convert: Callable[[float], int | float]) -> BeforeValidat
 
 def _schema(kind: str) -> WithJsonSchema:
     units = "|".join(re.escape(unit) for unit in UNITS[kind])
-    return WithJsonSchema({"type": "string", "pattern": rf"^\s*{_NUMBER}\s*({units})\s*$", "x-allowed": _allowed(kind)})
+    return WithJsonSchema(
+        {"type": "string", "pattern": rf"^\s*{NUMBER}\s*({units})\s*$", "x-allowed": allowed_quantity(kind)}
+    )
 
 
 def _picoseconds(seconds: float) -> int:

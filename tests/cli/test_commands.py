@@ -189,16 +189,16 @@ def test_run_writes_table_figures_and_says_which_files(cli, tiny):
     assert done.exit_code == 0, done.output
     files = [Path(line) for line in done.stdout.split("\n\n")[-1].splitlines()]
     assert [file.name for file in files] == [
-        *("table.parquet", "table.csv", "contexts.parquet", "cpu.parquet", "results.json"),
+        *("table.parquet", "table.csv", "contexts.parquet", "cpu.parquet", "runs.parquet", "results.json"),
         *("cpu.svg", "cpu.png"),
     ]
     assert all(file.parts[:2] == ("results", "tiny") for file in files)
     table = pd.read_parquet(files[0])
     assert list(zip(table["receivers"], table["rate"], strict=True)) == [
-        (1, "2 kpps"),
-        (1, "5 kpps"),
-        (2, "2 kpps"),
-        (2, "5 kpps"),
+        (1, 2000.0),
+        (1, 5000.0),
+        (2, 2000.0),
+        (2, 5000.0),
     ]
     with files[1].open(newline="") as file:
         assert [float(row["host_cpu"]) for row in csv.DictReader(file)] == list(table["host_cpu"])
@@ -213,7 +213,7 @@ def test_run_takes_overrides_axes_and_another_folder(cli, tiny):
     options = ("--set", "traffic.stream.packet_size=300 B", "--axis", "receivers=1", "--axis", "rate=1 kpps,3 kpps")
     done = cli("run", tiny, "--quick", "--jobs", "1", "-o", "here", *options)
     assert done.exit_code == 0, done.output
-    assert list(pd.read_parquet("here/table.parquet")["rate"]) == ["1 kpps", "3 kpps"]
+    assert list(pd.read_parquet("here/table.parquet")["rate"]) == [1000.0, 3000.0]
     assert not Path("results/tiny").exists()
 
 
@@ -607,7 +607,9 @@ def test_plot_warm_up_draws_the_run_that_lost_the_most_to_it(cli, tiny, tmp_path
     table = pd.read_parquet("results/tiny/table.parquet")
     row = table.loc[(table["cut_s"] / table["length_s"]).idxmax()]
     drawn = Path("results/tiny/figures/warm-up.svg").read_text()
-    assert f"receivers = {row['receivers']}, rate = {row['rate']}, replication {row['replication']}" in drawn
+    assert (
+        f"receivers = {row['receivers']}, rate = {row['rate'] / 1000:g} kpps, replication {row['replication']}" in drawn
+    )
     shutil.rmtree("results/runs")
     gone = cli("plot", "tiny", "--warm-up")
     assert gone.exit_code == 2

@@ -14,7 +14,7 @@ def test_figures_are_written_after_tables_and_facts(tmp_path: Path) -> None:
     """Under names that every file system takes."""
     files = write(results(), tmp_path)
     assert [file.name for file in files] == [
-        *("table.parquet", "table.csv", "contexts.parquet", "cpu.parquet", "results.json"),
+        *("table.parquet", "table.csv", "contexts.parquet", "cpu.parquet", "runs.parquet", "results.json"),
         *("loss.svg", "loss.png", "odd-name.svg", "odd-name.png"),
     ]
     assert all(file.is_file() for file in files)

@@ -56,7 +56,7 @@ def test_results_come_back_as_they_were_written(tmp_path):
         "usage",
     ):
         assert getattr(kept, name) == getattr(written, name)
-    names = ["table.parquet", "table.csv", "contexts.parquet", "cpu.parquet", "results.json"]
+    names = ["table.parquet", "table.csv", "contexts.parquet", "cpu.parquet", "runs.parquet", "results.json"]
     assert [file.name for file in files] == names
     assert all(file.is_file() for file in files)
 
@@ -242,3 +242,18 @@ def test_what_killed_writers_left_is_swept(folder):
     drawn.write(results(), folder)
     there = {str(file.relative_to(folder)) for file in folder.rglob("*.tmp")}
     assert there == set(kept)
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        (5, "format 5, of an earlier version of hostsim; this one reads 6: `hostsim run small` writes it anew"),
+        (7, "format 7, of a later version of hostsim; this one reads 6: install that one, or run `hostsim run small`"),
+    ],
+)
+def test_a_folder_of_another_version_names_the_command(folder, version, words):
+    """Older and newer ones alike."""
+    kept = json.loads((folder / "results.json").read_text())
+    (folder / "results.json").write_text(json.dumps(kept | {"format": version}))
+    with pytest.raises(StoreError, match=words):
+        read(folder)

@@ -14,6 +14,8 @@ from sample_runs import failed, run
 from hostsim.errors import InputError, StoreError
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import RunRecord, Series
+from hostsim.results.axis_column import as_written, is_value
+from hostsim.results.folder import as_csv
 from hostsim.results.table import WALL_CLOCK, entities, read_table, series_frame, to_table, write_table
 
 
@@ -153,3 +155,15 @@ def test_series_slice_by_slice(small_run: RunRecord) -> None:
 def test_series_of_a_failed_run_are_empty(small_run: RunRecord) -> None:
     """No slices, but the columns are there."""
     assert list(series_frame(failed(small_run, "x")).columns) == ["start_s", "end_s", "entity", "counter", "value"]
+
+
+def test_an_axis_of_quantities_has_numbers_and_is_written_back() -> None:
+    """In the base unit; the CSV file says it in the heading, and points are named as the scenario does."""
+    table = to_table([run(rate=rate, name="fast") for rate in ("0.5 Mpps", "40 kpps")])
+    assert table["rate"].tolist() == [500_000.0, 40_000.0]
+    assert table.attrs["units"]["rate"] == "pps"
+    assert as_csv(table).startswith("point,replication,seed,rate (pps),name,")
+    written = as_written(table[table["rate"] > 100_000])
+    assert written["rate"].tolist() == ["0.5 Mpps"]
+    assert is_value(as_written(table)["rate"], "500 kpps").tolist() == [True, False]
+    assert to_table([run(rate=rate) for rate in ("40 kpps", "full")])["rate"].tolist() == ["40 kpps", "full"]
