@@ -14,14 +14,15 @@ WHOLE := $(addprefix tests/,test_ablation.py test_ablation_latency.py test_ablat
 COMPILED := build/.compiled
 SOURCES := hostsim/errors.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
 
-.PHONY: setup reproduce check test notebooks verify mutants fuzz lint bench docs claims cost-model predictions verification-page clean
+.PHONY: setup reproduce check test recipes notebooks verify mutants fuzz lint bench docs claims cost-model predictions verification-page clean
 
 setup: $(COMPILED)
 
+# The lock is complete, so nothing is resolved; modules are compiled to bytecode when they are first imported, which most never are.
 $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hostsim needs Python 3.11 or newer; try make PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
 	@touch $(STAMP)
 
@@ -42,6 +43,10 @@ check: setup
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(WHOLE))
 	HOSTSIM_PURE= $(BIN)/python -m pytest -n auto --dist worksteal $(WHOLE)
+
+# The slow tests that `.ci/run` has time for.
+recipes: setup
+	$(BIN)/python -m pytest -m slow tests/calibration/test_fit.py tests/docs/test_extend.py
 
 # Executes the notebooks and keeps their outputs; NOTEBOOKS=--check holds them against those that are kept, NOTEBOOKS=splitrx takes one.
 notebooks: setup
@@ -90,8 +95,9 @@ docs: $(STAMP)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html
 	@echo build/docs/html/index.html
 
+# Wall times, to build/bench.json; COMMANDS=1 times `make setup`, `make reproduce`, with FULL=1 and without, and `.ci/run` in new clones, too.
 bench: setup
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench $(if $(COMMANDS),--commands)
 
 clean:
 	rm -rf .venv build dist $(RESULTS)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
+from hostsim.scenario.shipped_data import shipped
+from tests.bench.__main__ import WORKERS
 from tests.bench.bar import BARS, Bar
 from tests.bench.busy import BUSY
 from tests.bench.cases import CASES
+from tests.bench.commands import COMMANDS
+from tests.bench.commands import run as run_commands
 from tests.bench.scale import HOSTS
 from tests.bench.scale import run as run_scale
 from tests.bench.sweep import run as run_sweep
+from tests.bench.workers import SWEEPS
+from tests.bench.workers import run as run_workers
 
 
 def test_a_bar_says_whether_it_is_met() -> None:
@@ -29,5 +36,24 @@ def test_every_bar_asks_for_a_figure_that_is_measured(tmp_path: Path) -> None:
     figures |= {f"scale_{name}.{key}" for name in HOSTS for key in run_scale(2, 1, "20 ms")}
     sweeps = {name: run_sweep(tmp_path, 3) for name in ("sweep", "sweep_again")}
     figures |= {f"{name}.{key}" for name, sweep in sweeps.items() for key in sweep}
+    figures |= {f"{name}.{key}" for name in WORKERS for key in run_workers(1, ())}
+    figures |= {f"{name}_wall_s" for name in COMMANDS}
     assert {key for bar in BARS for key in (bar.of, bar.to) if key} <= figures
     assert len(list((tmp_path / "results").rglob("*"))) > 3
+
+
+def test_the_sweeps_of_the_workers_are_among_those_of_reproduce() -> None:
+    """By their names."""
+    assert set(SWEEPS) <= set(shipped())
+
+
+def test_a_command_is_timed_in_a_clone_and_only_where_it_succeeds(tmp_path: Path) -> None:
+    """A clone has what is committed and nothing else; the commands share it."""
+    for command in (
+        ["init", "-q"],
+        ["-c", "user.name=a", "-c", "user.email=b", "commit", "-q", "--allow-empty", "-m", "c"],
+    ):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    (tmp_path / "uncommitted").touch()
+    commands = {"first": ("mkdir", "made"), "second": ("rmdir", "made"), "third": ("ls", "uncommitted")}
+    assert set(run_commands(commands, tmp_path)) == {"first_wall_s", "second_wall_s"}

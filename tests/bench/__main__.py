@@ -1,4 +1,4 @@
-"""``make bench``: wall times of this machine into ``build/bench.json``, one flat object.
+"""``make bench``: wall times of this machine into ``build/bench.json``, one flat object; with ``COMMANDS=1`` also those of the long commands.
 
 Every figure is the median of three; hostsim and its peers take turns in one run, so that a machine whose speed drifts
 drifts for both.
@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from tests.bench import chains, ns3
+from tests.bench import chains, commands, ns3
 from tests.bench.bar import BARS
 from tests.bench.busy import BUSY
 from tests.bench.cases import CASES
@@ -22,6 +22,7 @@ from tests.bench.scale import HOSTS
 from tests.bench.sweep import POINTS
 
 TURNS = 3
+WORKERS = {"one_worker": 1, "two_workers": 2}
 OUTPUT = Path("build/bench.json")
 
 
@@ -55,6 +56,10 @@ def main() -> None:
             figures |= {
                 f"{name}.{key}": value for key, value in _in_its_own_process("sweep", folder, str(POINTS)).items()
             }
+    for name, jobs in WORKERS.items():
+        figures |= {f"{name}.{key}": value for key, value in _in_its_own_process("workers", str(jobs)).items()}
+    if "--commands" in sys.argv:
+        figures |= commands.run()
     OUTPUT.write_text(json.dumps(figures, indent=2) + "\n")
     _tell(figures)
 

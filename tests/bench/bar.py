@@ -43,4 +43,9 @@ BARS = [
     Bar("a tiny point beside its run, ms", "sweep.beside_ms", None, 10, at_least=False),
     Bar("a stored tiny point, ms", "sweep_again.beside_ms", None, 3, at_least=False),
     Bar("coordinator's memory, MiB", "sweep.peak_rss_mib", None, 400, at_least=False),
+    Bar("one worker's wall time over two workers'", "one_worker.wall_s", "two_workers.wall_s", 1.9, at_least=True),
+    Bar("make setup, s", "setup_wall_s", None, 120, at_least=False),
+    Bar("make reproduce, s", "reproduce_wall_s", None, 100, at_least=False),
+    Bar("make reproduce FULL=1, s", "reproduce_full_wall_s", None, 600, at_least=False),
+    Bar(".ci/run, s", "ci_wall_s", None, 780, at_least=False),
 ]

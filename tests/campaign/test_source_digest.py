@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -65,6 +66,7 @@ WITH_EFFECT = {
 }
 
 PROGRAM = """
+import json
 import sys
 from pathlib import Path
 
@@ -73,15 +75,16 @@ for copy in copies:
     for name in [name for name in sys.modules if name.split(".")[0] == "hostsim"]:
         del sys.modules[name]
     sys.path[:] = [copy, *(place for place in sys.path if place not in ("", *copies))]
-    from hostsim.campaign.store import Store
+    from hostsim.campaign.store import Store, _code
     assert sys.modules["hostsim"].__file__.startswith(copy + "/")
     if copy == copies[0]:
         sys.path.append(toys)
         from toy_runs import toy_record
         Store(Path(results)).put(toy_record(1, 0))
-    print(Path(copy).name, Store(Path(results)).get(("ab" * 16, 0, 1)) is not None, sep=": ")
+    is_found = Store(Path(results)).get(("ab" * 16, 0, 1)) is not None
+    print(json.dumps([Path(copy).name, [is_found, _code().parts]]))
 """
-"""Takes a run to the store with the first copy of the package, and says of all of them whether it is found by them."""
+"""Takes a run to the store with the first copy of the package, and says of all of them whether it is found by them, and by what parts."""
 
 
 def copied(folder: Path, name: str) -> Path:
@@ -108,8 +111,8 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(copies: Path) -> dict[str, str]:
-    """Whether the store of each copy finds a run that was made by the copy without a change."""
+def found(copies: Path) -> dict[str, tuple[bool, dict[str, str]]]:
+    """Whether the store of each copy finds a run that was made by the copy without a change; and the parts of its code."""
     names = ["unchanged", *WITHOUT_EFFECT, *WITH_EFFECT]
     command = [
         sys.executable,
@@ -122,7 +125,7 @@ def found(copies: Path) -> dict[str, str]:
     environment = {**os.environ, "PYTHONPATH": "", "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, cwd=copies, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return dict(line.split(": ") for line in done.stdout.splitlines())
+    return {name: tuple(what) for name, what in map(json.loads, done.stdout.splitlines())}
 
 
 @pytest.fixture(scope="module")
@@ -131,30 +134,31 @@ def parts() -> Mapping[str, str]:
     return read_code().parts
 
 
-def test_a_stored_run_is_found_by_the_code_that_made_it(found: dict[str, str]) -> None:
+def test_a_stored_run_is_found_by_the_code_that_made_it(
+    found: dict[str, tuple[bool, dict[str, str]]], parts: Mapping[str, str]
+) -> None:
     """Wherever the code is installed."""
-    assert found["unchanged"] == "True"
+    assert found["unchanged"] == (True, parts)
 
 
 @pytest.mark.parametrize("change", WITHOUT_EFFECT)
 def test_a_stored_run_is_found_after_a_change_that_no_run_depends_on(
-    copies: Path, found: dict[str, str], parts: Mapping[str, str], change: str
+    found: dict[str, tuple[bool, dict[str, str]]], parts: Mapping[str, str], change: str
 ) -> None:
     """A night of runs outlives it."""
-    assert read_code(copies / change / "hostsim").parts == parts
-    assert found[change] == "True"
+    assert found[change] == (True, parts)
 
 
 @pytest.mark.parametrize("change", WITH_EFFECT)
 def test_a_stored_run_is_not_found_after_a_change_that_a_run_depends_on(
-    copies: Path, found: dict[str, str], parts: Mapping[str, str], change: str
+    found: dict[str, tuple[bool, dict[str, str]]], parts: Mapping[str, str], change: str
 ) -> None:
     """The module that was changed is named, and what the old code made is no result of the new code."""
-    now = read_code(copies / change / "hostsim").parts
+    is_found, now = found[change]
     file = WITH_EFFECT[change][0].removeprefix("hostsim/").removesuffix(".py")
     assert now.keys() == parts.keys()
     assert [name for name in now if now[name] != parts[name]] == [file]
-    assert found[change] == "False"
+    assert not is_found
 
 
 def test_layout_does_not_count(tmp_path: Path, parts: Mapping[str, str]) -> None:

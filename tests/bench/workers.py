@@ -1,0 +1,31 @@
+"""One worker against two on a few of the sweeps of ``make reproduce``, timed. Run as a program, with a number of workers, it prints JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hostsim.campaign.store import Store
+from hostsim.pipeline import ExecutionOptions, run_sweeps
+from hostsim.scenario.load import load
+from hostsim.scenario.plan import Fidelity
+
+SWEEPS = ("40gbe-single", "directpath-udp", "numa-io", "small-udp")
+
+
+def run(jobs: int, names: Sequence[str] = SWEEPS) -> dict[str, float]:
+    """Wall time of the sweeps with so many workers, nothing stored before; start and end of the workers are part of it."""
+    scenarios = [load(name) for name in names]
+    with TemporaryDirectory() as folder:
+        started = time.perf_counter()
+        for _ in run_sweeps(scenarios, Fidelity(quick=True), ExecutionOptions(Store(Path(folder)), jobs)):
+            pass
+        return {"wall_s": time.perf_counter() - started}
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(int(sys.argv[1]))))
