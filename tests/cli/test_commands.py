@@ -606,7 +606,9 @@ def test_plot_warm_up_draws_the_run_that_lost_the_most_to_it(cli, tiny, tmp_path
     table = pd.read_parquet("results/tiny/table.parquet")
     row = table.loc[(table["cut_s"] / table["length_s"]).idxmax()]
     drawn = Path("results/tiny/figures/warm-up.svg").read_text()
-    assert f"receivers = {row['receivers']}, rate = {row['rate'] / 1000:g} kpps, replication {row['replication']}" in drawn
+    assert (
+        f"receivers = {row['receivers']}, rate = {row['rate'] / 1000:g} kpps, replication {row['replication']}" in drawn
+    )
     shutil.rmtree("results/runs")
     gone = cli("plot", "tiny", "--warm-up")
     assert gone.exit_code == 2
