@@ -10,7 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from hostsim.caller_words import in_caller_words
 from hostsim.errors import Fault, InputError, StoreError
+from hostsim.notebook.progress import NotebookProgress, is_notebook
 from hostsim.notebook.results import Differences, Results, Verdicts
 from hostsim.notebook.scenario import Scenario
 from hostsim.record import RunRecord, Scalar
@@ -63,6 +65,7 @@ Plugins = Sequence[str | Path] | None
 """Plug-ins: paths of Python files, or names of installed ones."""
 
 
+@in_caller_words
 def load(
     scenario: str | Path,
     overrides: Changes | None = None,
@@ -88,6 +91,7 @@ def load(
     return Scenario.of(load_plain(scenario, overrides, axes, root, plugins or ()))
 
 
+@in_caller_words
 @takes_options
 def run(
     scenario: AnyScenario,
@@ -115,6 +119,7 @@ def run(
     return Results.of(found)
 
 
+@in_caller_words
 @takes_options
 def check(
     *subjects: AnyScenario,
@@ -142,6 +147,7 @@ def check(
     return Verdicts(verdicts, quick=runs.quick)
 
 
+@in_caller_words
 @takes_options
 def what_if(
     scenario: AnyScenario,
@@ -204,6 +210,7 @@ def sides(
     return load_sides(scenario, changes or {}, option_texts(costs), both, points, root, brought)
 
 
+@in_caller_words
 def compare(after: PlainResults, before: PlainResults | str | Path, tolerance: float = 0.02) -> Differences:
     """Compare results with a baseline, an earlier run of the same scenario, at points that both have; gives the curves that moved.
 
@@ -225,6 +232,7 @@ def compare(after: PlainResults, before: PlainResults | str | Path, tolerance: f
     return Differences(compare_tables(after.table, then.table, after.axes, tolerance))
 
 
+@in_caller_words
 @takes_options
 def reproduce(
     *names: str,
@@ -360,7 +368,8 @@ def execution_options(options: RunOptions) -> ExecutionOptions:
     if isinstance(time, str):
         time = quantity(time, "duration", "--max-time")
     store, most = Store(Path(options["results"])), resource_limits(memory, time)
-    return ExecutionOptions(store, options["jobs"], options["cluster"], options["progress"], most)
+    progress = options["progress"] or (NotebookProgress() if is_notebook() else None)
+    return ExecutionOptions(store, options["jobs"], options["cluster"], progress, most)
 
 
 def _chosen(

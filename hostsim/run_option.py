@@ -106,7 +106,8 @@ class RunOptions(TypedDict, total=False):
         ),
     ]
     progress: Annotated[
-        "ProgressListener | None", Option("Called with the scenario's name and its progress after each run.")
+        "ProgressListener | None",
+        Option("Called with the scenario's name and its progress after each run; a notebook shows a bar by itself."),
     ]
 
 

@@ -206,7 +206,7 @@ def test_a_limit_is_a_number_or_a_quantity(tiny):
     for limit in (0.001, "1 ms"):
         found = hostsim.run(tiny, max_time=limit, max_memory="8 GB", results=tiny.parent / "limits", **asked)
         assert len(found.failed) == len(found.table) == 1
-    with pytest.raises(hostsim.InputError, match="--max-time: has the unit 'GB'"):
+    with pytest.raises(hostsim.InputError, match=r"^max_time: has the unit 'GB'"):
         hostsim.run(tiny, max_time="2 GB", **asked)
 
 
@@ -262,3 +262,18 @@ def test_a_record_shows_itself_in_ten_lines(found):
 def test_the_version_is_that_of_the_package():
     """For reports of bugs and for environments."""
     assert hostsim.__version__ == importlib.metadata.version("hostsim")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"overrides": {"vms.receiver.cuont": 2}}, r"^overrides\['vms.receiver.cuont'\]: there is no such path"),
+        ({"axes": {"receiver": 2}}, r"^axes\['receiver'\]: unknown axis; .*did you mean 'receivers'"),
+        ({"axes": {"traffic.stream.rate": 2000}}, r"is varied already; allowed: axes=\{'rate': ...\}"),
+        ({"max_memory": "2 parsecs"}, "^max_memory: has the unit 'parsecs'"),
+    ],
+)
+def test_faults_name_the_arguments_of_python(tiny, asked, words):
+    """Nobody who calls a function has typed an option."""
+    with pytest.raises(hostsim.InputError, match=words):
+        hostsim.run(tiny, **asked)

@@ -22,7 +22,7 @@ FLOORS: dict[str, int] = {
     "results": 5,
     **dict.fromkeys(("plots", "report", "trace", "pipeline", "analysis", "calibration", "verification", "notebook"), 6),
     "interim_analysis": 6,
-    **dict.fromkeys(("api", "cli", "run_option", "__init__", "__main__"), 7),
+    **dict.fromkeys(("api", "caller_words", "cli", "run_option", "__init__", "__main__"), 7),
 }
 """Floor of each part of the package."""
 

@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from hostsim import compiled
+from hostsim.caller_words import command_line
 from hostsim.cli import check, inspection, sweep
 from hostsim.cli.assumptions import assumptions
 from hostsim.cli.calibrate import calibrate
@@ -53,7 +54,7 @@ class _Commands(TyperGroup):
         from hostsim.errors import ClusterError, HostsimError
 
         try:
-            with _until_read():
+            with _until_read(), command_line():
                 return super().invoke(ctx)
         except HostsimError as error:
             for line in str(error).splitlines():

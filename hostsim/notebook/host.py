@@ -164,11 +164,11 @@ class HostView:
         vms = ", ".join(f"{group.count} x {group.name}" for group in self.groups)
         return f"<Host of {self.scenario}: {self.hardware}, {len(self.nodes)} sockets, {vms}>"
 
-    def _repr_svg_(self) -> str:
-        return self.svg
+    def _repr_mimebundle_(self, **_wanted: object) -> dict[str, object]:
+        """SVG, and PNG for notebooks that are not trusted; no HTML, of which these show the bare texts."""
+        from hostsim.notebook.picture import host_png
 
-    def _repr_html_(self) -> str:
-        return self.svg
+        return {"text/plain": repr(self), "image/svg+xml": self.svg, "image/png": host_png(self)}
 
 
 def _written(axis: Axis, value: Scalar) -> Scalar:

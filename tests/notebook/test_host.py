@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import hostsim
+from hostsim.notebook.picture import host_png
 from hostsim.scenario.shipped_data import shipped
 
 
@@ -29,7 +30,7 @@ def test_worlds_stand_where_they_are_at_home(splitrx):
 def test_the_drawing_names_what_there_is(splitrx):
     """Sockets, PCPUs, VMs, worlds, switch, NIC, traffic; and it is well-formed."""
     host = splitrx.host({"split": "1"})
-    drawing = ET.fromstring(host._repr_html_())  # noqa: S314  our own
+    drawing = ET.fromstring(host.svg)  # noqa: S314  our own
     text = " ".join(drawing.itertext())
     for words in (
         *("socket 0: 8 PCPUs", "socket 1: 8 PCPUs", "10 × receiver", "10 splitRx contexts of receiver"),
@@ -82,3 +83,13 @@ def test_a_host_elsewhere_is_refused(splitrx):
         splitrx.host({"receiver": 3})
     with pytest.raises(hostsim.InputError, match="-1"):
         splitrx.host({"receivers": -1})
+
+
+def test_a_notebook_that_is_not_trusted_shows_the_drawing(splitrx):
+    """There is a PNG beside the SVG, and no HTML whose texts would run together."""
+    host = splitrx.host()
+    bundle = host._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "image/svg+xml", "image/png"}
+    assert bundle["image/png"].startswith(b"\x89PNG")
+    assert host_png(host) == bundle["image/png"]
+    assert not hasattr(host, "_repr_html_")
