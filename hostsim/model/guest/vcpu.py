@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import Stream, Train
 from hostsim.engine.ring import Ring
-from hostsim.model.contract import GuestProcess, InboundStream, PacketSink, TransmitQueue
+from hostsim.model.contract import UNBOUNDED, GuestProcess, InboundStream, PacketSink, TransmitQueue
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
@@ -30,8 +30,6 @@ __all__ = ["Vcpu"]
 
 S = TypeVar("S", bound=Stream)
 Posted: TypeAlias = tuple[PacketSink[Any], Train[Any]]
-UNBOUNDED: Final = 1 << 62
-"""Capacity of an inbox, which is bounded by the windows of TCP."""
 _SLEEPING: Final = WorldState.SLEEPING
 _RUNNING: Final = WorldState.RUNNING
 
@@ -75,7 +73,7 @@ class Vcpu(World):
         self._work_timer = Timer(clock, self._timer_due)
         self._attend_timer = Timer(clock, self._attend)
         self._raised: list[Vnic] = []
-        self._inbox: Ring[InboundStream] = Ring(UNBOUNDED)
+        self._inbox: Ring[InboundStream] = Ring(UNBOUNDED)  # the windows of TCP bound it
         self._inbox_timer = Timer(clock, self._inbox_due)
         self.ipi_sender: Vcpu | None = None
         self._handed: list[Posted] = []
@@ -189,8 +187,7 @@ class Vcpu(World):
             end += costs.virtual_interrupt
         if self._handed:
             self._handed = []
-        self._awake = self._awake and set()
-        self._since = start
+        self._awake, self._since = self._awake and set(), start
         self._softirq_end = end = self._interrupts(end, polls=polls)
         if softirq.polling and work is not None and not self._work_ps and (burst := work.start(start)) is not None:
             self._work_ps = burst  # a process, to which the softirq gives way
@@ -226,8 +223,7 @@ class Vcpu(World):
         self._attends = True
         self.cut(now, left)
         reading = self._socket.reading
-        end = self._interrupts(now + self.costs.virtual_interrupt if raised else now, polls=polls)
-        self._softirq_end = end
+        self._softirq_end = end = self._interrupts(now + self.costs.virtual_interrupt * raised, polls=polls)
         if works:
             self._work_ps = left
             self._awake = set()
@@ -269,8 +265,7 @@ class Vcpu(World):
 
     def _handle_received(self, start: int) -> int:
         """Let the processes of this vCPU handle the packets that its softirqs have received for them; returns the end."""
-        received, self._softirq.received = self._softirq.received, []
-        end = start
+        end, received, self._softirq.received = start, self._softirq.received, []
         for train in received:
             flow = train.flow
             end = flow.handle(train, end)
