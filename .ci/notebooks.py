@@ -29,7 +29,7 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-PROGRESS = "application/x.hostsim-progress"
+PROGRESS = "application/x.hostsim-progress+json"
 """Kind of an output that shows how far a run is, which differs from one machine to the next."""
 SLOWEST_CELL_S = 1800
 WIDEST = 200

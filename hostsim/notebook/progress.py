@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KIND", "NotebookProgress", "is_notebook"]
 
-KIND = "application/x.hostsim-progress"
+KIND = "application/x.hostsim-progress+json"
 """Kind of the output beside its text, by which tools that keep notebooks leave it out."""
 
 
