@@ -12,7 +12,7 @@ MUTANTS ?=
 WHOLE := $(addprefix tests/,test_ablation.py test_ablation_latency.py test_ablation_small_udp.py test_determinism.py model/test_own_policy.py theory/test_oracles.py theory/test_ciw.py)
 
 COMPILED := build/.compiled
-SOURCES := hostsim/errors.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
+SOURCES := hostsim/errors.py hostsim/quantity.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
 
 .PHONY: setup reproduce check test recipes notebooks verify mutants fuzz lint bench docs claims cost-model predictions verification-page clean
 

@@ -84,7 +84,8 @@ def executed(notebook: Any, folder: Path) -> Any:
         for output in cell.get("outputs", ()):
             if "metadata" in output:
                 output.metadata = nbformat.from_dict({})
-        cell["outputs"] = [output for output in cell.get("outputs", ()) if PROGRESS not in output.get("data", {})]
+        if cell.cell_type == "code":
+            cell["outputs"] = [output for output in cell.outputs if PROGRESS not in output.get("data", {})]
     return notebook
 
 

@@ -55,7 +55,7 @@ DIGEST = "digest"
 _COMPILED = ("units.py", "engine/", "policy/", "model/")
 _INTERPRETED = ("model/control/",)
 """Of these, what is not: control loops are SimPy processes, which act a few times a simulated second, and read as a user's own do."""
-_SEEN = ("compiled.py", "errors.py", "record.py", "spec/", "plugin/module.py", "plugin/registry.py")
+_SEEN = ("compiled.py", "errors.py", "quantity.py", "record.py", "spec/", "plugin/module.py", "plugin/registry.py")
 
 
 def modules(package: Path = PACKAGE) -> list[Path]:

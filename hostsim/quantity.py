@@ -87,10 +87,14 @@ def number_in(unit: str, value: Any) -> float | None:
     """
     if isinstance(value, bool):
         return None
+    kinds = [kind for kind, units in UNITS.items() if units.get(unit) == 1.0]
+    if not kinds:
+        return None
     try:
-        kind = next(kind for kind, units in UNITS.items() if units.get(unit) == 1.0)
-        return float(f"{float(value) if not isinstance(value, str) else read_quantity(value, kind):.12g}")
-    except (StopIteration, TypeError, ValueError):
+        return float(f"{read_quantity(value, kinds[0]) if isinstance(value, str) else float(value):.12g}")
+    except ValueError:
+        return None
+    except TypeError:
         return None
 
 

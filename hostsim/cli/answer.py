@@ -36,9 +36,10 @@ def answer(found: Results) -> str:
 
 def _curves(table: pd.DataFrame, figure: FigureSpec) -> Iterator[str]:
     """A figure in words: a heading, then a line for each series."""
+    from hostsim.results.axis_column import as_written
     from hostsim.results.curve import curve_frame
 
-    frame = curve_frame(table, figure)
+    frame = as_written(curve_frame(table, figure))
     if frame.empty:
         return
     yield f"{figure.words} ({CATALOGUE[figure.y].unit})"

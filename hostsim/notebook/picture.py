@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree as ET
 
 from hostsim.notebook.drawing import draw_host
-from hostsim.notebook.host import HostView
+
+if TYPE_CHECKING:
+    from hostsim.notebook.host import HostView
 
 __all__ = ["host_png"]
 

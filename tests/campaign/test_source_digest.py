@@ -200,7 +200,7 @@ def test_an_import_inside_a_function_is_followed(tmp_path: Path) -> None:
 def test_a_run_depends_on_these_rooms_numpy_and_simpy_alone(parts: Mapping[str, str]) -> None:
     """Neither the loader nor the catalogue of measures, nor anything that draws, judges or runs a sweep."""
     rooms = {name.split("/")[0] for name in parts}
-    own = {"units", "record", "warm_up", "spec", "plugin", "policy", "engine", "model", "campaign"}
+    own = {"units", "quantity", "record", "warm_up", "spec", "plugin", "policy", "engine", "model", "campaign"}
     assert rooms == {*own, "numpy", "simpy"}
     assert {name for name in parts if name.startswith("plugin")} == {"plugin/__init__"}
     campaign = {name.split("/")[1] for name in parts if name.startswith("campaign/")}

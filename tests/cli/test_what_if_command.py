@@ -39,7 +39,7 @@ def test_a_dry_run_names_both_sides(cli, tiny):
     """Three replications of a point each, nothing run."""
     done = cli("what-if", tiny, "--cost", "context_switch=0", *OPTIONS, "--dry-run")
     rows = [line.split()[:4] for line in done.stdout.splitlines()[1:]]
-    assert rows == [["tiny", "1", "3", "0"]] * 2
+    assert rows == [["tiny", "1", "3", "0"], ["tiny", "1", "3", "0"], ["total", "2", "6", "0"]]
     assert not (tiny.parent / "results").exists()
 
 

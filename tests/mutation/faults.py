@@ -209,7 +209,7 @@ _TIMERS = (
     ),
     Fault(
         "timer doubled: tick of a guest",
-        _VCPU,
+        "hostsim/model/guest/tick.py",
         "self._timer.arm(now + self._period)",
         "self._timer.arm(now + 2 * self._period)",
         small_host("work"),
@@ -296,8 +296,8 @@ _DRAWS = (
     Fault(
         "biased draw: every constant stream begins at once",
         "hostsim/model/workload/arrival_source.py",
-        "return ConstantArrivals(rate, int(random.uniform(0, mean)))",
-        "return ConstantArrivals(rate, 0)",
+        "start = int(random.uniform(0, SECOND / rate))",
+        "start = 0",
         small_host("default"),
     ),
     Fault(
@@ -332,7 +332,7 @@ _SIGNS = (
     ),
     Fault(
         "sign: latencies inside a packet train grow with its gap",
-        _VCPU,
+        "hostsim/model/guest/socket.py",
         "flow.latency.add(start + read - train.arrived, read - train.gap, count)",
         "flow.latency.add(start + read - train.arrived, read + train.gap, count)",
         small_host("default"),
@@ -349,21 +349,21 @@ _WAKES = (
     Fault(
         "missed wake-up: packets for a sleeping process",
         _VCPU,
-        "        if self.state is WorldState.SLEEPING:\n            self._await_inbox()\n",
-        "",
+        "if self._work_ps or self.state is _SLEEPING:\n            self._await_inbox()\n",
+        "if self._work_ps:\n            self._await_inbox()\n",
         small_host("senders"),
     ),
     Fault(
         "missed wake-up: packets held back when the guest halts",
         _VNIC,
-        "            self._timer.arm(max(now, first))\n",
+        "            self._timer.arm(max(now, self._first_held()))\n",
         "            pass\n",
         model("vnic", "test_static_delivers_at_once_to_a_guest_that_sleeps_or_falls_asleep"),
     ),
     Fault(
         "missed wake-up: a frame that comes earlier than the NIC was told",
         _PNIC,
-        "        self._timer.arm_by(self._moderation.due(at, self.interrupted))\n",
+        "        self._timer.arm_by(self._due(self._moderation, at))\n",
         "",
         small_host("senders"),
     ),
@@ -384,8 +384,8 @@ _WAKES = (
     Fault(
         "missed wake-up: an idle PCPU steals nothing",
         _NODE,
-        "take_first(now) if self.waiting.value else None",
-        "take_first(now) if self.waiting.value < 0 else None",
+        "steal_queue(pcpus).take_first(now) if pcpus else None",
+        "steal_queue(pcpus).take_first(now) if not pcpus else None",
         model("scheduler", "test_a_pcpu_that_goes_idle_takes_the_first_of_the_longest_queue"),
     ),
 )

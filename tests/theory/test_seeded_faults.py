@@ -103,7 +103,7 @@ def most_used_first(patch: pytest.MonkeyPatch) -> None:
 
 def wait_although_a_pcpu_is_idle(patch: pytest.MonkeyPatch) -> None:
     """A PCPU that goes idle takes nothing from the others' queues."""
-    patch.setattr(Node, "steal", lambda self, now: None)
+    patch.setattr(Node, "steal", lambda self, pcpu, now: None)
 
 
 def announce_one_late(patch: pytest.MonkeyPatch) -> None:
