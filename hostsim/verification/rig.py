@@ -38,7 +38,14 @@ def bare_host(pcpus: int, *, quantum: int = 1000 * SECOND, lag_quanta: int = 10*
     spec = point("queue.yaml")
     costs = CostTable(spec.costs, spec.hardware.cpu)
     costs.vcpu_lead = 1 << 100
-    settings = spec.settings.model_copy(update={"quantum": quantum, "lag_quanta": lag_quanta})
+    settings = spec.settings.model_copy(
+        update={
+            "quantum": quantum,
+            "lag_quanta": lag_quanta,
+            "wake_reach": pcpus,  # theory has one queue for all servers
+            "idle_reach": pcpus,
+        }
+    )
     return Scheduler(Clock(), 1, pcpus, costs, settings)
 
 

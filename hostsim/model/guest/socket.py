@@ -53,7 +53,7 @@ class DatagramSocket:
         while waiting:
             train, read = waiting[0]
             spent = self.reading - left
-            done = train.count if train.count * read <= spent else spent // read
+            done = train.count if train.count * read <= spent else spent // read if read else 0
             if done <= 0:
                 break
             if done < train.count:

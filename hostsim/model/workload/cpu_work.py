@@ -69,7 +69,8 @@ class CpuWork:
         if not self._in_service:
             return None
         if not self._lengths:
-            self._lengths = np.rint(self._draw(BLOCK)).astype(np.int64).tolist()
+            # at least a picosecond: a burst that takes no time would never end
+            self._lengths = np.maximum(np.rint(self._draw(BLOCK)).astype(np.int64), 1).tolist()
         return self._lengths.pop()
 
     def finish(self, now: int) -> None:
