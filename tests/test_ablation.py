@@ -202,11 +202,11 @@ def dense_gain(*free: str) -> float:
 
 
 def test_dense_mode_is_worth_what_turning_between_contexts_costs() -> None:
-    """Where switches, with their exits and entries, and refills cost nothing, less than two fifths of the gain are left; without exits and entries they are half of it."""
+    """Where switches, with their exits and entries, and refills cost nothing, less than two fifths of the gain are left; switches and refills alone take away a fifth, since NetWorlds no longer cut vCPUs of others short."""
     whole = dense_gain()
     assert whole > 0.05
     assert abs(dense_gain(*TURNING, *CROSSING)) < 0.4 * whole
-    assert dense_gain(*TURNING) < 0.6 * whole
+    assert dense_gain(*TURNING) < 0.85 * whole
 
 
 @pytest.mark.parametrize("cost", ["guest_timer_tick", "guest_tx_packet", "driver_rx"])
