@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from hostsim.engine.clock import Timer
+from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
 from hostsim.engine.ring import Ring
@@ -26,16 +26,20 @@ RATE = 50_000
 """Packets a second."""
 STAGES = ("NIC ring", "split-receive queue", "vNIC ring")
 _COSTS_US = {"driver_rx": 4, "split_enqueue": 2, "vnic_deliver": 8, "guest_rx_packet": 5}
-"""NetPoll, split-receive contexts and guests are busy for 0.6, 0.4 and 0.4 of the time; nothing else costs anything, so that
-whatever a context takes, it takes at the instant at which it begins: between two instants a ring then holds what it says."""
+"""NetPoll, split-receive contexts and guests are busy for 0.6, 0.4 and 0.4 of the time; nothing else costs anything."""
 
 
 class _TimedRing(Ring[Any]):
-    """A ring that adds up how long what is taken from it has been here."""
+    """A ring that adds up how long what is taken from it has been here.
 
-    def __init__(self, capacity: int, *, from_wire: bool) -> None:
+    A guest's poll takes at its beginning what comes until it ends, each packet at the instant at which the poll comes to it. Until
+    that instant a packet that has come is in the ring for an observer.
+    """
+
+    def __init__(self, capacity: int, clock: Clock, *, from_wire: bool) -> None:
         super().__init__(capacity)
-        self._from_wire = from_wire
+        self._clock, self._from_wire = clock, from_wire
+        self._ahead: list[tuple[int, list[int]]] = []
         self.waited = 0
 
     def take_next(self, limit: int, now: int) -> Train[Any] | None:
@@ -49,7 +53,15 @@ class _TimedRing(Ring[Any]):
                 else count * train.ready + train.step * count * (count - 1) // 2
             )
             self.waited += count * now - came
+            if now > self._clock.now:
+                self._ahead.append((now, [train.ready + train.step * place for place in range(count)]))
         return train
+
+    def held_at(self, now: int) -> int:
+        """Return the number of packets in the ring, those included that a poll takes later."""
+        self.settle(now)
+        self._ahead = [(taken, ready) for taken, ready in self._ahead if taken > now]
+        return self.held + sum(instant <= now for _, ready in self._ahead for instant in ready)
 
 
 @lru_cache(maxsize=1)
@@ -87,20 +99,19 @@ class _Observer:
             queue.settle(now)
         for stage, rings in enumerate(self._rings):
             for ring in rings:
-                ring.settle(now)
-                self.held[stage] += ring.held
+                self.held[stage] += ring.held_at(now)
 
 
 def _stages(streams: Streams, portion: float, packets: float) -> Sequence[float]:
     host = build_host(_spec(), streams)
     rings: list[list[_TimedRing]] = [[], [], []]
     for queue in host.queues:
-        queue.ring = ring = _TimedRing(queue.ring.capacity, from_wire=True)
+        queue.ring = ring = _TimedRing(queue.ring.capacity, host.clock, from_wire=True)
         rings[0].append(ring)
     for port in host.ports:
         assert port.split is not None
         for stage, part in ((1, port.split), (2, port.vnic)):
-            part.ring = ring = _TimedRing(part.ring.capacity, from_wire=False)
+            part.ring = ring = _TimedRing(part.ring.capacity, host.clock, from_wire=False)
             rings[stage].append(ring)
     random = streams.stream("observer")
     mean_gap = SECOND / RATE

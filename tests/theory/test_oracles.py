@@ -12,21 +12,8 @@ from hostsim.verification.catalogue import oracles
 from hostsim.verification.report import rows
 from hostsim.verification.runner import QUICK, all_passed, verify
 
-MISSED = {
-    "Receive path with split-receive contexts": "since guests take interrupts within a burst, the vNIC's ring holds 2 % fewer packets than rate x wait says: an open fault",
-}
-"""Oracles that disagree, with what is known of it; one that agrees again fails its test."""
-ORACLES = [
-    pytest.param(
-        oracle,
-        id=oracle.name,
-        marks=[pytest.mark.xfail(strict=True, reason=MISSED[oracle.name])] if oracle.name in MISSED else [],
-    )
-    for oracle in oracles()
-]
 
-
-@pytest.mark.parametrize("oracle", ORACLES)
+@pytest.mark.parametrize("oracle", oracles(), ids=lambda oracle: oracle.name)
 def test_theory_and_simulation_agree(oracle):
     """Within an interval that is narrow enough to disagree."""
     results = verify([oracle], effort=QUICK, jobs=1)
