@@ -146,7 +146,7 @@ def test_metrics_prints_the_whole_catalogue_as_text_and_as_json(cli):
 
 
 def test_components_have_schemas_of_their_own(cli):
-    """An unknown kind is told with the nearest one."""
+    """An unknown kind names the nearest one."""
     assert "cpu" in json.loads(cli("schema", "hardware").stdout)["properties"]
     wrong = cli("schema", "hardwear")
     assert wrong.exit_code == 2

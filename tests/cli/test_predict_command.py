@@ -105,7 +105,7 @@ def test_other_inputs_are_never_taken_for_those_of_the_first_value(cli, tiny, co
 
 
 def test_what_predicts_nothing_is_refused(cli, tiny):
-    """A scenario of one's own expectations, and a name that no prediction has."""
+    """A scenario with expectations of its own, and a name that no prediction has."""
     done = cli("predict", tiny, *QUICK)
     assert done.exit_code == 2
     assert "tiny.yaml: nothing lost: is no published measurement; allowed: a scenario whose expectations" in done.stderr
