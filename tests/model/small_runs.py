@@ -40,7 +40,7 @@ vms:
   sender: {count: 16, vcpus: 2, guest: sles11, networks: [vSwitch0]}
   receiver: {count: 4, vcpus: 2, guest: sles11, networks: [vSwitch0]}
 traffic:
-  out: {kind: tcp_stream, to: sender, direction: send, streams: 8, window: 256 KiB, message_size: 256 B, delay: 20 us}
+  out: {kind: tcp_stream, to: sender, direction: send, streams: 8, window: 256 KiB, message_size: 256 B, nodelay: true, delay: 20 us}
   in: {kind: tcp_stream, to: receiver, direction: receive, streams: 4, window: 256 KiB, burst: 16, delay: 20 us}
 run: {length: 20 ms, replications: 1}
 """

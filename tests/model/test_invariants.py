@@ -89,7 +89,7 @@ def test_bursts_that_are_cut_short_keep_all_laws(
 
         monkeypatch.setattr(owner, "cancel", always(owner.cancel, noted))
     record = run(STREAMS, tmp_path, replication)
-    assert int(record.series["pcpu.preemptions"].values[-1].sum()) > 10
+    assert int(record.series["pcpu.preemptions"].values[-1].sum()) > 100
     assert min(back.values()) > 0
 
 
