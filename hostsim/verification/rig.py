@@ -15,6 +15,7 @@ from hostsim.engine.arrivals import Arrivals
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
+from hostsim.model.contract import InterruptTarget
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World
@@ -144,7 +145,7 @@ class Receiver:
             self.flow.latency.add_each([now - arrived for arrived in train.arrival_times()])
 
 
-class Guest(Receiver):
+class Guest(InterruptTarget, Receiver):
     """A guest that never halts and takes what its vNIC announces in no time.
 
     Attributes:
@@ -154,7 +155,7 @@ class Guest(Receiver):
     """
 
     def __init__(self, clock: Clock, scheme: CoalescingScheme, arrivals: Arrivals) -> None:
-        super().__init__()
+        Receiver.__init__(self)  # of a vCPU it has no more than what is set here
         self.halted, self.pending_ps, self.node = False, 0, bare_host(1).nodes[0]
         vnic = Vnic(clock, "eth0", ROOM, scheme, self)
         ArrivalTimer(clock, arrivals, Sender(self.flow, 64, 0, 1), lambda train, _: vnic.receive(train))

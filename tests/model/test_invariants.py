@@ -15,6 +15,7 @@ from hostsim.engine.ring import Ring
 from hostsim.errors import InvariantError
 from hostsim.model.build import build_host
 from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.guest.inbox import Inbox
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.host import Host
 from hostsim.model.net.networld import TxQueue
@@ -76,7 +77,7 @@ def test_bursts_that_are_cut_short_keep_all_laws(
     replication: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a burst was to hand on later is taken back: packets for the wire, and for a process on another vCPU."""
-    back = {TxQueue: 0, Vcpu: 0}
+    back = {TxQueue: 0, Inbox: 0}
     for owner in back:
 
         def noted(method, self, trains, now, owner=owner):
@@ -108,7 +109,7 @@ def first_split(host: Host) -> Ring:
         (OPEN, lambda host: host.ports[4].vnic.ring, "(port.copies), but"),
         (OPEN, lambda host: host.vcpus[3].work.ring, "(work.come), but"),
         (STREAMS, lambda host: host.transmits[0].ring, "(tx.posted), but"),
-        (STREAMS, lambda host: host.vcpus[-1]._inbox, "(guest.came), but"),
+        (STREAMS, lambda host: host.vcpus[-1].inbox.ring, "(guest.came), but"),
     ],
     ids=["NIC", "split context", "vNIC", "work", "transmit queue", "another vCPU"],
 )

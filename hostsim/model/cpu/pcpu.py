@@ -344,6 +344,11 @@ class IdlePcpus:
     def _considered(self, idle: dict[Pcpu, None], preferred: Pcpu | None) -> dict[Pcpu, None]:
         """Return those of the idle PCPUs that are looked at for a world with this PCPU: all if it has none."""
         count, reach = len(self._pcpus), self.reach
-        if count <= reach + 1 or preferred is None or preferred in idle:
+        if not idle or count <= reach + 1 or preferred is None or preferred in idle:
             return idle
-        return {pcpu: None for pcpu in idle if (pcpu.index - preferred.index) % count <= reach}
+        first = preferred.index
+        considered: dict[Pcpu, None] = {}
+        for pcpu in idle:
+            if (pcpu.index - first) % count <= reach:
+                considered[pcpu] = None
+        return considered
