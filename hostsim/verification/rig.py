@@ -145,24 +145,25 @@ class Receiver:
             self.flow.latency.add_each([now - arrived for arrived in train.arrival_times()])
 
 
-class Guest(InterruptTarget, Receiver):
-    """A guest that never halts and takes what its vNIC announces in no time.
-
-    Attributes:
-        halted: never.
-        node: where it is at home.
-        pending_ps: time charged to it that it does not take.
-    """
+class Guest(Receiver):
+    """A guest that never halts and takes what its vNIC announces in no time."""
 
     def __init__(self, clock: Clock, scheme: CoalescingScheme, arrivals: Arrivals) -> None:
-        Receiver.__init__(self)  # of a vCPU it has no more than what is set here
-        self.halted, self.pending_ps, self.node = False, 0, bare_host(1).nodes[0]
-        vnic = Vnic(clock, "eth0", ROOM, scheme, self)
+        super().__init__()
+        vnic = Vnic(clock, "eth0", ROOM, scheme, _Taker(self))
         ArrivalTimer(clock, arrivals, Sender(self.flow, 64, 0, 1), lambda train, _: vnic.receive(train))
+
+
+class _Taker(InterruptTarget):
+    """The vCPU of such a guest: of a world it has no more than what a vNIC asks for."""
+
+    def __init__(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self.halted, self.pending_ps, self.node = False, 0, bare_host(1).nodes[0]
 
     def interrupt(self, now: int, vnic: Vnic) -> None:
         """Take everything at once."""
-        self.receive(vnic.take(ROOM, now), now)
+        self._receiver.receive(vnic.take(ROOM, now), now)
         vnic.unmask(now)
 
 
