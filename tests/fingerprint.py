@@ -181,7 +181,7 @@ def _hooks(recorder: Recorder) -> Iterator[None]:
         Pcpu,
         "_end",
         None,
-        lambda pcpu, _, __: event(pcpu._event_queue.now, pcpu, "end", 0 if pcpu.running is None else pcpu.running.used),
+        lambda pcpu, _: event(pcpu._event_queue.now, pcpu, "end", 0 if pcpu.running is None else pcpu.running.used),
     )
     around(NetPoll, "interrupt", lambda world, now: event(now, world, "interrupt", world.queue.interrupts), None)
     around(Vcpu, "interrupt", lambda world, now, _: event(now, world, "interrupt", world.interrupts), None)

@@ -6,7 +6,7 @@ All of it is uniform, from nothing up to an amplitude, and drawn from the source
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ __all__ = ["HOLD", "Jitter", "JitteredArrivals"]
 
 S = TypeVar("S", bound=Stream)
 
-BLOCK = 256
+BLOCK: Final = 256
 """Random numbers drawn at a time."""
 HOLD = 1 * MS
 """Time for which a sender at a constant rate keeps its lateness: a tick of its kernel. Between two draws its packets stay a closed form."""
@@ -34,14 +34,18 @@ class Jitter:
     def __init__(self, amplitude: int, random: np.random.Generator) -> None:
         self._amplitude, self._random = amplitude, random
         self._drawn: list[int] = []
+        self._left = 0
 
     def draw(self) -> int:
         """Return the next lateness in picoseconds."""
         if not self._amplitude:
             return 0
-        if not self._drawn:
+        left = self._left
+        if not left:
             self._drawn = self._random.integers(0, self._amplitude, BLOCK, endpoint=True).tolist()
-        return self._drawn.pop()
+            left = BLOCK
+        self._left = left = left - 1
+        return self._drawn[left]
 
 
 class JitteredArrivals:

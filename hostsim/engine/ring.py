@@ -177,10 +177,15 @@ class Ring(Generic[S_co]):
         if not self._coming:
             return []
         wanted = {id(train) for train in trains}
-        back = [train for train in self._coming if id(train) in wanted]
-        for train in back:
-            self._coming.remove(train)
-            self.pushed -= train.count
+        back: list[Train[S_co]] = []
+        staying: list[Train[S_co]] = []
+        for train in self._coming:
+            if id(train) in wanted:
+                back.append(train)
+                self.pushed -= train.count
+            else:
+                staying.append(train)
+        self._coming = staying
         return back
 
     def first(self) -> int | None:

@@ -11,17 +11,17 @@ Parts that handle each packet are compiled base classes; protocols serve calls t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from hostsim.compiled import mypyc_attr
 from hostsim.engine.packet_train import Stream, Train
 from hostsim.engine.probe import Level
+from hostsim.model.cpu.world import World
 
 if TYPE_CHECKING:
     from simpy.events import ProcessGenerator
 
     from hostsim.engine.arrivals import Arrivals
-    from hostsim.model.cpu.node import Node
     from hostsim.model.guest.vcpu import Vcpu
     from hostsim.model.net.pnic import RxQueue
     from hostsim.model.net.vnic import Vnic
@@ -113,34 +113,37 @@ class RxPoller(Protocol):
         ...
 
 
-class InterruptTarget(Protocol):
-    """The vCPU that takes the interrupts of a vNIC, or of a NIC with DirectPath I/O."""
+@mypyc_attr(allow_interpreted_subclasses=True)  # where a vNIC is tested alone
+class InterruptTarget(World):
+    """The vCPU that takes the interrupts of a vNIC, or of a NIC with DirectPath I/O; its home node has its memory.
+
+    Attributes:
+        halted: the guest executes HLT.
+        pending_ps: time to be charged with the next burst, in picoseconds.
+    """
 
     halted: bool
-    """The guest executes HLT."""
-    node: Node
-    """NUMA node of its memory."""
     pending_ps: int
-    """Time to be charged with the next burst, in picoseconds."""
 
     def interrupt(self, now: int, vnic: Vnic) -> None:
         """Take an interrupt, at once or when the vCPU runs; it polls the ring and calls `Vnic.unmask` when that is empty."""
-        ...
+        raise NotImplementedError
 
 
-class PacketSink(Protocol[S]):
+@mypyc_attr(allow_interpreted_subclasses=True)  # where a vCPU is tested alone
+class PacketSink(Generic[S]):
     """A queue that a burst of a vCPU posts packets to ahead of time: a transmit queue, or the inbox of another vCPU."""
 
     def post(self, train: Train[S]) -> None:
         """Accept packets at instants that may lie ahead."""
-        ...
+        raise NotImplementedError
 
     def cancel(self, trains: Iterable[Train[S]], now: int) -> list[Train[S]]:
         """Give back those of the packets whose instants lie after ``now``, because the burst that posts them was preempted."""
-        ...
+        raise NotImplementedError
 
 
-class TransmitQueue:
+class TransmitQueue(PacketSink[GuestStream]):
     """A transmit queue of a guest device, which vCPUs post packets to: a context of the VMkernel serves it, or the NIC itself does.
 
     A packet's instant may lie ahead, so the queue learns from its vCPUs when to look: at a halt, at the ends of bursts, as it asks for in `attach`.

@@ -15,6 +15,7 @@ from hostsim.engine.arrivals import Arrivals
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
+from hostsim.model.contract import InterruptTarget
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World
@@ -152,23 +153,24 @@ class Receiver:
 
 
 class Guest(Receiver):
-    """A guest that never halts and takes what its vNIC announces in no time.
-
-    Attributes:
-        halted: never.
-        node: where it is at home.
-        pending_ps: time charged to it that it does not take.
-    """
+    """A guest that never halts and takes what its vNIC announces in no time."""
 
     def __init__(self, clock: Clock, scheme: CoalescingScheme, arrivals: Arrivals) -> None:
         super().__init__()
-        self.halted, self.pending_ps, self.node = False, 0, bare_host(1).nodes[0]
-        vnic = Vnic(clock, "eth0", ROOM, scheme, self)
+        vnic = Vnic(clock, "eth0", ROOM, scheme, _Taker(self))
         ArrivalTimer(clock, arrivals, Sender(self.flow, 64, 0, 1), lambda train, _: vnic.receive(train))
+
+
+class _Taker(InterruptTarget):
+    """The vCPU of such a guest: of a world it has no more than what a vNIC asks for."""
+
+    def __init__(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self.halted, self.pending_ps, self.node = False, 0, bare_host(1).nodes[0]
 
     def interrupt(self, now: int, vnic: Vnic) -> None:
         """Take everything at once."""
-        self.receive(vnic.take(ROOM, now), now)
+        self._receiver.receive(vnic.take(ROOM, now), now)
         vnic.unmask(now)
 
 

@@ -15,6 +15,7 @@ from hostsim.engine.ring import Ring
 from hostsim.errors import InvariantError
 from hostsim.model.build import build_host
 from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.guest.inbox import Inbox
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.host import Host
 from hostsim.model.net.networld import TxQueue
@@ -79,7 +80,7 @@ def test_bursts_that_are_cut_short_keep_all_laws(
 
     NetPolls preempt vCPUs, and NetWorlds of a VM only those of VMs that are ahead of it; interrupts take packets back, too.
     """
-    back = {TxQueue: 0, Vcpu: 0}
+    back = {TxQueue: 0, Inbox: 0}
     for owner in back:
 
         def noted(method, self, trains, now, owner=owner):
@@ -111,7 +112,7 @@ def first_split(host: Host) -> Ring:
         (OPEN, lambda host: host.ports[4].vnic.ring, "(port.copies), but"),
         (OPEN, lambda host: host.vcpus[3].work.ring, "(work.come), but"),
         (STREAMS, lambda host: host.transmits[0].ring, "(tx.posted), but"),
-        (STREAMS, lambda host: host.vcpus[-1]._inbox, "(guest.came), but"),
+        (STREAMS, lambda host: host.vcpus[-1].inbox.ring, "(guest.came), but"),
     ],
     ids=["NIC", "split context", "vNIC", "work", "transmit queue", "another vCPU"],
 )

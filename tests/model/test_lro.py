@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +10,8 @@ from hypothesis import strategies as st
 from hostsim.engine.clock import Clock
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
+from hostsim.model.contract import InterruptTarget
+from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.net.pnic import Pnic, RxQueue
@@ -31,6 +31,16 @@ FRAME = DRIVER + COPY + ROUND["sw_lro"] * NS
 DELIVER = ROUND["vnic_deliver"] * NS
 
 
+class DeafGuest(InterruptTarget):
+    """Takes no interrupt."""
+
+    def __init__(self, node: Node) -> None:
+        self.halted, self.node = True, node
+
+    def interrupt(self, now: int, vnic: Vnic) -> None:
+        pass
+
+
 class Rig:
     """A switch on a host of two nodes, and vNICs whose guest, on the first of them, only takes notes."""
 
@@ -41,7 +51,7 @@ class Rig:
         self.switch, self.lro_octets = VSwitch(scheduler, COST, vxlan=vxlan), lro_octets
 
     def sender(self, size: int = 1000, *, joins: bool = True, threshold: int = 1000) -> Sender:
-        guest = SimpleNamespace(halted=True, node=self.near, interrupt=lambda now, vnic: None)
+        guest = DeafGuest(self.near)
         made = Sender(Flow("any", size, 1), size, 800 * NS, 64, joins=joins)
         lro = Backoff(self.lro_octets, threshold, 2) if self.lro_octets else None
         made.vnic = Vnic(self.clock, "eth0", 4096, CoalescingScheme(), guest, lro)

@@ -10,6 +10,7 @@ import pytest
 from hostsim.engine.clock import Alarm, Clock
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
+from hostsim.model.contract import PacketSink
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.net.vnic import Vnic
@@ -44,7 +45,7 @@ class Process(Sender):
         return start + train.count * US
 
 
-class Shelf:
+class Shelf(PacketSink):
     """Where a guest puts what it sends."""
 
     def __init__(self) -> None:
@@ -127,7 +128,7 @@ def test_a_vcpu_that_runs_needs_no_interrupt_between_processors():
     """It finds the packets when its burst ends; nobody pays."""
     rig = Rig(2)
     work = Train(rig.processes[1], 50, 0, 0, 0, 0)
-    rig.vcpus[1].post(work)
+    rig.vcpus[1].inbox.post(work)
     rig.packets(1, 10 * US, process=1)
     rig.clock.advance(1 * MS)
     assert rig.processes[1].had == [(FIRST + WAKE, 50), (FIRST + WAKE + 50 * US, 1)]

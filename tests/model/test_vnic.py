@@ -8,6 +8,7 @@ import pytest
 
 from hostsim.engine.clock import Clock
 from hostsim.engine.packet_train import Train
+from hostsim.model.contract import InterruptTarget
 from hostsim.model.net.vnic import Vnic
 from hostsim.policy.catalogue import coalescing_scheme
 from hostsim.policy.coalescing import CoalescingScheme, StaticCoalescing
@@ -16,7 +17,7 @@ from hostsim.units import MS, SECOND, US
 from tests.model.small_host import bare_host
 
 
-class NotingGuest:
+class NotingGuest(InterruptTarget):
     """Notes its interrupts; busy until told that it has halted."""
 
     def __init__(self) -> None:

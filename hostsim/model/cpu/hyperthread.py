@@ -10,7 +10,7 @@ from __future__ import annotations
 from hostsim.engine.clock import Clock
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.node import Node
-from hostsim.model.cpu.pcpu import End, IdlePcpus, Pcpu
+from hostsim.model.cpu.pcpu import IdlePcpus, Pcpu
 from hostsim.model.cpu.world import World
 from hostsim.policy.scheduler import SchedulerPolicy
 
@@ -68,20 +68,20 @@ class Hyperthread(Pcpu):
         super().costop(now)
         self._leave(now)
 
-    def _end(self, alarm: End) -> None:
-        if alarm is self._alarm and self._ends <= self._event_queue.now:
+    def _end(self) -> None:
+        if self._ends <= self._event_queue.now:
             self._pending = False
-        super()._end(alarm)
+        super()._end()
         if self._shared:
             self._leave(self._event_queue.now)
 
-    def _set_end(self, alarm: End, end: int) -> None:
+    def _set_end(self, end: int) -> None:
         """Schedule the end of a batch, later than given where the core is shared."""
         if self._shared:
             now = self._event_queue.now
             self._ends = end = now + self._slowed(end - now)
         self._pending = True
-        self._event_queue.enter(alarm, end)
+        self._event_queue.enter(self._alarm, end)
 
     def _slowed(self, work: int) -> int:
         """Return the wall time of work on a shared core, at most a quantum; the rest of the work is left for later."""
@@ -119,10 +119,13 @@ class Hyperthread(Pcpu):
             self._move_end(now, (self._ends - now) * self._work // self._wall)
 
     def _move_end(self, now: int, wall: int) -> None:
-        # The old end stays in the clock's queue and finds, when due, that it is nobody's alarm any more.
-        self._alarm = self._spare.pop() if self._spare else End(self)
-        self._ends = now + wall
-        self._event_queue.enter(self._alarm, self._ends)
+        queue, alarm = self._event_queue, self._alarm
+        self._ends = end = now + wall
+        if end < alarm.instant:
+            queue.hasten(alarm, end)
+        else:
+            queue.withdraw(alarm)
+            queue.enter(alarm, end)
 
     def _as_work(self, wall: int) -> int:
         return wall * self._work // self._wall if self._shared else wall

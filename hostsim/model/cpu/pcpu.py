@@ -1,8 +1,7 @@
 """A PCPU (physical CPU): its run queue, dispatching with context switch costs, quanta and preemption.
 
 A dispatch is part of the wake-up and costs one event: the end of its batch. A world that finds more to do
-stays on, with one further event a batch. A batch that is cut short leaves an event behind that no longer acts, because the
-PCPU has turned to another alarm.
+stays on, with one further event a batch.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class End(Entry):
         self._pcpu = pcpu
 
     def ring(self) -> None:
-        self._pcpu._end(self)
+        self._pcpu._end()
 
 
 class Pcpu(RunQueue[World]):
@@ -63,7 +62,6 @@ class Pcpu(RunQueue[World]):
         self.dispatches = self.switches = self.preemptions = 0
         self._last: World | None = None
         self._alarm = End(self)
-        self._spare: list[End] = []
         self._ends = 0
         self._halted = True
         self._idle_total = self._idle_since = 0
@@ -140,15 +138,15 @@ class Pcpu(RunQueue[World]):
         if length > self._quantum and not self.seized:
             length = self._within_quantum(world, length)
         self._ends = ends = now + length
-        self._set_end(self._alarm, ends)
+        self._set_end(ends)
 
     def _within_quantum(self, world: World, length: int) -> int:
         world.left = length - self._quantum
         return self._quantum
 
-    def _set_end(self, alarm: End, end: int) -> None:
+    def _set_end(self, end: int) -> None:
         """Schedule the end of the batch that has begun."""
-        self._event_queue.enter(alarm, end)
+        self._event_queue.enter(self._alarm, end)
 
     def remaining(self, now: int) -> int:
         """Return what is left of the running world's batch, in picoseconds of a core that it has to itself."""
@@ -213,8 +211,7 @@ class Pcpu(RunQueue[World]):
         victim = self.running
         assert victim is not None
         self.charge(now)
-        # The old end stays in the clock's queue and finds, when due, that it is nobody's alarm any more.
-        self._alarm = self._spare.pop() if self._spare else End(self)
+        self._event_queue.withdraw(self._alarm)
         self.running = None
         victim.left += self._ends - now
         if not victim.left:
@@ -237,13 +234,10 @@ class Pcpu(RunQueue[World]):
             world.state = _SLEEPING
             world.rest(now)
 
-    def _end(self, alarm: End) -> None:
-        if alarm is not self._alarm:
-            self._spare.append(alarm)
-            return
+    def _end(self) -> None:
         now = self._ends
         if now > self._event_queue.now:
-            self._event_queue.enter(alarm, now)
+            self._event_queue.enter(self._alarm, now)
             return
         world = self.running
         assert world is not None
@@ -267,7 +261,7 @@ class Pcpu(RunQueue[World]):
                     length = self._within_quantum(world, length)
                 self._ends = ends = now + length
                 self.turning = False
-                self._set_end(alarm, ends)
+                self._set_end(ends)
                 return
             world.state = _SLEEPING
             world.rest(now)
@@ -344,6 +338,11 @@ class IdlePcpus:
     def _considered(self, idle: dict[Pcpu, None], preferred: Pcpu | None) -> dict[Pcpu, None]:
         """Return those of the idle PCPUs that are looked at for a world with this PCPU: all if it has none."""
         count, reach = len(self._pcpus), self.reach
-        if count <= reach + 1 or preferred is None or preferred in idle:
+        if not idle or count <= reach + 1 or preferred is None or preferred in idle:
             return idle
-        return {pcpu: None for pcpu in idle if (pcpu.index - preferred.index) % count <= reach}
+        first = preferred.index
+        considered: dict[Pcpu, None] = {}
+        for pcpu in idle:
+            if (pcpu.index - first) % count <= reach:
+                considered[pcpu] = None
+        return considered

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hostsim.engine.packet_train import Train
-from hostsim.model.contract import GuestStream, TransmitQueue
+from hostsim.model.contract import GuestStream, PacketSink, TransmitQueue
 from hostsim.model.guest.vcpu import Vcpu
 
 __all__ = ["SharedTxQueue"]
 
 
-class SharedTxQueue:
+class SharedTxQueue(PacketSink[GuestStream]):
     """A shared transmit queue as seen by one vCPU: the last poster is charged for a call, and a halt of any sends the waiting packets."""
 
     def __init__(self, queue: TransmitQueue, vcpu: Vcpu) -> None:

@@ -102,7 +102,7 @@ class NetworkSoftirq:
             flow.round_trip.off_ring(train.ready, vnic.raised, taken)
         if vcpu is not here:
             vcpu.ipi_sender = here
-            here.post_to(vcpu, train.restamped(at + stack, stack))
+            here.post_to(vcpu.inbox, train.restamped(at + stack, stack))
             return end
         here.came += train.count * train.frames
         if flow.in_softirq:

@@ -8,18 +8,17 @@ to do is done as much later (docs/decisions/0124). A process on another vCPU fin
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 from typing import Any, Final, TypeAlias, TypeVar
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import Stream, Train
-from hostsim.engine.ring import Ring
-from hostsim.model.contract import UNBOUNDED, GuestProcess, InboundStream, PacketSink, TransmitQueue
+from hostsim.model.contract import GuestProcess, InboundStream, InterruptTarget, PacketSink, TransmitQueue
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.cpu.world import World, WorldState
+from hostsim.model.cpu.world import WorldState
+from hostsim.model.guest.inbox import Inbox
 from hostsim.model.guest.softirq import NetworkSoftirq
 from hostsim.model.guest.tick import Ticks
 from hostsim.model.net.vnic import Vnic
@@ -34,7 +33,7 @@ _SLEEPING: Final = WorldState.SLEEPING
 _RUNNING: Final = WorldState.RUNNING
 
 
-class Vcpu(World):
+class Vcpu(InterruptTarget):
     """A virtual CPU with the guest that runs on it.
 
     Attributes:
@@ -45,6 +44,7 @@ class Vcpu(World):
         read: of these, read by the application.
         pending_ps: time to be charged with the next burst, in picoseconds.
         ipi_sender: the vCPU that posted to the inbox last; it pays for the interprocessor interrupt.
+        inbox: where other vCPUs post packets for its processes.
         vnics: receive queues whose interrupts it takes.
         halt_queues: transmit queues that it posts to and tells when the guest halts.
         burst_queues: those that it tells when a burst begins and when it ends.
@@ -73,7 +73,7 @@ class Vcpu(World):
         self._work_timer = Timer(clock, self._timer_due)
         self._attend_timer = Timer(clock, self._attend)
         self._raised: list[Vnic] = []
-        self._inbox: Ring[InboundStream] = Ring(UNBOUNDED)  # the windows of TCP bound it
+        self.inbox = Inbox(self)
         self._inbox_timer = Timer(clock, self._inbox_due)
         self.ipi_sender: Vcpu | None = None
         self._handed: list[Posted] = []
@@ -120,21 +120,13 @@ class Vcpu(World):
 
     # --- inbox and outgoing packets
 
-    def post(self, train: Train[InboundStream]) -> None:
-        """Post packets, or a turn to send, to the inbox of a process of this vCPU, at instants that may lie ahead."""
-        self.came += train.count * train.frames
-        self._inbox.push(train)
+    def posted(self) -> None:
+        """Expect packets, which were put into the inbox."""
         if self._work_ps or self.state is _SLEEPING:
             self._await_inbox()
 
-    def cancel(self, trains: Iterable[Train[InboundStream]], now: int) -> list[Train[InboundStream]]:
-        """Take back those of the packets that have not reached the inbox by ``now``."""
-        back = self._inbox.recall(trains, now)
-        self.came -= sum(train.count * train.frames for train in back)
-        return back
-
     def _await_inbox(self) -> None:
-        first = self._inbox.first()
+        first = self.inbox.ring.first()
         if first is not None:
             self._inbox_timer.arm_by(first)
 
@@ -151,12 +143,6 @@ class Vcpu(World):
         else:
             self._scheduler.wake(self, now)
 
-    def _inbox_waits(self, now: int) -> bool:
-        inbox = self._inbox
-        if inbox.pushed != inbox.taken:
-            inbox.settle(now)
-        return inbox.held > 0
-
     def post_to(self, target: PacketSink[S], train: Train[S]) -> None:
         """Post packets of this burst to a sink, to be cancelled if the burst is preempted."""
         self._handed.append((target, train))
@@ -168,7 +154,7 @@ class Vcpu(World):
         costs, work, softirq = self.costs, self.work, self._softirq
         end = start
         raised = self._raised
-        has_inbox = self._inbox_waits(start)
+        has_inbox = self.inbox.waits(start)
         process = None
         polls = bool(raised) or start >= softirq.paused_until
         if not (raised or (polls and softirq.polling) or softirq.received or self._ticks.is_due or has_inbox):
@@ -256,8 +242,10 @@ class Vcpu(World):
     def _handle_inbox(self, start: int) -> int:
         """Let the processes of this vCPU handle the packets in its inbox, up to the budget; returns the end."""
         end, budget = start, self._budget
-        while budget and (taken := self._inbox.take(budget, end)):
-            for train in taken:
+        inbox, looked = self.inbox.ring, -1
+        while budget and looked < end:
+            looked = end
+            while budget and (train := inbox.take_next(budget, looked)) is not None:
                 budget -= train.count
                 stream = train.flow
                 end = stream.handle(train, end)
@@ -265,7 +253,9 @@ class Vcpu(World):
 
     def _handle_received(self, start: int) -> int:
         """Let the processes of this vCPU handle the packets that its softirqs have received for them; returns the end."""
-        end, received, self._softirq.received = start, self._softirq.received, []
+        received, end = self._softirq.received, start
+        if received:
+            self._softirq.received = []
         for train in received:
             flow = train.flow
             end = flow.handle(train, end)
@@ -277,14 +267,17 @@ class Vcpu(World):
         self.pending_ps = 0
         if self._ticks.is_due:
             end += self._ticks.take()
-        raised = self._raised
+        raised, softirq = self._raised, self._softirq
         if raised:
             count = len(raised)
             end += count * self.costs.guest_interrupt
             self.interrupts += count
-            self._softirq.polling += raised
-            self._raised = []
-        softirq = self._softirq
+            polling = softirq.polling
+            if polling:
+                polling.extend(raised)
+                self._raised = []
+            else:
+                softirq.polling, self._raised = raised, polling
         if softirq.polling:
             if polls:
                 end = softirq.run(end)
@@ -305,11 +298,15 @@ class Vcpu(World):
 
     def cut(self, now: int, left: int) -> None:
         """Handle an interruption: account for the reads done by now, and take back the packets not yet posted."""
-        handed, self._handed = self._handed, []
-        for target in dict.fromkeys(target for target, _ in handed):
+        handed = self._handed
+        if handed:
+            self._handed = []
+        while handed:  # as a rule, all of it was for one
+            target = handed[0][0]
             mine = [train for other, train in handed if other is target]
             for train in target.cancel(mine, now):
                 self._held_back.append((target, train))
+            handed = [] if len(mine) == len(handed) else [posted for posted in handed if posted[0] is not target]
         self._cut_at = now
         for queue in self.burst_queues:
             queue.send(now)
@@ -330,7 +327,10 @@ class Vcpu(World):
             self._attend_timer.arm(max(start, self._softirq_end))
 
     def _post_held_back(self, start: int) -> None:
-        held, self._held_back = self._held_back, []
+        held = self._held_back
+        if not held:
+            return
+        self._held_back = []
         for target, train in held:
             train.ready += start - self._cut_at
             self.post_to(target, train)
@@ -357,18 +357,14 @@ class Vcpu(World):
 
     def in_socket(self) -> int:
         """Return the number of frames in socket buffers that processes have not read."""
-        waiting = self._socket.held()
-        inbox = self._inbox
-        if inbox.pushed != inbox.taken:
-            waiting += sum(train.count * train.frames for train in inbox.trains())
+        waiting = self._socket.held() + self.inbox.frames()
         for train in self._softirq.received:
             waiting += train.count * train.frames
         return waiting
 
     def coming(self, now: int) -> int:
-        """Return the number of frames in the inbox whose instants lie ahead; a preempted poster takes them back."""
-        inbox = self._inbox
-        return sum(count * train.frames for train, count in inbox.coming(now)) if inbox.pushed != inbox.taken else 0
+        """Return the number of frames in the inbox whose instants lie ahead."""
+        return self.inbox.coming(now)
 
     def has_work(self, now: int) -> bool:
         if (
@@ -377,7 +373,7 @@ class Vcpu(World):
             or self._softirq.received
             or self._ticks.is_due
             or self._processes
-            or self._inbox_waits(now)
+            or self.inbox.waits(now)
         ):
             return True
         if self.work is None:

@@ -70,6 +70,15 @@ class Uplink:
         self._own_ps = costs.tx_frame[driver] + (costs.vxlan_encap if vxlan else 0)
         self._cut_ps = costs.segment_software + self._own_ps
         self._frames: dict[int, int] = {}
+        self._octets = self._frame = 0
+
+    def _frame_ps(self, octets: int) -> int:
+        """Return the time of a frame on the wire."""
+        frame = self._frames.get(octets)
+        if frame is None:
+            on_wire = packet_on_wire(octets, vxlan=self._vxlan)
+            frame = self._frames[octets] = transmission_ps(on_wire, self._rate)
+        return frame
 
     def work_ps(self, frames: int) -> int:
         """Return the time of a transmit context for a packet of ``frames`` frames, software segmentation included."""
@@ -81,10 +90,9 @@ class Uplink:
         """Transmit packets at their instants, see `Pnic.transmit`; returns False where the NIC had no room for them."""
         stream = train.flow
         octets = stream.size + stream.headers
-        frame = self._frames.get(octets)
-        if frame is None:
-            on_wire = packet_on_wire(octets, vxlan=self._vxlan)
-            frame = self._frames[octets] = transmission_ps(on_wire, self._rate)
+        if octets != self._octets:
+            self._octets, self._frame = octets, self._frame_ps(octets)
+        frame = self._frame
         through = self.nic.transmit(train, frame, queue, vector, cut=self._segments)
         if through is None:
             stream.dropped(train.count * train.frames)

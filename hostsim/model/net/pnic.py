@@ -326,7 +326,9 @@ class Pnic:
 
     def depart(self, now: int) -> None:
         """Count the packets that have left the wire by ``now``."""
-        staying = []
+        if not self._leaving:
+            return
+        staying: list[_Departure] = []
         for departure in self._leaving:
             if departure.first > now:
                 staying.append(departure)

@@ -87,7 +87,7 @@ class TcpSender(Connection):
 
     def _turn(self, handle: Callable[[int], int], at: int) -> None:
         vcpu = self._endpoints.vcpu
-        vcpu.post(Train(_Turn(self._endpoints.totals, handle), 1, at, 0, at, 0, None, 0))
+        vcpu.inbox.post(Train(_Turn(self._endpoints.totals, handle), 1, at, 0, at, 0, None, 0))
 
     def _want(self, at: int) -> None:
         self._endpoints.totals.asked += 1
