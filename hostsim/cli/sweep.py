@@ -55,7 +55,7 @@ def run(
     """Sweep a scenario: a table and figures.
 
     Runs what the results folder does not hold yet, so the same command goes on where it was stopped. Writes the table as
-    Parquet and CSV and the figures as SVG and PNG, and prints the names of the files.
+    Parquet and CSV and the figures as SVG, PNG and PDF, and prints the names of the files.
     """
     from hostsim import api
     from hostsim.cli.forecast import dry_run_table
@@ -149,7 +149,7 @@ def plot(
     """Draw the figures of an earlier run; runs nothing."""
     from hostsim import api
     from hostsim.confinement import confined
-    from hostsim.plots.style import save
+    from hostsim.plots.style import KINDS, save
     from hostsim.plots.warm_up import draw_warm_up
     from hostsim.report.folder import draw_figures
     from hostsim.results.folder import read
@@ -158,7 +158,7 @@ def plot(
     for folder in _folders(subject, results, context):
         if warm_up:
             record = api.longest_warm_up(read(folder), results)
-            for kind in ("svg", "png"):
+            for kind in KINDS:
                 confined(folder, folder / "figures" / f"warm-up.{kind}")
             for file in save(draw_warm_up(record), folder / "figures" / "warm-up"):
                 typer.echo(file)

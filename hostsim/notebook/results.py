@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.expect import AnswersSpec, FigureSpec
+from hostsim.figure import AnswersSpec, Figure
 from hostsim.record import AxisValues
 from hostsim.results.differences import Differences as PlainDifferences
 from hostsim.results.results import Results as PlainResults
@@ -85,7 +85,7 @@ class Results(PlainResults):
         from hostsim.plots.style import shown_figure
         from hostsim.results.curve import curve_spec
 
-        figure: FigureSpec | AnswersSpec
+        figure: Figure
         if answers and (name, x, y, at, right) == (None,) * 5 and not by:
             figure = self._answers(answers)
         elif answers:
@@ -137,7 +137,7 @@ class Results(PlainResults):
             )
         return draw_stacked_bars(bars, "mean time of a round trip (us)", ax=ax, make=shown_figure)
 
-    def _figure(self, name: str | None) -> FigureSpec | AnswersSpec:
+    def _figure(self, name: str | None) -> Figure:
         names = [figure.name for figure in self.figures]
         for figure in self.figures:
             if name in (None, figure.name):

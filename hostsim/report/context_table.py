@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from hostsim.expect import FigureSpec
+from hostsim.figure import FigureSpec
 from hostsim.record import AxisValues
 from hostsim.results.curve import figure_rows, rows_at
 from hostsim.results.results import Results

@@ -6,7 +6,7 @@ A sweep writes it whole; plots and reports read it without running anything::
     contexts.parquet             the fullest contexts of each point
     cpu.parquet                  where the CPU time of each point went
     results.json                 question, figures, verdicts, settings, assumptions, provenance, cost
-    figures/NAME.svg  .png       drawn by `hostsim.report.folder`
+    figures/NAME.svg  .png .pdf  drawn by `hostsim.report.folder`
 """
 
 from __future__ import annotations
@@ -24,10 +24,8 @@ from hostsim.confinement import confined, sweep_unfinished
 from hostsim.errors import StoreError
 from hostsim.expect import (
     NOT_ESTIMABLE,
-    AnswersSpec,
     Band,
     Expectation,
-    FigureSpec,
     Form,
     KnownRed,
     Limit,
@@ -37,6 +35,7 @@ from hostsim.expect import (
     Verdict,
     VerdictState,
 )
+from hostsim.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
 from hostsim.files import write_whole
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
@@ -184,8 +183,11 @@ def _read(kept: Any) -> Any:
     return fields if kind is None else kind(**{name: value for name, value in fields.items() if name != "form"})
 
 
-def _figure(kept: dict[str, Any]) -> FigureSpec | AnswersSpec:
-    return (AnswersSpec if "answers" in kept else FigureSpec)(**_tuples(kept))
+def _figure(kept: dict[str, Any]) -> Figure:
+    if "axes" in kept:
+        kept["axes"] = {axis: AxisNames(**names) for axis, names in kept["axes"].items()}
+    kind = TableSpec if "columns" in kept else AnswersSpec if "answers" in kept else FigureSpec
+    return kind(**_tuples(kept))
 
 
 def _verdict(kept: dict[str, Any]) -> Verdict:

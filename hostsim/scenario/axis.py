@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.figure import AxisNames
 from hostsim.record import Scalar
 from hostsim.scenario.component import Change
 from hostsim.scenario.yaml.reader import parse_value
@@ -40,6 +41,8 @@ class Axis:
     """Position of each value by what it means, see `canonical_text`."""
     labels: tuple[Scalar, ...] = ()
     """Names of all steps, swept or not, where they have names: there are no others then."""
+    names: AxisNames = field(default=AxisNames(), compare=False)
+    """What the axis and its values are called in figures."""
 
     def fault(self, name: str, value: Scalar, place: Place) -> Fault | None:
         """The fault of a value that the axis ``name`` cannot have; None where it can."""

@@ -9,22 +9,25 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.expect import AnswersSpec, Expectation, FigureSpec
+from hostsim.expect import Expectation
+from hostsim.figure import AxisNames, Figure
 from hostsim.files import display_name, require_root
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.plugin.module import registry_of
 from hostsim.plugin.registry import Registry
 from hostsim.plugin.source import read_plugins
 from hostsim.record import Scalar
-from hostsim.scenario.axis import Axis, make_axis, read_values
+from hostsim.scenario.axis import Axis, canonical_text, make_axis, read_values
 from hostsim.scenario.check.effect import without_effect
 from hostsim.scenario.component import Change, range_faults
 from hostsim.scenario.expect.expectation import LoadTrial, Reader, required_points
-from hostsim.scenario.expect.schema import ExpectPart, FigurePart
+from hostsim.scenario.expect.figure_schema import FigurePart
+from hostsim.scenario.expect.schema import ExpectPart
 from hostsim.scenario.provenance import effective_settings
 from hostsim.scenario.resolve import Resolver, split_part_path
 from hostsim.scenario.scenario import PointResolver, RunSpec, Scenario
@@ -143,7 +146,7 @@ class _Loading:
         run: RunSpec,
         points: PointResolver,
         expectations: tuple[Expectation, ...],
-        figures: tuple[FigureSpec | AnswersSpec, ...],
+        figures: tuple[Figure, ...],
         warnings: tuple[str, ...],
     ) -> Scenario:
         settings, part_assumptions = effective_settings(self._resolver, self._tree, points.axes)
@@ -215,7 +218,7 @@ class _Loading:
             else:
                 axis = self._axis(str(name), part.set, written, place, text)
             if axis is not None:
-                axes[str(name)] = axis
+                axes[str(name)] = replace(axis, names=self._names(str(name), part, axis))
         for name, text in texts.items():
             owner = next((own for own, axis in axes.items() if name in axis.paths), None)
             if owner is not None:
@@ -227,6 +230,18 @@ class _Loading:
                     axes[name] = axis
         self._check_axes(axes)
         return axes
+
+    def _names(self, name: str, part: AxisPart, axis: Axis) -> AxisNames:
+        """What an axis and its values are called in figures; only values of the file have names."""
+        named = {canonical_text(value): words for value, words in part.value_labels.items()}
+        known = [value for value in part.labels or part.values if isinstance(value, Scalar)]
+        for value in part.value_labels:
+            if canonical_text(value) not in map(canonical_text, known):
+                allowed, near = ", ".join(map(str, known)), nearest_name(value, list(map(str, known)))
+                path: KeyPath = ("sweep", name, "value_labels", value)
+                self._faults.append(self._tree.fault(path, "is no value of the axis", f"one of {allowed}", near, value))
+        values = {str(value): words for value in axis.values if (words := named.get(canonical_text(value)))}
+        return AxisNames(part.label, values)
 
     def _new_axis(self, name: str, text: str) -> Axis | None:
         """An axis that only the command line has: its name is the path."""

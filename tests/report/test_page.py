@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from hostsim.claim import CLAIM_KINDS
-from hostsim.expect import AnswersSpec, FigureSpec
+from hostsim.figure import AnswersSpec, FigureSpec
 from hostsim.plots.figure import draw
 from hostsim.plots.style import INK, as_svg
 from hostsim.report.page import inline, write_report
@@ -73,8 +73,8 @@ def test_every_claim_figure_setting_warning_and_failure_is_shown(page):
     for verdict in VERDICTS:
         assert verdict.expectation.name in text
     for words in (
-        "loss (%)",
-        "guest ready (% of a vCPU)",
+        "Packet loss (%)",
+        "Ready time of vCPUs (% of a vCPU)",
         "Cpu.Quantum",
         "a platform's default",
         "traffic.x.rate",

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.expect import Always, AnswersSpec, At, Band, Find, Monotone, Ratio, Worst
+from hostsim.expect import Always, At, Band, Find, Monotone, Ratio, Worst
+from hostsim.figure import AnswersSpec
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
