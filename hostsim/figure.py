@@ -5,14 +5,14 @@ Text becomes these on floor 2 (`hostsim.scenario.load`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from hostsim.metrics.label import in_sentence, label_of, spelt, unit_of
 from hostsim.record import AxisValues, Scalar
 
-__all__ = ["AnswersSpec", "AxisNames", "Figure", "FigureSpec", "TableSpec"]
+__all__ = ["AnswersSpec", "AxisNames", "Figure", "FigureSpec", "TableSpec", "names_of", "point_name"]
 
 Size = Literal["", "column", "page"]
 """Printed width: a column or the page of a journal; nothing for the screen."""
@@ -159,6 +159,9 @@ class TableSpec:
     title: str = ""
     size: Size = ""
     axes: Names = field(default_factory=dict)
+    """Names of axes and of their values."""
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    """Of published answers, by name: what was measured under which condition."""
 
     @property
     def words(self) -> str:
@@ -178,3 +181,15 @@ class TableSpec:
 
 Figure = FigureSpec | AnswersSpec | TableSpec
 """Whatever stands under ``figures`` of a scenario."""
+
+
+def names_of(figures: Iterable[Figure]) -> Names:
+    """The names of axes and values that the figures of a scenario have."""
+    known = [figure.axes for figure in figures if not isinstance(figure, AnswersSpec)]
+    return {axis: names for axes in known for axis, names in axes.items()}
+
+
+def point_name(names: Names, axis: str, value: Scalar) -> str:
+    """The name of a value among those of a point: ``splitRxMode``, or ``rate=30 kpps`` where it has none."""
+    known = names.get(axis)
+    return known.values.get(str(value), f"{axis}={value}") if known else f"{axis}={value}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.figure import AnswersSpec, Figure
+from hostsim.figure import AnswersSpec, Figure, names_of
 from hostsim.record import AxisValues
 from hostsim.results.differences import Differences as PlainDifferences
 from hostsim.results.results import Results as PlainResults
@@ -91,7 +91,7 @@ class Results(PlainResults):
         elif answers:
             raise InputError(Fault("ask for answers by themselves", "answers", str(answers)))
         elif x is not None and y is not None and name is None:
-            figure = curve_spec(self.table, x, y, by, at, kind, right)
+            figure = curve_spec(self.table, x, y, by, at, kind, right, names_of(self.figures))
         elif x is None and y is None and at is None and not by:
             figure = self._figure(name)
         else:

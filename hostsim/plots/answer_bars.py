@@ -21,7 +21,7 @@ from hostsim.plots.axis import metric_label
 from hostsim.plots.curve import draw_absent, draw_bars
 from hostsim.plots.data_series import Curve
 from hostsim.plots.reference_overlay import Bracket, draw_brackets
-from hostsim.plots.style import INK, LOOKS, halo, house_style
+from hostsim.plots.style import INK, LOOKS, backed, house_style
 from hostsim.search_answer import Bound
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _write_values(axes: Axes, curve: Curve, bounds: Mapping[float, Bound]) -> No
             va="bottom",
             fontsize=7.5,
             color=INK,
-            path_effects=halo(2.5),
+            bbox=backed(),
         )
 
 

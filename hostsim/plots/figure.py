@@ -44,7 +44,7 @@ GROUP = 0.84
 """Width of a group of bars; groups are 1 apart."""
 APART = 0.3
 """Width over which the markers of several series at a category are spread."""
-TITLE_LETTERS, LABEL_LETTERS = 92, 48
+TITLE_LETTERS, LABEL_LETTERS = 80, 44
 """Letters of a line of a title, and of the label of the left-hand axis."""
 WIDEST = 0.5
 """Width of a bar that stands alone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ import numpy as np
 from hostsim.expect import At, Band, Difference, Find, Form, Ratio, Verdict, Worst
 from hostsim.figure import FigureSpec
 from hostsim.plots.data_series import DataSeries, matching_series
-from hostsim.plots.style import INK, halo
+from hostsim.plots.style import INK, backed, figure_of, halo
 from hostsim.record import AxisValues
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ __all__ = [
 
 ROW = 0.055
 """Height of the row of one threshold above a figure, as a share of the figure's."""
+BESIDE_POINTS = 6
+"""From a point to the bar of its accepted values, so that neither hides the other."""
 LETTERS = 110
 """Small letters that fit beside each other over the whole width of a figure, with some overhang."""
 
@@ -86,6 +89,7 @@ def draw_accepted(
         joined: values of x are numbers, with a line between them.
     """
     brackets: list[Bracket] = []
+    taken: Counter[float] = Counter()
     for verdict in verdicts:
         band = verdict.expectation.band
         about = [
@@ -105,7 +109,12 @@ def draw_accepted(
         if not verdict.expectation.is_claim:
             name = f"accepted: {published}"
         colour = colours.pop() if len(colours) == 1 else INK
-        _strip(axes, sorted({place for _, place in about}), band, colour, name, joined=joined)
+        xs = sorted({place for _, place in about})
+        if len(xs) > 1 and joined:
+            _strip(axes, xs, band, colour, name)
+            continue
+        _bars_beside(axes, xs, band, colour, name, published, 1 + max(taken[x] for x in xs))
+        taken.update(xs)
     draw_brackets(axes, brackets, width)
 
 
@@ -142,7 +151,7 @@ def draw_limits(axes: Axes, figure: FigureSpec) -> None:
             textcoords="offset points",
             fontsize=7.5,
             color=INK,
-            path_effects=halo(2.0),
+            bbox=backed(),
         )
     if figure.lines:
         bottom, top = axes.get_ylim()
@@ -159,8 +168,9 @@ def draw_searched(
     """Draw the points that searches for a threshold of the left-hand measure ended between, as crosses in the colour of their line."""
     edge, named = axes.get_xlim(), False
     for verdict, find, about in _searches(verdicts, figure, all_series, table):
-        cases = [(find.read(case[figure.x]), float(case["value"])) for case in verdict.points]
-        found = [(x, y) for x, y in cases if x is not None and np.isfinite(y)]
+        # a folder keeps an infinite value as none
+        cases = [(find.read(case[figure.x]), case["value"]) for case in verdict.points if case["value"] is not None]
+        found = [(x, float(y)) for x, y in cases if x is not None and np.isfinite(float(y))]
         if not found:
             continue
         x, y = zip(*found, strict=True)
@@ -204,25 +214,31 @@ def _ends(axes: Axes, band: Band) -> tuple[float, float]:
     return low, (max(top, 1.1 * low) if band.high is None else band.high)
 
 
-def _strip(axes: Axes, xs: Sequence[float], band: Band, colour: str, label: str, *, joined: bool) -> None:
-    """Accepted values: a hatched strip along a line, a bar with ends at a single point or at each category."""
+def _strip(axes: Axes, xs: Sequence[float], band: Band, colour: str, label: str) -> None:
+    """Accepted values along a line as a hatched strip."""
     low, high = _ends(axes, band)
-    if len(xs) > 1 and joined:
-        axes.fill_between(
-            list(xs), low, high, facecolor="none", edgecolor=colour, hatch="////", alpha=0.35, linewidth=0, label=label
-        )
-        return
-    middle = (low + high) / 2
-    axes.errorbar(
-        xs,
-        [middle] * len(xs),
-        yerr=[[middle - low] * len(xs), [high - middle] * len(xs)],
-        fmt="none",
-        ecolor=colour,
-        capsize=4,
-        elinewidth=1,
-        label=label,
+    axes.fill_between(
+        list(xs), low, high, facecolor="none", edgecolor=colour, hatch="////", alpha=0.35, linewidth=0, label=label
     )
+
+
+def _bars_beside(
+    axes: Axes, xs: Sequence[float], band: Band, colour: str, label: str, published: str, steps: int
+) -> None:
+    """Accepted values at points as bars with ends, some steps beside them, with a mark at the published number."""
+    from matplotlib.transforms import ScaledTranslation
+
+    low, high = _ends(axes, band)
+    beside = axes.transData + ScaledTranslation(steps * BESIDE_POINTS / 72, 0, figure_of(axes).dpi_scale_trans)
+    for x in xs:
+        axes.plot([x, x], [low, high], color=colour, linewidth=1, marker="_", transform=beside, label=label or None)
+        label = ""
+    try:
+        number = float(published)
+    except ValueError:  # words
+        return
+    if low <= number <= high:
+        axes.plot(xs, [number] * len(xs), linestyle="none", marker="D", markersize=3, color=colour, transform=beside)
 
 
 def _bracket(axes: Axes, bracket: Bracket, width: float, label: str) -> None:
@@ -256,7 +272,7 @@ def _numbers(axes: Axes, brackets: Sequence[Bracket], width: float) -> None:
             rotation=90 if upright else 0,
             fontsize=6.5,
             color=INK,
-            path_effects=halo(2.0),
+            bbox=backed(),
             zorder=5,
         )
 

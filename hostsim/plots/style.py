@@ -27,6 +27,7 @@ __all__ = [
     "PAPER",
     "Look",
     "as_svg",
+    "backed",
     "figure_of",
     "halo",
     "house_style",
@@ -138,6 +139,11 @@ def halo(width: float) -> list[Any]:
     from matplotlib.patheffects import withStroke
 
     return [withStroke(linewidth=width, foreground=PAPER)]
+
+
+def backed() -> dict[str, Any]:
+    """Box of paper behind a text that is written over something else; with a halo SVG would have outlines in place of the text."""
+    return {"boxstyle": "square,pad=0.12", "facecolor": PAPER, "edgecolor": "none", "alpha": 0.75}
 
 
 def figure_of(axes: Axes) -> Figure:

@@ -15,6 +15,7 @@ from hostsim.estimate import student
 from hostsim.expect import At, Refused, Verdict
 from hostsim.figure import FigureSpec, TableSpec
 from hostsim.metrics.label import label_of, unit_of
+from hostsim.plots.answer_bars import NO_ANSWER
 from hostsim.plots.axis import with_unit
 from hostsim.plots.style import GRID, house_style
 from hostsim.results.curve import figure_rows, require_figure
@@ -29,8 +30,8 @@ __all__ = ["draw_table", "table_cells"]
 
 ROW_INCHES = 0.24
 """Height of a line of a row."""
-_LETTERS = 34
-"""Letters of a line of a cell."""
+_LETTERS, _HEADING_LETTERS = 44, 22
+"""Letters of a line of a cell, and of a heading."""
 
 Cells = tuple[tuple[str, ...], list[tuple[str, ...]]]
 """Headings and rows."""
@@ -39,7 +40,7 @@ Cells = tuple[tuple[str, ...], list[tuple[str, ...]]]
 def table_cells(table: pd.DataFrame, figure: TableSpec, verdicts: Iterable[Verdict]) -> Cells:
     """The headings and rows of a table.
 
-    Answers have a row each, with what was published; a rule about refusals has one for each case. Metrics have a column each, and
+    Answers have a row each, with what was published; rules about refusals one for each feature. Metrics have a column each, and
     beside it one for what was published of it where something was.
 
     Args:
@@ -53,34 +54,37 @@ def table_cells(table: pd.DataFrame, figure: TableSpec, verdicts: Iterable[Verdi
     by_name = {verdict.expectation.name: verdict for verdict in verdicts}
     if figure.x:
         return _metrics(table, figure, by_name.values())
-    rows: list[tuple[str, ...]] = []
-    for name in figure.answers:
-        verdict = by_name.get(name)
-        if verdict is None:
-            rows.append((name, "", "no answer", "", ""))
-        elif isinstance(verdict.expectation.form, Refused):
-            rows += _refusals(verdict.expectation.form)
-        else:
-            asked = verdict.expectation
-            published = with_unit(asked.published, unit_of_ratio(asked.unit)) if asked.is_claim else ""
-            accepted = band_text(asked.band)
-            rows.append((name, published, value_text(verdict), interval_cell(verdict), accepted))
-    return ("", "published", "simulated", "95 % interval", "accepted"), rows
+    rules = [v.expectation.form for name in figure.answers if (v := by_name.get(name)) is not None]
+    refused = [rule for rule in rules if isinstance(rule, Refused)]
+    if rules and len(refused) == len(rules):
+        return _refusals(refused)
+    return ("", "published", "simulated", "95 % interval", "accepted"), [
+        _answer(figure.conditions.get(name, name), by_name.get(name)) for name in figure.answers
+    ]
 
 
-def unit_of_ratio(unit: str) -> str:
-    """A unit to print: nothing for a ratio."""
-    return "" if unit == "ratio" else unit
+def _answer(name: str, verdict: Verdict | None) -> tuple[str, ...]:
+    """The row of an answer; a share or a ratio has no unit to print."""
+    if verdict is None:
+        return name, "", NO_ANSWER, "", ""
+    asked = verdict.expectation
+    unit = "" if asked.unit == "ratio" else asked.unit
+    published = f"{asked.published} {unit}".rstrip() if asked.is_claim else ""
+    return name, published, value_text(verdict), interval_cell(verdict), band_text(asked.band)
 
 
-def _refusals(rule: Refused) -> Iterable[tuple[str, ...]]:
-    """A row for each case of a rule: what was tried, whether it is to be refused, and whether it was."""
-    rows = []
-    for case in rule.cases:
-        name = case.feature or case.tried or "as it stands"
-        published, simulated = ("refused" if refused else "accepted" for refused in (case.feature, case.said))
-        rows.append((name, published, simulated, case.tried if case.feature else "", ""))
-    return rows
+def _refusals(rules: Iterable[Refused]) -> Cells:
+    """A row for each feature that is to be refused, with what was tried; one for what is to be accepted."""
+    rows: dict[str, tuple[str, list[str], list[str]]] = {}
+    for case in (case for rule in rules for case in rule.cases):
+        wanted = "refused" if case.feature else "accepted"
+        _, found, tried = rows.setdefault(case.feature or "anything else", (wanted, [], []))
+        found.append("refused" if case.said else "accepted")
+        tried.append(case.tried or "the scenario as it stands")
+    return ("feature", "published", "simulated", "tried"), [
+        (feature, wanted, ", ".join(dict.fromkeys(found)), "; ".join(tried))
+        for feature, (wanted, found, tried) in rows.items()
+    ]
 
 
 def _metrics(table: pd.DataFrame, figure: TableSpec, verdicts: Iterable[Verdict]) -> Cells:
@@ -142,7 +146,8 @@ def draw_table(
     from matplotlib.transforms import Bbox
 
     headings, rows = table_cells(table, figure, verdicts)
-    cells = [[textwrap.fill(cell, _LETTERS) for cell in row] for row in (headings, *rows)]
+    cells = [[textwrap.fill(cell, _HEADING_LETTERS) for cell in headings]]
+    cells += [[textwrap.fill(cell, _LETTERS) for cell in row] for row in rows]
     lines = [max(cell.count("\n") + 1 for cell in row) for row in cells]
     letters = [
         max(len(line) for cell in column for line in cell.split("\n")) + 2 for column in zip(*cells, strict=True)
@@ -161,7 +166,7 @@ def draw_table(
         for (row, _), cell in drawn.get_celld().items():
             cell.set_height(lines[row] / sum(lines))
             cell.set_edgecolor(GRID)
-            cell.PAD = 0.02
+            cell.PAD = 0.01
             if row == 0:
                 cell.set_text_props(weight="bold")
     return ax

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from hostsim.expect import NOT_ESTIMABLE
+from hostsim.figure import names_of, point_name
 from hostsim.metrics.catalogue import CATALOGUE, NO_BOUND
 from hostsim.metrics.label import label_of, unit_of
 from hostsim.plots.axis import with_unit
@@ -127,4 +128,8 @@ def _names(results: Results, points: Sequence[ReportedPoint]) -> dict[str, str]:
     }
     differ = [axis for axis in results.axes if len({str(row[axis]) for row in rows.values()}) > 1]
     shown = differ or results.axes
-    return {key: ", ".join(f"{axis}={row[axis]}" for axis in shown) or results.scenario for key, row in rows.items()}
+    names = names_of(results.figures)
+    return {
+        key: ", ".join(point_name(names, axis, row[axis]) for axis in shown) or results.scenario
+        for key, row in rows.items()
+    }

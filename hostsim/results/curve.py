@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.estimate import student
-from hostsim.figure import FigureSpec
+from hostsim.figure import AxisNames, FigureSpec
 from hostsim.metrics.catalogue import CATALOGUE, nearest_metric
 from hostsim.record import AxisValues
 
@@ -34,6 +34,7 @@ def curve_spec(
     at: AxisValues | None = None,
     kind: Literal["line", "bar"] = "line",
     right: str | None = None,
+    axes: Mapping[str, AxisNames] | None = None,
 ) -> FigureSpec:
     """The figure specification of a curve, checked against a table.
 
@@ -45,12 +46,13 @@ def curve_spec(
         at: values of the other axes; the first value of the sweep where nothing is given.
         kind: lines, or groups of bars.
         right: a second measure, on the right-hand axis.
+        axes: names of axes and of their values, see `hostsim.figure.names_of`.
 
     Raises:
         InputError: an unknown axis, an unknown measure, or a value that the sweep does not have.
     """
     series = (by,) if isinstance(by, str) else tuple(by)
-    figure = FigureSpec(f"{y} against {x}", x, y, series, dict(at or {}), kind, right)
+    figure = FigureSpec(f"{y} against {x}", x, y, series, dict(at or {}), kind, right, axes=axes or {})
     require_figure(table, figure)
     rows_at(table, figure.at)  # a value that is not there is a fault
     return figure

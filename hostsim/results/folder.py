@@ -45,7 +45,7 @@ from hostsim.search_answer import Bound
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["as_csv", "read", "write"]
+__all__ = ["as_csv", "plain_csv", "read", "write"]
 
 _FORMAT = 5
 _FRAMES = ("table", "contexts", "cpu")
@@ -138,17 +138,23 @@ def as_csv(table: pd.DataFrame) -> str:
     Text that a spreadsheet would take for a formula gets an apostrophe in front; a percentile with too few observations is
     given in words in place of a number. It is empty for a run that has none at all, as its mean is.
     """
-
-    def harmless(cell: object) -> object:
-        return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
-
-    texts = table.select_dtypes(exclude=["number", "bool"]).columns
-    shown = table.assign(**{name: table[name].map(harmless) for name in texts})
+    shown = table.copy(deep=False)
     finished = table["error"] == ""
     for name in table.columns.intersection([metric.name for metric in CATALOGUE.values() if metric.least > 1]):
         missing = table[name].isna() & finished & table[f"{name.rpartition('_p')[0]}_mean"].notna()
         if missing.any():
             shown[name] = table[name].astype(object).mask(missing, NOT_ESTIMABLE)
+    return plain_csv(shown)
+
+
+def plain_csv(frame: pd.DataFrame) -> str:
+    """A frame as CSV; text that a spreadsheet would take for a formula gets an apostrophe in front."""
+
+    def harmless(cell: object) -> object:
+        return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+
+    texts = frame.select_dtypes(exclude=["number", "bool"]).columns
+    shown = frame.assign(**{name: frame[name].map(harmless) for name in texts})
     return shown.rename(columns=harmless).to_csv(index=False, lineterminator="\n")
 
 

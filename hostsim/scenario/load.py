@@ -233,14 +233,14 @@ class _Loading:
 
     def _names(self, name: str, part: AxisPart, axis: Axis) -> AxisNames:
         """What an axis and its values are called in figures; only values of the file have names."""
-        named = {canonical_text(value): words for value, words in part.value_labels.items()}
-        known = [value for value in part.labels or part.values if isinstance(value, Scalar)]
+        known = {_written(value): str(value) for value in part.labels or part.values if isinstance(value, Scalar)}
         for value in part.value_labels:
-            if canonical_text(value) not in map(canonical_text, known):
-                allowed, near = ", ".join(map(str, known)), nearest_name(value, list(map(str, known)))
+            if _written(value) not in known:
+                allowed, near = "one of " + ", ".join(known), nearest_name(value, list(known))
                 path: KeyPath = ("sweep", name, "value_labels", value)
-                self._faults.append(self._tree.fault(path, "is no value of the axis", f"one of {allowed}", near, value))
-        values = {str(value): words for value in axis.values if (words := named.get(canonical_text(value)))}
+                self._faults.append(self._tree.fault(path, "is no value of the axis", allowed, near, value))
+        named = {_written(value): words for value, words in part.value_labels.items()}
+        values = {str(value): named[written] for value in axis.values if (written := _written(value)) in named}
         return AxisNames(part.label, values)
 
     def _new_axis(self, name: str, text: str) -> Axis | None:
@@ -369,3 +369,8 @@ class _Loading:
     def _check_assumptions(self) -> None:
         for assumption in self._assumptions:
             self._faults += range_faults(self._model, self._tree, assumption, keys(assumption.path))
+
+
+def _written(value: Scalar) -> str:
+    """A value of an axis as it is written in YAML: truth values in small letters, quantities in one way."""
+    return str(value).lower() if isinstance(value, bool) else canonical_text(value)

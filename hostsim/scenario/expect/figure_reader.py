@@ -9,6 +9,7 @@ from hostsim.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.scenario.expect.figure_schema import FigurePart
 from hostsim.scenario.expect.lookup import Lookup
+from hostsim.scenario.shipped_data import claims
 from hostsim.scenario.yaml.reader import KeyPath
 
 __all__ = ["read_figure"]
@@ -34,7 +35,9 @@ def read_figure(
     if part.answers:
         _check_answers(part, look, asked, require_answer, (*path, "answers"))
         if part.kind == "table":
-            return TableSpec(name, part.answers, title=part.title, size=part.size)
+            told = {answer: claims()[answer] for answer in part.answers if answer in claims()}
+            conditions = {answer: f"{claim.condition}: {claim.metric}" for answer, claim in told.items()}
+            return TableSpec(name, part.answers, title=part.title, size=part.size, conditions=conditions)
         return AnswersSpec(name, part.answers, part.title, part.size)
     assert part.x is not None  # the schema lets nothing else through
     look.axis(part.x, (*path, "x"))
