@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from hostsim.spec.base import Spec
 from hostsim.spec.field import AxisValues, Names
@@ -16,6 +16,8 @@ __all__ = ["FigurePart"]
 
 Amount = int | float | str
 """A number in the metric's unit, or a number with its unit."""
+_AMOUNTS = {"anyOf": [{"type": ["number", "string"]}, {"type": "array", "items": {"type": ["number", "string"]}}]}
+"""JSON Schema of one amount, or a list of them."""
 _LOOKS = {"title", "size"}
 """Keys that any figure may have."""
 
@@ -41,7 +43,7 @@ class FigurePart(Spec):
     """Values of axes of a reference point. The figure shows ``y`` less its value there, paired by replication: ``at: {path: vnic}, less: {path: directpath}``."""
     to: AxisValues = Field(default_factory=dict)
     """Likewise, and the figure shows the ratio of ``y`` to its value there."""
-    line: Annotated[tuple[Amount, ...], BeforeValidator(_alone)] = ()
+    line: Annotated[tuple[Amount, ...], BeforeValidator(_alone), WithJsonSchema(_AMOUNTS)] = ()
     """Limits that are drawn across the figure: numbers in the unit of ``y``, or with their unit (``100 ms``)."""
     right: str | None = None
     """Name of a second metric, drawn with markers on an axis of its own on the right."""
