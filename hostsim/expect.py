@@ -1,4 +1,4 @@
-"""Expectations, claims, verdicts and figures as plain values: what results are compared with.
+"""Expectations, claims and verdicts as plain values: what results are compared with.
 Text becomes these on floor 2 (`hostsim.scenario.load`); floor 5 (`hostsim.results.judge`) answers them.
 """
 
@@ -14,14 +14,12 @@ from hostsim.search_answer import Bound
 __all__ = [
     "NOT_ESTIMABLE",
     "Always",
-    "AnswersSpec",
     "At",
     "Band",
     "Compared",
     "Difference",
     "Direction",
     "Expectation",
-    "FigureSpec",
     "Find",
     "Form",
     "KnownRed",
@@ -291,46 +289,6 @@ def is_comparable(one: Expectation, other: Expectation) -> bool:
         case Find(axis=axis, unit=unit), Find(axis=its_axis, unit=its_unit) if axis == its_axis:
             return unit == its_unit
     return is_same_unit(one.counted_in, other.counted_in)
-
-
-@dataclass(frozen=True)
-class FigureSpec:
-    """One figure of a scenario: a metric against an axis, one line or bar for each combination of the series axes."""
-
-    name: str
-    x: str
-    y: str
-    series: tuple[str, ...] = ()
-    at: AxisValues = field(default_factory=dict)
-    """Values of the axes that are neither x nor series; the first value of the sweep where nothing is said."""
-    kind: Literal["line", "bar"] = "line"
-    """``bar`` puts a group of bars at each value of x, one bar a series."""
-    right: str | None = None
-    """A second metric, drawn as lines on an axis of its own on the right."""
-    stack: tuple[str, ...] = ()
-    """Metrics in the unit of y whose bars stand on its bar; there are no series then."""
-
-    @property
-    def words(self) -> str:
-        """What it shows."""
-        drawn = ", ".join(name for name in (self.y, *self.stack, self.right) if name is not None)
-        words = f"{drawn} against {self.x}".replace("_", " ")
-        fixed = ", ".join(f"{axis.replace('_', ' ')} = {value}" for axis, value in self.at.items())
-        return f"{words}; {fixed}" if fixed else words
-
-
-@dataclass(frozen=True)
-class AnswersSpec:
-    """One figure of a scenario: a bar for each of several expectations, as high as its answer."""
-
-    name: str
-    answers: tuple[str, ...]
-    """Names of the expectations, in the order of the bars; `is_comparable` holds for all of them."""
-
-    @property
-    def words(self) -> str:
-        """What it shows."""
-        return f"answers of {'; '.join(self.answers)}"
 
 
 class VerdictState(StrEnum):

@@ -14,7 +14,6 @@ from hostsim.expect import (
     Band,
     Compared,
     Expectation,
-    FigureSpec,
     Find,
     Form,
     KnownRed,
@@ -28,6 +27,7 @@ from hostsim.expect import (
     Within,
     Worst,
 )
+from hostsim.figure import FigureSpec
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
 from hostsim.search_answer import Bound

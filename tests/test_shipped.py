@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import hostsim
-from hostsim.expect import AnswersSpec, Band, Expectation, Find, Ratio
+from hostsim.expect import Band, Expectation, Find, Ratio
+from hostsim.figure import AnswersSpec
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity, point_at

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hostsim.cli.text_table import columns
-from hostsim.expect import FigureSpec, VerdictState
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.expect import VerdictState
+from hostsim.figure import FigureSpec
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,12 +37,12 @@ def answer(found: Results) -> str:
 def _curves(table: pd.DataFrame, figure: FigureSpec) -> Iterator[str]:
     """A figure in words: a heading, then a line for each series."""
     from hostsim.results.axis_column import as_written
-    from hostsim.results.curve import curve_frame
+    from hostsim.results.curve import curve_frame, y_unit
 
     frame = as_written(curve_frame(table, figure))
     if frame.empty:
         return
-    yield f"{figure.words} ({CATALOGUE[figure.y].unit})"
+    yield f"{figure.words} ({y_unit(table, figure)})"
     series = list(figure.series)
     groups = list(frame.groupby(series, sort=False)) if series else [((), frame)]
     rows = []

@@ -56,7 +56,7 @@ def run(
     """Sweep a scenario: a table and figures.
 
     Runs only what the results folder does not hold yet, so the same command resumes a stopped sweep. Writes the table as
-    Parquet and CSV and the figures as SVG and PNG; prints the main values and the bottleneck, then the names of the files.
+    Parquet and CSV and the figures as SVG, PNG and PDF; prints the main values and the bottleneck, then the names of the files.
     """
     from hostsim import api
     from hostsim.cli.answer import answer
@@ -163,7 +163,7 @@ def plot(
     """Draw the figures of an earlier run; runs nothing."""
     from hostsim import api
     from hostsim.confinement import confined
-    from hostsim.plots.style import save
+    from hostsim.plots.style import KINDS, save
     from hostsim.plots.warm_up import draw_warm_up
     from hostsim.report.folder import draw_figures
     from hostsim.results.folder import read
@@ -172,7 +172,7 @@ def plot(
     for folder in _folders(subject, results, context):
         if warm_up:
             record = api.longest_warm_up(read(folder), results)
-            for kind in ("svg", "png"):
+            for kind in KINDS:
                 confined(folder, folder / "figures" / f"warm-up.{kind}")
             for file in save(draw_warm_up(record), folder / "figures" / "warm-up"):
                 typer.echo(file)

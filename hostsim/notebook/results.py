@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.expect import AnswersSpec, FigureSpec
+from hostsim.figure import AnswersSpec, Figure, names_of
 from hostsim.record import AxisValues
 from hostsim.results.differences import Differences as PlainDifferences
 from hostsim.results.results import Results as PlainResults
@@ -86,13 +86,13 @@ class Results(PlainResults):
         from hostsim.plots.style import shown_figure
         from hostsim.results.curve import curve_spec
 
-        figure: FigureSpec | AnswersSpec
+        figure: Figure
         if answers and (name, x, y, at, right) == (None,) * 5 and not by:
             figure = self._answers(answers)
         elif answers:
             raise InputError(Fault("ask for answers by themselves", "answers", str(answers)))
         elif x is not None and y is not None and name is None:
-            figure = curve_spec(self.table, x, y, by, at, kind, right)
+            figure = curve_spec(self.table, x, y, by, at, kind, right, names_of(self.figures))
         elif x is None and y is None and at is None and not by:
             figure = self._figure(name)
         else:
@@ -166,7 +166,7 @@ class Results(PlainResults):
             )
         return draw_stacked_bars(bars, "mean time of a round trip (us)", ax=ax, make=shown_figure)
 
-    def _figure(self, name: str | None) -> FigureSpec | AnswersSpec:
+    def _figure(self, name: str | None) -> Figure:
         names = [figure.name for figure in self.figures]
         for figure in self.figures:
             if name in (None, figure.name):

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.estimate import Interval
-from hostsim.expect import AnswersSpec, Band, Expectation, Find, Verdict, is_comparable, is_same_unit, required_metrics
+from hostsim.expect import Band, Expectation, Find, Verdict, is_comparable, is_same_unit, required_metrics
+from hostsim.figure import AnswersSpec
 from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.metrics.label import in_sentence, label_of, unit_of
 from hostsim.plots.axis import metric_label
 from hostsim.plots.curve import draw_absent, draw_bars
 from hostsim.plots.data_series import Curve
 from hostsim.plots.reference_overlay import Bracket, draw_brackets
-from hostsim.plots.style import INK, LOOKS, halo, house_style
+from hostsim.plots.style import INK, LOOKS, backed, house_style
 from hostsim.search_answer import Bound
 
 if TYPE_CHECKING:
@@ -160,7 +162,7 @@ def _write_values(axes: Axes, curve: Curve, bounds: Mapping[float, Bound]) -> No
             va="bottom",
             fontsize=7.5,
             color=INK,
-            path_effects=halo(2.5),
+            bbox=backed(),
         )
 
 
@@ -183,8 +185,7 @@ def _place(searches: Sequence[Find]) -> str:
     words = " or ".join(sorted(ends)) + " " + searches[0].axis.replace("_", " ")
     words += f" ({searches[0].unit})" if searches[0].unit else ""
     conditions = {
-        f"{search.metric.replace('_', ' ')} below {search.below:g} {CATALOGUE[search.metric].unit}"
-        for search in searches
+        f"{in_sentence(label_of(search.metric))} below {search.below:g} {unit_of(search.metric)}" for search in searches
     }
     return f"{words}\nwith {conditions.pop()}" if len(conditions) == 1 else words
 

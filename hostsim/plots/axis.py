@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.metrics.label import label_of, unit_of
 from hostsim.record import Scalar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["axis_label", "is_numeric", "label_ticks", "metric_label", "tick_positions"]
+__all__ = ["axis_label", "is_numeric", "label_ticks", "metric_label", "tick_positions", "with_unit"]
 
 _QUANTITY = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([^\d\s].*)?\Z")
 _LETTERS = 62
@@ -20,14 +20,19 @@ _LETTERS = 62
 
 
 def metric_label(name: str) -> str:
-    """Label of a metric: its name and unit from the catalogue: ``guest cpu (% of a vCPU)``."""
-    return f"{name.replace('_', ' ')} ({CATALOGUE[name].unit})"
+    """Label of a metric with its unit: ``Guest CPU (% of a vCPU)``."""
+    return with_unit(label_of(name), unit_of(name))
 
 
-def axis_label(name: str, values: Sequence[Scalar]) -> str:
-    """Label of an axis: its name, with the unit that all its values share, if they do: ``rate (kpps)``."""
+def with_unit(label: str, unit: str) -> str:
+    """A label with a unit in brackets, if there is one."""
+    return f"{label} ({unit})" if unit else label
+
+
+def axis_label(label: str, values: Sequence[Scalar]) -> str:
+    """Label of an axis, with a capital and the unit that all its values share, if they do: ``Rate (kpps)``."""
     _, unit = _numbers(values)
-    return f"{name.replace('_', ' ')} ({unit})" if unit else name.replace("_", " ")
+    return with_unit(label[:1].upper() + label[1:], unit)
 
 
 def is_numeric(values: Sequence[Scalar]) -> bool:
@@ -48,10 +53,10 @@ def tick_positions(values: Sequence[Scalar], *, beside: bool = False) -> dict[st
     return {str(value): float(i) for i, value in enumerate(values)}
 
 
-def label_ticks(axes: Axes, place: Mapping[str, float]) -> None:
-    """Write the tick labels: numbers without the unit, which is in the axis' label."""
+def label_ticks(axes: Axes, place: Mapping[str, float], name: Callable[[str], str]) -> None:
+    """Write the tick labels: names of values where they have one, numbers without the unit, which is in the axis' label."""
     numbers, _ = _numbers(list(place))
-    names = [f"{numbers[text]:g}" if numbers is not None else text for text in place]
+    names = [f"{numbers[text]:g}" if numbers is not None and name(text) == text else name(text) for text in place]
     axes.set_xticks(list(place.values()), names)
     if len(names) * (max(map(len, names), default=0) + 1) > _LETTERS:
         axes.tick_params(axis="x", labelrotation=25)

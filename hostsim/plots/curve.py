@@ -13,7 +13,17 @@ from hostsim.plots.style import INK, PAPER, Look, figure_of, halo, look_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ABREAST", "DOTS", "draw_absent", "draw_bars", "draw_beyond", "draw_line", "draw_right", "draw_stack"]
+__all__ = [
+    "ABREAST",
+    "DOTS",
+    "draw_absent",
+    "draw_bars",
+    "draw_beyond",
+    "draw_line",
+    "draw_markers",
+    "draw_right",
+    "draw_stack",
+]
 
 DOTS = (0, (1.0, 1.3))
 """Dash of the lines of the right-hand axis."""
@@ -21,6 +31,21 @@ ABREAST = 5
 """Most arrowheads at one place in a row."""
 MARK_POINTS = 7.0
 """Room that a mark of theirs takes, in points, across and down."""
+
+
+def draw_markers(axes: Axes, curve: Curve, look: Look, label: str) -> None:
+    """Draw a marker at each mean, with the intervals as error bars and no line: categories have nothing between them."""
+    if curve.points:
+        axes.plot(
+            curve.x,
+            curve.means,
+            color=look.colour,
+            linestyle="none",
+            marker=look.marker,
+            markerfacecolor=PAPER if look.is_open else look.colour,
+            label=label or None,
+        )
+    _error_bars(axes, curve, look.colour)
 
 
 def draw_line(axes: Axes, curve: Curve, look: Look, label: str) -> None:
@@ -81,13 +106,13 @@ def _bars(
         bar.set_hatch_linewidth(0.45)
 
 
-def draw_right(axes: Axes, curve: Curve, look: Look) -> None:
-    """Draw a thin dotted line with open markers, with a halo over what is below it."""
+def draw_right(axes: Axes, curve: Curve, look: Look, *, joined: bool) -> None:
+    """Draw open markers, with a halo over what is below them; a thin dotted line joins them where x is a number."""
     axes.plot(
         curve.x,
         curve.means,
         color=look.colour,
-        linestyle=DOTS,
+        linestyle=DOTS if joined else "none",
         linewidth=1.2,
         marker=look.marker,
         markersize=5,

@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 
 from hostsim.estimate import Interval, student
-from hostsim.expect import FigureSpec
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.figure import FigureSpec
 from hostsim.plots.style import Look, look_of
 from hostsim.record import AxisValues, Scalar
-from hostsim.results.curve import figure_rows
+from hostsim.results.curve import figure_rows, is_percentile
 from hostsim.results.table import axes_of
 
 __all__ = ["Curve", "DataSeries", "curve_of", "matching_series", "series_of"]
@@ -89,24 +88,31 @@ def series_of(
         offset = width * ((number + 0.5) / len(keys) - 0.5)
         own = rows[[tuple(row) == key for row in rows[names].to_numpy()]] if names else rows
         beside = {text: x + offset for text, x in place.items()}
-        made.append(DataSeries(key, _label(figure.series, key), own, look_of(number), beside))
+        made.append(DataSeries(key, _label(figure, key), own, look_of(number), beside))
     return made
 
 
-def curve_of(series: DataSeries, x: str, metric: str) -> Curve:
-    """The curve of a metric of a data series against an axis."""
+def curve_of(series: DataSeries, x: str, metric: str, *, signed: bool = False) -> Curve:
+    """The curve of a metric of a data series against an axis.
+
+    Args:
+        series: with the rows.
+        x: the axis.
+        metric: column of the rows.
+        signed: the measure may be negative, as a difference may; else its interval is cut at 0.
+    """
     points: list[tuple[float, Interval]] = []
     missing, beyond = [], []
     for value, group in series.rows.groupby(x, sort=False):
         at = series.place[str(value)]
         measured = group[metric].dropna().to_numpy(dtype=np.float64)
-        if len(measured) < len(group) and CATALOGUE[metric].least > 1:
+        if len(measured) < len(group) and is_percentile(metric):
             missing.append(at)
         elif np.isinf(measured).any():
             beyond.append(at)
         elif len(measured):
             interval = student(measured.tolist())
-            if measured.min() >= 0:
+            if not signed and measured.min() >= 0:
                 interval = replace(interval, low=max(0.0, interval.low) if np.isfinite(interval.half) else interval.low)
             points.append((at, interval))
     points.sort(key=lambda point: point[0])
@@ -133,5 +139,5 @@ def matching_series(
     ]
 
 
-def _label(axes: Sequence[str], key: Sequence[Scalar]) -> str:
-    return ", ".join(f"{axis.replace('_', ' ')} = {value}" for axis, value in zip(axes, key, strict=True))
+def _label(figure: FigureSpec, key: Sequence[Scalar]) -> str:
+    return ", ".join(figure.value_name(axis, value) for axis, value in zip(figure.series, key, strict=True))

@@ -5,20 +5,34 @@ Reads tidy tables and verdicts only; runs nothing.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hostsim.expect import NOT_ESTIMABLE, AnswersSpec, FigureSpec, Verdict
+from hostsim.expect import NOT_ESTIMABLE, Verdict
+from hostsim.figure import AnswersSpec, FigureSpec, TableSpec
+from hostsim.figure import Figure as Drawing
 from hostsim.metrics.catalogue import CATALOGUE, NO_BOUND
+from hostsim.metrics.label import label_of
 from hostsim.plots.answer_bars import draw_answers
-from hostsim.plots.axis import axis_label, is_numeric, label_ticks, metric_label, tick_positions
-from hostsim.plots.curve import DOTS, draw_absent, draw_bars, draw_beyond, draw_line, draw_right, draw_stack
+from hostsim.plots.axis import axis_label, is_numeric, label_ticks, metric_label, tick_positions, with_unit
+from hostsim.plots.curve import (
+    DOTS,
+    draw_absent,
+    draw_bars,
+    draw_beyond,
+    draw_line,
+    draw_markers,
+    draw_right,
+    draw_stack,
+)
 from hostsim.plots.data_series import Curve, DataSeries, curve_of, series_of
-from hostsim.plots.reference_overlay import ROW, draw_accepted, draw_thresholds, thresholds
-from hostsim.plots.style import INK, LOOKS, PAPER, figure_of, house_style
+from hostsim.plots.reference_overlay import ROW, draw_accepted, draw_limits, draw_searched, draw_thresholds, thresholds
+from hostsim.plots.style import INK, LOOKS, PAPER, figure_of, house_style, sized
+from hostsim.plots.table import draw_table
 from hostsim.results.axis_column import as_written
-from hostsim.results.curve import figure_rows, is_partial, require_figure
+from hostsim.results.curve import figure_rows, is_partial, require_figure, y_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +43,10 @@ __all__ = ["draw"]
 
 GROUP = 0.84
 """Width of a group of bars; groups are 1 apart."""
+APART = 0.3
+"""Width over which the markers of several series at a category are spread."""
+TITLE_LETTERS, LABEL_LETTERS = 80, 44
+"""Letters of a line of a title, and of the label of the left-hand axis."""
 WIDEST = 0.5
 """Width of a bar that stands alone."""
 ROW_INCHES = 0.17
@@ -41,22 +59,24 @@ _LETTERS = 88
 
 def draw(
     table: pd.DataFrame,
-    figure: FigureSpec | AnswersSpec,
+    figure: Drawing,
     *,
     published: Sequence[Verdict] = (),
     ax: Axes | None = None,
     make: Callable[[], Figure] | None = None,
+    titled: bool = False,
 ) -> Axes:
     """Draw a figure: means of the replications, their 95 % Student intervals, and the published reference values.
 
     Args:
         table: one row a point and replication, as `hostsim.results.table.to_table` makes it; of no use to a figure of answers.
-        figure: what to draw (answers: see `hostsim.plots.answer_bars`); axes that are neither x nor series and that it does not fix stand at the table's first value.
-        published: verdicts of the scenario; those about the left-hand metric are drawn: a threshold as a vertical band with the
-            published number (not over bars, whose groups stand at no number), a value at a point or along a line as a band of
-            accepted values.
-        ax: where to draw; without it a new figure is made (``axes.figure``).
+        figure: what to draw (answers: see `hostsim.plots.answer_bars`; tables: `hostsim.plots.table`); axes that are neither x nor series and that it does not fix stand at the table's first value.
+        published: verdicts of the scenario; those about the left-hand measure are drawn: a threshold as a vertical band with the
+            published number (not over bars, whose groups stand at no number) and marks at the points that its search ended between, a
+            value at a point or along a line as a band of accepted values.
+        ax: where to draw; without it a new figure is made (``axes.figure``), of the size that the specification asks for.
         make: makes that figure; one that belongs to nobody where nothing is said.
+        titled: write its words above a new figure for the screen.
 
     Returns:
         The axes, those of the left-hand metric.
@@ -66,51 +86,86 @@ def draw(
     """
     from matplotlib.figure import Figure
 
-    if isinstance(figure, AnswersSpec):
-        return draw_answers(figure, published, ax=ax, make=make)
-    table = as_written(table)
-    require_figure(table, figure)
-    bars = figure.kind == "bar"
-    names = [name.replace("_", " ") for name in (figure.y, *figure.stack)]
-    values = list(dict.fromkeys(figure_rows(table, figure)[figure.x]))
-    place = tick_positions(values, beside=bars)
-    series = series_of(table, figure, place, GROUP if bars else 0.0)
-    width = min(GROUP / max(len(series), 1), WIDEST) if bars else 0.0
-    with house_style():
-        axes = (make or Figure)().add_subplot() if ax is None else ax
-        curves = [curve_of(one, figure.x, figure.y) for one in series]
-        if figure.stack and series:
-            draw_stack(axes, [curve_of(series[0], figure.x, name) for name in (figure.y, *figure.stack)], width, names)
-        for one, curve in zip(series, curves, strict=True) if not figure.stack else ():
-            label = one.label or ("" if figure.right is None else figure.y.replace("_", " "))
-            if bars:
-                draw_bars(axes, curve, width, one.look, label)
-            else:
-                draw_line(axes, curve, one.look, label)
-        rows_beyond = 0 if figure.stack else draw_beyond(axes, curves, [one.look for one in series])
-        _draw_absent(axes, curves, "" if figure.right is None else figure.y)
-        if bars and values:
-            axes.set_xlim(-0.5, len(values) - 0.5)
-            axes.grid(visible=False, axis="x")
-        tops = {x: top for curve in curves for x, top in curve.tops.items()}
-        draw_accepted(axes, published, figure, series, table, tops, width)
-        axes.set_xlabel(axis_label(figure.x, values))
-        mark = " (partial)" if is_partial(table, figure) else ""
-        axes.set_ylabel((CATALOGUE[figure.y].unit if figure.stack else metric_label(figure.y)) + mark)
-        if bars or not is_numeric(values):
-            label_ticks(axes, place)
-        elif all(x.is_integer() for x in place.values()):
-            axes.locator_params(axis="x", integer=True)  # there is no half a VM
-        _from_zero(axes, curves)
-        above = thresholds(published, figure, series, table) if not bars and is_numeric(values) else []
-        draw_thresholds(axes, above)
-        if figure.right is not None:
-            _draw_right(axes, series, figure.x, figure.right, rows_beyond)
-        rows = _legend(axes, figure, len(above))
-        if ax is None and rows > 1:
-            whole = figure_of(axes)
-            whole.set_figheight(whole.get_figheight() + ROW_INCHES * (rows - 1))
+    def made() -> Figure:
+        whole = sized((make or Figure)(), figure.size)
+        if titled and not figure.size:
+            whole.suptitle(textwrap.fill(figure.words, TITLE_LETTERS), x=0.01, ha="left", fontsize=9.5)
+        return whole
+
+    match figure:
+        case AnswersSpec():
+            return draw_answers(figure, published, ax=ax, make=made)
+        case TableSpec():
+            return draw_table(as_written(table), figure, published, ax=ax, make=made)
+        case FigureSpec():
+            table = as_written(table)
+            require_figure(table, figure)
+            with house_style():
+                axes = made().add_subplot() if ax is None else ax
+                rows = _draw_curves(axes, table, figure, published)
+                if ax is None and rows > 1:
+                    whole = figure_of(axes)
+                    whole.set_figheight(whole.get_figheight() + ROW_INCHES * (rows - 1))
     return axes
+
+
+def _draw_curves(axes: Axes, table: pd.DataFrame, figure: FigureSpec, published: Sequence[Verdict]) -> int:
+    """Draw lines or bars on axes.
+
+    Returns:
+        Rows of names above the figure.
+    """
+    bars = figure.kind == "bar"
+    names = [label_of(name) for name in (figure.y, *figure.stack)]
+    values = list(dict.fromkeys(figure_rows(table, figure)[figure.x]))
+    numeric = is_numeric(values)
+    place = tick_positions(values, beside=bars)
+    series = series_of(table, figure, place, GROUP if bars else 0.0 if numeric else APART)
+    width = min(GROUP / max(len(series), 1), WIDEST) if bars else 0.0
+    curves = [curve_of(one, figure.x, figure.y, signed=bool(figure.less)) for one in series]
+    if figure.stack and series:
+        draw_stack(axes, [curve_of(series[0], figure.x, name) for name in (figure.y, *figure.stack)], width, names)
+    for one, curve in zip(series, curves, strict=True) if not figure.stack else ():
+        label = one.label or ("" if figure.right is None else names[0])
+        if bars:
+            draw_bars(axes, curve, width, one.look, label)
+        elif numeric:
+            draw_line(axes, curve, one.look, label)
+        else:
+            draw_markers(axes, curve, one.look, label)
+    rows_beyond = 0 if figure.stack else draw_beyond(axes, curves, [one.look for one in series])
+    _draw_absent(axes, curves, "" if figure.right is None else figure.y)
+    if values and (bars or not numeric):
+        axes.set_xlim(-0.5, len(values) - 0.5)
+        axes.grid(visible=False, axis="x")
+    tops = {x: top for curve in curves for x, top in curve.tops.items()}
+    draw_accepted(axes, published, figure, series, table, tops, width, joined=numeric)
+    axes.set_xlabel(axis_label(figure.axis_label(figure.x), values))
+    mark = " (partial)" if is_partial(table, figure) else ""
+    axes.set_ylabel(_y_label(table, figure) + mark)
+    if bars or not numeric:
+        label_ticks(axes, place, lambda text: figure.tick(figure.x, text))
+    elif all(x.is_integer() for x in place.values()):
+        axes.locator_params(axis="x", integer=True)  # there is no half a VM
+    if figure.to:
+        axes.axhline(1.0, color=INK, linewidth=0.7, zorder=1.5)
+    _from_zero(axes, curves)
+    draw_limits(axes, figure)
+    above = thresholds(published, figure, series, table) if not bars and numeric else []
+    draw_thresholds(axes, above)
+    if not bars and numeric:
+        draw_searched(axes, published, figure, series, table)
+    if figure.right is not None:
+        _draw_right(axes, series, figure.x, figure.right, rows_beyond, joined=numeric)
+    return _legend(axes, figure, len(above), joined=numeric)
+
+
+def _y_label(table: pd.DataFrame, figure: FigureSpec) -> str:
+    """Label of the left-hand axis with its unit; of stacked metrics the unit by itself, unless the figure has a label."""
+    unit = figure.y_unit if figure.y in CATALOGUE or figure.to else y_unit(table, figure)
+    if figure.stack and not figure.label:
+        return unit
+    return textwrap.fill(with_unit(figure.y_label, unit), LABEL_LETTERS)
 
 
 def _from_zero(axes: Axes, curves: Sequence[Curve]) -> None:
@@ -118,7 +173,9 @@ def _from_zero(axes: Axes, curves: Sequence[Curve]) -> None:
         axes.set_ylim(bottom=0)
 
 
-def _draw_right(axes: Axes, series: Sequence[DataSeries], x: str, metric: str, rows_beyond: int) -> None:
+def _draw_right(
+    axes: Axes, series: Sequence[DataSeries], x: str, metric: str, rows_beyond: int, *, joined: bool
+) -> None:
     """The second metric on an axis of its own: in the colours of the series, or in another one where there is a single series.
 
     Its arrowheads stand below the rows of the first one's.
@@ -130,7 +187,7 @@ def _draw_right(axes: Axes, series: Sequence[DataSeries], x: str, metric: str, r
     looks = [one.look for one in series] if len(series) > 1 else [replace(LOOKS[1], marker="s") for _ in series]
     curves = [curve_of(one, x, metric) for one in series]
     for curve, look in zip(curves, looks, strict=True):
-        draw_right(right, curve, look)
+        draw_right(right, curve, look, joined=joined)
     draw_beyond(right, curves, looks, rows_beyond)
     _draw_absent(right, curves, metric)
     right.set_ylabel(metric_label(metric))
@@ -139,18 +196,19 @@ def _draw_right(axes: Axes, series: Sequence[DataSeries], x: str, metric: str, r
 
 def _draw_absent(axes: Axes, curves: Sequence[Curve], metric: str) -> None:
     """Say where a metric has no value, or one without bound; whose it is where two are drawn."""
-    name = f"{metric.replace('_', ' ')} " if metric else ""
+    name = f"{label_of(metric)}: " if metric else ""
     draw_absent(axes, [x for curve in curves for x in curve.missing], name + NOT_ESTIMABLE)
     draw_absent(axes, [x for curve in curves for x in curve.beyond], name + NO_BOUND)
 
 
-def _legend(axes: Axes, figure: FigureSpec, rows: int) -> int:
+def _legend(axes: Axes, figure: FigureSpec, rows: int, *, joined: bool) -> int:
     """Names of what is drawn: inside where there is room for it, above where bars, a second metric or many lines fill the figure.
 
     Args:
         axes: of the left-hand metric.
         figure: what is drawn.
         rows: of thresholds above the figure.
+        joined: lines join the values of the second metric.
 
     Returns:
         Rows of names above the figure.
@@ -164,9 +222,18 @@ def _legend(axes: Axes, figure: FigureSpec, rows: int) -> int:
 
         colour = INK if len(labels) > 1 else LOOKS[1].colour
         handles.append(
-            Line2D([], [], color=colour, linestyle=DOTS, linewidth=1.2, marker="s", markersize=5, markerfacecolor=PAPER)
+            Line2D(
+                [],
+                [],
+                color=colour,
+                linestyle=DOTS if joined else "none",
+                linewidth=1.2,
+                marker="s",
+                markersize=5,
+                markerfacecolor=PAPER,
+            )
         )
-        labels.append(f"{figure.right.replace('_', ' ')} (right)")
+        labels.append(f"{label_of(figure.right)} (right)")
     if not handles:
         return 0
     if figure.kind == "line" and figure.right is None and len(labels) <= MOST_INSIDE:

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hostsim.expect import At, Band, FigureSpec, Find, Verdict, Worst
+from hostsim.expect import At, Band, Difference, Find, Form, Ratio, Verdict, Worst
+from hostsim.figure import FigureSpec
 from hostsim.plots.data_series import DataSeries, matching_series
-from hostsim.plots.style import INK, halo
+from hostsim.plots.style import INK, backed, figure_of, halo
+from hostsim.record import AxisValues
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["Bracket", "Threshold", "draw_accepted", "draw_brackets", "draw_thresholds", "thresholds"]
+__all__ = [
+    "Bracket",
+    "Threshold",
+    "draw_accepted",
+    "draw_brackets",
+    "draw_limits",
+    "draw_searched",
+    "draw_thresholds",
+    "thresholds",
+]
 
 ROW = 0.055
 """Height of the row of one threshold above a figure, as a share of the figure's."""
+BESIDE_POINTS = 6
+"""From a point to the bar of its accepted values, so that neither hides the other."""
 LETTERS = 110
 """Small letters that fit beside each other over the whole width of a figure, with some overhang."""
 
@@ -56,6 +70,8 @@ def draw_accepted(
     table: pd.DataFrame,
     tops: Mapping[float, float],
     width: float,
+    *,
+    joined: bool = True,
 ) -> None:
     """Draw the accepted bands of expectations on the left-hand metric.
 
@@ -70,23 +86,17 @@ def draw_accepted(
         table: the rows that it is drawn from.
         tops: of bars by their place: up to where bar and error bar reach.
         width: of a bar; 0 of a line.
+        joined: values of x are numbers, with a line between them.
     """
     brackets: list[Bracket] = []
+    taken: Counter[float] = Counter()
     for verdict in verdicts:
-        band, form = verdict.expectation.band, verdict.expectation.form
-        match form:
-            case At():
-                points = [form]
-            case Worst():
-                points = [point for point in form.points if isinstance(point, At)]
-            case _:
-                continue
+        band = verdict.expectation.band
         about = [
             (series, place)
-            for point in points
-            if point.metric == figure.y
-            for series in matching_series(point.at, figure, all_series, table)
-            if (place := series.place.get(str(point.at.get(figure.x)))) is not None
+            for at in _points_about(verdict.expectation.form, figure)
+            for series in matching_series(at, figure, all_series, table)
+            if (place := series.place.get(str(at.get(figure.x)))) is not None
         ]
         if not about or (band.low is None and band.high is None):
             continue
@@ -98,8 +108,90 @@ def draw_accepted(
         name = f"published: {published} {verdict.expectation.unit}".rstrip()
         if not verdict.expectation.is_claim:
             name = f"accepted: {published}"
-        _strip(axes, sorted({place for _, place in about}), band, colours.pop() if len(colours) == 1 else INK, name)
+        colour = colours.pop() if len(colours) == 1 else INK
+        xs = sorted({place for _, place in about})
+        if len(xs) > 1 and joined:
+            _strip(axes, xs, band, colour, name)
+            continue
+        _bars_beside(axes, xs, band, colour, name, published, 1 + max(taken[x] for x in xs))
+        taken.update(xs)
     draw_brackets(axes, brackets, width)
+
+
+def _points_about(form: Form, figure: FigureSpec) -> list[AxisValues]:
+    """The points at which a form is about the left-hand measure of a figure, or about its difference or ratio to the same reference."""
+    match form:
+        case Worst(points=points):
+            return [at for point in points for at in _points_about(point, figure)]
+        case At(metric=figure.y, at=at) if not figure.reference and figure.per is None:
+            return [at]
+        case Difference(metric=figure.y, at=at, less=less) if figure.less and _apart(at, less, figure.less):
+            return [at]
+        case Ratio(metric=figure.y, of=dict(of), to=dict(to)) if figure.to:
+            of, to = {**form.at, **of}, {**form.at, **to}
+            return [of] if _apart(of, to, figure.to) else []
+    return []
+
+
+def _apart(at: AxisValues, reference: AxisValues, wanted: AxisValues) -> bool:
+    """True when a reference point differs from a point in exactly the values that are wanted."""
+    differ = {axis: str(value) for axis, value in reference.items() if str(at.get(axis)) != str(value)}
+    return differ == {axis: str(value) for axis, value in wanted.items()}
+
+
+def draw_limits(axes: Axes, figure: FigureSpec) -> None:
+    """Draw the limits of the left-hand measure as dashed lines across the figure, each with its number and unit."""
+    for limit in figure.lines:
+        axes.axhline(limit, color=INK, linewidth=1.0, linestyle=(0, (6, 3)), zorder=1.8)
+        axes.annotate(
+            f"{limit:g} {figure.y_unit}".rstrip(),
+            (0, limit),
+            xycoords=axes.get_yaxis_transform(),
+            xytext=(4, 2),
+            textcoords="offset points",
+            fontsize=7.5,
+            color=INK,
+            bbox=backed(),
+        )
+    if figure.lines:
+        bottom, top = axes.get_ylim()
+        axes.set_ylim(bottom, max(top, 1.06 * max(figure.lines)))
+
+
+def draw_searched(
+    axes: Axes,
+    verdicts: Iterable[Verdict],
+    figure: FigureSpec,
+    all_series: Sequence[DataSeries],
+    table: pd.DataFrame,
+) -> None:
+    """Draw the points that searches for a threshold of the left-hand measure ended between, as crosses in the colour of their line."""
+    edge, named = axes.get_xlim(), False
+    for verdict, find, about in _searches(verdicts, figure, all_series, table):
+        # a folder keeps an infinite value as none
+        cases = [(find.read(case[figure.x]), case["value"]) for case in verdict.points if case["value"] is not None]
+        found = [(x, float(y)) for x, y in cases if x is not None and np.isfinite(float(y))]
+        if not found:
+            continue
+        x, y = zip(*found, strict=True)
+        colour = about[0].look.colour if len(about) == 1 else INK
+        name = None if named else "both sides of a threshold, by replication"
+        axes.plot(x, y, linestyle="none", marker="x", markersize=3.5, color=colour, label=name)
+        named = True
+    axes.set_xlim(edge)
+
+
+def _searches(
+    verdicts: Iterable[Verdict], figure: FigureSpec, all_series: Sequence[DataSeries], table: pd.DataFrame
+) -> Iterator[tuple[Verdict, Find, list[DataSeries]]]:
+    """The searches for a threshold of the left-hand metric on the x axis, with the series that each is about."""
+    if figure.reference or figure.per is not None:
+        return
+    for verdict in verdicts:
+        match verdict.expectation.form:
+            case Find(axis=figure.x, metric=figure.y, at=at) as find:
+                if about := matching_series(at, figure, all_series, table):
+                    yield verdict, find, about
 
 
 def draw_brackets(axes: Axes, brackets: Sequence[Bracket], width: float) -> None:
@@ -123,24 +215,30 @@ def _ends(axes: Axes, band: Band) -> tuple[float, float]:
 
 
 def _strip(axes: Axes, xs: Sequence[float], band: Band, colour: str, label: str) -> None:
-    """Accepted values: a hatched strip along a line, a bar with ends at a single point."""
+    """Accepted values along a line as a hatched strip."""
     low, high = _ends(axes, band)
-    if len(xs) > 1:
-        axes.fill_between(
-            list(xs), low, high, facecolor="none", edgecolor=colour, hatch="////", alpha=0.35, linewidth=0, label=label
-        )
-        return
-    middle = (low + high) / 2
-    axes.errorbar(
-        xs,
-        [middle],
-        yerr=[[middle - low], [high - middle]],
-        fmt="none",
-        ecolor=colour,
-        capsize=4,
-        elinewidth=1,
-        label=label,
+    axes.fill_between(
+        list(xs), low, high, facecolor="none", edgecolor=colour, hatch="////", alpha=0.35, linewidth=0, label=label
     )
+
+
+def _bars_beside(
+    axes: Axes, xs: Sequence[float], band: Band, colour: str, label: str, published: str, steps: int
+) -> None:
+    """Accepted values at points as bars with ends, some steps beside them, with a mark at the published number."""
+    from matplotlib.transforms import ScaledTranslation
+
+    low, high = _ends(axes, band)
+    beside = axes.transData + ScaledTranslation(steps * BESIDE_POINTS / 72, 0, figure_of(axes).dpi_scale_trans)
+    for x in xs:
+        axes.plot([x, x], [low, high], color=colour, linewidth=1, marker="_", transform=beside, label=label or None)
+        label = ""
+    try:
+        number = float(published)
+    except ValueError:  # words
+        return
+    if low <= number <= high:
+        axes.plot(xs, [number] * len(xs), linestyle="none", marker="D", markersize=3, color=colour, transform=beside)
 
 
 def _bracket(axes: Axes, bracket: Bracket, width: float, label: str) -> None:
@@ -174,7 +272,7 @@ def _numbers(axes: Axes, brackets: Sequence[Bracket], width: float) -> None:
             rotation=90 if upright else 0,
             fontsize=6.5,
             color=INK,
-            path_effects=halo(2.0),
+            bbox=backed(),
             zorder=5,
         )
 
@@ -184,16 +282,12 @@ def thresholds(
 ) -> list[Threshold]:
     """The threshold bands of expectations: accepted thresholds of the left-hand metric on the x axis."""
     found = []
-    for verdict in verdicts:
-        match verdict.expectation.form:
-            case Find(axis=figure.x, metric=figure.y, at=at) if about := matching_series(at, figure, all_series, table):
-                band = verdict.expectation.band
-                low, high = (-np.inf if band.low is None else band.low), (np.inf if band.high is None else band.high)
-                colour = about[0].look.colour if len(about) == 1 else INK
-                kind = "published" if verdict.expectation.is_claim else "accepted"
-                found.append(Threshold(low, high, f"{kind} {verdict.expectation.published}", colour))
-            case _:
-                continue
+    for verdict, _, about in _searches(verdicts, figure, all_series, table):
+        band = verdict.expectation.band
+        low, high = (-np.inf if band.low is None else band.low), (np.inf if band.high is None else band.high)
+        colour = about[0].look.colour if len(about) == 1 else INK
+        kind = "published" if verdict.expectation.is_claim else "accepted"
+        found.append(Threshold(low, high, f"{kind} {verdict.expectation.published}", colour))
     places = [place for one in all_series for place in one.place.values()]
     seen = [one for one in found if one.low <= max(places) and one.high >= min(places)]  # the others are off the figure
     return sorted(seen, key=lambda threshold: -threshold.low)

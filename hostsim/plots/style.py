@@ -20,17 +20,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GRID",
+    "INCHES",
     "INK",
+    "KINDS",
     "LOOKS",
     "PAPER",
     "Look",
     "as_svg",
+    "backed",
     "figure_of",
     "halo",
     "house_style",
     "look_of",
     "save",
     "shown_figure",
+    "sized",
 ]
 
 INK = "#1c2128"
@@ -63,6 +67,7 @@ RC: dict[Any, Any] = {
     "lines.linewidth": 1.5,
     "lines.markersize": 4.5,
     "savefig.transparent": True,
+    "pdf.fonttype": 42,
     "svg.fonttype": "none",
     "svg.hashsalt": "hostsim",
     "text.color": INK,
@@ -71,6 +76,14 @@ RC: dict[Any, Any] = {
     "ytick.color": INK,
 }
 """Settings of matplotlib that hold while a figure is drawn and written; nothing outside is changed."""
+
+
+KINDS = ("svg", "png", "pdf")
+"""Kinds of files that a figure is saved as."""
+INCHES = {"column": (3.5, 2.5), "page": (7.2, 3.8)}
+"""Printed sizes by name: 89 mm and 183 mm are the widths of a column and of a page of most journals."""
+_STAMPS = {"svg": ("Date", "Creator"), "png": ("Software",), "pdf": ("CreationDate", "Creator", "Producer")}
+"""Metadata that would make two files of the same figure differ."""
 
 
 @dataclass(frozen=True)
@@ -89,14 +102,15 @@ class Look:
 LOOKS: tuple[Look, ...] = (
     Look("#0072b2", "o", "-", False, ""),
     Look("#d55e00", "s", (0, (5.0, 1.6)), False, "///"),
-    Look("#009e73", "^", (0, (1.2, 1.4)), True, "..."),
+    Look("#009e73", "^", (0, (1.2, 1.4)), True, "|||"),
     Look("#b35a8f", "D", (0, (6.0, 1.6, 1.2, 1.6)), True, "\\\\\\"),
     Look("#c98a00", "v", (0, (8.0, 2.0)), False, "xxx"),
     Look("#3f95c4", "P", (0, (3.0, 1.2, 1.2, 1.2, 1.2, 1.2)), False, "---"),
-    Look("#6a737d", "X", (0, (2.0, 2.0)), True, "ooo"),
+    Look("#6a737d", "X", (0, (2.0, 2.0)), True, "//--"),
     Look("#7a4b2a", "*", (0, (4.0, 1.0)), False, "+++"),
 )
-"""Looks in the order in which series get them; see `look_of` for more. Colours after Okabe and Ito."""
+"""Looks in the order in which series get them; see `look_of` for more. Colours after Okabe and Ito. Hatches are of straight lines only: SVG
+takes 150 kB for one of dots, and again for each figure."""
 _STEP = 3
 """Looks by which colours move against the rest in each further round; it has no divisor in common with their number, so that all pairs occur."""
 
@@ -127,6 +141,11 @@ def halo(width: float) -> list[Any]:
     return [withStroke(linewidth=width, foreground=PAPER)]
 
 
+def backed() -> dict[str, Any]:
+    """Box of paper behind a text that is written over something else; with a halo SVG would have outlines in place of the text."""
+    return {"boxstyle": "square,pad=0.12", "facecolor": PAPER, "edgecolor": "none", "alpha": 0.75}
+
+
 def figure_of(axes: Axes) -> Figure:
     """The figure that axes were made for."""
     figure = axes.get_figure(root=True)
@@ -148,24 +167,30 @@ def as_svg(figure: Figure) -> str:
     return _bytes(figure, "svg").decode()
 
 
-def save(figure: Figure, stem: Path) -> tuple[Path, Path]:
-    """Write the figure as ``stem.svg`` and as ``stem.png`` with 200 dots an inch, on white.
+def sized(figure: Figure, size: str) -> Figure:
+    """The figure at a printed width, a ``column`` or a ``page`` of a journal; as it is where no size is given."""
+    if size in INCHES:
+        figure.set_size_inches(*INCHES[size])
+    return figure
+
+
+def save(figure: Figure, stem: Path) -> tuple[Path, ...]:
+    """Write the figure as ``stem.svg``, as ``stem.png`` with 200 dots an inch, and as ``stem.pdf``, on white.
 
     Returns:
-        Both paths.
+        The paths.
 
     Raises:
         StoreError: the folder cannot be written.
     """
-    svg, png = (
-        write_whole(stem.with_name(f"{stem.name}.{kind}"), _bytes(figure, kind, opaque=True)) for kind in ("svg", "png")
+    return tuple(
+        write_whole(stem.with_name(f"{stem.name}.{kind}"), _bytes(figure, kind, opaque=True)) for kind in KINDS
     )
-    return svg, png
 
 
 def _bytes(figure: Figure, kind: str, *, opaque: bool = False) -> bytes:
     buffer = io.BytesIO()
-    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    metadata = dict.fromkeys(_STAMPS[kind])
     face = "white" if opaque else "none"
     with house_style():
         figure.savefig(buffer, format=kind, dpi=200, metadata=metadata, transparent=not opaque, facecolor=face)

@@ -9,7 +9,10 @@ from typing import Any
 import pandas as pd
 
 from hostsim.expect import NOT_ESTIMABLE
+from hostsim.figure import names_of, point_name
 from hostsim.metrics.catalogue import CATALOGUE, NO_BOUND
+from hostsim.metrics.label import label_of, unit_of
+from hostsim.plots.axis import with_unit
 from hostsim.plots.style import LOOKS
 from hostsim.record import AxisValues
 from hostsim.report.context_table import ReportedPoint, last_points, points_at
@@ -72,7 +75,7 @@ def stage_times(results: Results, at: AxisValues | None = None) -> Bars:
     means = _means(results, points, STAGES)
     names = _names(results, points)
     return [
-        (names[key], {stage.removeprefix("stage_").replace("_", " "): value for stage, value in stages.items()})
+        (names[key], {label_of(stage): value for stage, value in stages.items()})
         for key, stages in means.items()
         if all(math.isfinite(value) for value in stages.values())
     ]
@@ -92,7 +95,7 @@ def latency_rows(results: Results, at: AxisValues | None = None) -> tuple[list[s
     means = _means(results, points, LATENCIES)
     shown = [name for name in LATENCIES if not all(math.isnan(values[name]) for values in means.values())]
     names = _names(results, points)
-    headings = [f"{name.replace('_', ' ')} ({CATALOGUE[name].unit})" for name in shown]
+    headings = [with_unit(label_of(name), unit_of(name)) for name in shown]
     rows = []
     for key, values in means.items():
         if not all(math.isnan(values[name]) for name in shown):
@@ -127,4 +130,8 @@ def _names(results: Results, points: Sequence[ReportedPoint]) -> dict[str, str]:
     }
     differ = [axis for axis in results.axes if len({str(row[axis]) for row in rows.values()}) > 1]
     shown = differ or results.axes
-    return {key: ", ".join(f"{axis}={row[axis]}" for axis in shown) or results.scenario for key, row in rows.items()}
+    names = names_of(results.figures)
+    return {
+        key: ", ".join(point_name(names, axis, row[axis]) for axis in shown) or results.scenario
+        for key, row in rows.items()
+    }

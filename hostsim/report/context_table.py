@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from hostsim.expect import FigureSpec
+from hostsim.figure import FigureSpec, names_of, point_name
 from hostsim.record import AxisValues
 from hostsim.results.axis_column import as_written
 from hostsim.results.curve import figure_rows, rows_at
@@ -95,6 +95,7 @@ def _point(results: Results, row: Mapping[Any, Any] | pd.Series[Any]) -> Reporte
     runs = table[(table["point"] == row["point"]) & (table["error"] == "")]
     if runs.empty or not (results.contexts["point"] == row["point"]).any():
         return None
-    words = ", ".join(f"{axis}={row[axis]}" for axis in axes_of(table)) or "the only point"
+    names = names_of(results.figures)
+    words = ", ".join(point_name(names, axis, row[axis]) for axis in axes_of(table)) or "the only point"
     first = runs.sort_values("replication").iloc[0]
     return ReportedPoint(str(row["point"]), words, str(first["bottleneck"]))

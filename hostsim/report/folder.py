@@ -1,4 +1,4 @@
-"""Results folder with figures: the tables and facts of `hostsim.results.folder`, and every figure as SVG and PNG."""
+"""Results folder with figures: the tables and facts of `hostsim.results.folder`, and every figure as SVG, PNG and PDF."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hostsim.confinement import confined
 from hostsim.plots.figure import draw
-from hostsim.plots.style import figure_of, save
+from hostsim.plots.style import KINDS, figure_of, save
 from hostsim.results import folder as plain
 from hostsim.results.results import Results
 
@@ -27,7 +27,7 @@ def write(results: Results, folder: Path) -> list[Path]:
 
 
 def draw_figures(results: Results, folder: Path) -> list[Path]:
-    """Draw every figure of the results into ``figures/`` below a folder, as SVG and PNG.
+    """Draw every figure of the results into ``figures/`` below a folder, as SVG, PNG and PDF.
 
     Returns:
         The files.
@@ -37,9 +37,9 @@ def draw_figures(results: Results, folder: Path) -> list[Path]:
     """
     files: list[Path] = []
     for figure in results.figures:
-        axes = draw(results.table, figure, published=results.verdicts)
+        axes = draw(results.table, figure, published=results.verdicts, titled=True)
         name = re.sub(r"[^\w.-]+", "-", figure.name)
-        for kind in ("svg", "png"):
+        for kind in KINDS:
             confined(folder, folder / "figures" / f"{name}.{kind}")
         files += save(figure_of(axes), folder / "figures" / name)
     return files

@@ -9,29 +9,38 @@ import html
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from hostsim.claim import CLAIM_KINDS
 from hostsim.expect import Verdict
+from hostsim.figure import Figure, TableSpec
 from hostsim.files import write_whole
 from hostsim.plots.figure import draw
 from hostsim.plots.stacked_bars import draw_stacked_bars
 from hostsim.plots.style import GRID, INK, PAPER, as_svg, figure_of
+from hostsim.plots.table import table_cells
 from hostsim.report.breakdown import cpu_shares, latency_rows, stage_times
 from hostsim.report.context_table import CONTEXT_HEADINGS, context_rows, last_points
 from hostsim.report.gauge import gauge
-from hostsim.results.results import Results
+from hostsim.results.figure_data import bars_frame, figure_frame
+from hostsim.results.folder import plain_csv
+from hostsim.results.results import AssumedInput, Results
 from hostsim.results.scoreboard import band_text, interval_cell, known_text, label, number, range_text, value_text
 from hostsim.results.tally import OUTCOMES, OWN, TALLY_HEADINGS, outcome, outcomes, tally_rows, tally_words
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 __all__ = ["Section", "inline", "section", "write_page", "write_report"]
 
 Section = dict[str, Any]
 """Template variables of one scenario: words, numbers and safe markup."""
+Drawing = dict[str, Any]
+"""Template variables of one figure: caption, drawing, and its data as a download."""
 
 
 def write_report(path: Path, sections: Sequence[Results], *, title: str = "hostsim report") -> Path:
@@ -77,6 +86,7 @@ def write_page(path: Path, sections: Sequence[Section], *, title: str) -> Path:
         tally=tally_rows(found),
         tally_headings=TALLY_HEADINGS,
         quick=any(found.quick for found in results),
+        assumptions=_merged_assumptions(results),
     )
     return write_whole(path, page.encode())
 
@@ -89,13 +99,17 @@ def _caveat(sections: Sequence[Results]) -> str:
 
 
 def inline(svg: str, prefix: str, words: str) -> str:
-    """Inline SVG of a figure: an accessible name, unique ids, and the page's ink and font in place of the printed ones."""
+    """Inline SVG of a figure: an accessible name, unique ids, the page's ink and font in place of the printed ones, and numbers to a hundredth of a point."""
     text = svg[svg.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", text)
     text = re.sub(r"font-family: [^;\"]*", "font-family: inherit", text)
     # styles of one figure must not reach the rest of the page
     text = text.replace("*{stroke-linejoin: round; stroke-linecap: butt}", "")
+    text = re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), text)
+    text = re.sub(r"\n\s*", "\n", text)
+    used = set(re.findall(r'(?:href="#|url\(#)([^")]*)', text))
+    text = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", text)
     for printed, variable in ((INK, "--ink"), (GRID, "--line"), (PAPER, "--paper")):
         text = text.replace(printed, f"var({variable})")
     named = f'<svg class="figure" role="img" aria-label="{html.escape(words)}" '
@@ -117,12 +131,11 @@ def section(results: Results, place: int) -> Section:
         "claims": [_claim(verdict, quick=results.quick) for verdict in results.verdicts],
         "tally": tally_words(outcomes(results.verdicts, quick=results.quick)),
         "figures": [
-            (
-                figure.words,
-                _drawn(draw(results.table, figure, published=results.verdicts), f"{prefix}f{place}", figure.words),
-            )
+            _figure(results, figure, f"{prefix}f{place}")
             for place, figure in enumerate(results.figures)
+            if not isinstance(figure, TableSpec)
         ],
+        "tables": [_table(results, figure) for figure in results.figures if isinstance(figure, TableSpec)],
         "times": _times(results, prefix),
         "latencies": latency_rows(results),
         "flags": {str(flag): int(count) for flag, count in flags.value_counts(sort=False).items()},
@@ -136,25 +149,68 @@ def section(results: Results, place: int) -> Section:
     }
 
 
-def _times(results: Results, prefix: str) -> list[tuple[str, Any]]:
-    """Breakdowns of time: captions and figures."""
+def _figure(results: Results, figure: Figure, prefix: str) -> Drawing:
+    axes = draw(results.table, replace(figure, size=""), published=results.verdicts)
+    file = f"{results.scenario}-{figure.name}"
+    return _drawn(axes, prefix, figure.words, file, figure_frame(results.table, figure, results.verdicts))
+
+
+def _table(results: Results, figure: TableSpec) -> dict[str, Any]:
+    headings, rows = table_cells(results.table, figure, results.verdicts)
+    frame = figure_frame(results.table, figure, results.verdicts)
+    file = f"{results.scenario}-{figure.name}"
+    return {"words": figure.words, "headings": headings, "rows": rows, "file": file, "data": _download(frame)}
+
+
+def _times(results: Results, prefix: str) -> list[Drawing]:
+    """Breakdowns of time: figures with their captions."""
     parts = (
         (
+            "cpu-time",
             "CPU time by kind of context, at the last point of each series",
             cpu_shares(results),
             "CPU time (% of all PCPUs)",
         ),
-        ("A round trip by stage, at the same points", stage_times(results), "mean time of a round trip (us)"),
+        ("stages", "A round trip by stage, at the same points", stage_times(results), "Mean time of a round trip (µs)"),
     )
     return [
-        (caption, _drawn(draw_stacked_bars(bars, label), f"{prefix}t{place}", caption))
-        for place, (caption, bars, label) in enumerate(parts)
+        _drawn(
+            draw_stacked_bars(bars, label),
+            f"{prefix}t{place}",
+            caption,
+            f"{results.scenario}-{name}",
+            bars_frame(bars),
+        )
+        for place, (name, caption, bars, label) in enumerate(parts)
         if bars
     ]
 
 
-def _drawn(axes: Axes, prefix: str, words: str) -> Any:
-    return _markup(inline(as_svg(figure_of(axes)), prefix, words))
+def _drawn(axes: Axes, prefix: str, words: str, file: str, data: pd.DataFrame) -> Drawing:
+    return {
+        "words": words,
+        "svg": _markup(inline(as_svg(figure_of(axes)), prefix, words)),
+        "file": file,
+        "data": _download(data),
+    }
+
+
+def _download(frame: pd.DataFrame) -> str:
+    """A frame as CSV in a data link, which fetches nothing."""
+    return "data:text/csv;charset=utf-8," + quote(plain_csv(frame))
+
+
+def _merged_assumptions(sections: Sequence[Results]) -> list[tuple[AssumedInput, str]]:
+    """The assumed inputs of all scenarios, each once, with the scenarios that have it."""
+    found: dict[AssumedInput, list[str]] = {}
+    for results in sections:
+        for entry in results.assumptions:
+            found.setdefault(entry, []).append(results.scenario)
+    return [(entry, ", ".join(dict.fromkeys(names))) for entry, names in sorted(found.items(), key=_path)]
+
+
+def _path(entry: tuple[AssumedInput, list[str]]) -> str:
+    return entry[0].path
 
 
 def _claim(verdict: Verdict, *, quick: bool) -> dict[str, Any]:

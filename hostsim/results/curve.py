@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.estimate import student
-from hostsim.expect import FigureSpec
+from hostsim.figure import AxisNames, FigureSpec
 from hostsim.metrics.catalogue import CATALOGUE, nearest_metric
 from hostsim.record import AxisValues
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["curve_frame", "curve_spec", "figure_rows", "is_partial", "require_figure", "rows_at"]
+__all__ = [
+    "curve_frame",
+    "curve_spec",
+    "figure_rows",
+    "is_partial",
+    "is_percentile",
+    "require_figure",
+    "rows_at",
+    "y_unit",
+]
 
 
 def curve_spec(
@@ -25,23 +34,25 @@ def curve_spec(
     at: AxisValues | None = None,
     kind: Literal["line", "bar"] = "line",
     right: str | None = None,
+    axes: Mapping[str, AxisNames] | None = None,
 ) -> FigureSpec:
     """The figure specification of a curve, checked against a table.
 
     Args:
         table: one row a point and replication.
         x: an axis.
-        y: a measure of the catalogue.
+        y: a measure of the catalogue, or a column of numbers of one's own.
         by: axes that tell lines apart.
         at: values of the other axes; the first value of the sweep where nothing is given.
         kind: lines, or groups of bars.
         right: a second measure, on the right-hand axis.
+        axes: names of axes and of their values, see `hostsim.figure.names_of`.
 
     Raises:
         InputError: an unknown axis, an unknown measure, or a value that the sweep does not have.
     """
     series = (by,) if isinstance(by, str) else tuple(by)
-    figure = FigureSpec(f"{y} against {x}", x, y, series, dict(at or {}), kind, right)
+    figure = FigureSpec(f"{y} against {x}", x, y, series, dict(at or {}), kind, right, axes=axes or {})
     require_figure(table, figure)
     rows_at(table, figure.at)  # a value that is not there is a fault
     return figure
@@ -58,11 +69,11 @@ def require_figure(table: pd.DataFrame, figure: FigureSpec) -> None:
     axes = axes_of(table)
     faults = [
         Fault("unknown axis", f"figures.{figure.name}", name, ", ".join(axes), nearest_name(name, axes))
-        for name in (figure.x, *figure.series, *figure.at)
+        for name in (figure.x, *figure.series, *figure.at, *figure.reference)
         if name not in axes
     ]
-    for metric in (figure.y, figure.right, *figure.stack):
-        if metric is not None and metric not in CATALOGUE:
+    for metric in (figure.y, figure.right, figure.per, *figure.stack):
+        if metric is not None and metric not in CATALOGUE and not _is_own(table, metric):
             allowed = "a name that `metrics` lists"
             near = nearest_metric(metric)
             faults.append(Fault("unknown metric", f"figures.{figure.name}", metric, allowed, near))
@@ -98,14 +109,30 @@ def rows_at(table: pd.DataFrame, at: AxisValues, place: str = "at") -> pd.DataFr
 
 
 def figure_rows(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
-    """The rows of finished runs at the points of a figure, with the axes as the scenario writes them."""
-    rows = _rows_at_points(table, figure)
-    return rows[rows["error"].isna() | (rows["error"] == "")]
+    """The rows of finished runs at the points of a figure, with the axes as the scenario writes them; of a derived measure the column of y holds that.
+
+    A difference or a ratio is taken run by run, each paired with the replication of its reference point; runs without such a
+    pair are left out, and so is the reference point itself.
+    """
+    drawn = (figure.x, *figure.series)
+    rows = _finished(_rows_at_points(table, figure.at, drawn))
+    if not figure.reference:
+        return _divided(rows, figure)
+    own = [axis for axis in drawn if axis not in figure.reference]
+    reference = _finished(_rows_at_points(table, {**figure.at, **figure.reference}, own))
+    keys = [*own, "replication"]
+    is_reference = rows["point"].isin(reference["point"])
+    pairs = _divided(rows[~is_reference], figure).merge(
+        _divided(reference, figure)[[*keys, figure.y]], on=keys, suffixes=("", " there")
+    )
+    here, there = pairs[figure.y], pairs[f"{figure.y} there"]
+    return pairs.assign(**{figure.y: _over(here, there) if figure.to else (here - there).mask(here == there, 0.0)})
 
 
 def is_partial(table: pd.DataFrame, figure: FigureSpec) -> bool:
     """True when a run failed at a point of the figure."""
-    return len(_rows_at_points(table, figure)) > len(figure_rows(table, figure))
+    rows = _rows_at_points(table, figure.at, (figure.x, *figure.series))
+    return len(rows) > len(_finished(rows))
 
 
 def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
@@ -126,25 +153,64 @@ def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
     found = []
     for at, group in groups:
         values = group[figure.y].dropna().to_list()
-        whole = len(values) == len(group) or CATALOGUE[figure.y].least == 1
-        interval = student(values) if values and whole else None
+        interval = student(values) if values and (len(values) == len(group) or not is_percentile(figure.y)) else None
         ends = (
             [] if interval is None else [end if np.isfinite(end) else np.nan for end in (interval.low, interval.high)]
         )
         found.append((*at, *([np.nan] * 3 if interval is None else [interval.mean, *ends]), len(group)))
     frame = pd.DataFrame(found, columns=[*keys, "mean", "low", "high", "runs"])
-    frame.attrs["units"] = dict.fromkeys(("mean", "low", "high"), CATALOGUE[figure.y].unit)
+    frame.attrs["units"] = dict.fromkeys(("mean", "low", "high"), y_unit(table, figure))
     return as_numbers(frame, keys)
 
 
-def _rows_at_points(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
-    """The rows at the points of a figure, those of failed runs included."""
+def y_unit(table: pd.DataFrame, figure: FigureSpec) -> str:
+    """Unit of the left-hand measure, as the catalogue or the table's ``attrs["units"]`` has it."""
+    if figure.to:
+        return "ratio"
+    units = {**table.attrs.get("units", {}), **{name: metric.unit for name, metric in CATALOGUE.items()}}
+    unit = str(units.get(figure.y, ""))
+    return unit if figure.per is None else f"{unit} per {units.get(figure.per, '')}"
+
+
+def is_percentile(metric: str) -> bool:
+    """True of a measure that is not estimable from too few observations."""
+    return metric in CATALOGUE and CATALOGUE[metric].least > 1
+
+
+def _is_own(table: pd.DataFrame, name: str) -> bool:
+    """True of a column of numbers that somebody added to a table."""
+    from hostsim.results.table import axes_of
+
+    return name in table.columns and name not in axes_of(table) and bool(table[name].dtype.kind in "fiu")
+
+
+def _divided(rows: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
+    """The rows with y over the metric that it is divided by, if any."""
+    return rows if figure.per is None else rows.assign(**{figure.y: _over(rows[figure.y], rows[figure.per])})
+
+
+def _over(part: pd.Series[Any], whole: pd.Series[Any]) -> pd.Series[Any]:
+    """One measure over another; NaN where that is 0."""
+    return part / whole.where(whole != 0)
+
+
+def _finished(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[rows["error"].isna() | (rows["error"] == "")]
+
+
+def _rows_at_points(table: pd.DataFrame, at: AxisValues, free: Sequence[str]) -> pd.DataFrame:
+    """The rows at the values of axes, or at the first of the table where nothing is given, those of failed runs included.
+
+    Args:
+        table: one row a point and replication.
+        at: values of axes.
+        free: axes of which all values are wanted.
+    """
     from hostsim.results.axis_column import as_written, is_value
     from hostsim.results.table import axes_of
 
     rows = table = as_written(table)
     for axis in axes_of(table):
-        if axis != figure.x and axis not in figure.series and len(rows):
-            wanted = figure.at.get(axis, table[axis].iloc[0])
-            rows = rows[is_value(rows[axis], wanted)]
+        if axis not in free and len(rows):
+            rows = rows[is_value(rows[axis], at.get(axis, table[axis].iloc[0]))]
     return rows

@@ -7,7 +7,7 @@ A sweep writes it whole; plots and reports read it without running anything::
     cpu.parquet                  where the CPU time of each point went
     runs.parquet                 the runs behind all this, by which their records are found in the store
     results.json                 question, figures, verdicts, settings, assumptions, provenance, cost
-    figures/NAME.svg  .png       drawn by `hostsim.report.folder`
+    figures/NAME.svg  .png .pdf  drawn by `hostsim.report.folder`
 """
 
 from __future__ import annotations
@@ -26,10 +26,8 @@ from hostsim.confinement import confined, sweep_unfinished
 from hostsim.errors import StoreError
 from hostsim.expect import (
     NOT_ESTIMABLE,
-    AnswersSpec,
     Band,
     Expectation,
-    FigureSpec,
     Form,
     KnownRed,
     Limit,
@@ -39,6 +37,7 @@ from hostsim.expect import (
     Verdict,
     VerdictState,
 )
+from hostsim.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
 from hostsim.files import write_whole
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
@@ -48,7 +47,7 @@ from hostsim.search_answer import Bound
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["as_csv", "read", "write"]
+__all__ = ["as_csv", "plain_csv", "read", "write"]
 
 _FORMAT = 6
 _FRAMES = ("table", "contexts", "cpu", "runs")
@@ -160,19 +159,25 @@ def as_csv(table: pd.DataFrame) -> str:
     Text that a spreadsheet would take for a formula gets an apostrophe in front; a percentile with too few observations is
     given in words in place of a number. It is empty for a run that has none at all, as its mean is.
     """
-
-    def harmless(cell: object) -> object:
-        return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
-
-    texts = table.select_dtypes(exclude=["number", "bool"]).columns
-    shown = table.assign(**{name: table[name].map(harmless) for name in texts})
+    shown = table.copy(deep=False)
     finished = table["error"] == ""
     for name in table.columns.intersection([metric.name for metric in CATALOGUE.values() if metric.least > 1]):
         missing = table[name].isna() & finished & table[f"{name.rpartition('_p')[0]}_mean"].notna()
         if missing.any():
             shown[name] = table[name].astype(object).mask(missing, NOT_ESTIMABLE)
     units = {axis: f"{axis} ({table.attrs['units'][axis]})" for axis in table.attrs.get("written", {})}
-    return shown.rename(columns=units).rename(columns=harmless).to_csv(index=False, lineterminator="\n")
+    return plain_csv(shown.rename(columns=units))
+
+
+def plain_csv(frame: pd.DataFrame) -> str:
+    """A frame as CSV; text that a spreadsheet would take for a formula gets an apostrophe in front."""
+
+    def harmless(cell: object) -> object:
+        return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+
+    texts = frame.select_dtypes(exclude=["number", "bool"]).columns
+    shown = frame.assign(**{name: frame[name].map(harmless) for name in texts})
+    return shown.rename(columns=harmless).to_csv(index=False, lineterminator="\n")
 
 
 def _plain(value: Any) -> Any:
@@ -206,8 +211,11 @@ def _read(kept: Any) -> Any:
     return fields if kind is None else kind(**{name: value for name, value in fields.items() if name != "form"})
 
 
-def _figure(kept: dict[str, Any]) -> FigureSpec | AnswersSpec:
-    return (AnswersSpec if "answers" in kept else FigureSpec)(**_tuples(kept))
+def _figure(kept: dict[str, Any]) -> Figure:
+    if "axes" in kept:
+        kept["axes"] = {axis: AxisNames(**names) for axis, names in kept["axes"].items()}
+    kind = TableSpec if "columns" in kept else AnswersSpec if "answers" in kept else FigureSpec
+    return kind(**_tuples(kept))
 
 
 def _citation(kept: dict[str, Any]) -> Citation:

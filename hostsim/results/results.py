@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
 
 from hostsim.citation import Citation
-from hostsim.expect import AnswersSpec, FigureSpec
+from hostsim.figure import Figure
 from hostsim.record import AxisValues, RunRecord
 from hostsim.results.verdicts import Verdicts
 
@@ -111,7 +111,7 @@ class Results:
     """One row a point of the sweep and replication: ``point``, ``replication``, ``seed``, the axes, every measure of the
     catalogue in its unit (`hostsim.CATALOGUE`, `hostsim metrics`), ``cut_s`` and ``length_s`` in simulated seconds,
     ``bottleneck``, ``flags``, ``error``."""
-    figures: tuple[FigureSpec | AnswersSpec, ...] = ()
+    figures: tuple[Figure, ...] = ()
     verdicts: Verdicts = field(default_factory=Verdicts)
     """What the scenario expects, with its answers; those of which no runs were made are ``missing``."""
     settings: tuple[EffectiveSetting, ...] = ()

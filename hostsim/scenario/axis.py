@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.figure import AxisNames
 from hostsim.record import Scalar
 from hostsim.scenario.component import Change
 from hostsim.scenario.yaml.reader import parse_value
 from hostsim.scenario.yaml.source_tree import Place, keys, show_value
 from hostsim.spec.quantity import UNITS, read_quantity
 
-__all__ = ["MOST_VALUES", "Axis", "canonical_text", "make_axis", "read_values"]
+__all__ = ["MOST_VALUES", "Axis", "canonical_text", "make_axis", "read_values", "written_text"]
 
 MOST_VALUES = 100_000
 """Most values of an axis."""
@@ -40,6 +41,8 @@ class Axis:
     """Position of each value by what it means, see `canonical_text`."""
     labels: tuple[Scalar, ...] = ()
     """Names of all steps, swept or not, where they have names: there are no others then."""
+    names: AxisNames = field(default=AxisNames(), compare=False)
+    """What the axis and its values are called in figures."""
 
     def fault(self, name: str, value: Scalar, place: Place) -> Fault | None:
         """The fault of a value that the axis ``name`` cannot have; None where it can."""
@@ -76,6 +79,11 @@ def canonical_text(value: Scalar) -> str:
         except ValueError:
             continue
     return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def written_text(value: Scalar) -> str:
+    """A value of an axis as it is written in YAML: truth values in small letters, quantities in one way."""
+    return str(value).lower() if isinstance(value, bool) else canonical_text(value)
 
 
 def make_axis(

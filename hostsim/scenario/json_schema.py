@@ -81,9 +81,9 @@ def scenario_schema(registry: Registry = SHIPPED) -> dict[str, Any]:
         properties = definitions[part]["properties"]
         for section in SETTINGS & properties.keys():
             _name_settings(properties[section], section)
-    definitions["FigurePart"]["properties"]["y"]["enum"] = [*CATALOGUE, None]
-    definitions["FigurePart"]["properties"]["right"]["enum"] = [*CATALOGUE, None]
-    definitions["FigurePart"]["oneOf"] = [{"required": ["x", "y"]}, {"required": ["answers"]}]
+    for key in ("y", "right", "per"):
+        definitions["FigurePart"]["properties"][key]["enum"] = [*CATALOGUE, None]
+    definitions["FigurePart"]["oneOf"] = [{"required": keys} for keys in (["x", "y"], ["x", "columns"], ["answers"])]
     definitions["RunPart"]["properties"]["precision"]["propertyNames"] = {"enum": list(CATALOGUE)}
     definitions["ExpectPart"]["properties"]["claim"]["examples"] = list(claims())
     definitions["ExpectPart"]["properties"]["measurement"]["examples"] = list(measurements())

@@ -9,22 +9,25 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.expect import AnswersSpec, Expectation, FigureSpec, Find
+from hostsim.expect import Expectation, Find
+from hostsim.figure import AxisNames, Figure
 from hostsim.files import display_name, require_root
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.plugin.module import registry_of
 from hostsim.plugin.registry import Registry
 from hostsim.plugin.source import read_plugins
 from hostsim.record import Scalar
-from hostsim.scenario.axis import Axis, make_axis, read_values
+from hostsim.scenario.axis import Axis, make_axis, read_values, written_text
 from hostsim.scenario.check.effect import without_effect
 from hostsim.scenario.component import Change, range_faults
 from hostsim.scenario.expect.expectation import LoadTrial, Reader, required_points
-from hostsim.scenario.expect.schema import ExpectPart, FigurePart
+from hostsim.scenario.expect.figure_schema import FigurePart
+from hostsim.scenario.expect.schema import ExpectPart
 from hostsim.scenario.option_text import option_texts, unit_reader
 from hostsim.scenario.plan import point_key
 from hostsim.scenario.provenance import effective_settings
@@ -166,7 +169,7 @@ class _Loading:
         run: RunSpec,
         points: PointResolver,
         expectations: tuple[Expectation, ...],
-        figures: tuple[FigureSpec | AnswersSpec, ...],
+        figures: tuple[Figure, ...],
         warnings: tuple[str, ...],
     ) -> Scenario:
         settings, part_assumptions = effective_settings(self._resolver, self._tree, points.axes)
@@ -243,7 +246,7 @@ class _Loading:
             else:
                 axis = self._axis(str(name), part.set, written, place, text)
             if axis is not None:
-                axes[str(name)] = axis
+                axes[str(name)] = replace(axis, names=self._names(str(name), part, axis))
         for name, text in texts.items():
             owner = next((own for own, axis in axes.items() if name in axis.paths), None)
             if owner is not None:
@@ -255,6 +258,18 @@ class _Loading:
                     axes[name] = axis
         self._check_axes(axes)
         return axes
+
+    def _names(self, name: str, part: AxisPart, axis: Axis) -> AxisNames:
+        """What an axis and its values are called in figures; only values of the file have names."""
+        known = {written_text(value): str(value) for value in part.labels or part.values if isinstance(value, Scalar)}
+        for value in part.value_labels:
+            if written_text(value) not in known:
+                allowed, near = "one of " + ", ".join(known), nearest_name(value, list(known))
+                path: KeyPath = ("sweep", name, "value_labels", value)
+                self._faults.append(self._tree.fault(path, "is no value of the axis", allowed, near, value))
+        named = {written_text(value): words for value, words in part.value_labels.items()}
+        values = {str(value): named[written] for value in axis.values if (written := written_text(value)) in named}
+        return AxisNames(part.label, values)
 
     def _new_axis(self, name: str, text: str) -> Axis | None:
         """An axis that only the command line has: its name is the path."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hostsim.errors import InputError
-from hostsim.expect import AnswersSpec, Expectation, FigureSpec
+from hostsim.expect import Expectation
+from hostsim.figure import Figure
 from hostsim.record import AxisValues, Scalar
 from hostsim.scenario.axis import Axis
 from hostsim.scenario.plan import PointKey, point_key
@@ -66,7 +67,7 @@ class Scenario:
     axes: Mapping[str, Axis]
     """In the order of the file; the last varies fastest."""
     expectations: tuple[Expectation, ...]
-    figures: tuple[FigureSpec | AnswersSpec, ...]
+    figures: tuple[Figure, ...]
     run: RunSpec
     warnings: tuple[str, ...]
     """What to know before trusting its numbers: settings that the model knows and does not model."""

@@ -15,7 +15,8 @@ from pydantic import BaseModel, Field, create_model, model_validator
 from hostsim.plugin.module import registry_of
 from hostsim.plugin.registry import DEFAULT_POLICIES, Registry
 from hostsim.scenario.choice import choice_of, traffic_of
-from hostsim.scenario.expect.schema import ExpectPart, FigurePart
+from hostsim.scenario.expect.figure_schema import FigurePart
+from hostsim.scenario.expect.schema import ExpectPart
 from hostsim.scenario.plan import MOST_REPLICATIONS
 from hostsim.spec.base import Spec
 from hostsim.spec.field import Descriptors, Name, Names, SmallCount, SwitchNames, Value
@@ -148,6 +149,10 @@ class AxisPart(Spec):
     """The values in the order of tables; with several paths a list for each step, or one value for all paths."""
     labels: tuple[Value, ...] = ()
     """With several paths: what each step is called wherever it is named or drawn; its values with commas where nothing is said."""
+    label: str = ""
+    """Label of the axis in figures and their captions: ``Receivers``; its name by default."""
+    value_labels: dict[str, str] = Field(default_factory=dict)
+    """Labels of its values there, by value: ``{vmnic0: 40GbE}``."""
 
     @model_validator(mode="after")
     def _label_each(self) -> AxisPart:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from hostsim.cli.answer import MOST_POINTS, MOST_SERIES, answer
-from hostsim.expect import AnswersSpec, FigureSpec
+from hostsim.figure import AnswersSpec, FigureSpec
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.results.verdicts import Verdicts
 from tests.sample_results import VERDICTS, results
@@ -33,7 +33,7 @@ def test_run_prints_curves_judged_expectations_and_the_bottleneck_before_the_fil
     question, curves, judged, bottlenecks, files = done.stdout.split("\n\n")
     assert question == "Does it run?"
     heading, *series = curves.splitlines()
-    assert heading == "host cpu against receivers (%)"
+    assert heading == "Host CPU utilisation against receivers (%)"
     assert [line.split("  ")[1] for line in series] == ["rate = 2 kpps", "rate = 5 kpps"]
     assert [line.split(" at ")[-1] for line in series] == ["2", "2"]
     assert [line.split("  ")[0] for line in judged.splitlines()] == ["claim", "nothing lost", "room", "room ratio"]
@@ -65,7 +65,7 @@ def test_a_value_that_is_not_there_is_said_and_bars_of_answers_are_left_to_the_e
     figures = (FigureSpec("loss", "receivers", "loss"), AnswersSpec("bars", (VERDICTS[0].expectation.name,)))
     text = answer(results(table=table, figures=figures))
     assert "\n  no value at 1, 1 at 2\n" in text
-    assert text.startswith("Is 1 < 2 & 3?\n\nloss against receivers (%)")
+    assert text.startswith("Is 1 < 2 & 3?\n\nPacket loss against receivers (%)")
     assert VERDICTS[0].expectation.name in text
 
 

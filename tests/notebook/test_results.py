@@ -10,7 +10,8 @@ import pytest
 from hostsim.api import open_results
 from hostsim.errors import InputError
 from hostsim.estimate import Interval
-from hostsim.expect import AnswersSpec, FigureSpec, VerdictState
+from hostsim.expect import VerdictState
+from hostsim.figure import AnswersSpec, FigureSpec
 from hostsim.notebook.results import Differences, Results, Verdicts
 from hostsim.results.differences import PairedDifference
 from hostsim.results.folder import write

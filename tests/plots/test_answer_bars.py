@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from sample_table import table
 
 from hostsim.errors import InputError
-from hostsim.expect import AnswersSpec, At, Band, Expectation, Find, Form, Ratio, Verdict, VerdictState, is_comparable
+from hostsim.expect import At, Band, Expectation, Find, Form, Ratio, Verdict, VerdictState, is_comparable
+from hostsim.figure import AnswersSpec
 from hostsim.plots.answer_bars import NO_ANSWER, draw_answers, require_answers
 from hostsim.plots.figure import draw
 from hostsim.plots.style import as_svg
@@ -105,7 +106,7 @@ def test_what_is_accepted_of_a_claim_is_a_bracket_and_of_ones_own_is_not():
 @pytest.mark.parametrize(
     ("verdicts", "expected"),
     [
-        pytest.param(STEPS[:2], "largest rate (kpps)\nwith loss below 0.01 %", id="one condition"),
+        pytest.param(STEPS[:2], "largest rate (kpps)\nwith packet loss below 0.01 %", id="one condition"),
         pytest.param(
             [
                 verdict("a", form=Find(True, "small_vms", 1, 9, "loss", 0.01, {})),
@@ -114,7 +115,7 @@ def test_what_is_accepted_of_a_claim_is_a_bracket_and_of_ones_own_is_not():
             "largest or smallest small vms",
             id="several conditions",
         ),
-        pytest.param([verdict("a", form=At("host_cpu", {}), unit="%")], "host cpu (%)", id="a metric"),
+        pytest.param([verdict("a", form=At("host_cpu", {}), unit="%")], "Host CPU utilisation (%)", id="a metric"),
         pytest.param(
             [verdict("a", form=At("host_cpu", {}), unit="%"), verdict("b", form=At("loss", {}), unit="%")],
             "%",

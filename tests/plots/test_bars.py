@@ -14,7 +14,8 @@ from sample_table import table, verdict
 
 from hostsim.errors import InputError
 from hostsim.estimate import student
-from hostsim.expect import At, FigureSpec, Find, Worst
+from hostsim.expect import At, Find, Worst
+from hostsim.figure import FigureSpec
 from hostsim.plots.figure import GROUP, draw
 from hostsim.plots.style import LOOKS, as_svg
 
@@ -53,7 +54,7 @@ def test_bars_stand_in_groups_at_the_values_of_x_one_a_series():
     assert [bar.get_x() for bar in default] == pytest.approx([-GROUP / 2, 1 - GROUP / 2, 2 - GROUP / 2])
     assert [bar.get_x() for bar in split] == pytest.approx([bar.get_x() + bar.get_width() for bar in default])
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "2", "4"]
-    assert (ax.get_xlabel(), ax.get_ylabel(), words(ax)) == ("receivers", "loss (%)", ["split = 0", "split = 1"])
+    assert (ax.get_xlabel(), ax.get_ylabel(), words(ax)) == ("Receivers", "Packet loss (%)", ["split = 0", "split = 1"])
 
 
 def test_error_bars_are_the_intervals_and_one_replication_has_none():
@@ -80,7 +81,7 @@ def test_quantities_stand_under_bars_without_the_unit_that_the_label_has():
     """``30 kpps`` is 30 on an axis in kpps."""
     ax = draw(table(rates=("30 kpps", "40 kpps")), FigureSpec("f", "rate", "loss", kind="bar"))
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["30", "40"]
-    assert ax.get_xlabel() == "rate (kpps)"
+    assert ax.get_xlabel() == "Rate (kpps)"
 
 
 def test_eight_series_are_told_apart_by_colour_and_hatch():
@@ -144,8 +145,8 @@ def test_a_second_metric_is_a_line_on_the_right_with_a_label_of_its_own(kind):
     assert [list(line.get_ydata()) for line in drawn] == [[89, 79, 59], [98, 97, 95]]
     assert [line.get_color() for line in drawn] == [look.colour for look in LOOKS[:2]]
     assert {line.get_marker() for line in drawn} == {"o", "s"}
-    assert (ax.get_ylabel(), right.get_ylabel()) == ("loss (%)", "host cpu (%)")
-    assert words(ax) == ["split = 0", "split = 1", "host cpu (right)"]
+    assert (ax.get_ylabel(), right.get_ylabel()) == ("Packet loss (%)", "Host CPU utilisation (%)")
+    assert words(ax) == ["split = 0", "split = 1", "Host CPU utilisation (right)"]
     if kind == "bar":
         bar = ax.containers[0][0]
         assert drawn[0].get_xdata()[0] == pytest.approx(bar.get_x() + bar.get_width() / 2)
@@ -156,7 +157,7 @@ def test_a_second_metric_is_a_line_on_the_right_with_a_label_of_its_own(kind):
 def test_both_metrics_of_a_single_series_are_named_and_have_their_own_colours():
     """The legend says which is which."""
     ax = draw(with_cpu(table()), FigureSpec("f", "receivers", "loss", (), {"split": "1"}, "line", "host_cpu"))
-    assert words(ax) == ["loss", "host cpu (right)"]
+    assert words(ax) == ["Packet loss", "Host CPU utilisation (right)"]
     (right,) = curves(right_of(ax))
     assert right.get_color() != ax.get_lines()[0].get_color()
 
@@ -175,7 +176,7 @@ def test_a_percentile_that_cannot_be_told_is_told_for_the_metric_that_it_is():
     """Two metrics, two places to look."""
     rows = table().assign(latency_p99=np.nan)
     ax = draw(rows, FigureSpec("f", "receivers", "loss", (), {"split": "1"}, "bar", "latency_p99"))
-    assert {text.get_text() for text in right_of(ax).texts} == {"latency p99 not estimable"}
+    assert {text.get_text() for text in right_of(ax).texts} == {"99th percentile of one-way latency: not estimable"}
     assert not ax.texts
 
 
@@ -187,7 +188,10 @@ def test_a_stack_is_one_metric_on_the_other():
     assert [[bar.get_height() for bar in container] for container in bars] == [[2, 3, 5], [98, 97, 95]]
     assert [bar.get_y() for bar in bars[1]] == [2, 3, 5]
     assert [to_hex(container[0].get_facecolor()) for container in bars] == [LOOKS[0].colour, LOOKS[2].colour]
-    assert (ax.get_ylabel(), words(ax)) == ("%", ["loss", "loss nic", "host cpu"])
+    assert (ax.get_ylabel(), words(ax)) == (
+        "%",
+        ["Packet loss", "Packet loss at the physical NIC", "Host CPU utilisation"],
+    )
     assert ax.get_ylim()[1] > 100
 
 

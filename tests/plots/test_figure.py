@@ -13,7 +13,8 @@ from matplotlib.container import BarContainer
 from sample_table import table, verdict
 
 from hostsim.errors import InputError
-from hostsim.expect import At, FigureSpec, Find, Form, Ratio, Worst
+from hostsim.expect import At, Find, Form, Ratio, Worst
+from hostsim.figure import FigureSpec
 from hostsim.plots.axis import axis_label, metric_label
 from hostsim.plots.figure import draw
 from hostsim.plots.style import LOOKS, as_svg, look_of, save
@@ -40,12 +41,12 @@ def test_each_combination_of_the_series_axes_is_one_line_through_the_means():
 
 
 def test_labels_come_from_the_catalogue_and_the_axes():
-    """Names and units are those of YAML and catalogue, not words of the plot's own."""
+    """Words and units are those of the catalogue, for any metric and any figure."""
     ax = draw(table(), LOSS)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("receivers", "loss (%)")
-    assert metric_label("guest_cpu") == "guest cpu (% of a vCPU)"
-    assert axis_label("rate", ["30 kpps", "40 kpps"]) == "rate (kpps)"
-    assert axis_label("rate", ["900 pps", "1 kpps"]) == "rate"
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Receivers", "Packet loss (%)")
+    assert metric_label("guest_cpu") == "Guest CPU (% of a vCPU)"
+    assert axis_label("rate", ["30 kpps", "40 kpps"]) == "Rate (kpps)"
+    assert axis_label("rate", ["900 pps", "1 kpps"]) == "Rate"
 
 
 def test_quantities_stand_at_their_numbers_and_other_text_side_by_side():
@@ -53,7 +54,12 @@ def test_quantities_stand_at_their_numbers_and_other_text_side_by_side():
     rates = draw(table(rates=("30 kpps", "40 kpps")), FigureSpec("f", "rate", "loss", ("split",), {"receivers": 2}))
     assert list(rates.get_lines()[0].get_xdata()) == [30, 40]
     names = draw(table(rates=("slow", "fast")), FigureSpec("f", "rate", "loss", ("split",), {"receivers": 2}))
-    assert list(names.get_lines()[0].get_xdata()) == [0, 1]
+    markers = [line for line in names.get_lines() if line.get_marker() in ("o", "s")]
+    assert [list(line.get_xdata()) for line in markers] == [
+        pytest.approx([-0.075, 0.925]),
+        pytest.approx([0.075, 1.075]),
+    ]
+    assert {line.get_linestyle() for line in markers} == {"None"}, "nothing lies between two names"
     assert [tick.get_text() for tick in names.get_xticklabels()] == ["slow", "fast"]
 
 
@@ -151,14 +157,15 @@ def test_the_same_table_gives_the_same_svg_with_text_as_text():
     """Figures can be kept under version control."""
     first, second = (as_svg(draw(table(), LOSS).get_figure(root=True)) for _ in range(2))
     assert first == second
-    assert ">loss (%)</text>" in first
+    assert ">Packet loss (%)</text>" in first
     assert "<dc:date>" not in first
 
 
-def test_a_saved_figure_is_an_svg_and_a_png_and_nothing_else(tmp_path):
-    """No half-written file is left behind."""
-    save(draw(table(), LOSS).get_figure(root=True), tmp_path / "deep" / "loss")
-    assert sorted(path.name for path in (tmp_path / "deep").iterdir()) == ["loss.png", "loss.svg"]
+def test_a_saved_figure_is_an_svg_a_png_and_a_pdf_with_the_same_bytes_every_time(tmp_path):
+    """For screens, slides and paper; no half-written file is left behind, and no date is in any of them."""
+    first, second = (save(draw(table(), LOSS).get_figure(root=True), tmp_path / name / "loss") for name in "ab")
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["loss.pdf", "loss.png", "loss.svg"]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
 
 
 def test_a_percentile_that_cannot_be_told_is_told_in_words():

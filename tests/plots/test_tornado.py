@@ -28,7 +28,7 @@ def test_the_first_input_is_on_top_and_everything_is_named():
     axes = drawn()
     assert axes.yaxis_inverted()
     assert [label.get_text().split("\n") for label in axes.get_yticklabels()] == [[s.name, s.interval] for s in SWINGS]
-    assert axes.get_xlabel() == "guest cpu (% of a vCPU)"
+    assert axes.get_xlabel() == "Guest CPU (% of a vCPU)"
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["at its low end", "at its high end"]
     assert "80 % of the variance" in as_svg(axes.get_figure(root=True))
 

@@ -63,7 +63,7 @@ def test_stages_are_shown_where_there_are_round_trips():
     assert stage_times(found()) == []
     ((name, stages),) = stage_times(found(**dict.fromkeys(STAGES, 3.0)), {"receivers": 2})
     assert name == "receivers=2"
-    assert list(stages)[:3] == ["wire", "moderation", "netpoll wait"]
+    assert list(stages)[:3] == ["On the wire", "NIC interrupt moderation", "Wait for NetPoll"]
     assert set(stages.values()) == {6.0}
 
 
@@ -72,6 +72,6 @@ def test_latencies_have_their_units_and_what_cannot_be_told_is_told_in_words():
     runs = found(latency_mean=1234.5, settled_response_p95=0.01234)
     runs.table.loc[runs.table["receivers"] == 1, "settled_response_p95"] = np.nan
     headings, rows = latency_rows(runs, {})
-    assert headings == ["point", "latency mean (us)", "settled response p95 (ms)"]
+    assert headings == ["point", "Mean one-way latency (µs)", "95th percentile of response time (ms)"]
     assert rows == [["receivers=1", "1,234", "not estimable"], ["receivers=2", "2,469", "0.0247"]]
     assert latency_rows(found())[1] == []

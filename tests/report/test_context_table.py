@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.expect import AnswersSpec, FigureSpec
+from hostsim.figure import AnswersSpec, FigureSpec
 from hostsim.report.context_table import CONTEXT_HEADINGS, context_rows, last_points, points_at
 from hostsim.report.page import write_report
 from hostsim.results.context import COLUMNS

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from urllib.parse import unquote
 
+import pandas as pd
 import pytest
 
 from hostsim.claim import CLAIM_KINDS
-from hostsim.expect import AnswersSpec, FigureSpec
+from hostsim.figure import AnswersSpec, FigureSpec, TableSpec
 from hostsim.plots.figure import draw
+from hostsim.plots.stacked_bars import draw_stacked_bars
 from hostsim.plots.style import INK, as_svg
 from hostsim.report.page import inline, write_report
 from tests.sample_results import BOUNDED, VERDICTS, results, table
@@ -63,7 +67,7 @@ def test_the_page_is_in_balance_and_no_id_stands_twice(page):
 
 def test_nothing_is_fetched_from_anywhere(page):
     """It opens on a machine without a network."""
-    assert not re.search(r"(src|href)=\"(?!#)", page)
+    assert not re.search(r"(src|href)=\"(?!#|data:text/csv)", page)
     assert not re.search(r"@import|url\((?!#)|<script|<link", page)
 
 
@@ -73,8 +77,8 @@ def test_every_claim_figure_setting_warning_and_failure_is_shown(page):
     for verdict in VERDICTS:
         assert verdict.expectation.name in text
     for words in (
-        "loss (%)",
-        "guest ready (% of a vCPU)",
+        "Packet loss (%)",
+        "Ready time of vCPUs (% of a vCPU)",
         "Cpu.Quantum",
         "a platform's default",
         "traffic.x.rate",
@@ -117,7 +121,7 @@ def test_a_deterministic_value_has_a_word_in_place_of_an_interval(tmp_path):
     """And no line in its gauge."""
     made = replace(VERDICTS[0], ci_low=2.0, ci_high=2.0, equal_replications=3)
     page = write_report(tmp_path / "r.html", [results(verdicts=(made,))]).read_text()
-    assert '<td class="nowrap">deterministic</td>' in page
+    assert '<td class="nowrap" data-label="interval">deterministic</td>' in page
     assert '<line class="pass"' not in page
 
 
@@ -143,7 +147,7 @@ def test_a_figure_of_answers_has_a_caption(tmp_path):
     """It names the expectations, and words that are no markup stay words."""
     figures = (AnswersSpec("steps", ("passes", "a < b")),)
     page = write_report(tmp_path / "report.html", [results(figures=figures)]).read_text()
-    assert "<figcaption>answers of passes; a &lt; b</figcaption>" in page
+    assert "<figcaption>answers of passes; a &lt; b " in page
     assert parsed(page).open == []
 
 
@@ -174,3 +178,45 @@ def test_figures_and_columns_have_names_for_who_does_not_see_them(page):
         names = re.findall(r"<dt>(.*?)</dt>", block)
         assert len(names) == len(set(names))
     assert "processor time" not in page
+
+
+def test_assumed_inputs_of_all_scenarios_are_one_folded_table(tmp_path):
+    """An input that several scenarios have has one row, with their names; results stand above it."""
+    page = write_report(tmp_path / "r.html", [results(), results(scenario="another")]).read_text()
+    assert page.count("traffic.x.rate") == 1
+    folded = page[page.index("Assumed inputs</h2>") :]
+    assert "<details><summary>1 assumed input</summary>" in folded
+    assert "<td>small, another</td>" in folded
+    assert page.rindex("<h3>Figures</h3>") < page.index("Assumed inputs</h2>")
+
+
+def test_every_figure_has_its_numbers_as_a_download(page):
+    """In the page itself: a link to data fetches nothing."""
+    links = re.findall(r'<a class="data" download="([^"]*)" href="data:text/csv;charset=utf-8,([^"]*)"', page)
+    assert len(links) == page.count("<figure>")
+    frame = pd.read_csv(io.StringIO(unquote(dict(links)["small-loss.csv"])))
+    assert list(frame.columns) == ["receivers", "measure", "unit", "mean", "low", "high", "runs"]
+    assert set(frame["unit"]) == {"%"}
+
+
+def test_what_scrolls_can_be_reached_by_keyboard(page):
+    """Each has a name and a place in the order of the page."""
+    scrolling = re.findall(r'<(?:div class="wide"|pre)[^>]*>', page)
+    assert scrolling
+    assert all('tabindex="0" role="group" aria-label="' in tag for tag in scrolling)
+
+
+def test_no_hatch_weighs_more_than_the_figure(tmp_path):
+    """Eight parts in a bar, each with its own look: one hatch of dots took 150 kB."""
+    bars = [("a point", {f"part {number}": 1.0 for number in range(8)})]
+    assert len(as_svg(draw_stacked_bars(bars, "time").get_figure(root=True))) < 30_000
+
+
+def test_a_table_of_a_scenario_is_a_table_of_the_page(tmp_path):
+    """With its words, its rows and its numbers as a download."""
+    figures = (TableSpec("steps", ("passes", "missing"), title="Steps & stairs"),)
+    page = write_report(tmp_path / "report.html", [results(figures=figures)]).read_text()
+    assert '<table class="cases" aria-label="Steps &amp; stairs">' in page
+    assert '<th scope="row">passes</th><td>about 2 %</td>' in page
+    assert 'download="small-steps.csv"' in page
+    assert parsed(page).open == []

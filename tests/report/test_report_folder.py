@@ -1,10 +1,10 @@
-"""A results folder with its figures: one SVG and one PNG each, named after the figure."""
+"""A results folder with its figures: an SVG, a PNG and a PDF each, named after the figure."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from hostsim.expect import AnswersSpec, FigureSpec
+from hostsim.figure import AnswersSpec, FigureSpec
 from hostsim.report.folder import draw_figures, write
 from hostsim.results.folder import read
 from tests.sample_results import results
@@ -15,7 +15,7 @@ def test_figures_are_written_after_tables_and_facts(tmp_path: Path) -> None:
     files = write(results(), tmp_path)
     assert [file.name for file in files] == [
         *("table.parquet", "table.csv", "contexts.parquet", "cpu.parquet", "runs.parquet", "results.json"),
-        *("loss.svg", "loss.png", "odd-name.svg", "odd-name.png"),
+        *(f"{name}.{kind}" for name in ("loss", "odd-name") for kind in ("svg", "png", "pdf")),
     ]
     assert all(file.is_file() for file in files)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.expect import FigureSpec
+from hostsim.figure import FigureSpec
 from hostsim.results.curve import curve_frame, curve_spec, figure_rows, is_partial
 from tests.sample_results import results, table
 

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hostsim.errors import StoreError
+from hostsim.figure import AnswersSpec, AxisNames, FigureSpec, TableSpec
 from hostsim.report import folder as drawn
 from hostsim.results.folder import as_csv, read, write
 from hostsim.results.table import read_table, write_table
@@ -257,3 +258,16 @@ def test_a_folder_of_another_version_names_the_command(folder, version, words):
     (folder / "results.json").write_text(json.dumps(kept | {"format": version}))
     with pytest.raises(StoreError, match=words):
         read(folder)
+
+
+def test_figures_and_tables_come_back_with_their_references_limits_and_names(tmp_path: Path) -> None:
+    """What a fresh run draws can be drawn from its folder."""
+    axes = {"receivers": AxisNames("Receiving VMs", {"1": "one"})}
+    figures = (
+        FigureSpec("saved", "receivers", "loss", less={"split": 0}, per="host_cpu", lines=(1.0, 2.5), axes=axes),
+        AnswersSpec("steps", ("passes",), "Steps", "column"),
+        TableSpec("t", (), "receivers", ("loss",), title="Loss", axes=axes),
+        TableSpec("u", ("passes",), conditions={"passes": "two receivers: loss"}),
+    )
+    write(results(figures=figures), tmp_path)
+    assert read(tmp_path).figures == figures

@@ -59,7 +59,9 @@ def test_the_schema_knows_names_and_assumptions() -> None:
     schema = scenario_schema()
     assert "esxi-5.0" in schema["properties"]["platform"]["anyOf"][0]["enum"]
     assert "loss" in schema["$defs"]["FigurePart"]["properties"]["y"]["enum"]
-    assert schema["$defs"]["FigurePart"]["oneOf"] == [{"required": ["x", "y"]}, {"required": ["answers"]}]
+    assert schema["$defs"]["FigurePart"]["oneOf"] == [
+        {"required": keys} for keys in (["x", "y"], ["x", "columns"], ["answers"])
+    ]
     inputs = {
         "MulticastPart": "rate",
         "WorkPart": "rate",

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.expect import Always, AnswersSpec, At, Band, Find, Monotone, Ratio, Worst
+from hostsim.expect import Always, At, Band, Find, Monotone, Ratio, Worst
+from hostsim.figure import AnswersSpec, AxisNames, FigureSpec, TableSpec
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
@@ -871,3 +872,57 @@ def test_traffic_of_no_vm_may_be_slow(tmp_path: Path) -> None:
     assert load_text(tmp_path, *slow, axes={"receivers": "0,100"}).name == "small"
     with pytest.raises(InputError, match=r"makes nothing in a run of 1 s; .*from 0\.010101 /s on"):
         load_text(tmp_path, *slow, axes={"receivers": "99"})
+
+
+FIGURE = "{x: receivers, y: loss, series: split}"
+
+
+def test_a_figure_of_a_difference_has_its_reference_limits_and_names(tmp_path: Path) -> None:
+    """Limits become numbers in the unit of y, names those that the sweep gives to axes and values."""
+    named = 'values: ["0", "1"], label: Mode, value_labels: {"1": splitRxMode}}'
+    written = '{x: receivers, y: loss, at: {split: "1"}, less: {split: "0"}, line: [1 %, 2], label: Loss saved}'
+    scenario = load_text(tmp_path, ('values: ["0", "1"]}', named), (FIGURE, written))
+    axes = {"split": AxisNames("Mode", {"1": "splitRxMode"})}
+    assert scenario.figures == (
+        FigureSpec(
+            "loss",
+            "receivers",
+            "loss",
+            at={"split": "1"},
+            less={"split": "0"},
+            lines=(1.0, 2.0),
+            label="Loss saved",
+            axes=axes,
+        ),
+    )
+    assert scenario.figures[0].words == "Loss saved against receivers; splitRxMode"
+
+
+def test_a_table_has_metrics_or_answers_in_any_units(tmp_path: Path) -> None:
+    """There is no scale that they would have to share."""
+    asked = ("expect:\n", f"expect:\n{SEARCH}")
+    answers = load_text(tmp_path, asked, SWEEP, (FIGURE, "{kind: table, answers: [mine, room]}"))
+    assert answers.figures == (TableSpec("loss", ("mine", "room")),)
+    metrics = load_text(tmp_path, (FIGURE, "{kind: table, x: receivers, columns: [loss, host_cpu]}"))
+    assert metrics.figures == (TableSpec("loss", (), "receivers", ("loss", "host_cpu"), {"split": "0"}),)
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("{x: receivers, y: loss, line: 5 ms}", "figures.loss.line"),
+        ('{x: receivers, y: loss, less: {split: "0"}, to: {split: "1"}}', "is a difference and a ratio"),
+        ("{x: receivers, y: loss, per: host_cpu, right: host_cpu}", "has a second measure beside a derived one"),
+        ("{x: receivers, y: loss, columns: [loss]}", "has columns and is no table"),
+        ("{kind: table, x: receivers, y: loss}", "is a table of something else"),
+    ],
+)
+def test_a_figure_of_two_things_is_refused(tmp_path: Path, written: str, told: str) -> None:
+    """Each with what it may be instead."""
+    assert told in "\n".join(faults(tmp_path, (FIGURE, written)))
+
+
+def test_only_values_of_an_axis_have_labels(tmp_path: Path) -> None:
+    """A misspelt one would leave the figure without its name."""
+    (told,) = faults(tmp_path, ('values: ["0", "1"]}', 'values: ["0", "1"], value_labels: {"2": off}}'))
+    assert "sweep.split.value_labels.2: is no value of the axis" in told

@@ -10,13 +10,11 @@ from hostsim.claim import Claim, Measurement
 from hostsim.errors import nearest_name
 from hostsim.expect import (
     Always,
-    AnswersSpec,
     At,
     Band,
     Compared,
     Difference,
     Expectation,
-    FigureSpec,
     Find,
     Form,
     Monotone,
@@ -28,15 +26,17 @@ from hostsim.expect import (
     Switches,
     Within,
     Worst,
-    is_comparable,
     is_same_unit,
 )
+from hostsim.figure import Figure
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import AxisValues, Scalar
 from hostsim.scenario.axis import Axis
+from hostsim.scenario.expect.figure_reader import read_figure
+from hostsim.scenario.expect.figure_schema import FigurePart
 from hostsim.scenario.expect.lookup import Lookup
 from hostsim.scenario.expect.predicate import read_always, read_switches
-from hostsim.scenario.expect.schema import Changes, ExpectPart, FigurePart, PointsPart, RatioPart, RefusedPart
+from hostsim.scenario.expect.schema import Changes, ExpectPart, PointsPart, RatioPart, RefusedPart
 from hostsim.scenario.resolve import Resolver
 from hostsim.scenario.scenario import Precision
 from hostsim.scenario.shipped_data import claims, measurements
@@ -70,7 +70,7 @@ class Reader(Lookup):
 
     def figures(
         self, parts: Iterable[tuple[str | int, FigurePart]], asked: Iterable[Expectation | None]
-    ) -> tuple[FigureSpec | AnswersSpec, ...]:
+    ) -> tuple[Figure, ...]:
         """Read all figures.
 
         Args:
@@ -79,51 +79,15 @@ class Reader(Lookup):
         """
         known = {entry.name: entry for entry in asked if entry is not None}
         return tuple(
-            self._answers(name, part.answers, known) if part.answers else self._figure(name, part)
-            for name, part in parts
-            if isinstance(name, str)
+            read_figure(name, part, self, known, self._require) for name, part in parts if isinstance(name, str)
         )
 
-    def _figure(self, name: str, part: FigurePart) -> FigureSpec:
-        path: KeyPath = ("figures", name)
-        assert part.x is not None  # there are no answers
-        assert part.y is not None
-        self.metric(part.y, (*path, "y"))
-        if part.right is not None:
-            self.metric(part.right, (*path, "right"))
-            if part.right == part.y:
-                self.fault((*path, "right"), "is the metric of the left axis too", "another metric")
-        unit = CATALOGUE[part.y].unit if part.y in CATALOGUE else ""
-        for metric in part.stack:
-            other = self.metric(metric, (*path, "stack"))
-            if unit and other and other != unit:
-                self.fault((*path, "stack"), f"stacks {metric}, in {other}, on {part.y}", f"metrics in {unit}")
-        if len({part.y, *part.stack}) <= len(part.stack):
-            self.fault((*path, "stack"), "names a metric twice", "each metric once, y apart")
-        drawn = (part.x, *part.series)
-        self.axis(part.x, (*path, "x"))
-        for axis in part.series:
-            self.axis(axis, (*path, "series"))
-        if len(set(drawn)) < len(drawn):
-            self.fault((*path, "series"), "names an axis twice", "each axis once, x apart")
-        at = self.point(part.at, (*path, "at"), without=drawn)
-        return FigureSpec(name, part.x, part.y, part.series, at, part.kind, part.right, part.stack)
-
-    def _answers(self, name: str, answers: tuple[str, ...], asked: Mapping[str, Expectation]) -> AnswersSpec:
-        path: KeyPath = ("figures", name, "answers")
-        for answer in answers:
-            if answer not in self._named:
-                is_asked = "names of expectations of this scenario"
-                allowed = is_asked if self._named else "nothing: the scenario expects nothing"
-                self._unknown(answer, path, allowed, self._named)
-        if len(set(answers)) < len(answers):
-            self.fault(path, "names an expectation twice", "each expectation once")
-        drawn = [asked[answer] for answer in answers if answer in asked]
-        for other in drawn[1:]:
-            if not is_comparable(drawn[0], other):
-                message = f"has an answer in {other.counted_in} beside one in {drawn[0].counted_in}"
-                self.fault(path, message, "expectations whose answers are in one unit", given=repr(other.name))
-        return AnswersSpec(name, answers)
+    def _require(self, answer: str, path: KeyPath) -> None:
+        """Gather a fault where no expectation of the file has this name."""
+        if answer not in self._named:
+            is_asked = "names of expectations of this scenario"
+            allowed = is_asked if self._named else "nothing: the scenario expects nothing"
+            self._unknown(answer, path, allowed, self._named)
 
     def expectation(self, index: int, part: ExpectPart) -> Expectation | None:
         """Read one expectation; None when it has faults."""

@@ -1,22 +1,21 @@
-"""Schema of figures and expectations in a scenario file, key by key.
+"""Schema of expectations in a scenario file, key by key.
 
 These models check one entry by itself; names of axes, metrics and claims are looked up in `hostsim.scenario.expect.expectation`.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from hostsim.expect import Direction
 from hostsim.spec.base import Spec
-from hostsim.spec.field import AxisValues, BandEnd, Names, Value
+from hostsim.spec.field import AxisValues, BandEnd, Value
 from hostsim.spec.quantity import UNITS
 
 __all__ = [
     "ExpectPart",
-    "FigurePart",
     "FindPart",
     "PointsPart",
     "PredicatePart",
@@ -36,43 +35,6 @@ Changes = dict[str, Value | tuple[Value, ...]]
 
 def _alone(value: Any) -> Any:
     return (value,) if isinstance(value, dict) else value
-
-
-class FigurePart(Spec):
-    """A metric against an axis (``x`` and ``y``), or the answers of expectations side by side (``answers``, by itself)."""
-
-    kind: Literal["line", "bar"] = "line"
-    """``line``: a line for each series, its 95 % interval as a band. ``bar``: a group of bars at each value of x, one bar a series, the
-    interval as an error bar; values of x stand side by side, whatever their numbers."""
-    x: str | None = None
-    """Name of an axis. Numbers stand at their place, other values (``esxi-5.5``) side by side."""
-    y: str | None = None
-    """Name of a metric; ``hostsim metrics`` lists them. What was published of it is drawn as well."""
-    right: str | None = None
-    """Name of a second metric, drawn as lines with markers on an axis of its own on the right."""
-    stack: Names | tuple[()] = ()
-    """Names of further metrics in the unit of ``y``: their bars stand on its bar, one on the other. With ``kind: bar``, without ``series`` and ``right``."""
-    series: Names | tuple[()] = ()
-    """Axes that get a line, or a bar, for each combination of their values."""
-    at: AxisValues = Field(default_factory=dict)
-    """Values of the other axes."""
-    answers: Names | tuple[()] = ()
-    """Names of expectations of the scenario, ids of claims or one's own, whose answers are in one unit: a bar each, in this order, with its
-    interval and, of a claim, the accepted band. An answer whose runs nobody has made has no bar; ``hostsim check`` makes them."""
-
-    @model_validator(mode="after")
-    def _curve_or_answers(self) -> FigurePart:
-        if self.answers and self.model_fields_set != {"answers"}:
-            raise ValueError("draws answers and something else|answers by itself; or x and y")
-        if not self.answers and (self.x is None or self.y is None):
-            raise ValueError("has nothing to draw|x: AXIS and y: METRIC; or answers: [NAME, ...]")
-        return self
-
-    @model_validator(mode="after")
-    def _one_stack(self) -> FigurePart:
-        if self.stack and (self.kind != "bar" or self.series or self.right is not None):
-            raise ValueError("stacks on something other than one bar|kind: bar, without series and right")
-        return self
 
 
 class WherePart(Spec):

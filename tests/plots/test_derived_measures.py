@@ -1,0 +1,132 @@
+"""Figures of differences, ratios and derived measures, with limits as lines and what was published on them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from matplotlib.axes import Axes
+from sample_table import table, verdict
+
+from hostsim.estimate import student
+from hostsim.expect import Band, Difference, Find, Ratio
+from hostsim.figure import AxisNames, FigureSpec
+from hostsim.plots.figure import draw
+from hostsim.results.curve import curve_frame
+
+SAVED = FigureSpec("saved", "receivers", "loss", at={"split": "0"}, less={"split": "1"})
+GAIN = FigureSpec("gain", "receivers", "loss", at={"split": "0"}, to={"split": "1"}, kind="bar")
+
+
+def legend(ax: Axes) -> list[str]:
+    found = ax.get_legend()
+    return [] if found is None else [text.get_text() for text in found.get_texts()]
+
+
+def test_a_difference_is_paired_by_replication() -> None:
+    """The replication is added to both sides, so that it cancels: the interval has no width."""
+    frame = curve_frame(table(), SAVED)
+    assert list(frame["mean"]) == [9, 18, 36]
+    assert list(frame["low"]) == list(frame["high"]) == [9, 18, 36]
+    assert frame.attrs["units"]["mean"] == "%"
+
+
+def test_a_ratio_is_paired_by_replication_and_has_no_unit() -> None:
+    """It is the mean of the ratios, not the ratio of the means."""
+    frame = curve_frame(table(), GAIN)
+    expected = student([(10.0 + r) / (1.0 + r) for r in range(3)])
+    assert frame["mean"][0] == pytest.approx(expected.mean)
+    assert frame["high"][0] == pytest.approx(expected.high)
+    assert draw(table(), GAIN).get_ylabel() == "Packet loss, ratio to split = 1"
+
+
+def test_the_reference_of_a_series_is_no_line_of_its_own() -> None:
+    """It would differ from itself by nothing."""
+    ax = draw(table(), FigureSpec("saved", "receivers", "loss", ("split",), less={"split": "1"}))
+    assert [line.get_label() for line in ax.get_lines() if line.get_marker() == "o"] == ["split = 0"]
+
+
+def test_a_run_without_its_pair_is_left_out() -> None:
+    """A failed replication on one side takes the other with it."""
+    rows = table()
+    rows.loc[(rows["split"] == "1") & (rows["replication"] == 2), "error"] = "Traceback"
+    assert list(curve_frame(rows, SAVED)["runs"]) == [2, 2, 2]
+
+
+def test_a_measure_over_another_is_divided_run_by_run() -> None:
+    """And is nowhere where the other is 0."""
+    rows = table().assign(host_cpu=2.0)
+    rows.loc[rows["receivers"] == 4, "host_cpu"] = 0.0
+    frame = curve_frame(rows, FigureSpec("f", "receivers", "loss", at={"split": "0"}, per="host_cpu"))
+    assert list(frame["mean"][:2]) == [5.5, 10.5]
+    assert frame["mean"].isna()[2]
+    assert frame.attrs["units"]["mean"] == "% per %"
+
+
+def test_a_column_of_ones_own_is_drawn_with_its_unit() -> None:
+    """Whoever adds a measure to a table need not register it anywhere."""
+    rows = table()
+    rows["cost_of_loss"] = rows["loss"] * 2
+    rows.attrs["units"] = {"cost_of_loss": "EUR"}
+    ax = draw(rows, FigureSpec("f", "receivers", "cost_of_loss", ("split",)))
+    assert ax.get_ylabel() == "cost of loss (EUR)"
+    assert list(ax.get_lines()[0].get_ydata()) == [22, 42, 82]
+
+
+@pytest.mark.parametrize(
+    ("figure", "form", "seen"),
+    [
+        (SAVED, Difference("loss", {"receivers": 2, "split": "0"}, {"receivers": 2, "split": "1"}), True),
+        (SAVED, Difference("loss", {"receivers": 2, "split": "1"}, {"receivers": 2, "split": "0"}), False),
+        (GAIN, Ratio("loss", {"split": "0"}, {"split": "1"}, {"receivers": 2}), True),
+        (GAIN, Ratio("loss", {"receivers": 2}, {"receivers": 1}, {"split": "0"}), False),
+        (SAVED, Ratio("loss", {"split": "0"}, {"split": "1"}, {"receivers": 2}), False),
+    ],
+)
+def test_what_was_published_is_drawn_where_it_is_about_the_same_comparison(
+    figure: FigureSpec, form: Difference | Ratio, seen: bool
+) -> None:
+    """The other way round, or against another point, it is about something else."""
+    ax = draw(table(), figure, published=[verdict(form, 8.0, 9.0, "8.5")])
+    assert any("published" in name for name in legend(ax)) == seen
+
+
+def test_a_limit_is_a_line_with_its_number_and_is_on_the_axis() -> None:
+    """The figure reaches up to a limit that no point reaches."""
+    ax = draw(table(), FigureSpec("loss", "receivers", "loss", lines=(90.0,)))
+    assert "90 %" in [text.get_text() for text in ax.texts]
+    assert [90.0, 90.0] in [list(line.get_ydata()) for line in ax.get_lines()]
+    assert ax.get_ylim()[1] > 90
+
+
+def test_the_points_a_search_ended_between_are_drawn_on_its_line() -> None:
+    """One without bound is not, whether infinite or, from a folder, none."""
+    made = verdict(Find(True, "receivers", 1, 9, "loss", 0.01, {"split": "0"}), 1.0, 3.0)
+    cases = tuple(
+        {"receivers": n, "split": "0", "value": value} for n, value in ((2, 20.0), (3, float("inf")), (4, None))
+    )
+    made = replace(made, points=cases)
+    ax = draw(table(), FigureSpec("loss", "receivers", "loss", ("split",)), published=[made])
+    (crosses,) = [line for line in ax.get_lines() if line.get_marker() == "x"]
+    assert (list(crosses.get_xdata()), list(crosses.get_ydata())) == ([2], [20.0])
+    assert crosses.get_color() == ax.get_lines()[0].get_color()
+    assert made.expectation.band == Band(1.0, 3.0)
+
+
+def test_axes_and_values_have_the_names_that_a_sweep_gives_them() -> None:
+    """In the legend, at the ticks and under the axis."""
+    axes = {"split": AxisNames("Mode", {"0": "default", "1": "splitRxMode"}), "receivers": AxisNames("Receiving VMs")}
+    lines = draw(table(), FigureSpec("f", "receivers", "loss", ("split",), axes=axes))
+    assert (lines.get_xlabel(), legend(lines)) == ("Receiving VMs", ["default", "splitRxMode"])
+    bars = draw(table(), FigureSpec("f", "split", "loss", kind="bar", axes=axes))
+    assert [tick.get_text() for tick in bars.get_xticklabels()] == ["default", "splitRxMode"]
+
+
+def test_a_printed_figure_has_its_width_and_no_title() -> None:
+    """A journal sets the caption itself."""
+    column, screen = (
+        draw(table(), FigureSpec("f", "receivers", "loss", size=size), titled=True).get_figure(root=True)
+        for size in ("column", "")
+    )
+    assert (column.get_figwidth(), column.get_suptitle()) == (3.5, "")
+    assert screen.get_suptitle() == "Packet loss against receivers"
