@@ -15,7 +15,7 @@ import pytest
 
 import hostsim
 from hostsim.expect import Band, Expectation, Find, Ratio
-from hostsim.figure import AnswersSpec
+from hostsim.figure import AnswersSpec, TableSpec
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity, point_at
@@ -52,6 +52,11 @@ def test_a_shipped_scenario_expects_claims_as_published_and_draws_what_there_is(
     for figure in scenario.figures:
         if isinstance(figure, AnswersSpec):
             assert set(figure.answers) <= {expectation.name for expectation in scenario.expectations}
+            continue
+        if isinstance(figure, TableSpec):
+            assert set(figure.answers) <= {expectation.name for expectation in scenario.expectations}
+            assert set(figure.columns) <= set(CATALOGUE)
+            assert {figure.x, *figure.at} - {""} <= set(scenario.axes)
             continue
         assert figure.y in CATALOGUE
         assert {figure.x, *figure.series, *figure.at} <= set(scenario.axes)

@@ -32,6 +32,7 @@ _LABELS = {
     "loss_out": "Packet loss on the way out",
     "delivered": "Packets delivered to applications",
     "latency_mean": "Mean one-way latency",
+    "round_trip_mean": "Mean round-trip time",
     "response_time_mean": "Mean response time (raw)",
     "settled_response_mean": "Mean response time",
     "stage_wire": "On the wire",

@@ -94,7 +94,7 @@ def test_show_tells_points_and_settings_with_their_origin(cli, tiny):
     assert ["traffic.stream.packet_size", "300", "B", "--set"] in rows
     assert ["run.length", "100", "ms", "tiny.yaml:9"] in rows
     assert any(row[:1] == ["host.advanced.Cpu.Quantum"] and row[-1] == "default" for row in rows)
-    assert ["cpu", "host", "cpu", "against", "receivers"] in rows
+    assert ["cpu", "Host", "CPU", "utilisation", "against", "receivers"] in rows
     assert "points: 6, 12 runs of 0.1 s" in done.stdout
     assert "points: 4, 8 runs of 0.06 or 0.1 s" in cli("show", tiny, "--set", "run.swept.length=60 ms").stdout
 
@@ -190,7 +190,7 @@ def test_run_writes_table_figures_and_says_which_files(cli, tiny):
     files = [Path(line) for line in done.stdout.split("\n\n")[-1].splitlines()]
     assert [file.name for file in files] == [
         *("table.parquet", "table.csv", "contexts.parquet", "cpu.parquet", "runs.parquet", "results.json"),
-        *("cpu.svg", "cpu.png"),
+        *("cpu.svg", "cpu.png", "cpu.pdf"),
     ]
     assert all(file.parts[:2] == ("results", "tiny") for file in files)
     table = pd.read_parquet(files[0])
@@ -271,7 +271,7 @@ def test_a_failed_point_is_a_row_and_the_exit_status_says_so(cli, tiny, monkeypa
     table = pd.read_parquet("results/tiny/table.parquet")
     assert [bool(error) for error in table["error"]] == [False, False, False, True]
     assert "tiny (partial): 1 of 4 runs failed" in done.stderr
-    assert "host cpu (%) (partial)" in Path("results/tiny/figures/cpu.svg").read_text()
+    assert "Host CPU utilisation (%) (partial)" in Path("results/tiny/figures/cpu.svg").read_text()
     report = cli("report", "tiny")
     assert (report.exit_code, report.stderr) == (3, "tiny (partial): 1 of 4 runs failed\n")
     page = Path(report.stdout.strip()).read_text()
@@ -473,7 +473,7 @@ def test_plot_and_report_draw_from_a_folder_without_running(cli, tiny):
     cli("run", tiny, "--jobs", "1", "--quick")
     tiny.unlink()
     drawn = cli("plot", "results/tiny")
-    assert [Path(line).name for line in drawn.stdout.splitlines()] == ["cpu.svg", "cpu.png"]
+    assert [Path(line).name for line in drawn.stdout.splitlines()] == ["cpu.svg", "cpu.png", "cpu.pdf"]
     report = cli("report", "tiny", "-o", "page.html")
     assert report.stdout.strip() == "page.html"
     assert "Does it run?" in Path("page.html").read_text()
@@ -603,7 +603,7 @@ def test_plot_warm_up_draws_the_run_that_lost_the_most_to_it(cli, tiny, tmp_path
     """From the runs that the results folder keeps; without them it says what to do."""
     assert cli("run", tiny, "--jobs", "1").exit_code == 0
     done = cli("plot", "tiny", "--warm-up")
-    assert [Path(line).name for line in done.stdout.splitlines()] == ["warm-up.svg", "warm-up.png"]
+    assert [Path(line).name for line in done.stdout.splitlines()] == ["warm-up.svg", "warm-up.png", "warm-up.pdf"]
     table = pd.read_parquet("results/tiny/table.parquet")
     row = table.loc[(table["cut_s"] / table["length_s"]).idxmax()]
     drawn = Path("results/tiny/figures/warm-up.svg").read_text()

@@ -40,7 +40,7 @@ def test_it_prints_a_table_and_writes_table_and_figure(cli, tiny, tmp_path):
     assert row.startswith(f"{TICK.name}  {VARIED}")
     assert "not moved by 1 of them: rhel6.socket_buffer" in done.stderr
     files = [tmp_path / line for line in rest if line]
-    assert [file.name for file in files] == ["guest_cpu.csv", "guest_cpu.svg", "guest_cpu.png"]
+    assert [file.name for file in files] == ["guest_cpu.csv", "guest_cpu.svg", "guest_cpu.png", "guest_cpu.pdf"]
     assert all(file.stat().st_size > 100 for file in files)
     table = list(csv.DictReader(files[0].read_text().splitlines()))
     assert [entry["constant"] for entry in table] == ["esxi.costs.guest_housekeeping", "rhel6.socket_buffer"]
