@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = ["as_csv", "plain_csv", "read", "write"]
 
-_FORMAT = 6
+_FORMAT = 7
 _FRAMES = ("table", "contexts", "cpu", "runs")
 """Fields of results that are files of their own."""
 _KEYS = {"usage": "cost"}

@@ -248,8 +248,8 @@ def test_what_killed_writers_left_is_swept(folder):
 @pytest.mark.parametrize(
     ("version", "words"),
     [
-        (5, "format 5, of an earlier version of hostsim; this one reads 6: `hostsim run small` writes it anew"),
-        (7, "format 7, of a later version of hostsim; this one reads 6: install that one, or run `hostsim run small`"),
+        (6, "format 6, of an earlier version of hostsim; this one reads 7: `hostsim run small` writes it anew"),
+        (8, "format 8, of a later version of hostsim; this one reads 7: install that one, or run `hostsim run small`"),
     ],
 )
 def test_a_folder_of_another_version_names_the_command(folder, version, words):
