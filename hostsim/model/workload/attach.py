@@ -78,7 +78,7 @@ def _attach_multicast(
     flow = Flow(name, traffic.packet_size, len(members))
     position = len(host.flows)
     host.flows.append(flow)
-    [(uplink, networks)] = entries.items()
+    uplink, networks = next(iter(entries.items()))
     if uplink not in host.nics:  # of a kernel that is not there
         return
     nic = host.nics[uplink]
