@@ -77,7 +77,7 @@ def build_host(
     for group in spec.vms:
         for number in range(group.count):
             _add_vm(host, group, f"{group.name}[{number}]", streams)
-    if len(host.scheduler.nodes) > 1 and host.vms:
+    if len(host.scheduler.nodes) > 1 and host.vms and spec.hypervisor:
         balancer = NumaBalancer(host.scheduler, settings.numa_rebalance_period, settings.numa_imbalance / 100)
         host.clock.start(balancer.run())
     for name, port in host.nics.items():
@@ -88,7 +88,7 @@ def build_host(
         host.start(process)
     host.is_wired = True
     host.balancer = Balancer(host.scheduler, host.worlds(), settings.rebalance_period)
-    if host.balancer.is_needed:
+    if host.balancer.is_needed and spec.hypervisor:
         host.clock.start(periodic(host.clock, settings.rebalance_period, host.balancer.check))
     if spec.hardware.firmware is not None:  # its worlds stay where they are
         host.firmware = Firmware(host.scheduler)
@@ -106,7 +106,7 @@ def build_host(
         for ring in device.rings:
             ring.unmask(host.clock.now)
     host.numa_io = NumaIo(host)
-    if settings.numa_io_threshold and len(host.scheduler.nodes) > 1:
+    if settings.numa_io_threshold and len(host.scheduler.nodes) > 1 and spec.hypervisor:
         host.clock.start(host.numa_io.run())
     host.dense_mode = DenseMode(host)
     if settings.tune_dense:
@@ -116,7 +116,7 @@ def build_host(
 
 
 def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None:
-    """Power on a VM: home nodes are assigned round robin, and so are the uplinks of its switch to virtual ports."""
+    """Power on a VM: home nodes are assigned round robin, and so are the uplinks of its switch to virtual ports. That of a native host is the machine."""
     spec, scheduler, clock = host.spec, host.scheduler, host.clock
     hertz = spec.costs.cycle_rate(spec.hardware.cpu.family, spec.hardware.cpu.clock)
     read_ps = group.guest.applications.udp_sink.ps(hertz)
@@ -146,6 +146,10 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
         for port in device.ports:
             port.vnic.gro = settings.device in group.guest.gro
         vm.devices.append(device)
+    if not spec.hypervisor:
+        _pin_processors(host, vcpus)
+        host.vms.append(vm)
+        return
     _add_networlds(host, vm)
     if exclusive := group.settings.exclusive:
         for vcpu in vcpus:
@@ -156,6 +160,15 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
     if len(vcpus) > 1 and not exclusive:
         scheduler.coschedule(vcpus)
     host.vms.append(vm)
+
+
+def _pin_processors(host: Host, processors: Iterable[Vcpu]) -> None:
+    """Pin the processors of a native host to its PCPUs: on each node one thread of each core, then the others."""
+    threads = host.spec.hardware.cpu.threads
+    free = {node: [node.pcpus[place::threads] for place in range(threads)] for node in host.scheduler.nodes}
+    for processor in processors:
+        threads_left = free[processor.node]
+        host.scheduler.pin(processor, next(pcpus for pcpus in threads_left if pcpus).pop(0))
 
 
 def _add_networlds(host: Host, vm: VirtualMachine) -> None:
@@ -194,7 +207,8 @@ def _add_queues(host: Host, name: str, port: Pnic) -> None:
     served = [device for device in here if not device.rings]
     left = nic.rx_queues - options.drss
     switch = next((switch for switch, vswitch in spec.vswitches.items() if name in vswitch.uplinks), None)
-    shared = [] if switch is None else [_rings(host, switch, port, options.drss)]
+    # what matches no filter goes to the default queue, or to the rings of the guest that has the port to itself
+    shared = [_rings(host, switch, port, options.drss)] if switch is not None else [rings for _, rings in owned]
     # in a tunnel the NIC sees one address, and all is for the default queue
     if switch is not None and spec.settings.netqueue and not spec.vswitches[switch].vxlan:
         for device in [device for device in served if device.rss]:

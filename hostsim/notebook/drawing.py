@@ -173,7 +173,7 @@ def _nics(
         if not nic.link:
             state = "not used"
         elif nic.passed:
-            state = f"passed through to {nic.link}"
+            state = f"passed through to {nic.link}" if host.hypervisor else f"driven by {nic.link}"
         else:
             state = f"{nic.queues} queue{'s' if nic.queues != 1 else ''}"
         paper.text(x + 8, down + 16, f"{nic.name}: {nic.gbps:.3g} Gbit/s", width - 16, bold=bool(nic.link))

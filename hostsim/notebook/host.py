@@ -55,7 +55,7 @@ class NicView:
     link: str
     """Switch that it is an uplink of, group of the VM that has it to itself, or empty where nobody uses it."""
     passed: bool
-    """It is passed through to a VM."""
+    """It is passed through to a VM, or driven by the kernel of a native host."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,8 @@ class HostView:
     nics: tuple[NicView, ...]
     traffic: Mapping[str, str]
     """Kind of each traffic, and whom it goes to."""
+    hypervisor: bool = True
+    """False of a native host, whose only VM is the machine."""
 
     @classmethod
     def of(cls, scenario: Scenario, at: AxisValues) -> HostView:
@@ -145,6 +147,7 @@ class HostView:
             ),
             nics=tuple(_nics(host)),
             traffic={name: f"{entry.kind} to {', '.join(_names(entry.to))}" for name, entry in spec.traffic.items()},
+            hypervisor=spec.hypervisor,
         )
 
     @property

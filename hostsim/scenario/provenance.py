@@ -96,6 +96,8 @@ def _leaves(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
 
 
 def _defaults(platform: PlatformSpec, groups: Mapping[str, Any]) -> Iterator[tuple[str, SettingSpec]]:
+    if not platform.hypervisor:
+        return
     for section in ("advanced", "kernel"):
         for name, setting in getattr(platform, section).items():
             yield f"host.{section}.{name}", setting

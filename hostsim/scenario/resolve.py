@@ -14,6 +14,7 @@ from hostsim.scenario.check.capacity import feature_warnings, nic_faults, traffi
 from hostsim.scenario.check.contradiction import contradictions
 from hostsim.scenario.check.directpath import passthrough_faults, passthrough_warnings
 from hostsim.scenario.check.effect import Effects, effects
+from hostsim.scenario.check.native import kernel_nics, native_faults
 from hostsim.scenario.check.offered_load import load_faults
 from hostsim.scenario.check.reference import network_faults, server_faults
 from hostsim.scenario.component import Change, Changes, Part, Parts
@@ -192,7 +193,10 @@ class _PointBuilder:
             self.faults += contradictions(self._tree, self._file, hardware, platform)
             self.faults += nic_faults(self._tree, self._file, hardware, platform)
             self.faults += vm_faults(self._tree, self._file, groups, hardware)
-            self.faults += passthrough_faults(self._tree, self._file, groups, hardware)
+            if platform.hypervisor:
+                self.faults += passthrough_faults(self._tree, self._file, groups, hardware)
+            else:
+                self.faults += native_faults(self._tree, self._file, groups, hardware, platform)
             if not self.faults:
                 self.faults += traffic_faults(self._tree, self._file, groups, hardware, traffic)
             if not self.faults:
@@ -203,6 +207,7 @@ class _PointBuilder:
             spec = PointSpec.model_validate(
                 {
                     "hardware": hardware,
+                    "hypervisor": platform.hypervisor,
                     "peer": peer,
                     "costs": platform.costs,
                     "settings": settings,
@@ -211,7 +216,7 @@ class _PointBuilder:
                     "netqueue": platform.netqueue,
                     "numa_io": platform.numa_io,
                     "tuning": platform.tuning,
-                    "vswitches": dict(self._file.network),
+                    "vswitches": dict(self._file.network) if platform.hypervisor else {},
                     "vms": tuple(groups),
                     "traffic": traffic,
                     "length": f"{length_ps} ps",
@@ -279,10 +284,14 @@ class _PointBuilder:
         )
         self.faults += map(self._placed, faults)
         self.warnings += warnings
-        if part is None or settings is None:
+        if self._file is None or part is None or settings is None:
             return None
+        switches = part.networks
+        if not platform.hypervisor:
+            nics, switches = kernel_nics(self._file, name), ()
+            settings = settings.model_copy(update={"vnics": (), "passthrough": nics})
         return VmGroupSpec(
-            name=name, count=part.count, guest=guest, settings=settings, vcpus=part.vcpus, networks=part.networks
+            name=name, count=part.count, guest=guest, settings=settings, vcpus=part.vcpus, networks=switches
         )
 
     def _flow(self, name: str) -> Traffic | None:

@@ -98,7 +98,7 @@ class GuestSpec(Spec):
     softirq_pause: Duration = 3 * MS
     """Time that processes have before a softirq that gave way to them goes on (``ksoftirqd``); less where they have less to do."""
     gro: tuple[str, ...] = ()
-    """Kinds of guest devices whose driver has GRO join the frames of a poll; none where nothing is said."""
+    """Kinds of guest devices whose driver has GRO join the frames of a poll, ``directpath`` being any physical NIC, of a native host too; none where nothing is said."""
     autocorking: bool = False
     """Small writes wait while earlier packets of the socket do, even with ``TCP_NODELAY`` (``net.ipv4.tcp_autocorking``)."""
     timer_jitter: Duration = 0

@@ -81,7 +81,7 @@ class VmGroupSpec(Spec):
 
 def links(group: VmGroupSpec, vswitches: Mapping[str, VSwitchSpec]) -> list[VSwitchSpec]:
     """The virtual switch of each NIC of the VMs of a group, in the order of their numbers; a passed-through NIC has one of its own."""
-    passed = [VSwitchSpec(uplinks=(entry.nic,)) for entry in group.settings.passthrough]
+    passed = [VSwitchSpec(uplinks=(entry.nic,), mtu=entry.mtu) for entry in group.settings.passthrough]
     return [vswitches[name] for name in group.networks] + passed
 
 
@@ -89,6 +89,8 @@ class PointSpec(Spec):
     """The spec of a point: all that a run depends on, except its seed and replication."""
 
     hardware: HardwareSpec
+    hypervisor: bool = True
+    """False of a native host: its only VM is the machine itself, each vCPU a processor."""
     peer: PeerSpec = PeerSpec(peer="ideal")
     """What stands at the other ends of its traffic."""
     costs: CostModel
@@ -124,6 +126,8 @@ class PointSpec(Spec):
         """Hash of what a run depends on in the resolved point: 32 hexadecimal digits, equal on every machine."""
         # a point without plug-ins keeps the hash that it had before there were any
         unused = {name for name in ("policies", "control_loops", "plugins") if not getattr(self, name)}
+        if self.hypervisor:
+            unused.add("hypervisor")
         if self.lengthening == LENGTHENING:  # the code that is the default for all is in the store's key
             unused.add("lengthening")
         return hashlib.sha256(self.model_dump_json(exclude=unused).encode()).hexdigest()[:32]

@@ -158,6 +158,8 @@ class PlatformSpec(Spec):
 
     platform: str
     """Name of the platform; nothing depends on it."""
+    hypervisor: bool = True
+    """False of a native host: one kernel has the machine to itself, its own drivers work the physical NICs, and there is nothing to set of a hypervisor."""
     features: FeatureSpec
     drivers: dict[str, Literal["vmklinux", "native"]]
     """Kind of each NIC driver: ``vmklinux`` converts each packet from a Linux driver's structures, ``native`` does not."""
@@ -309,12 +311,14 @@ class VnicSettings(Spec):
 
 
 class PassthroughSettings(Spec):
-    """Effective settings of one NIC that is passed through to a VM."""
+    """Effective settings of one physical NIC that a guest's own driver works: passed through to a VM, or of a native host."""
 
     device: Literal["directpath"] = "directpath"
     """How it is passed through: the whole port (DirectPath I/O)."""
     nic: str
     """Name of the physical NIC (``pciPassthruX.id``)."""
+    mtu: int = 1500
+    """Bytes of an IP packet at most."""
 
 
 class VmSettings(Spec):
@@ -329,7 +333,7 @@ class VmSettings(Spec):
     reserved: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Share of the VM's memory that is reserved (``sched.mem.min`` of ``memSize``)."""
     passthrough: tuple[PassthroughSettings, ...] = ()
-    """NICs that are passed through to the VM, in the order of their numbers."""
+    """NICs that the guest's own drivers work, in the order of their numbers."""
     vnics: tuple[VnicSettings, ...]
 
     @property

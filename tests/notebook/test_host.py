@@ -11,6 +11,16 @@ import hostsim
 from hostsim.notebook.picture import host_png
 from hostsim.scenario.shipped_data import shipped
 
+NATIVE = """\
+scenario: alone
+question: What does a machine do by itself?
+platform: native
+hardware: dell-r810
+network: {net: {uplinks: vmnic0}}
+vms: {kernel: {count: 1, guest: rhel6, networks: net}}
+traffic: {stream: {kind: tcp_stream, to: kernel, direction: receive, window: 64 KiB}}
+"""
+
 
 @pytest.fixture(scope="module")
 def splitrx():
@@ -65,6 +75,14 @@ def test_a_passed_through_nic_is_its_vms(splitrx):
     assert (nics["vmnic0"].passed, nics["vmnic0"].link) == (True, "netperf")
     nics = {nic.name: nic for nic in hostsim.load("directpath-udp").host({"path": "vnic"}).nics}
     assert (nics["vmnic0"].passed, nics["vmnic0"].link) == (False, "vSwitch0")
+
+
+def test_a_native_host_drives_its_nics(tmp_path):
+    """The drawing does not speak of a VM that a NIC is passed through to."""
+    (tmp_path / "alone.yaml").write_text(NATIVE)
+    host = hostsim.load(tmp_path / "alone.yaml").host()
+    assert (host.hypervisor, host.switches, host.nics[0].link) == (False, (), "kernel")
+    assert "driven by kernel" in host.svg
 
 
 @pytest.mark.parametrize("name", ["first-sweep", "small-udp", "80gbe"])

@@ -196,13 +196,20 @@ def test_predictions_name_measurements_and_nothing_else_names_them() -> None:
     assert not {entry.name for name in shipped() for entry in load(name).expectations} & measurements().keys()
 
 
+EXITS = ("interrupt", "vcpu_wake", "virtual_interrupt")
+"""What a hypervisor does of each interrupt."""
+
+
 def test_costs_stand_in_the_root_platform_only() -> None:
-    """A platform that extends another switches features and defaults; only the one that costs nothing says so of every cost."""
+    """A platform that extends another switches features and defaults; the one that costs nothing says so of every cost, and one without a hypervisor of its exits."""
     for name, file in shipped_parts("platforms").items():
         tree = read(file).tree
         if name == "ideal":
             work = {cost["cycles"] for cost in tree["costs"].values() if "cycles" in cost}
             assert work == {0}
+        elif not tree.get("hypervisor", True):
+            assert tree["costs"].keys() == {*EXITS, "guest_ipi", "guest_timer_tick"}
+            assert {tree["costs"][name]["cycles"] for name in EXITS} == {0}
         else:
             assert ("costs" in tree) != ("extends" in tree), file.name
 

@@ -29,7 +29,8 @@ every device that is passed through.""",
 
 def settings_page() -> str:
     """Every setting, what it may be, and its default on every platform where that differs."""
-    platforms = {name: _platform(name) for name in shipped_parts("platforms") if name not in ("esxi", "ideal")}
+    read = {name: _platform(name) for name in shipped_parts("platforms") if name not in ("esxi", "ideal")}
+    platforms = {name: spec for name, spec in read.items() if spec.hypervisor}  # a native host has nothing to set
     newest = list(platforms)[-1]
     blocks = [
         f"""# Settings by platform

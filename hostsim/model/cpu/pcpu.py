@@ -66,17 +66,20 @@ class Pcpu(RunQueue[World]):
         self._halted = True
         self._idle_total = self._idle_since = 0
 
-    def dedicate(self, world: World, pool: Node) -> None:
+    def dedicate(self, world: World, pool: Node, *, halts: bool) -> None:
         """Pin a world to this PCPU exclusively, before either has run.
 
-        The world keeps the PCPU while it is idle, and spins in the monitor: no exit from the VMkernel's idle loop (halt exit), no context
-        switch and no cache refill is charged when it wakes.
+        The world keeps the PCPU while it is idle: no context switch and no cache refill is charged when it wakes. One that does not halt
+        spins in the monitor, and there is no exit from an idle loop (halt exit) either.
 
         Args:
             world: a vCPU of the same node.
             pool: a node of which it is the only PCPU.
+            halts: the PCPU halts while the world is idle.
         """
-        self.pool, self._last, self._halt_exit = pool, world, 0
+        self.pool, self._last = pool, world
+        if not halts:
+            self._halt_exit = 0
         world.last = self
         pool.idle.put(self)
 

@@ -128,7 +128,19 @@ class Scheduler:
         for other in others:
             if other.last in core:
                 other.last = node.pcpus[-1]
-        core[-1].dedicate(world, Node(node.index, self.policy))
+        core[-1].dedicate(world, Node(node.index, self.policy), halts=False)
+
+    def pin(self, world: World, pcpu: Pcpu) -> None:
+        """Pin a processor of a native host to its PCPU, which nothing else is ever scheduled on; before time starts.
+
+        Args:
+            world: the processor as its kernel sees it; its home is the node of the PCPU.
+            pcpu: not pinned to yet.
+        """
+        node = pcpu.node
+        node.pcpus.remove(pcpu)
+        node.idle.remove(pcpu)
+        pcpu.dedicate(world, Node(node.index, self.policy), halts=True)
 
     def coschedule(self, vcpus: Sequence[World]) -> None:
         """Co-schedule the vCPUs of an SMP VM (`hostsim.model.cpu.coscheduling`)."""

@@ -27,6 +27,7 @@ from hostsim.model.workload.tcp_setup import (
 from hostsim.model.workload.udp import UdpSource
 from hostsim.plugin.module import registry_of
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
+from hostsim.spec.host import links
 from hostsim.spec.network import datagram_on_wire, packet_on_wire
 from hostsim.spec.workload import BridgedSpec, MulticastSpec, UdpStreamSpec, WorkSpec
 from hostsim.units import SECOND, transmission_ps
@@ -66,14 +67,20 @@ def attach_control_loops(host: Host) -> None:
 def _attach_multicast(
     host: Host, name: str, traffic: MulticastSpec, members: list[VirtualMachine], streams: Streams
 ) -> None:
-    """Attach a multicast stream: from the wire of the first uplink of its receivers' switch to their virtual ports."""
-    networks = sorted({group.networks[0] for group in host.spec.vms if group.name in traffic.to})
-    if len(networks) != 1:
-        raise WiringError(f"the receivers of {name!r} are on {len(networks)} virtual switches; a stream enters by one")
+    """Attach a multicast stream: from the wire of the first uplink of its receivers' switch to their virtual ports, or of a kernel's NIC to its ring."""
+    entries = {
+        links(group, host.spec.vswitches)[0].uplinks[0]: group.networks[:1]
+        for group in host.spec.vms
+        if group.name in traffic.to
+    }
+    if len(entries) != 1:
+        raise WiringError(f"the receivers of {name!r} are on {len(entries)} virtual switches; a stream enters by one")
     flow = Flow(name, traffic.packet_size, len(members))
     position = len(host.flows)
     host.flows.append(flow)
-    uplink = host.spec.vswitches[networks[0]].uplinks[0]
+    uplink, networks = next(iter(entries.items()))
+    if uplink not in host.nics:  # of a kernel that is not there
+        return
     nic = host.nics[uplink]
     rate = host.spec.hardware.nics[uplink].rate
     sender = Sender(flow, traffic.packet_size, transmission_ps(datagram_on_wire(traffic.packet_size), rate), 1)
@@ -82,7 +89,11 @@ def _attach_multicast(
     late = host.spec.peer.timer_jitter
     nic.wire.carry(sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position), late))
     for vm in members:
-        host.switches[networks[0]].join(sender, vm.devices[0].port(packet))
+        port = vm.devices[0].port(packet)
+        if networks:
+            host.switches[networks[0]].join(sender, port)
+        else:
+            sender.vnic = port.vnic
 
 
 def _attach_bridged(
@@ -95,7 +106,7 @@ def _attach_bridged(
     for number, vm in enumerate(members):
         enters, leaves = vm.devices[traffic.enters], vm.devices[traffic.leaves]
         nic = enters.nic
-        vxlan = host.spec.vswitches[enters.switch].vxlan
+        vxlan = links(vm.group, host.spec.vswitches)[traffic.enters].vxlan
         frame_ps = transmission_ps(packet_on_wire(traffic.packet, vxlan=vxlan), host.spec.hardware.nics[nic.name].rate)
         step = vm.group.guest.applications.bridge.ps(cycle_rate(host)) + host.costs.guest_tx_packet
         packet = rss_input(PEER, f"10.{3 + position % 250}.{number // 250}.{number % 250 + 1}")

@@ -251,7 +251,7 @@ def _judged(point: _Point, platform: PlatformSpec) -> Iterator[tuple[KeyPath, st
                 rule = rules.get(name)
                 yield ("host", section, name), state or (rule(point) if rule is not None else "")
     for group in point.groups.values():
-        table = vmx_table(platform, len(group.networks)) if file.vms[group.name].vmx else {}
+        table = vmx_table(platform, len(file.vms[group.name].networks)) if file.vms[group.name].vmx else {}
         for name, value in file.vms[group.name].vmx.items():
             if (state := _state(table[name], value)) is None:
                 continue
@@ -265,7 +265,7 @@ def _judged(point: _Point, platform: PlatformSpec) -> Iterator[tuple[KeyPath, st
     for nic, options in file.host.nics.items():
         for key in _changed(options, NicOptions()):
             yield ("host", "nics", nic, key), _nic(point, nic, key)
-    connected = {name for group in point.groups.values() for name in group.networks}
+    connected = {name for group in point.groups for name in file.vms[group].networks}
     for switch, spec in file.network.items():
         for key in _changed(spec, VSwitchSpec(uplinks=spec.uplinks)):
             yield ("network", switch, key), "" if switch in connected else f"no VM is connected to {switch}"

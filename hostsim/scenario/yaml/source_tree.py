@@ -19,13 +19,15 @@ __all__ = ["SETTINGS", "AssumedValue", "Place", "Tree", "dotted", "keys", "merge
 
 SETTINGS = frozenset({"vmx", "advanced", "kernel"})
 """Keys below which everything is one key."""
+_NAMED = ("vms", "traffic", "network")
+"""Keys below which names are the user's, so that one may be that of a section of settings."""
 
 
 def keys(path: str) -> KeyPath:
     """The keys of a dotted path."""
     parts = path.split(".")
     for i, part in enumerate(parts):
-        if part in SETTINGS and i + 1 < len(parts):
+        if part in SETTINGS and i + 1 < len(parts) and not (i == 1 and parts[0] in _NAMED):
             return (*parts[: i + 1], ".".join(parts[i + 1 :]))
     return tuple(parts)
 

@@ -15,6 +15,7 @@ from hostsim.scenario.yaml.source_tree import Place, Tree, dotted, keys, merge
         ("host.advanced.Net.NetSplitRxMode", ("host", "advanced", "Net.NetSplitRxMode")),
         ("host.kernel.netPollContext", ("host", "kernel", "netPollContext")),
         ("vms.receiver.vmx", ("vms", "receiver", "vmx")),
+        ("vms.kernel.vmx.sched.cpu.shares", ("vms", "kernel", "vmx", "sched.cpu.shares")),
     ],
 )
 def test_what_follows_settings_is_one_key(path: str, expected: tuple[str, ...]) -> None:

@@ -1,0 +1,112 @@
+"""Checks of a native host: one kernel has the machine to itself, so that nothing of a hypervisor can be asked for.
+
+Its NICs are the uplinks of the virtual switches that its group of VMs names: such a switch is no more than the wire with its MTU. So a
+scenario of one VM goes from a hypervisor to a native host by its platform alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from hostsim.errors import Fault
+from hostsim.plugin.registry import DEFAULT_POLICIES
+from hostsim.scenario.schema import PointFile
+from hostsim.scenario.yaml.reader import KeyPath
+from hostsim.scenario.yaml.source_tree import Tree
+from hostsim.spec.cpu import CpuSpec
+from hostsim.spec.effective_settings import vmx_table
+from hostsim.spec.host import HardwareSpec, VmGroupSpec
+from hostsim.spec.nic import NicOptions
+from hostsim.spec.platform import PassthroughSettings, PlatformSpec, SettingSpec
+
+__all__ = ["kernel_nics", "native_faults"]
+
+_PLACEMENT = "numa.nodeAffinity"
+"""The key of a VM that a kernel has as well: the nodes whose processors it uses (``numactl --cpunodebind``)."""
+_NOTHING = "nothing: the platform has no hypervisor"
+
+
+def kernel_nics(file: PointFile, group: str) -> tuple[PassthroughSettings, ...]:
+    """The physical NICs of the kernel that a group of VMs stands for, one for each of its networks."""
+    switches = [file.network[name] for name in file.vms[group].networks if name in file.network]
+    return tuple(PassthroughSettings(nic=switch.uplinks[0], mtu=switch.mtu) for switch in switches)
+
+
+def native_faults(
+    tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec, platform: PlatformSpec
+) -> Iterator[Fault]:
+    """Faults of what has no meaning without a hypervisor: several VMs, a switch that is shared, and every setting that is not at its default.
+
+    Args:
+        tree: the scenario.
+        file: the same, read; what it names is there.
+        groups: its VMs, the machine among them.
+        hardware: the server.
+        platform: one without a hypervisor.
+    """
+    for section in ("advanced", "kernel"):
+        yield from _set(tree, ("host", section), getattr(file.host, section), getattr(platform, section))
+    for nic, options in file.host.nics.items():
+        for key in ("rss_rings", "drss"):
+            if getattr(options, key) != getattr(NicOptions(), key):
+                message = "is of NetQueue; a kernel has as many queues as processors, where the NIC does RSS"
+                yield tree.fault(("host", "nics", nic, key), message, "1")
+    for role, shipped in DEFAULT_POLICIES.items():
+        asked = getattr(file.policies, role)
+        if asked is not None and asked.name != shipped:
+            yield tree.fault(("policies", role), "is a policy of a hypervisor", _NOTHING)
+    running = [name for name, group in file.vms.items() if group.count]
+    for name in running:
+        path: KeyPath = ("vms", name)
+        group = file.vms[name]
+        if name != running[0]:
+            message = f"are beside {running[0]}, which is the machine: a native host runs one kernel"
+            yield tree.fault((*path, "count"), message, "0", given=str(group.count))
+            continue
+        if group.count > 1:
+            yield tree.fault((*path, "count"), "is more than a native host runs: one kernel", "an integer 0..1")
+        kept = {key: value for key, value in group.vmx.items() if key != _PLACEMENT}
+        yield from _set(tree, (*path, "vmx"), kept, vmx_table(platform, len(group.networks)))
+        for key in ("rx_ring", "tx_ring"):
+            if getattr(group, key) is not None:
+                allowed = "nothing: a NIC has the rings that its hardware file says"
+                yield tree.fault((*path, key), "is of a vNIC", allowed)
+        if group.uses:
+            yield tree.fault((*path, "uses"), f"asks for {group.uses[0]}, a feature of a hypervisor", _NOTHING)
+        yield from _network_faults(tree, file, name)
+    yield from _processor_faults(tree, groups, hardware.cpu)
+
+
+def _set(tree: Tree, path: KeyPath, written: Mapping[str, object], table: Mapping[str, SettingSpec]) -> Iterator[Fault]:
+    """Settings that ask for something else than their default; what is unknown or out of range is told elsewhere."""
+    for name, value in written.items():
+        setting = table.get(name)
+        try:
+            is_default = setting is None or setting.read(value) == setting.default
+        except ValueError:
+            continue
+        if not is_default:
+            yield tree.fault((*path, name), "is a setting of a hypervisor", _NOTHING)
+
+
+def _network_faults(tree: Tree, file: PointFile, group: str) -> Iterator[Fault]:
+    """Switches that do more than name one NIC."""
+    networks = file.vms[group].networks
+    if len(set(networks)) < len(networks):
+        allowed = "each network once: it is a NIC, which a kernel has once"
+        yield tree.fault(("vms", group, "networks"), "names a network twice", allowed)
+    for name in dict.fromkeys(networks):
+        switch = file.network[name]
+        if len(switch.uplinks) > 1:
+            message = "are several; teaming is of a hypervisor, and bonding by a kernel is not modelled"
+            yield tree.fault(("network", name, "uplinks"), message, "one NIC")
+
+
+def _processor_faults(tree: Tree, groups: Iterable[VmGroupSpec], cpu: CpuSpec) -> Iterator[Fault]:
+    """Faults of a kernel with more processors than there are on the nodes that it is bound to; those of a whole server are told elsewhere."""
+    for group in groups:
+        nodes = group.settings.nodes
+        most = len(nodes) * cpu.cores * cpu.threads
+        if group.count and nodes and group.vcpus > most:
+            message = f"is more processors than {_PLACEMENT} leaves the kernel"
+            yield tree.fault(("vms", group.name, "vcpus"), message, f"an integer 1..{most}")
