@@ -213,7 +213,7 @@ def _add_queues(host: Host, name: str, port: Pnic) -> None:
             shared += [_rings(host, switch, port, 1) for _ in range(min(left, len(served)))]
     shipped = STEERING_RULES["dynamic" if spec.settings.netqueue_dynamic else "static"]
     rule = policy_maker(spec, "steering", SteeringRule, shipped)(spec.netqueue)
-    netqueue = NetQueue(shared, rule, resteer=port.resteer)
+    netqueue = NetQueue(shared, rule, port.node, resteer=port.resteer)
     for device, rings in owned:
         netqueue.give(device.filter, rings)
     for position, device in enumerate(served):

@@ -59,7 +59,9 @@ def test_versions_switch_features_and_defaults(
 def test_a_balancer_that_packs_what_it_unpacks_is_refused() -> None:
     """It would move queues to and fro for ever."""
     with pytest.raises(ValidationError, match="would pack what it has just unpacked"):
-        NetQueueSpec.model_validate({"period": "100 ms", "pack_below": "90 %", "unpack_above": "90 %"})
+        NetQueueSpec.model_validate(
+            {"period": "100 ms", "pack_below": "90 %", "unpack_above": "90 %", "open_below": "90 %"}
+        )
 
 
 def test_numa_io_that_pulls_what_it_puts_back_is_refused() -> None:
