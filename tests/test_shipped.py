@@ -14,14 +14,18 @@ from pathlib import Path
 import pytest
 
 import hostsim
+from hostsim.engine.random_stream import Streams
 from hostsim.expect import Band, Expectation, Find, Ratio
 from hostsim.figure import AnswersSpec, TableSpec
 from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.model.build import build_host
+from hostsim.model.invariants import check_invariants
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity, point_at
 from hostsim.scenario.planner import make_plan
 from hostsim.scenario.shipped_data import claims, known_red, measurements, predictions, shipped
 from hostsim.spec.workload import TcpSpec
+from hostsim.units import MS
 
 PACKAGE = Path(hostsim.__file__).parent
 ROOT = PACKAGE.parent
@@ -116,6 +120,47 @@ def test_no_experiment_has_a_sender_of_its_own():
     """A host that nobody measured gets the same bursts where its scenario says nothing."""
     flows = [flow for name in shipped() for flow in point_at(load(name), {}).spec.traffic.values()]
     assert {flow.burst for flow in flows if isinstance(flow, TcpSpec)} == {TcpSpec.model_fields["burst"].default}
+
+
+MACHINE = """
+scenario: machine
+question: Does it run?
+platform: PLATFORM
+hardware: HARDWARE
+network:
+  vSwitch0: {uplinks: [vmnic0]}
+vms:
+  receiver: {count: 2, vcpus: 2, guest: GUEST, networks: [vSwitch0]}
+traffic:
+  in: {kind: udp_stream, to: receiver, direction: receive, packet_size: 500 B, rate: 2 kpps}
+  out: {kind: udp_stream, to: receiver, direction: send, packet_size: 500 B, rate: 2 kpps}
+run: {length: 20 ms, replications: 1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("platform", "hardware", "guest", "contexts"),
+    [
+        ("esxi-4.0", "opteron-2389", "rhel5", 1),
+        ("esxi-7.0", "xeon-8160", "rhel7", 3),
+        ("esxi-7.0", "xeon-8160", "rhel8", 3),
+    ],
+)
+def test_machines_run_a_small_host(platform: str, hardware: str, guest: str, contexts: int, tmp_path: Path) -> None:
+    """Without a warning, with the receive contexts that the NIC and the version give it, and by the laws: two VMs, forty packets each way."""
+    text = MACHINE.replace("PLATFORM", platform).replace("HARDWARE", hardware).replace("GUEST", guest)
+    (tmp_path / "machine.yaml").write_text(text, encoding="utf-8")
+    scenario = load(tmp_path / "machine.yaml")
+    assert scenario.warnings == ()
+    host = build_host(point_at(scenario, {}).spec, Streams(1, 0))
+    host.probe.start()
+    host.clock.advance(20 * MS)
+    host.probe.sample()
+    check_invariants(host)
+    assert len(host.polls) == contexts
+    into, out = host.flows
+    host.nics["vmnic0"].depart(host.clock.now)
+    assert (into.delivered, out.octets / 500) == pytest.approx((80, 80), abs=12)  # some are on their way
 
 
 def test_the_wheel_takes_the_scenarios_along():

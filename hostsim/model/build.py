@@ -209,17 +209,24 @@ def _add_queues(host: Host, name: str, port: Pnic) -> None:
     switch = next((switch for switch, vswitch in spec.vswitches.items() if name in vswitch.uplinks), None)
     # what matches no filter goes to the default queue, or to the rings of the guest that has the port to itself
     shared = [_rings(host, switch, port, options.drss)] if switch is not None else [rings for _, rings in owned]
-    # in a tunnel the NIC sees one address, and all is for the default queue
-    if switch is not None and spec.settings.netqueue and not spec.vswitches[switch].vxlan:
-        for device in [device for device in served if device.rss]:
-            if left >= options.rss_rings:
-                owned.append((device, _rings(host, switch, port, options.rss_rings)))
-                served.remove(device)
-                left -= options.rss_rings
-        shared += [_rings(host, switch, port, 1) for _ in range(min(left, len(served)))]
+    if switch is not None and spec.settings.netqueue:
+        wide = options.rss_rings
+        if spec.vswitches[switch].vxlan:
+            # the NIC sees one address, the tunnel's: one queue for all, with RSS or without
+            if wide > 1:
+                tunnel = _rings(host, switch, port, wide)
+                owned += [(device, tunnel) for device in served]
+                served = []
+        else:
+            for device in [device for device in served if device.rss]:
+                if left >= wide:
+                    owned.append((device, _rings(host, switch, port, wide)))
+                    served.remove(device)
+                    left -= wide
+            shared += [_rings(host, switch, port, 1) for _ in range(min(left, len(served)))]
     shipped = STEERING_RULES["dynamic" if spec.settings.netqueue_dynamic else "static"]
     rule = policy_maker(spec, "steering", SteeringRule, shipped)(spec.netqueue)
-    netqueue = NetQueue(shared, rule, resteer=port.resteer)
+    netqueue = NetQueue(shared, rule, port.node, resteer=port.resteer)
     for device, rings in owned:
         netqueue.give(device.filter, rings)
     for position, device in enumerate(served):

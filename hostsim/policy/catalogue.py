@@ -25,7 +25,9 @@ COALESCING_SCHEMES: Final[dict[str, Callable[[Coalescing], CoalescingScheme]]] =
 """Coalescing schemes of vNICs by their names in ``Net.CoalesceScheme`` and ``ethernetX.coalescingScheme``."""
 STEERING_RULES: Final[dict[str, Callable[[NetQueueSpec], SteeringRule]]] = {
     "static": lambda spec: SteeringRule(),
-    "dynamic": lambda spec: DynamicNetQueue(spec.period, spec.pack_below / 100, spec.unpack_above / 100),
+    "dynamic": lambda spec: DynamicNetQueue(
+        spec.period, spec.pack_below / 100, spec.unpack_above / 100, spec.open_below / 100
+    ),
 }
 """Steering rules of physical NICs: NetQueue without and with its balancer (``Net.NetNetqRxDynamicLB``)."""
 

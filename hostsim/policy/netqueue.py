@@ -28,19 +28,25 @@ def fixed_queue(position: int, queues: int) -> int:
 
 
 def rebalance(
-    loads: Sequence[float], members: Sequence[Sequence[float]], pack_below: float, unpack_above: float
+    loads: Sequence[float],
+    members: Sequence[Sequence[float]],
+    pack_below: float,
+    unpack_above: float,
+    *,
+    may_open: bool = True,
 ) -> list[Move]:
     """Return the moves of the NetQueue balancer in one period: unpack a busy queue, or pack two idle ones.
 
     A queue whose receive context is too busy gives one of its vNICs away: to the least busy queue in use where that stays
-    below the mark, else to one that is not in use. Where no queue is too busy, the least busy one is given up if the next
-    can take all its vNICs.
+    below the mark, else to one that is not in use, if there are PCPUs for another context. Where no queue is too busy, the least
+    busy one is given up if the next can take all its vNICs.
 
     Args:
         loads: share of a PCPU that the receive context of each queue used, 0..1.
         members: packets that each vNIC of a queue received, by queue; any unit.
         pack_below: share of a PCPU up to which two queues are made one.
         unpack_above: share of a PCPU from which a queue gives a vNIC away.
+        may_open: False where no further queue may be put into use.
     """
     used = [queue for queue, vnics in enumerate(members) if vnics]
     if not used:
@@ -56,7 +62,7 @@ def rebalance(
         target = by_load[0]
         if target == fullest or loads[target] + shares[member] > unpack_above:
             spare = [queue for queue, vnics in enumerate(members) if not vnics]
-            if not spare:
+            if not spare or not may_open:
                 return []
             target = spare[0]
         return [Move(fullest, member, target)]

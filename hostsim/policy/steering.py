@@ -59,22 +59,34 @@ class SteeringRule:
         """Return the time between two calls of `moves` in picoseconds; None for no balancing."""
         return None
 
-    def moves(self, loads: Sequence[float], members: Sequence[Sequence[float]]) -> list[Move]:
+    def moves(self, loads: Sequence[float], members: Sequence[Sequence[float]], node_use: float) -> list[Move]:
         """Return the moves of vNICs to other queues after a period, in the order in which they are made.
 
         Args:
             loads: share of a PCPU that the receive contexts of each queue used in the period.
             members: frames that each vNIC of a queue received in it, by queue.
+            node_use: share of the period for which the PCPUs of the NIC's NUMA node were busy, 0..1.
         """
         return []
 
 
 class DynamicNetQueue(SteeringRule):
-    """NetQueue with its balancer: all vNICs begin on the default queue, which is unpacked while it is busy; quiet queues are packed."""
+    """NetQueue with its balancer (Dynamic NetQueue): all vNICs begin on the default queue, which is unpacked while it is busy; quiet queues are packed.
 
-    def __init__(self, period: int, pack_below: float, unpack_above: float) -> None:
-        """Make a rule that balances once a ``period``; the marks are shares of a PCPU, see `rebalance`."""
+    No further queue is put into use on a NUMA node that has hardly an idle PCPU: its context would take its time from others.
+    """
+
+    def __init__(self, period: int, pack_below: float, unpack_above: float, open_below: float) -> None:
+        """Make a rule that balances once a ``period``.
+
+        Args:
+            period: picoseconds between two looks.
+            pack_below: share of a PCPU, see `rebalance`.
+            unpack_above: likewise.
+            open_below: share of the time of the node's PCPUs in use, from which no further queue is.
+        """
         self._period, self._pack_below, self._unpack_above = period, pack_below, unpack_above
+        self._open_below = open_below
 
     def queue(self, position: int, queues: int) -> int:
         return 0
@@ -82,8 +94,9 @@ class DynamicNetQueue(SteeringRule):
     def period(self) -> int | None:
         return self._period
 
-    def moves(self, loads: Sequence[float], members: Sequence[Sequence[float]]) -> list[Move]:
-        return rebalance(loads, members, self._pack_below, self._unpack_above)
+    def moves(self, loads: Sequence[float], members: Sequence[Sequence[float]], node_use: float) -> list[Move]:
+        may_open = node_use < self._open_below
+        return rebalance(loads, members, self._pack_below, self._unpack_above, may_open=may_open)
 
 
 @cache

@@ -100,6 +100,7 @@ def component_schema(component: str) -> dict[str, Any]:
             _let_assume(part)
         if extendable:
             part["required"] = [component] if part is schema else []
+            _let_take_away(part)
     if extendable:
         schema["properties"]["extends"] = {
             "description": f"Name of a shipped {component}, or a path, that this one differs from.",
@@ -129,6 +130,13 @@ def _let_assume(part: dict[str, Any]) -> None:
         if "$ref" not in value and value.get("type") != "object":
             described = {key: value.pop(key) for key in ("description", "default", "title") if key in value}
             properties[name] = {**described, "anyOf": [value, _REFERENCE]}
+
+
+def _let_take_away(part: dict[str, Any]) -> None:
+    """Let each entry of a mapping be ``~``, which takes away that of the component that this one differs from."""
+    for value in part.get("properties", {}).values():
+        if isinstance(entry := value.get("additionalProperties"), dict):
+            value["additionalProperties"] = {"anyOf": [entry, {"type": "null"}]}
 
 
 def _name_settings(section: dict[str, Any], kind: str) -> None:

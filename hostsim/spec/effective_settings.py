@@ -43,6 +43,8 @@ _UDP_RSS_ON = 1
 """Value of ``ethernetX.udpRSS`` that hashes ports of datagrams too."""
 _STATIC_TIMEOUT = 4 * MS
 """Static coalescing never waits longer (`ethernetX.coalescingParams` as documented)."""
+_LAST_DEFAULTS: dict[str, int | str] = {"Net.MaxTxCompDelay": 50, "Net.NetNetqRxDynamicLB": 1}
+"""Settings that 6.5 and later no longer have: these do what 6.0 did by default (the balancer of NetQueue is on, see ``esxcli network nic queue loadbalancer``)."""
 
 
 _Values = Mapping[str, int | str]
@@ -98,7 +100,7 @@ def host_settings(
     """
     faults: list[Fault] = []
     warnings: list[str] = []
-    adv = _resolve(platform.advanced, advanced, "host.advanced", faults, warnings)
+    adv = _LAST_DEFAULTS | _resolve(platform.advanced, advanced, "host.advanced", faults, warnings)
     ker = _resolve(platform.kernel, kernel, "host.kernel", faults, warnings)
     threshold = _THRESHOLD.fullmatch(str(adv["Net.NetTuneThreshold"]))
     if threshold is None:

@@ -37,9 +37,9 @@ VXLAN_HEADERS = 50
 """Bytes that VXLAN puts around an Ethernet frame without its check sequence: Ethernet 14, IPv4 20, UDP 8, VXLAN 8 (RFC 7348)."""
 
 
-def datagram_on_wire(octets: int) -> int:
-    """Bytes on the wire of a datagram with ``octets`` bytes of data, in one frame."""
-    return packet_on_wire(octets + UDP_HEADERS)
+def datagram_on_wire(octets: int, *, vxlan: bool = False) -> int:
+    """Bytes on the wire of a datagram with ``octets`` bytes of data, in one frame; inside VXLAN or not."""
+    return packet_on_wire(octets + UDP_HEADERS, vxlan=vxlan)
 
 
 def packet_on_wire(octets: int, *, vxlan: bool = False) -> int:

@@ -52,7 +52,7 @@ class NicSpec(Spec):
     interrupt_step: Duration = 0
     """Step in which its own clock counts that interval: an interrupt that moderation holds back may be late by up to so much."""
     rx_queues: SmallCount = 1
-    """Receive queues that the host may use, the default queue included."""
+    """Receive queues that the host may use, the default queue included. 1 is a NIC without NetQueue: one context serves all that comes."""
     tx_queue: Annotated[int, Field(ge=64, le=65536)] = 4096
     """Packets that wait for the wire, in descriptors of the NIC and in the host's queue before them."""
     rss: bool = False
@@ -83,7 +83,7 @@ class NicOptions(Spec):
     """Module options of a NIC's driver."""
 
     rss_rings: Annotated[int, Field(ge=1, le=16)] = 1
-    """Rings of a queue whose vNIC asks for RSS (``num_rings_per_rss_queue``); 1 is off."""
+    """Rings of a queue with RSS (``num_rings_per_rss_queue``): that of a vNIC that asks for it, and that of a VXLAN tunnel; 1 is off."""
     drss: Annotated[int, Field(ge=1, le=16)] = 1
     """Rings of the default queue (``DRSS``); 1 is off."""
     interrupt_interval: Duration | None = None

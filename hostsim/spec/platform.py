@@ -104,7 +104,7 @@ Threshold = Annotated[Percent, Field(gt=0, le=100)]
 
 
 class NetQueueSpec(Spec):
-    """Thresholds of the NetQueue balancer, for packing vNICs on fewer receive queues and for unpacking them; no source is known."""
+    """Thresholds of the NetQueue balancer, for packing vNICs on fewer receive queues and for unpacking them; no source is known for their values."""
 
     period: PositiveDuration
     """Time between two looks at the queues."""
@@ -112,6 +112,8 @@ class NetQueueSpec(Spec):
     """Share of a PCPU that the receive contexts of the queues left would use at most, for a queue to be given up."""
     unpack_above: Threshold
     """Share of a PCPU that the receive context of a queue uses, from which one of its vNICs gets another queue."""
+    open_below: Threshold
+    """Share of the time of the PCPUs of the NIC's NUMA node that is used, up to which a further queue is put into use."""
 
     @model_validator(mode="after")
     def _apart(self) -> NetQueueSpec:

@@ -85,6 +85,14 @@ def test_every_setting_of_every_platform_is_there_with_its_defaults(pages: dict[
     assert known["Cpu.CreditAgePeriod"][2].startswith("*Not modelled.*")
 
 
+def test_a_setting_of_some_versions_says_which(pages: dict[str, str]) -> None:
+    """What has gone, what has come, and what was always there."""
+    meanings = {name: row[2] for name, row in rows(pages["settings"]).items() if len(row) == 4}
+    assert meanings["Net.MaxTxCompDelay"].startswith("*Not on esxi-7.0.*")
+    assert meanings["Net.NetpollSwLRO"].startswith("*Only on esxi-7.0.*")
+    assert "esxi" not in meanings["Cpu.Quantum"]
+
+
 def test_every_measure_claim_and_scenario_is_there(pages: dict[str, str]) -> None:
     """With unit and meaning."""
     known = rows(pages["measures"])

@@ -197,7 +197,9 @@ def point(
     **changed: Any,
 ) -> PointSpec:
     """A host; ``changed`` are advanced settings."""
-    marks = {"period": "10 ms", "pack_below": "70 %", "unpack_above": "90 %"} | dict(netqueue or {})
+    marks = {"period": "10 ms", "pack_below": "70 %", "unpack_above": "90 %", "open_below": "100 %"} | dict(
+        netqueue or {}
+    )
     return PointSpec(
         hardware=HardwareSpec(hardware="round", cpu=cpu(sockets, cores), nics=dict(nics or {"vmnic0": nic()})),
         costs=costs(cost),

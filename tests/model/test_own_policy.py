@@ -61,7 +61,7 @@ class Shuttle(SteeringRule):
     def period(self) -> int | None:
         return 5 * MS
 
-    def moves(self, loads: Sequence[float], members: Sequence[Sequence[float]]) -> list[Move]:
+    def moves(self, loads: Sequence[float], members: Sequence[Sequence[float]], node_use: float) -> list[Move]:
         source = 1 if members[1] else 2
         return [Move(source, 0, 3 - source) for _ in members[source]]
 

@@ -8,14 +8,14 @@ from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.model.net.device import GuestDevice
-from hostsim.model.workload.tcp_setup import FIRST_TUNNEL_PORT, TUNNEL_PORTS
+from hostsim.model.workload.address import FIRST_TUNNEL_PORT, TUNNEL_PORTS, nic_hash
 from hostsim.policy.catalogue import STEERING_RULES
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions
 from hostsim.units import MS
 
-from .small_point import ROUND, group, multicast, nic, point, run, stream, vnic
+from .small_point import ROUND, datagrams, group, multicast, nic, point, run, stream, vnic, work
 
 MANY = {"vmnic0": nic(rx_queues=8, rss=True)}
 VXLAN = {"vSwitch0": VSwitchSpec(uplinks="vmnic0", vxlan=True)}
@@ -34,9 +34,18 @@ def queues_of(made: GuestDevice) -> list[str]:
     return [sender.queue.name for sender, _ in made.filter.senders]
 
 
+def inside(address: str, place: int) -> bytes:
+    """What is hashed of a connection to a VM, of the frame that the guest gets."""
+    return rss_input("10.1.0.1", address, 33000 + place, 5001)
+
+
 def inner(address: str, place: int) -> int:
-    """The hash of a connection to a VM, as a NIC computes it of the frame that the guest gets."""
-    return toeplitz_hash(DEFAULT_KEY, rss_input("10.1.0.1", address, 33000 + place, 5001))
+    """Its hash."""
+    return toeplitz_hash(DEFAULT_KEY, inside(address, place))
+
+
+LOADED = ROUND | {"driver_rx": 25000}
+"""One receive context takes 38,000 frames a second."""
 
 
 def test_each_vnic_has_a_queue_of_its_own():
@@ -155,6 +164,51 @@ def test_drss_spreads_the_default_queue_by_the_hash_of_the_tunnel():
     assert len({queue for made in vnics(host) for queue in queues_of(made)}) == 4
 
 
+def test_rss_spreads_a_tunnel_over_the_queue_of_its_one_address():
+    """A queue of four rings beside the default one, for all vNICs: they have no addresses of their own to the NIC."""
+    vms, options = group(count=3), {"vmnic0": NicOptions(rss_rings=4)}
+    spec = point(vms, traffic={"s": stream("receive", streams=8)}, nics=MANY, switches=VXLAN, options=options)
+    host = build(spec)
+    assert len(host.polls) == 5
+    for number, made in enumerate(vnics(host)):
+        hashes = [nic_hash(inside(f"10.0.0.{number + 1}", place), vxlan=True) for place in range(8)]
+        assert queues_of(made) == [f"vmnic0-rx{1 + value % 4}" for value in hashes]
+    assert len({queue for made in vnics(host) for queue in queues_of(made)}) == 4
+    off = build(spec.model_copy(update={"settings": spec.settings.model_copy(update={"netqueue": False})}))
+    assert {queue for made in vnics(off) for queue in queues_of(made)} == {"vmnic0-rx0"}
+
+
+def test_all_kinds_of_traffic_share_the_one_address_of_a_tunnel():
+    """TCP, datagrams and multicast: one context without RSS; with it, the ring is that of the hash of the outer headers."""
+    both = {"t": stream("receive"), "d": datagrams("receive", rate="10 kpps"), "m": multicast(1 * MS, 2 * MS)}
+    host = run(point(group(count=2), traffic=both, nics=MANY, switches=VXLAN), 5 * MS)
+    assert [poll.used > 0 for poll in host.polls] == [True]
+    options = {"vmnic0": NicOptions(drss=4)}
+    host = run(point(group(), traffic={"m": both["m"]}, nics=MANY, switches=VXLAN, options=options), 5 * MS)
+    ring = nic_hash(rss_input("10.1.0.1", "239.0.0.1"), vxlan=True) % 4
+    assert [queue.ring.taken for queue in host.queues] == [2 * (place == ring) for place in range(4)]
+
+
+def test_a_datagram_in_a_tunnel_takes_its_outer_headers_over_the_wire():
+    """One multicast packet of 1,000 bytes: 1,066 on the wire, and 50 more."""
+    plain, tunnel = (run(point(traffic={"m": multicast(1 * MS)}, switches=sw), 5 * MS) for sw in (None, VXLAN))
+    assert tunnel.nics["vmnic0"].rx_wire_ps - plain.nics["vmnic0"].rx_wire_ps == 50 * 800
+
+
+def test_a_tunnel_without_rss_is_as_fast_as_one_context():
+    """Frames of 25.461 us, one after the other: 1,963 in 50 ms, however many VMs and queues. Four rings take more than twice as many."""
+    taken = {}
+    for rings in (1, 4):
+        options = {"vmnic0": NicOptions(rss_rings=rings)}
+        vms, traffic = group(count=4), {"s": stream("receive", streams=4)}
+        host = run(
+            point(vms, traffic=traffic, nics=MANY, switches=VXLAN, options=options, cores=12, cost=LOADED), 50 * MS
+        )
+        taken[rings] = sum(queue.ring.taken for queue in host.queues)
+    assert taken[1] == pytest.approx(50e6 / 25461, rel=0.03)
+    assert taken[4] > 2 * taken[1]
+
+
 def test_teaming_deals_ports_over_uplinks():
     """By originating port id: vNIC after vNIC in order of power-on, each switch by itself."""
     nics = {f"vmnic{n}": nic() for n in range(3)}
@@ -206,10 +260,6 @@ def test_transmit_contexts_of_the_vm_of_a_vnic_or_of_a_queue(kinds: tuple[str, s
     assert sum(context.used > 0 for context in contexts) >= len(expected) - 1
 
 
-LOADED = ROUND | {"driver_rx": 25000}
-"""One receive context takes 38,000 frames a second."""
-
-
 def balanced(window: str = "32 KiB", delay: str = "100 us", **changes) -> Host:
     """Four VMs, all on the default queue at first; the balancer looks every 10 ms."""
     values = {"cost": LOADED, "cores": 8, "netqueue_dynamic": True} | changes
@@ -230,6 +280,31 @@ def test_an_overloaded_queue_is_unpacked_one_vnic_a_look():
         host.clock.advance(look * 10 * MS + 5 * MS)
         seen.append(in_use(host))
     assert seen == [1, 2, 3, 4, 4, 4, 4]
+
+
+@pytest.mark.parametrize(
+    ("mark", "node", "expected"), [("50 %", 0, 1), ("70 %", 0, 2), ("80 %", 0, 3), ("90 %", 0, 4), ("50 %", 1, 4)]
+)
+def test_the_use_of_its_node_bounds_the_number_of_queues(mark: str, node: int, expected: int):
+    """Four vCPUs that always work, and as many contexts as there are queues, on eight PCPUs: 62.5 % used with one queue, 75 % with two, 87.5 % with
+    three. The next is put into use below the mark. Where the vCPUs work on the other node, four contexts are half of it.
+    """
+    vms = group(count=4, nodes=(1,)), group("worker", count=4, nodes=(node,))
+    traffic = {"s": stream("receive", window="32 KiB", delay="100 us"), "w": work("1000 /s", "1 ms", "worker")}
+    values = {"sockets": 2, "cores": 8, "netqueue_dynamic": True, "netqueue": {"open_below": mark}}
+    assert in_use(run(point(*vms, traffic=traffic, nics=MANY, cost=LOADED, **values), 95 * MS)) == expected
+
+
+@pytest.mark.parametrize("changes", [{"nics": {"vmnic0": nic(rx_queues=1)}}, {"nics": MANY, "netqueue_dynamic": False}])
+def test_a_nic_without_netqueue_is_as_fast_as_one_context(changes):
+    """Frames of 25.401 us: 1,968 in 50 ms go through one context, whatever the number of VMs; with a queue for each of four VMs, more than three times as many."""
+    vms, traffic = group(count=4), {"s": stream("receive", streams=4)}
+    host = run(point(vms, traffic=traffic, cores=12, cost=LOADED, **changes), 50 * MS)
+    taken = sum(queue.ring.taken for queue in host.queues)
+    if len(host.polls) == 1:
+        assert taken == pytest.approx(50e6 / 25401, rel=0.03)
+    else:
+        assert taken > 3 * 50e6 / 25401
 
 
 def test_moves_lose_nothing_and_serve_more():

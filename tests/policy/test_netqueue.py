@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hostsim.policy.netqueue import Move, fixed_queue, rebalance
+from hostsim.policy.steering import DynamicNetQueue
 
 
 def test_each_vnic_has_a_queue_of_its_own_until_none_is_left():
@@ -23,6 +25,20 @@ def test_it_goes_to_the_least_busy_queue_that_has_room():
     """30 % busy takes another 47.5 %; 60 % busy does not, so a spare queue is opened."""
     assert rebalance([0.95, 0.6, 0.3, 0.0], [[1, 1], [1], [1], []], 0.7, 0.9) == [Move(0, 0, 2)]
     assert rebalance([0.95, 0.6, 0.5, 0.0], [[1, 1], [1], [1], []], 0.7, 0.9) == [Move(0, 0, 3)]
+
+
+def test_no_queue_is_opened_on_a_full_node():
+    """A queue that is in use takes a vNIC where it has room; else all stays as it is. Packing goes on."""
+    assert rebalance([0.95, 0.0], [[10, 50, 35], []], 0.7, 0.9, may_open=False) == []
+    assert rebalance([0.95, 0.6, 0.5, 0.0], [[1, 1], [1], [1], []], 0.7, 0.9, may_open=False) == []
+    assert rebalance([0.95, 0.6, 0.3, 0.0], [[1, 1], [1], [1], []], 0.7, 0.9, may_open=False) == [Move(0, 0, 2)]
+    assert rebalance([0.0, 0.30, 0.35], [[], [1], [3]], 0.7, 0.9, may_open=False) == [Move(1, 0, 2)]
+
+
+@pytest.mark.parametrize(("use", "moves"), [(0.79, [Move(0, 1, 1)]), (0.80, [])])
+def test_the_balancer_opens_queues_below_a_mark_of_its_node(use: float, moves: list[Move]):
+    """From 80 % of the time of its PCPUs on a node is full."""
+    assert DynamicNetQueue(1, 0.7, 0.9, 0.8).moves([0.95, 0.0], [[10, 50, 35], []], use) == moves
 
 
 def test_nothing_can_be_done_without_room_or_with_one_vnic():

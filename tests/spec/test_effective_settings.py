@@ -35,6 +35,18 @@ def test_defaults_are_those_of_the_platform(platform: PlatformSpec) -> None:
     assert (faults, warnings) == ([], [])
 
 
+def test_a_version_without_a_setting_does_what_the_last_one_did_that_had_it() -> None:
+    """7.0 packs and unpacks receive queues, and completes within 50 ms; neither can be set, and its own defaults hold."""
+    seven = Parts(data_root()).platform("esxi-7.0", ("platform",)).spec
+    assert seven is not None
+    settings, faults, _ = host_settings(seven, {}, {})
+    assert settings is not None
+    assert (settings.netqueue_dynamic, settings.tx_completion_delay) == (True, 50 * MS)
+    assert (settings.quantum, settings.tx_poll_bound, faults) == (200 * MS, 192, [])
+    _, faults, _ = host_settings(seven, {"Net.NetNetqRxDynamicLB": 0, "Net.MaxTxCompDelay": 10}, {})
+    assert [fault.message for fault in faults] == ["unknown setting"] * 2
+
+
 def test_settings_reach_the_model_in_its_units(platform: PlatformSpec) -> None:
     """Numbers may be written as text, as files and command lines do."""
     settings, _, _ = host_settings(

@@ -56,10 +56,56 @@ def test_versions_switch_features_and_defaults(
     assert spec.costs == platform("esxi").costs
 
 
+@pytest.mark.parametrize(
+    ("section", "name", "before", "default"),
+    [
+        ("advanced", "Cpu.Quantum", 50, 200),
+        ("advanced", "Cpu.HTWholeCoreThreshold", 200, 800),
+        ("advanced", "Cpu.PackageRebalancePeriod", 20, 2000),
+        ("advanced", "Cpu.HostRebalancePeriod", 100, 2000),
+        ("advanced", "Net.vNicTxPollBound", 256, 192),
+        ("advanced", "Net.VmxnetLroSplitBnd", 12, 64),
+        ("advanced", "Numa.PageMigRateMax", 16000, 8000),
+        ("advanced", "Net.NetNetqRxRebalRSSLoadThresholdPerc", None, 10),
+        ("advanced", "Net.NetpollSwLRO", None, 1),
+        ("advanced", "Net.NetSchedHClkMQ", None, 2),
+        ("advanced", "Net.NetTxStaticRelation", None, 1),
+        ("advanced", "Net.TeamingNUMAAware", None, 1),
+        ("kernel", "llcSchedEnable", None, "TRUE"),
+        ("kernel", "netPreemptionEnabled", None, "TRUE"),
+        ("kernel", "netPollContext", 1, None),
+        ("advanced", "Cpu.DefaultImpact", 30, None),
+        ("advanced", "Net.CoalesceVersion", 2, None),
+        ("advanced", "Net.MaxNetifRxQueueLen", 100, None),
+        ("advanced", "Net.MaxTxCompDelay", 50, None),
+        ("advanced", "Net.NetNetqRxDynamicLB", 1, None),
+        ("advanced", "Net.NetNetqNumaIOAwareDynamicLB", 1, None),
+    ],
+)
+def test_seven_changes_adds_and_takes_away_settings(
+    section: str, name: str, before: int | None, default: int | str | None
+) -> None:
+    """The table of facts-modern 0, row by row, against 6.0; None is a setting that the version does not have."""
+    found = [getattr(platform(version), section).get(name) for version in ("esxi-6.0", "esxi-7.0")]
+    assert [setting and setting.default for setting in found] == [before, default]
+
+
+def test_nothing_else_differs_between_six_and_seven_but_drivers_and_memory() -> None:
+    """As many settings changed as the facts list; costs, features and thresholds are the same, and all drivers are native."""
+    six, seven = platform("esxi-6.0"), platform("esxi-7.0")
+    common = six.advanced.keys() & seven.advanced.keys()
+    assert sum(six.advanced[name].default != seven.advanced[name].default for name in common) == 7
+    assert (seven.costs, seven.features, seven.netqueue) == (six.costs, six.features, six.netqueue)
+    assert set(seven.drivers.values()) == {"native"}
+    assert seven.advanced["Net.NetNetqNumaIOCpuPinThreshold"].high == 60
+
+
 def test_a_balancer_that_packs_what_it_unpacks_is_refused() -> None:
     """It would move queues to and fro for ever."""
     with pytest.raises(ValidationError, match="would pack what it has just unpacked"):
-        NetQueueSpec.model_validate({"period": "100 ms", "pack_below": "90 %", "unpack_above": "90 %"})
+        NetQueueSpec.model_validate(
+            {"period": "100 ms", "pack_below": "90 %", "unpack_above": "90 %", "open_below": "90 %"}
+        )
 
 
 def test_numa_io_that_pulls_what_it_puts_back_is_refused() -> None:

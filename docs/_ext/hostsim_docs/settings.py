@@ -38,7 +38,7 @@ def settings_page() -> str:
 Settings have the names that administrators type. One that is not in these tables is an error. One that is marked *not modelled* may be set: it changes nothing, and is a warning that
 the results carry where it is not its default; where the model behaves as another value than that, it is any but that one. Defaults are those of {code(newest)}; where an earlier version has another one, that stands beside it. `hostsim show SCENARIO` tells which value is in force and who says so.
 
-The *source* names a section of the project's collection of published facts (`facts`) and formats, with the version that it was read from, or the document itself.
+The *source* names a section of the project's collection of published facts (`facts`) and formats, with the version that it was read from, or the document itself; LAMW is the public list of settings github.com/lamw/esxi-advanced-and-kernel-settings.
 """
     ]
     for section, (title, where) in _SECTIONS.items():
@@ -84,6 +84,11 @@ def _row(name: str, platforms: Mapping[str, PlatformSpec], section: str, newest:
         meaning = f"*Not modelled.* {meaning}"
     elif unmodelled:
         meaning += f" *Not modelled* on {', '.join(map(code, unmodelled))}."
+    missing = [platform for platform in platforms if platform not in by_platform]
+    if len(missing) > len(by_platform):
+        meaning = f"*Only on {', '.join(by_platform)}.* {meaning}"
+    elif missing:
+        meaning = f"*Not on {', '.join(missing)}.* {meaning}"
     if shown.behaves_as is not None:
         meaning += f" The model behaves as {code(shown.behaves_as)}: any other value that is set is a warning."
     return [code(name), _allowed(shown), "; ".join(defaults), meaning, prose(shown.source)]

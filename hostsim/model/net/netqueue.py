@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hostsim.errors import WiringError
+from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.world import World
 from hostsim.model.net.pnic import RxQueue
 from hostsim.model.net.vnic import Vnic
@@ -47,6 +48,7 @@ class NetQueue:
     Args:
         queues: rings of each queue that vNICs are dealt to; the first is the default queue.
         rule: decides on the queue of a vNIC, the ring of a flow, and moves.
+        node: NUMA node of the port, whose PCPUs run the receive contexts.
         resteer: called when senders go by other queues.
 
     Attributes:
@@ -57,13 +59,15 @@ class NetQueue:
         self,
         queues: list[list[RxQueue]],
         rule: SteeringRule,
+        node: Node,
         *,
         resteer: Callable[[], None],
     ) -> None:
-        self._queues, self._rule, self._resteer = queues, rule, resteer
+        self._queues, self._rule, self._node, self._resteer = queues, rule, node, resteer
         self._rings: dict[VnicFilter, list[RxQueue]] = {}
         self._filters: list[list[VnicFilter]] = [[] for _ in queues]
         self._busy = [0] * len(queues)
+        self._node_busy = 0
         self.period = rule.period() if len(queues) > 1 else None
 
     def give(self, target: VnicFilter, rings: list[RxQueue]) -> None:
@@ -120,7 +124,7 @@ class NetQueue:
         return place
 
     def balance(self, now: int) -> None:
-        """Balance: move vNICs between queues by the CPU time that receive contexts used in the last period."""
+        """Balance: move vNICs between queues by the CPU time that receive contexts, and all that runs on their node, used in the last period."""
         period = self._rule.period()
         assert period is not None
         busy = [sum(ring.poll.used for ring in rings if isinstance(ring.poll, World)) for rings in self._queues]
@@ -133,7 +137,10 @@ class NetQueue:
         for row, filters in zip(counts, self._filters, strict=True):
             for count, target in zip(row, filters, strict=True):
                 target.seen = count
-        moves = self._rule.moves(loads, members)
+        pcpus = self._node.pcpus
+        node_busy = sum([pcpu.busy(now) for pcpu in pcpus])
+        moves = self._rule.moves(loads, members, (node_busy - self._node_busy) / (period * len(pcpus)))
+        self._node_busy = node_busy
         for move in moves:
             target = self._filters[move.source].pop(move.member)
             self._put(target, self._within(move.target, len(self._queues)))

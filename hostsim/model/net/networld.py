@@ -28,7 +28,7 @@ from hostsim.model.net.context import NetContext
 from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.tx_completion import CompletionRule, TxCompletions
 from hostsim.policy.coalescing import NEVER, TxCoalescing
-from hostsim.spec.network import packet_on_wire
+from hostsim.spec.network import VXLAN_HEADERS, packet_on_wire
 from hostsim.units import transmission_ps
 
 if TYPE_CHECKING:
@@ -66,9 +66,11 @@ class Uplink:
         """
         self.nic = nic
         self._rate, self._vxlan, self._segments = rate, vxlan, not tso
-        self._packet_ps = costs.tx_packet
-        self._own_ps = costs.tx_frame[driver] + (costs.vxlan_encap if vxlan else 0)
-        self._cut_ps = costs.segment_software + self._own_ps
+        # a packet enters the tunnel before it is cut, and each frame cut off copies the outer headers
+        encap, outer = (costs.vxlan_encap, costs.copied(VXLAN_HEADERS)) if vxlan else (0, 0)
+        self._packet_ps = costs.tx_packet + encap
+        self._own_ps = costs.tx_frame[driver]
+        self._cut_ps = costs.segment_software + outer + self._own_ps
         self._frames: dict[int, int] = {}
         self._octets = self._frame = 0
 

@@ -11,7 +11,7 @@ from hostsim.engine.jitter import Jitter
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.host import Host, VirtualMachine
-from hostsim.model.workload.address import PEER, UDP_PORT
+from hostsim.model.workload.address import PEER, UDP_PORT, nic_hash
 from hostsim.model.workload.arrival_source import make_arrivals, make_bursts, make_lengths
 from hostsim.model.workload.bridge import Bridged
 from hostsim.model.workload.cpu_work import CpuWork
@@ -26,7 +26,7 @@ from hostsim.model.workload.tcp_setup import (
 )
 from hostsim.model.workload.udp import UdpSource
 from hostsim.plugin.module import registry_of
-from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
+from hostsim.policy.steering import rss_input
 from hostsim.spec.host import links
 from hostsim.spec.network import datagram_on_wire, packet_on_wire
 from hostsim.spec.workload import BridgedSpec, MulticastSpec, UdpStreamSpec, WorkSpec
@@ -82,10 +82,12 @@ def _attach_multicast(
     if uplink not in host.nics:  # of a kernel that is not there
         return
     nic = host.nics[uplink]
+    vxlan = host.spec.vswitches[networks[0]].vxlan
     rate = host.spec.hardware.nics[uplink].rate
-    sender = Sender(flow, traffic.packet_size, transmission_ps(datagram_on_wire(traffic.packet_size), rate), 1)
+    frame_ps = transmission_ps(datagram_on_wire(traffic.packet_size, vxlan=vxlan), rate)
+    sender = Sender(flow, traffic.packet_size, frame_ps, 1)
     packet = rss_input(PEER, f"239.0.{position // 250}.{position % 250 + 1}")
-    host.netqueues[uplink].flood(sender, toeplitz_hash(DEFAULT_KEY, packet))
+    host.netqueues[uplink].flood(sender, nic_hash(packet, vxlan=vxlan))
     late = host.spec.peer.timer_jitter
     nic.wire.carry(sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position), late))
     for vm in members:
@@ -116,7 +118,7 @@ def _attach_bridged(
         )  # a software interrupt forwards on the vCPU that took the interrupt
         queue = leaves.posted(vm, which, enters.ports.index(port))  # the kernel takes the queue of the same number
         sender = Bridged(flow, traffic.data, frame_ps, vm.vcpus[which], queue, step)
-        host.netqueues[nic.name].flood(sender, toeplitz_hash(DEFAULT_KEY, packet))
+        host.netqueues[nic.name].flood(sender, nic_hash(packet, vxlan=vxlan))
         sender.vnic = port.vnic
         random, late = streams.stream("traffic", position, number), host.spec.peer.timer_jitter
         nic.wire.carry(sender, make_arrivals(traffic.arrivals, traffic.rate, random, late))

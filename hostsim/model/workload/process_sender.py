@@ -9,11 +9,11 @@ from hostsim.engine.clock import Clock
 from hostsim.errors import WiringError
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.net.open_loop_wire import OpenLoopWire
-from hostsim.model.workload.address import FIRST_PORT, PEER, UDP_PORT
+from hostsim.model.workload.address import FIRST_PORT, PEER, UDP_PORT, nic_hash
 from hostsim.model.workload.flow import Flow, Sender
-from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
+from hostsim.policy.steering import rss_input
 from hostsim.spec.host import links
-from hostsim.spec.network import UDP_HEADERS, packet_on_wire
+from hostsim.spec.network import datagram_on_wire
 from hostsim.units import transmission_ps
 
 if TYPE_CHECKING:
@@ -30,11 +30,12 @@ def datagram_sender(
     NICs and vNICs hash their addresses alone: fragments have no ports. With ``ethernetX.udpRSS`` the peer's ``port`` counts, too.
     """
     target = vm.devices[device]
-    octets = packet_on_wire(size + UDP_HEADERS, vxlan=links(vm.group, host.spec.vswitches)[device].vxlan)
+    vxlan = links(vm.group, host.spec.vswitches)[device].vxlan
+    octets = datagram_on_wire(size, vxlan=vxlan)
     sender = Sender(flow, size, transmission_ps(octets, host.spec.hardware.nics[target.nic.name].rate), burst)
     ports = (port, UDP_PORT) if target.udp_rss else ()
     packet = rss_input(PEER, vm.address, *ports)
-    host.netqueues[target.nic.name].add(target.filter, sender, toeplitz_hash(DEFAULT_KEY, packet), packet)
+    host.netqueues[target.nic.name].add(target.filter, sender, nic_hash(packet, vxlan=vxlan), packet)
     return sender
 
 

@@ -12,7 +12,7 @@ from hostsim.engine.jitter import Jitter
 from hostsim.engine.random_stream import Streams
 from hostsim.model.host import Host, VirtualMachine
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
-from hostsim.model.workload.address import PEER
+from hostsim.model.workload.address import PEER, nic_hash
 from hostsim.model.workload.arrival_source import make_arrivals
 from hostsim.model.workload.congestion import Congestion
 from hostsim.model.workload.flow import Flow, Sender
@@ -23,7 +23,7 @@ from hostsim.model.workload.tcp_sender import TcpSender
 from hostsim.model.workload.transaction import User
 from hostsim.model.workload.web import Page, PageFetch, WebClients
 from hostsim.policy.placement import remote_share
-from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
+from hostsim.policy.steering import rss_input
 from hostsim.spec.host import links
 from hostsim.spec.network import TCP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
 from hostsim.spec.traffic import Connected
@@ -34,10 +34,6 @@ __all__ = ["attach_exchanges", "attach_tcp", "attach_web_clients", "cycle_rate"]
 
 Opened: TypeAlias = tuple[TcpReceiver | TcpSender | User, list[Sender]]
 """A connection, and the senders of its peer."""
-TUNNEL_ENDS: Final = ("10.2.0.1", "10.2.0.2")
-"""Addresses of the two ends of a VXLAN tunnel."""
-VXLAN_PORT, FIRST_TUNNEL_PORT, TUNNEL_PORTS = 8472, 49152, 16384
-"""Port of VXLAN's receivers at the time, and the range of the sender's, chosen by the hash of the inner flow (RFC 7348)."""
 PORTS_A_VCPU: Final = 16
 """Ports of web clients for each vCPU of a server: enough for an even spread, few enough to keep connections for them."""
 START_WITHIN: Final = 1 * MS
@@ -273,8 +269,4 @@ def _rss(host: Host, vm: VirtualMachine, traffic: Connected, place: int) -> tupl
     """Return what a vNIC hashes of a connection, and its RSS hash at the NIC: of its own addresses and ports, or of the VXLAN tunnel's."""
     port = 1 + (traffic.port + place - 1) % 65535
     packet = rss_input(PEER, vm.address, port, traffic.server_port)
-    inner = toeplitz_hash(DEFAULT_KEY, packet)
-    if not _switch(host, vm, traffic).vxlan:
-        return packet, inner
-    outer = rss_input(*TUNNEL_ENDS, FIRST_TUNNEL_PORT + inner % TUNNEL_PORTS, VXLAN_PORT)
-    return packet, toeplitz_hash(DEFAULT_KEY, outer)
+    return packet, nic_hash(packet, vxlan=_switch(host, vm, traffic).vxlan)

@@ -72,6 +72,11 @@ class _Point:
             nics[nic].rx_queues > self.spec.nics.get(nic, NicOptions()).drss for nic in self.uplinks if nic in plain
         )
 
+    def tunnelled(self) -> bool:
+        """True where a NIC has a queue with RSS for a tunnel."""
+        ends = {nic for switch in self.spec.vswitches.values() if switch.vxlan for nic in switch.uplinks}
+        return any(self.spec.nics.get(nic, NicOptions()).rss_rings > 1 for nic in self.uplinks if nic in ends)
+
 
 # --- rules: why a setting has no effect at a point, or nothing
 
@@ -163,7 +168,9 @@ ADVANCED: dict[str, Rule] = {
     ),
 }
 """When each advanced setting has an effect; one that is not listed always has."""
-KERNEL: dict[str, Rule] = {"netNetqueueEnabled": _QUEUES}
+KERNEL: dict[str, Rule] = {
+    "netNetqueueEnabled": lambda point: "" if point.tunnelled() else _QUEUES(point),
+}
 """Likewise of kernel settings."""
 
 
@@ -199,6 +206,8 @@ def _nic(point: _Point, name: str, key: str) -> str:
         return f"no VM uses {name}" if name not in point.passed else f"{name} is passed through to a VM"
     if key != "rss_rings":
         return ""
+    if any(switch.vxlan and name in switch.uplinks for switch in point.spec.vswitches.values()):
+        return "" if point.spec.settings.netqueue else "netNetqueueEnabled is FALSE"
     asking = [vnic for vnic in point.vnics if vnic.settings.rss and name in vnic.uplinks]
     if not asking:
         return f"no vNIC behind {name} asks for RSS (ethernetX.pnicFeatures) and gets it on this platform"

@@ -163,7 +163,10 @@ def _put(data: Any, path: KeyPath, value: Any) -> Any:
 
 
 def merge(parent: Tree, delta: Tree) -> Tree:
-    """Merge a delta over its parent, key by key down to the values; a constant is replaced together with its origin."""
+    """Merge a delta over its parent, key by key down to the values; a constant is replaced together with its origin.
+
+    A delta that says nothing (``~``) of a key takes away what the parent has there.
+    """
     return Tree(_merge(parent.data, delta.data), over(delta.places, parent.places), delta.file)
 
 
@@ -174,7 +177,9 @@ _VALUES = frozenset({"cycles", "time", "value"})
 def _merge(parent: Any, delta: Any) -> Any:
     if not (isinstance(parent, dict) and isinstance(delta, dict)) or not _VALUES.isdisjoint(delta):
         return delta
-    return {**parent, **{key: _merge(parent.get(key), value) for key, value in delta.items()}}
+    gone = {key for key, value in delta.items() if value is None and key in parent}
+    kept = {key: value for key, value in parent.items() if key not in gone}
+    return kept | {key: _merge(parent.get(key), value) for key, value in delta.items() if key not in gone}
 
 
 def unwrap(tree: Tree, prefix: KeyPath = (), skip: Sequence[str] = ()) -> tuple[Tree, list[AssumedValue], list[Fault]]:

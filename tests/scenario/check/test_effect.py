@@ -93,6 +93,8 @@ VAIN: list[tuple[str, str, Options, str]] = [
 ]  # fmt: skip
 """A setting, its value, what else is set, and why the setting has no effect then."""
 
+TUNNEL: Options = {"network.vSwitch0.vxlan": "true"}
+
 FELT: list[tuple[str, str, Options]] = [
     ("host.advanced.Cpu.CoschedPollUsec", "500", {"vms.web.vcpus": "2"}),
     ("host.advanced.Net.CoalesceScheme", "disabled", {}),
@@ -106,6 +108,8 @@ FELT: list[tuple[str, str, Options]] = [
     ("vms.web.vmx.ethernet0.ctxPerDev", "3", {**DENSE, "run.length": "7 s"}),
     ("vms.web.vmx.ethernet0.coalescingScheme", "static", {}),
     ("host.nics.vmnic0.rss_rings", "2", {"vms.web.vmx.ethernet0.pnicFeatures": "4", "vms.web.vcpus": "2"}),
+    ("host.nics.vmnic0.rss_rings", "2", TUNNEL),
+    ("host.kernel.netNetqueueEnabled", "FALSE", {**TUNNEL, "host.nics.vmnic0.rss_rings": "2"}),
     ("host.nics.vmnic0.interrupt_interval", "1 ms", {}),
     ("traffic.stream.burst", "8", RECEIVE),
     ("traffic.stream.peer_acks_every", "8", {}),

@@ -34,6 +34,13 @@ def test_a_changed_tree_shares_the_rest_and_knows_who_changed_it() -> None:
     assert [str(other.place(path)) for path in (("a", "b"), ("a", "z"), ("q",))] == ["--set", "f:1", "f"]
 
 
+def test_a_delta_takes_entries_away() -> None:
+    """Nothing in place of an entry of the parent, of any depth; of what the parent has not it stays, for a check to find."""
+    parent = Tree({"s": {"x": {"low": 1}, "y": 2}, "z": 3}, {}, "parent")
+    delta = Tree({"s": {"x": None, "typo": None}, "z": None}, {}, "delta")
+    assert merge(parent, delta).data == {"s": {"y": 2, "typo": None}}
+
+
 def test_a_delta_wins_key_by_key() -> None:
     """Lists and values are replaced whole, mappings are joined."""
     parent = Tree({"s": {"x": {"low": 1, "high": 9}}, "l": (1, 2)}, {("s",): Place("parent", 1)}, "parent")
