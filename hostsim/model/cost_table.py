@@ -24,6 +24,7 @@ class CostTable:
         "_guest_copy_far",
         "_lines",
         "_remote",
+        "_segmented",
         "cache_refill_migrated",
         "cache_refill_same",
         "context_switch",
@@ -115,6 +116,7 @@ class CostTable:
         self._copy = costs.copy_per_byte.per_byte(hertz) * uncached
         self._lines = costs.shared_lines.ps(hertz)
         self._remote = costs.remote_memory.value
+        self._segmented = costs.segment_per_byte.per_byte(hertz)
         share = costs.guest_copy_memory.value
         self._guest_copy = costs.guest_copy_per_byte.per_byte(hertz)
         self._guest_copy_far = self._guest_copy * (1 - share + share * self._remote)
@@ -124,6 +126,10 @@ class CostTable:
     def copied(self, octets: int) -> int:
         """Return the cost of a copy within the memory of a NUMA node."""
         return round(octets * self._copy)
+
+    def segmented(self, octets: int) -> int:
+        """Return the cost of the bytes of a large packet that software cuts into frames."""
+        return round(octets * self._segmented)
 
     def frame(self, octets: int, *, far: bool) -> int:
         """Return the cost of copying a frame into guest memory with its shared cache lines; ``far`` when one end is on another node."""

@@ -66,7 +66,7 @@ class Uplink:
         """
         self.nic = nic
         self._rate, self._vxlan, self._segments = rate, vxlan, not tso
-        self._packet_ps = costs.tx_packet
+        self._costs, self._packet_ps = costs, costs.tx_packet
         self._own_ps = costs.tx_frame[driver] + (costs.vxlan_encap if vxlan else 0)
         self._cut_ps = costs.segment_software + self._own_ps
         self._frames: dict[int, int] = {}
@@ -80,9 +80,11 @@ class Uplink:
             frame = self._frames[octets] = transmission_ps(on_wire, self._rate)
         return frame
 
-    def work_ps(self, frames: int) -> int:
-        """Return the time of a transmit context for a packet of ``frames`` frames, software segmentation included."""
-        return self._packet_ps + (frames * self._cut_ps if self._segments and frames > 1 else self._own_ps)
+    def work_ps(self, frames: int, size: int) -> int:
+        """Return the time of a transmit context for a packet of ``frames`` frames with ``size`` bytes of data each, software segmentation included."""
+        if self._segments and frames > 1:
+            return self._packet_ps + frames * self._cut_ps + self._costs.segmented(frames * size)
+        return self._packet_ps + self._own_ps
 
     def send(
         self, train: Train[GuestStream], queue: TransmitQueue | None = None, vector: RxQueue | None = None
@@ -318,9 +320,11 @@ class NetWorld(NetContext):
                 looked = end
                 while bound and (train := queue.ring.take_next(bound, looked)) is not None:
                     bound -= train.count
-                    octets = train.flow.size * train.frames
+                    stream, frames = train.flow, train.frames
+                    size = stream.size
+                    octets = size * frames
                     copied = octets <= completions.rule.copied
-                    work = uplink.work_ps(train.frames)
+                    work = uplink.work_ps(frames, size)
                     if copied:
                         work += self._costs.copied(octets) + completions.rule.packet_ps
                     sent = uplink.send(train.restamped(end + work, work), None if copied else queue)

@@ -30,7 +30,9 @@ def datagram_sender(
     NICs and vNICs hash their addresses alone: fragments have no ports. With ``ethernetX.udpRSS`` the peer's ``port`` counts, too.
     """
     target = vm.devices[device]
-    octets = packet_on_wire(size + UDP_HEADERS, vxlan=links(vm.group, host.spec.vswitches)[device].vxlan)
+    octets = packet_on_wire(
+        size + UDP_HEADERS, vxlan=links(vm.group, host.spec.vswitches, host.spec.nics)[device].vxlan
+    )
     sender = Sender(flow, size, transmission_ps(octets, host.spec.hardware.nics[target.nic.name].rate), burst)
     ports = (port, UDP_PORT) if target.udp_rss else ()
     packet = rss_input(PEER, vm.address, *ports)

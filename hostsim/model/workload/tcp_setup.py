@@ -223,7 +223,7 @@ def cycle_rate(host: Host) -> float:
 
 def _switch(host: Host, vm: VirtualMachine, traffic: Connected) -> VSwitchSpec:
     """Return the virtual switch of the NIC that traffic uses."""
-    return links(vm.group, host.spec.vswitches)[traffic.vnic]
+    return links(vm.group, host.spec.vswitches, host.spec.nics)[traffic.vnic]
 
 
 def _wire_ps(host: Host, vm: VirtualMachine, traffic: Connected, data: int) -> int:

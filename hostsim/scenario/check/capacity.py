@@ -114,7 +114,7 @@ def traffic_faults(
     traffic: Mapping[str, Traffic],
 ) -> Iterator[Fault]:
     """Faults of traffic: packets larger than a frame, impossible connections, and streams faster than their wire."""
-    host = _Host(tree, file, hardware, {group.name: links(group, file.network) for group in groups}, {})
+    host = _Host(tree, file, hardware, {group.name: links(group, file.network, file.host.nics) for group in groups}, {})
     for name, flow in traffic.items():
         yield from _faults(flow, ("traffic", name), host)
 
