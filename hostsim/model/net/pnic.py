@@ -13,8 +13,8 @@ from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
 from hostsim.model.contract import GuestStream, RxPoller, TransmitQueue, Wire
 from hostsim.model.cpu.node import Node
+from hostsim.model.net.lro_table import LroTable
 from hostsim.model.workload.flow import Sender
-from hostsim.policy.aggregation import Aggregation
 from hostsim.policy.coalescing import Moderation
 
 __all__ = ["Pnic", "RxQueue"]
@@ -29,6 +29,7 @@ class RxQueue:
         interrupts: physical interrupts so far.
         interrupted: instant of the last; None before the first.
         memory: NUMA node whose memory the frames are written to.
+        lro: sessions of hardware LRO; None where it is off.
         poll: its poller.
         releases: a heap of the release times of frames for it that are not on the wire yet.
         sent: descriptors of packets that the NIC has sent and its driver has not freed.
@@ -46,6 +47,7 @@ class RxQueue:
         nic: Pnic,
         memory: Node,
         completions: Moderation | None = None,
+        lro: LroTable | None = None,
     ) -> None:
         """Make a queue.
 
@@ -58,12 +60,13 @@ class RxQueue:
             nic: its port.
             memory: NUMA node whose memory the frames are written to.
             completions: moderation of transmit completions where they have their own.
+            lro: sessions of hardware LRO; None where it is off.
         """
         self.name = name
         self.ring: Ring[Sender] = Ring(capacity)
         self.ring.on_drop = self._lose
         self._losses: list[Train[Sender]] = []
-        self.memory = memory
+        self.memory, self.lro = memory, lro
         self.releases: list[int] = []
         self.interrupts = 0
         self._nic = nic
@@ -80,8 +83,14 @@ class RxQueue:
 
     def settle(self, now: int) -> None:
         """Admit the frames that arrived by ``now``, and drop those that found no descriptor."""
-        self._nic.settle(now)
+        self._admit(now)
         self.ring.settle(now)
+
+    def _admit(self, now: int) -> None:
+        """Let the ring have what arrived by ``now``, LRO done."""
+        self._nic.settle(now)
+        if self.lro is not None:
+            self.lro.settle(now, self.ring)
 
     def waiting(self, now: int) -> int:
         """Return the number of frames that wait in the ring. Looking changes nothing that happens."""
@@ -90,7 +99,7 @@ class RxQueue:
 
     def copies_inside(self) -> int:
         """Return the number of copies that the waiting frames will be replicated to."""
-        copies = 0
+        copies = 0 if self.lro is None else self.lro.count_inside()
         for train in self.ring.trains():
             sender = train.flow
             copies += train.count * train.frames * sender.receivers
@@ -102,7 +111,7 @@ class RxQueue:
         Not sooner: a look at the queue in between must not affect the run, and duplicate acknowledgements are caused by frames
         that are taken.
         """
-        self._nic.settle(now)
+        self._admit(now)
         taken = self.ring.take(limit, now)
         if self._losses:
             losses, self._losses = self._losses, []
@@ -112,9 +121,11 @@ class RxQueue:
 
     def unmask(self, now: int) -> None:
         """Unmask the interrupt, because the poller goes to sleep: interrupt for the next frame, no sooner than moderation allows."""
-        self._nic.settle(now)
+        self._admit(now)
         self._masked = False
         first = self.ring.first()
+        if self.lro is not None:
+            first = self.lro.first(first)
         if first is None:
             first = self._nic.upcoming(self)
         if first is not None:
@@ -167,6 +178,9 @@ class RxQueue:
     def _interrupt(self, now: int) -> None:
         self._masked = True  # before looking: what is on the wire behind this frame is found by polling
         self.settle(now)
+        if self.lro is not None:
+            self.lro.close(now, self.ring)
+            self.ring.settle(now)
         if not self.ring.held:
             sent = self._first_sent()
             if sent is None or self._due(self._completions, sent) > now:
@@ -231,7 +245,7 @@ class Pnic:
         sent_until: time at which the wire would be free if no train had gaps.
     """
 
-    def __init__(self, name: str, node: Node, wire: Wire, tx_limit: int, lro: Aggregation | None = None) -> None:
+    def __init__(self, name: str, node: Node, wire: Wire, tx_limit: int) -> None:
         """Make a port without queues.
 
         Args:
@@ -239,28 +253,27 @@ class Pnic:
             node: NUMA node that it sits behind.
             wire: its receive direction.
             tx_limit: packets that may wait for the wire.
-            lro: hardware LRO; None where it is off.
         """
         self.name, self.node, self.wire = name, node, wire
         self.queues: list[RxQueue] = []
         self.vector: RxQueue | None = None
-        self._tx_limit, self._lro = tx_limit, lro
+        self._tx_limit = tx_limit
         self._leaving: list[_Departure] = []
         self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
         self.rx_wire_ps = self.tx_wire_ps = self.rx_octets = 0
 
     def settle(self, now: int) -> None:
         """Steer the frames that arrived by ``now`` to the receive queues."""
-        lro = self._lro
         for train in self.wire.collect(now):
             sender = train.flow
             sender.totals.sent += train.count
             self.rx_octets += train.count * sender.octets
             self.rx_wire_ps += train.count * sender.frame_ps
-            if lro is not None and sender.joins and train.count > 1:
-                _push_joined(train, lro.frames(sender.size))
+            queue = sender.queue
+            if queue.lro is not None and sender.joins:
+                queue.lro.push(train)
             else:
-                sender.queue.ring.push(train)
+                queue.ring.push(train)
 
     def upcoming(self, queue: RxQueue) -> int | None:
         """Return a lower bound of the arrival of the next frame for a queue; None when none is known to come."""
@@ -353,13 +366,3 @@ class Pnic:
                 self.tx_octets += frames * size
                 stream.totals.octets += frames * size
         self._leaving = staying
-
-
-def _push_joined(train: Train[Sender], most: int) -> None:
-    """Hardware LRO: join consecutive frames to packets of at most ``most``, each ready with its last frame."""
-    sender = train.flow
-    ring = sender.queue.ring
-    while train.count > most:
-        _push_joined(train.split(most), most)
-    last = train.ready + (train.count - 1) * train.step
-    ring.push(Train(sender, 1, last, 0, train.arrived, train.gap, None, train.count))
