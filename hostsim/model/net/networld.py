@@ -86,22 +86,23 @@ class Uplink:
             return self._packet_ps + frames * self._cut_ps + self._costs.segmented(frames * size)
         return self._packet_ps + self._own_ps
 
-    def send(
-        self, train: Train[GuestStream], queue: TransmitQueue | None = None, vector: RxQueue | None = None
-    ) -> bool:
-        """Transmit packets at their instants, see `Pnic.transmit`; returns False where the NIC had no room for them."""
+    def send(self, train: Train[GuestStream], queue: TransmitQueue | None = None, vector: RxQueue | None = None) -> int:
+        """Transmit packets at their instants, see `Pnic.transmit`; returns how many of them the NIC had room for."""
         stream = train.flow
         octets = stream.size + stream.headers
         if octets != self._octets:
             self._octets, self._frame = octets, self._frame_ps(octets)
-        frame = self._frame
-        through = self.nic.transmit(train, frame, queue, vector, cut=self._segments)
-        if through is None:
-            stream.dropped(train.count * train.frames)
-            return False
-        first, step = through
-        stream.sent(train, first, step, frame)
-        return True
+        frame, nic, cut = self._frame, self.nic, self._segments
+        fits = nic.admit(train, frame, cut=cut)
+        if fits < train.count:
+            refused = train
+            if fits:
+                train = refused.split(fits)
+            stream.dropped(refused.count * refused.frames)
+        if fits:
+            first, step = nic.transmit(train, frame, queue, vector, cut=cut)
+            stream.sent(train, first, step, frame)
+        return fits
 
 
 class TxQueue(TransmitQueue):
@@ -328,7 +329,9 @@ class NetWorld(NetContext):
                     if copied:
                         work += self._costs.copied(octets) + completions.rule.packet_ps
                     sent = uplink.send(train.restamped(end + work, work), None if copied else queue)
-                    completions.took(train.count, copied=copied or not sent)
+                    completions.took(sent, copied=copied)
+                    if sent < train.count:
+                        completions.took(train.count - sent, copied=True)
                     end += train.count * work
             if bound < most:
                 self._next = (self._next + turn + 1) % len(queues)

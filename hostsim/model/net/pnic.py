@@ -14,6 +14,7 @@ from hostsim.engine.ring import Ring
 from hostsim.model.contract import GuestStream, RxPoller, TransmitQueue, Wire
 from hostsim.model.cpu.node import Node
 from hostsim.model.net.lro_table import LroTable
+from hostsim.model.net.tx_room import TxRoom, descriptors
 from hostsim.model.workload.flow import Sender
 from hostsim.policy.coalescing import Moderation
 
@@ -113,6 +114,8 @@ class RxQueue:
         """
         self._admit(now)
         taken = self.ring.take(limit, now)
+        for train in taken:
+            self._nic.rx_octets += train.count * train.frames * train.flow.octets
         if self._losses:
             losses, self._losses = self._losses, []
             for train in losses:
@@ -240,7 +243,7 @@ class Pnic:
         tx_packets, tx_data, tx_frames, tx_octets: packets handed to it that are through the wire; of these, with data; frames it cut
             them to; their bytes of data.
         tx_dropped: packets that found its transmit queue full.
-        rx_octets: bytes of the frames that came off the wire, check sequences left out.
+        rx_octets: bytes of the frames that were taken off its queues, check sequences left out.
         rx_wire_ps, tx_wire_ps: time that its wire (or its slot, where that is slower) took for what came and for what was sent.
         sent_until: time at which the wire would be free if no train had gaps.
     """
@@ -252,12 +255,12 @@ class Pnic:
             name: for tables.
             node: NUMA node that it sits behind.
             wire: its receive direction.
-            tx_limit: packets that may wait for the wire.
+            tx_limit: descriptors of packets that wait for the wire.
         """
         self.name, self.node, self.wire = name, node, wire
         self.queues: list[RxQueue] = []
         self.vector: RxQueue | None = None
-        self._tx_limit = tx_limit
+        self._room = TxRoom(tx_limit)
         self._leaving: list[_Departure] = []
         self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
         self.rx_wire_ps = self.tx_wire_ps = self.rx_octets = 0
@@ -267,7 +270,6 @@ class Pnic:
         for train in self.wire.collect(now):
             sender = train.flow
             sender.totals.sent += train.count
-            self.rx_octets += train.count * sender.octets
             self.rx_wire_ps += train.count * sender.frame_ps
             queue = sender.queue
             if queue.lro is not None and sender.joins:
@@ -283,6 +285,25 @@ class Pnic:
         """Have its wire follow senders to other receive queues."""
         self.wire.resteer()
 
+    def admit(self, train: Train[GuestStream], frame_ps: int, *, cut: bool = False) -> int:
+        """Return how many packets of a train find room in the transmit queue, its first ones; counts the others as dropped.
+
+        What leaves while they are handed over makes room for them.
+
+        Args:
+            train: packets, at instants that may lie ahead.
+            frame_ps: time of a frame on the wire.
+            cut: they come as frames already.
+        """
+        count, stream = train.count, train.flow
+        each = train.frames if cut else descriptors(train.frames * stream.size)
+        last = train.ready + (count - 1) * train.step
+        fits = self._room.fits(count, each, last)
+        if fits < count and last > self.sent_until:
+            fits = min(count, fits + (last - max(train.ready, self.sent_until)) // (train.frames * frame_ps))
+        self.tx_dropped += count - fits
+        return fits
+
     def transmit(
         self,
         train: Train[GuestStream],
@@ -291,8 +312,8 @@ class Pnic:
         vector: RxQueue | None = None,
         *,
         cut: bool = False,
-    ) -> tuple[int, int] | None:
-        """Transmit packets at their instants, behind those handed over before.
+    ) -> tuple[int, int]:
+        """Transmit packets that were admitted at their instants, behind those handed over before.
 
         Trains of contexts that send at the same time share the wire: what one leaves free between its packets is there for
         the next, whose first packet waits for the work that was handed over before it (docs/decisions/0086).
@@ -305,17 +326,13 @@ class Pnic:
             cut: the packets come as frames already.
 
         Returns:
-            Instants at which the last bit of the first packet, and picoseconds until that of the next, is through; None when
-            there was no room for them.
+            Instants at which the last bit of the first packet, and picoseconds until that of the next, is through.
         """
         count, ready = train.count, train.ready
         packet_ps = train.frames * frame_ps
         start = self.sent_until
         if ready >= start:
             start = ready
-        elif start - ready > self._tx_limit * (frame_ps if cut else packet_ps):
-            self.tx_dropped += count
-            return None
         first = start + packet_ps
         step = packet_ps
         last = self.sent_until = start + count * packet_ps
@@ -324,6 +341,7 @@ class Pnic:
             step = (posted - first) // (count - 1)
         if vector is None:
             vector = self.vector
+        self._room.use(count, train.frames if cut else descriptors(train.frames * train.flow.size), first, step)
         self._leaving.append(_Departure(train, first, step, packet_ps, queue, vector, cut=cut))
         if vector is not None:
             vector.transmits(first)
