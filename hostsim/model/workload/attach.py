@@ -20,6 +20,7 @@ from hostsim.model.workload.peer import Peer
 from hostsim.model.workload.process_sender import datagram_sender
 from hostsim.model.workload.tcp_setup import (
     attach_exchanges,
+    attach_forwarded,
     attach_tcp,
     attach_web_clients,
     cycle_rate,
@@ -162,6 +163,7 @@ ATTACH: Final[dict[str, Attach]] = {
     "work": _attach_work,
     "web": attach_web_clients,
     "tcp_stream": attach_tcp,
+    "forwarded_stream": attach_forwarded,
     "http": attach_tcp,
     "transactions": attach_exchanges,
     "request_response": attach_exchanges,
