@@ -58,8 +58,9 @@ neither a level nor fixed is cumulative):
                                    context (``opportunistic``), because the guest halted (``halted``), by the timer (``timed``)
 ``tx.capacity``                    fixed: packets that fit there and in the guest's queue before it
 ``tx.context``                     fixed: which of the NetWorlds serves it, in their order
-``nic.rx_frames``                  packets that came off the wire, as the host sees them
+``nic.rx_frames``                  packets taken off the queues of a physical NIC, as the host sees them
 ``nic.rx_octets``                  bytes of their Ethernet frames, check sequences left out
+``nic.rx_dropped``                 packets that found no descriptor there
 ``nic.tx_packets``                 packets sent through a physical NIC; one that it cuts into frames counts once
 ``nic.tx_data``                    of these, packets with data
 ``nic.tx_frames``                  frames that they became

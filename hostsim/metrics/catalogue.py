@@ -254,16 +254,30 @@ _ENTRIES = (
     Metric(
         "rx_rate",
         "kpps",
-        "Packets received through physical NICs, as the host sees them, all NICs together.",
+        "Packets taken off the queues of physical NICs, as the host sees them, all NICs together; dropped ones apart.",
         "rate",
         scaled(rate("nic.rx_frames"), 1e-3),
     ),
     Metric(
+        "rx_dropped",
+        "kpps",
+        "Packets that found no receive descriptor of a physical NIC, all NICs together.",
+        "rate",
+        scaled(rate("nic.rx_dropped"), 1e-3),
+    ),
+    Metric(
         "tx_rate",
         "kpps",
-        "Packets handed to physical NICs, all of them together; one for TSO counts once.",
+        "Packets handed to physical NICs, all of them together; one for TSO counts once, dropped ones apart.",
         "rate",
         scaled(rate("nic.tx_packets"), 1e-3),
+    ),
+    Metric(
+        "tx_dropped",
+        "kpps",
+        "Packets that found the transmit queue of a physical NIC full, all NICs together; one for TSO counts once.",
+        "rate",
+        scaled(rate("nic.tx_dropped"), 1e-3),
     ),
     Metric(
         "rx_per_nic",

@@ -73,7 +73,7 @@ def build_host(
         for uplink in vswitch.uplinks:
             if uplink not in spec.hardware.nics:
                 raise WiringError(f"the uplink {uplink!r} of {name!r} is not a NIC of the host")
-            add_nic(host, uplink, settings.lro_bytes if settings.hw_lro else 0, streams)
+            add_nic(host, uplink, streams)
     for group in spec.vms:
         for number in range(group.count):
             _add_vm(host, group, f"{group.name}[{number}]", streams)
@@ -242,7 +242,7 @@ def _rings(host: Host, switch: str, port: Pnic, count: int) -> list[RxQueue]:
     rings = []
     for _ in range(count):
         number = len(port.queues)
-        queue = add_rx_queue(host, port, port.node)
+        queue = add_rx_queue(host, port, port.node, spec.settings.lro_bytes if spec.settings.hw_lro else 0)
         start = port.node.pcpus[len(host.polls) % len(port.node.pcpus)]
         poll = NetPoll(
             f"{port.name}-pollWorld-{number}",

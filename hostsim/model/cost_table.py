@@ -20,6 +20,7 @@ class CostTable:
         "_copy",
         "_lines",
         "_lines_far",
+        "_segmented",
         "cache_refill_migrated",
         "cache_refill_same",
         "context_switch",
@@ -110,10 +111,15 @@ class CostTable:
         self._copy = costs.copy_per_byte.per_byte(hertz)
         self._lines = costs.shared_lines.ps(hertz)
         self._lines_far = round(self._lines * cpu.remote_ratio)
+        self._segmented = costs.segment_per_byte.per_byte(hertz)
 
     def copied(self, octets: int, wait_ps: float = 0.0) -> int:
         """Return the cost of a copy, of which each byte waits ``wait_ps`` for memory: none where both ends are in the cache."""
         return round(octets * (self._copy + wait_ps))
+
+    def segmented(self, octets: int) -> int:
+        """Return the cost of the bytes of a large packet that software cuts into frames."""
+        return round(octets * self._segmented)
 
     def frame(self, octets: int, wait_ps: float = 0.0, *, far: bool = False) -> int:
         """Return the cost of copying a frame into guest memory with its shared cache lines; ``far`` when one end is on another node."""

@@ -146,11 +146,12 @@ def register_probes(host: Host) -> None:
     )
     add(
         "nic",
-        "rx_frames rx_octets tx_packets tx_data tx_frames tx_octets tx_dropped rx_wire_ps tx_wire_ps",
+        "rx_frames rx_octets rx_dropped tx_packets tx_data tx_frames tx_octets tx_dropped rx_wire_ps tx_wire_ps",
         nics,
         lambda nic, _: (
-            sum(queue.ring.pushed for queue in nic.queues),
+            sum(queue.ring.taken for queue in nic.queues),
             nic.rx_octets,
+            sum(queue.ring.dropped for queue in nic.queues),
             nic.tx_packets,
             nic.tx_data,
             nic.tx_frames,

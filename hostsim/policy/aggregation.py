@@ -1,4 +1,4 @@
-"""Aggregation of frames by large receive offload (LRO): the most frames that it joins to a packet, and the back-off where joining does not pay.
+"""Aggregation of frames by large receive offload (LRO): the longest packet and the sessions that it keeps, and the back-off where joining does not pay.
 
 ``Net.VmxnetLROMaxLength``, ``Net.VmxnetLROThreshold``, ``Net.VmxnetLROUseRatio`` and ``Net.VmxnetLROBackoffPeriod`` as listed for 6.0.
 """
@@ -14,14 +14,18 @@ USE_RATIO: Final = 2 / 3
 
 
 class Aggregation:
-    """Aggregation of consecutive frames of a connection to packets of a bounded length: LRO of a NIC, which is always on.
+    """Aggregation of the frames of a connection to packets of a bounded length: LRO of a NIC, which is always on.
+
+    Attributes:
+        sessions: connections whose packets grow at the same time; frames of others go on by themselves.
 
     Args:
         octets: bytes of data in a packet at most.
+        sessions: of them.
     """
 
-    def __init__(self, octets: int) -> None:
-        self._octets = octets
+    def __init__(self, octets: int, sessions: int) -> None:
+        self._octets, self.sessions = octets, sessions
 
     @property
     def on(self) -> bool:
@@ -42,12 +46,13 @@ class Backoff(Aggregation):
 
     Args:
         octets: bytes of data in a packet at most.
+        sessions: connections whose packets grow at the same time.
         threshold: frames after which it looks.
         period: such stretches of frames for which it stays off.
     """
 
-    def __init__(self, octets: int, threshold: int, period: int) -> None:
-        super().__init__(octets)
+    def __init__(self, octets: int, sessions: int, threshold: int, period: int) -> None:
+        super().__init__(octets, sessions)
         self._threshold, self._period = threshold, period
         self._frames = self._packets = 0
         self._off = 0
@@ -55,9 +60,6 @@ class Backoff(Aggregation):
     @property
     def on(self) -> bool:
         return self._off <= 0
-
-    def frames(self, size: int) -> int:
-        return super().frames(size) if self._off <= 0 else 1
 
     def count(self, frames: int, packets: int) -> None:
         if self._off > 0:

@@ -13,7 +13,7 @@ from hostsim.policy.coalescing import (
     StaticCoalescing,
 )
 from hostsim.policy.steering import DynamicNetQueue, SteeringRule
-from hostsim.spec.platform import Coalescing, HostSettings, NetQueueSpec
+from hostsim.spec.platform import Coalescing, HostSettings, LroSpec, NetQueueSpec
 
 __all__ = ["COALESCING_SCHEMES", "STEERING_RULES", "coalescing_scheme", "software_lro"]
 
@@ -32,9 +32,9 @@ STEERING_RULES: Final[dict[str, Callable[[NetQueueSpec], SteeringRule]]] = {
 """Steering rules of physical NICs: NetQueue without and with its balancer (``Net.NetNetqRxDynamicLB``)."""
 
 
-def software_lro(host: HostSettings) -> Aggregation | None:
+def software_lro(host: HostSettings, lro: LroSpec) -> Aggregation | None:
     """Return new software LRO for a receive queue of a vNIC; None where it is off."""
-    return Backoff(host.lro_bytes, host.lro_threshold, host.lro_backoff) if host.sw_lro else None
+    return Backoff(host.lro_bytes, lro.sessions, host.lro_threshold, host.lro_backoff) if host.sw_lro else None
 
 
 def coalescing_scheme(settings: Coalescing) -> CoalescingScheme:

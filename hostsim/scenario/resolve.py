@@ -214,6 +214,7 @@ class _PointBuilder:
                     "nics": {name: self._file.host.nics.get(name, NicOptions()) for name in hardware.nics},
                     "drivers": platform.drivers,
                     "netqueue": platform.netqueue,
+                    "lro": platform.lro,
                     "numa_io": platform.numa_io,
                     "tuning": platform.tuning,
                     "vswitches": dict(self._file.network) if platform.hypervisor else {},

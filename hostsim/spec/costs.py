@@ -174,7 +174,9 @@ class CostModel(Spec):
     driver_tx_completion: Cost
     """The NIC driver finds one packet sent, and frees its descriptors."""
     segment_software: Cost
-    """One frame cut off a large TCP packet by the VMkernel, where the NIC cannot."""
+    """One frame cut off a large TCP packet by the VMkernel, where the NIC cannot: its headers, its share of the data found."""
+    segment_per_byte: Cost
+    """One byte of such a frame: read for its checksum, or copied."""
     vxlan_encap: Cost
     """One packet put into VXLAN headers: look-up of the tunnel's end, headers."""
     # --- vCPU and guest

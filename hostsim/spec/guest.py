@@ -99,6 +99,8 @@ class GuestSpec(Spec):
     """Time that processes have before a softirq that gave way to them goes on (``ksoftirqd``); less where they have less to do."""
     gro: tuple[str, ...] = ()
     """Kinds of guest devices whose driver has GRO join the frames of a poll, ``directpath`` being any physical NIC, of a native host too; none where nothing is said."""
+    lro_while_forwarding: bool = False
+    """LRO of its vNICs stays on in a guest that forwards, though it cannot send what LRO has joined: so in FreeBSD; Linux turns it off."""
     autocorking: bool = False
     """Small writes wait while earlier packets of the socket do, even with ``TCP_NODELAY`` (``net.ipv4.tcp_autocorking``)."""
     timer_jitter: Duration = 0

@@ -21,7 +21,7 @@ from hostsim.spec.guest import GuestSpec
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions, NicSpec
 from hostsim.spec.peer import PeerSpec
-from hostsim.spec.platform import HostSettings, NetQueueSpec, NumaIoSpec, TuningSpec, VmSettings
+from hostsim.spec.platform import HostSettings, LroSpec, NetQueueSpec, NumaIoSpec, TuningSpec, VmSettings
 from hostsim.spec.plugin import ChoiceSpec, PluginSpec
 from hostsim.spec.quantity import Duration, PositiveDuration
 from hostsim.spec.traffic import Traffic
@@ -79,9 +79,14 @@ class VmGroupSpec(Spec):
     """Name of the virtual switch that each vNIC is connected to."""
 
 
-def links(group: VmGroupSpec, vswitches: Mapping[str, VSwitchSpec]) -> list[VSwitchSpec]:
-    """The virtual switch of each NIC of the VMs of a group, in the order of their numbers; a passed-through NIC has one of its own."""
-    passed = [VSwitchSpec(uplinks=(entry.nic,), mtu=entry.mtu) for entry in group.settings.passthrough]
+def links(
+    group: VmGroupSpec, vswitches: Mapping[str, VSwitchSpec], options: Mapping[str, NicOptions]
+) -> list[VSwitchSpec]:
+    """The virtual switch of each NIC of the VMs of a group, in the order of their numbers; a passed-through NIC has one of its own, with the MTU of its options, a NIC of a native host with that of its network."""
+    passed = [
+        VSwitchSpec(uplinks=(entry.nic,), mtu=entry.mtu or options.get(entry.nic, NicOptions()).mtu)
+        for entry in group.settings.passthrough
+    ]
     return [vswitches[name] for name in group.networks] + passed
 
 
@@ -100,6 +105,7 @@ class PointSpec(Spec):
     drivers: dict[str, Literal["vmklinux", "native"]]
     """Kind of each driver on this platform."""
     netqueue: NetQueueSpec
+    lro: LroSpec
     numa_io: NumaIoSpec
     tuning: TuningSpec
     vswitches: dict[str, VSwitchSpec]

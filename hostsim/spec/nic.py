@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hostsim.spec.base import UNHASHED, Spec
-from hostsim.spec.field import SmallCount
+from hostsim.spec.field import Count, SmallCount
 from hostsim.spec.quantity import Bandwidth, Duration
 
 __all__ = ["NicOptions", "NicSpec", "PcieSpec"]
@@ -61,6 +61,9 @@ class NicSpec(Spec):
     """True where the NIC cuts large TCP packets into frames."""
     lro: bool = False
     """True where the NIC joins frames of a connection before the host sees them."""
+    lro_sessions: Count = 32
+    """Connections whose frames it joins at the same time in a queue, where it does; frames of others go on by themselves (bnx2x: 64, or 32 in the
+    57710; of the 82599 32, from general knowledge)."""
     vxlan_tso: bool = False
     """True where the NIC can cut large TCP packets inside VXLAN."""
     pcie: PcieSpec | None = None
@@ -88,3 +91,5 @@ class NicOptions(Spec):
     """Rings of the default queue (``DRSS``); 1 is off."""
     interrupt_interval: Duration | None = None
     """Least time between two interrupts of a queue; the hardware file's where nothing is said."""
+    mtu: Annotated[int, Field(ge=1280, le=9000)] = 1500
+    """Bytes of an IP packet at most, of a NIC that is passed through to a VM, as its guest sets them; an uplink has the MTU of its switch."""

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from hostsim.spec.base import Spec
 from hostsim.spec.costs import CostModel
-from hostsim.spec.field import Descriptors, Positive
+from hostsim.spec.field import Descriptors, Positive, SmallCount
 from hostsim.spec.quantity import Percent, PositiveDuration
 from hostsim.units import MS
 
@@ -21,6 +21,7 @@ __all__ = [
     "Coalescing",
     "FeatureSpec",
     "HostSettings",
+    "LroSpec",
     "NetQueueSpec",
     "NumaIoSpec",
     "PlatformSpec",
@@ -146,6 +147,13 @@ class TuningSpec(Spec):
     """Longest wait of a packet on a transmit ring while the guest runs."""
 
 
+class LroSpec(Spec):
+    """Parameters of software LRO; no source is known."""
+
+    sessions: SmallCount
+    """Connections whose frames a receive context joins at the same time; frames of others go on by themselves."""
+
+
 class FeatureSpec(Spec):
     """Features that one version of the hypervisor has and another has not."""
 
@@ -166,6 +174,7 @@ class PlatformSpec(Spec):
     drivers: dict[str, Literal["vmklinux", "native"]]
     """Kind of each NIC driver: ``vmklinux`` converts each packet from a Linux driver's structures, ``native`` does not."""
     netqueue: NetQueueSpec
+    lro: LroSpec
     numa_io: NumaIoSpec
     tuning: TuningSpec
     costs: CostModel
@@ -319,8 +328,8 @@ class PassthroughSettings(Spec):
     """How it is passed through: the whole port (DirectPath I/O)."""
     nic: str
     """Name of the physical NIC (``pciPassthruX.id``)."""
-    mtu: int = 1500
-    """Bytes of an IP packet at most."""
+    mtu: int | None = None
+    """Bytes of an IP packet at most, of a NIC of a native host; that of the NIC's options (``host.nics``) where None."""
 
 
 class VmSettings(Spec):

@@ -20,6 +20,7 @@ __all__ = [
     "TRAFFIC",
     "BridgedSpec",
     "ExchangeSpec",
+    "ForwardedStreamSpec",
     "HttpSpec",
     "MulticastSpec",
     "RequestResponseSpec",
@@ -225,6 +226,28 @@ class TcpStreamSpec(TcpSpec):
         return self.message_size
 
 
+class ForwardedStreamSpec(TcpSpec):
+    """Streams of data between two peers outside the host that each VM of some groups forwards from one NIC to another, as a router does."""
+
+    server_port = 5001
+    kind: Literal["forwarded_stream"]
+    """What kind of traffic this is."""
+    leaves: VnicNumber = 1
+    """Which NIC of the VM the data leave by; they come in by ``vnic``, and their acknowledgements go the other way."""
+    streams: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Connections through each VM."""
+
+    @property
+    def connections(self) -> int:
+        """Connections through each VM."""
+        return self.streams
+
+    @property
+    def receives(self) -> bool:
+        """True: data come to the VMs, which pass them on."""
+        return True
+
+
 class HttpSpec(TcpSpec):
     """Files fetched from, or posted to, a web server in each VM, one after the other on each connection."""
 
@@ -365,6 +388,7 @@ TRAFFIC: tuple[type[Traffic], ...] = (
     UdpStreamSpec,
     WorkSpec,
     TcpStreamSpec,
+    ForwardedStreamSpec,
     HttpSpec,
     WebSpec,
     TransactionsSpec,

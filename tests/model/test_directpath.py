@@ -12,7 +12,7 @@ from hostsim.model.cpu.world import WorldState
 from hostsim.model.host import Host
 from hostsim.model.workload.udp import Datagram
 from hostsim.spec.host import PointSpec
-from hostsim.spec.network import UDP_HEADERS, packet_on_wire
+from hostsim.spec.network import TCP_HEADERS, UDP_HEADERS, packet_on_wire
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.platform import VnicSettings
 from hostsim.units import MS, US, transmission_ps
@@ -66,6 +66,16 @@ def test_the_guests_driver_moderates_the_nic() -> None:
     (queue,) = host.nics["vmnic1"].queues
     assert queue.interrupts == pytest.approx(50, abs=2)
     assert host.vcpus[0].interrupts == queue.interrupts
+
+
+@pytest.mark.parametrize("mtu", [1500, 9000])
+def test_a_passed_through_nic_has_the_mtu_that_its_guest_sets(mtu: int) -> None:
+    """Segments fill its frames, whatever the MTU of the switches is."""
+    vm = group(passthrough=("vmnic1",), reserved=1.0)
+    options = {"vmnic1": NicOptions(mtu=mtu)}
+    host = run(point(vm, traffic={"stream": stream("receive", vnic=1)}, nics=TWO, options=options))
+    flow = host.flows[0]
+    assert flow.octets == flow.delivered * (mtu - TCP_HEADERS) > 0
 
 
 def test_a_frame_that_finds_no_descriptor_is_dropped_at_the_nic() -> None:

@@ -15,6 +15,7 @@ from hostsim.model.cpu.memory import node_memory
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
+from hostsim.model.net.lro_table import LroTable
 from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import VSwitch
@@ -45,18 +46,19 @@ class DeafGuest(InterruptTarget):
 class Rig:
     """A switch on a host of two nodes, and vNICs whose guest, on the first of them, only takes notes."""
 
-    def __init__(self, *, lro_octets: int = 3000, vxlan: bool = False) -> None:
+    def __init__(self, *, lro_octets: int = 3000, sessions: int = 8, vxlan: bool = False) -> None:
         self.clock = Clock()
         scheduler = Scheduler(self.clock, 2, 1, COST, settings())
         self.near, self.far = scheduler.nodes
         for node in scheduler.nodes:
             node.memory = node_memory(costs(), cpu(2))
         self.switch, self.lro_octets = VSwitch(scheduler, COST, vxlan=vxlan), lro_octets
+        self.sessions = sessions
 
     def sender(self, size: int = 1000, *, joins: bool = True, threshold: int = 1000) -> Sender:
         guest = DeafGuest(self.near)
         made = Sender(Flow("any", size, 1), size, 800 * NS, 64, joins=joins)
-        lro = Backoff(self.lro_octets, threshold, 2) if self.lro_octets else None
+        lro = Backoff(self.lro_octets, self.sessions, threshold, 2) if self.lro_octets else None
         made.vnic = Vnic(self.clock, "eth0", 4096, CoalescingScheme(), guest, lro)
         return made
 
@@ -86,18 +88,51 @@ def test_frames_are_joined_up_to_the_longest_packet():
     assert got(sender) == [
         (3, 3 * FRAME + DELIVER, 50, 10),
         (3, 6 * FRAME + 2 * DELIVER, 80, 10),
-        (1, 7 * FRAME + 3 * DELIVER, 110, 10),
+        (1, 7 * FRAME + 3 * DELIVER, 110, 0),
     ]
     assert end == 7 * FRAME + 3 * DELIVER
 
 
-def test_a_packet_spans_trains_of_one_connection_but_not_another_in_between():
-    """What stands side by side in the poll is joined, however it came off the ring."""
+def test_a_packet_grows_through_the_frames_of_others():
+    """One connection's packet is full with its third frame and handed on then; what is not full waits for the end of the poll, in the order of its first frame."""
     rig = Rig()
     one, other = rig.sender(), rig.sender()
-    rig.receive(frames(one, 1), frames(one, 1, arrived=7), frames(other, 1), frames(one, 1))
-    assert [packet[0] for packet in got(one)] == [2, 1]
-    assert [packet[0] for packet in got(other)] == [1]
+    end = rig.receive(
+        frames(one, 1), frames(other, 1, arrived=3), frames(one, 1, arrived=8), frames(other, 1, arrived=9),
+        frames(one, 2, arrived=20, gap=4),
+    )  # fmt: skip
+    assert got(one) == [(3, 5 * FRAME + DELIVER, 0, 10), (1, 6 * FRAME + 3 * DELIVER, 24, 0)]
+    assert got(other) == [(2, 6 * FRAME + 2 * DELIVER, 3, 6)]
+    assert end == 6 * FRAME + 3 * DELIVER
+
+
+def test_frames_without_a_session_go_on_by_themselves():
+    """Two sessions are taken: a third connection's frames are looked at, each is a packet, and none waits."""
+    rig = Rig(sessions=2)
+    one, other, third = rig.sender(), rig.sender(), rig.sender()
+    end = rig.receive(frames(one, 1), frames(other, 1), frames(third, 2), frames(one, 1))
+    assert [packet[:2] for packet in got(third)] == [(1, 3 * FRAME + DELIVER), (1, 4 * FRAME + 2 * DELIVER)]
+    assert [packet[0] for packet in got(one) + got(other)] == [2, 1]
+    assert end == 5 * FRAME + 4 * DELIVER
+
+
+def test_what_cannot_be_joined_does_not_overtake():
+    """A packet that the NIC has joined comes behind the frames before it, in two packets."""
+    rig = Rig()
+    sender = rig.sender()
+    rig.receive(frames(sender, 2), Train(sender, 1, 0, 0, 5, 0, None, 3), frames(sender, 1, arrived=9))
+    assert [(packet[0], packet[2]) for packet in got(sender)] == [(2, 0), (3, 5), (1, 9)]
+
+
+@pytest.mark.parametrize(("sessions", "packets"), [(1, 26), (4, 16), (16, 16)])
+def test_sessions_are_worth_what_interleaving_costs(sessions: int, packets: int):
+    """Four connections take turns frame by frame: with a session each they make as few packets as one after the other. The
+    only session passes to the next connection after five frames, so that of 32 six pairs are joined.
+    """
+    rig = Rig(lro_octets=2000, sessions=sessions)
+    senders = [rig.sender() for _ in range(4)]
+    rig.receive(*(frames(sender, 1, arrived=place) for place in range(8) for sender in senders))
+    assert sum(len(got(sender)) for sender in senders) == packets
 
 
 def test_lro_off_hands_on_frame_by_frame():
@@ -164,20 +199,101 @@ def test_no_frame_is_lost_and_none_overtakes(batch: list[tuple[int, int]], lro_o
     assert end == last
 
 
-@pytest.mark.parametrize(("most", "expected"), [(3000, [3, 3, 1]), (999, [1] * 7), (65536, [7])])
-def test_the_nic_joins_before_the_host_sees_anything(most: int, expected: list[int]):
-    """A packet takes one descriptor and is there when its last frame is; a single frame stays what it is."""
-    clock = Clock()
-    node = Scheduler(clock, 1, 1, COST, settings()).nodes[0]
-    sender, wire = Sender(Flow("any", 1000, 1), 1000, 10, 64, joins=True), ClosedLoopWire(np.random.default_rng(1))
-    port = Pnic("vmnic0", node, wire, 64, Aggregation(most))
-    sender.queue = RxQueue(clock, "rx0", 64, Moderation(0), Jitter(0, np.random.default_rng(0)), port, node)
-    wire.release(sender, 0, 0, 1, 7)
-    taken = sender.queue.take(64, 1000)
-    assert [train.frames for train in taken for _ in range(train.count)] == expected
-    last = taken[-1]
-    assert last.ready + (last.count - 1) * last.step == 70
-    assert (sender.queue.ring.pushed, sender.totals.sent) == (len(expected), 7)
+class Card:
+    """A port of a NIC with one receive queue, whose LRO makes packets of 3,000 bytes, and its poller."""
+
+    def __init__(self, interval: int, *, most: int = 3000, sessions: int = 32) -> None:
+        self.clock, random = Clock(), np.random.default_rng(1)
+        node = Scheduler(self.clock, 1, 1, COST, settings()).nodes[0]
+        self.wire, moderation = ClosedLoopWire(random), Moderation(interval)
+        port, table = Pnic("vmnic0", node, self.wire, 64), LroTable(Aggregation(most, sessions), moderation)
+        self.queue = RxQueue(self.clock, "rx0", 64, moderation, Jitter(0, random), port, node, None, table)
+        self.queue.poll = self
+        self.interrupts: list[int] = []
+
+    def sender(self) -> Sender:
+        """A sender of frames of 1,000 bytes, each 10 ps on the wire."""
+        made = Sender(Flow("any", 1000, 1), 1000, 10, 1, joins=True)
+        made.queue = self.queue
+        return made
+
+    def interrupt(self, now: int) -> None:
+        self.interrupts.append(now)
+
+    def taken(self, now: int) -> list[tuple[Sender, int, int]]:
+        """Packets that the host finds at an instant: sender, frames, instant at which each was there."""
+        return [
+            (train.flow, train.frames, train.ready) for train in self.queue.take(64, now) for _ in range(train.count)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"), [(3000, [(3, 30), (3, 60), (1, 1070)]), (999, [(1, at) for at in range(10, 80, 10)]), (65536, [(7, 1010)])]
+)  # fmt: skip
+def test_the_nic_joins_before_the_host_sees_anything(most: int, expected: list[tuple[int, int]]):
+    """A packet takes one descriptor and is there when it is full, or else when the moderation interval since its first frame is over."""
+    card = Card(1000, most=most)
+    sender = card.sender()
+    card.wire.release(sender, 0, 0, 1, 7)
+    assert [packet[1:] for packet in card.taken(2000)] == expected
+    assert (card.queue.ring.pushed, sender.totals.sent) == (len(expected), 7)
+
+
+def test_the_nic_joins_the_frames_of_connections_that_take_turns():
+    """Frame by frame, at random: two sessions grow side by side, and both are full at their third frames."""
+    card = Card(1000)
+    one, other = card.sender(), card.sender()
+    for sender in (one, other):
+        card.wire.release(sender, 0, 0, 1, 3)
+    found = card.taken(500)
+    assert {(sender, frames) for sender, frames, _ in found} == {(one, 3), (other, 3)}
+
+
+def test_a_connection_without_a_session_in_the_nic_comes_frame_by_frame():
+    """The only session is taken until its time is over; then the other connection has it."""
+    card = Card(100, sessions=1)
+    one, other = card.sender(), card.sender()
+    card.wire.release(one, 0, 0, 1, 1)
+    for at in (20, 40, 200, 220):
+        card.wire.release(other, at, 0, 1, 1)
+    assert card.taken(1000) == [(other, 1, 30), (other, 1, 50), (one, 1, 110), (other, 2, 310)]
+
+
+def test_the_interrupt_ends_all_sessions():
+    """Two frames, an interrupt that a moderation of 100 ps allows at once, and two more that wait for the next one: nothing waits longer."""
+    card = Card(100)
+    sender = card.sender()
+    card.queue.unmask(0)
+    card.wire.release(sender, 0, 0, 1, 1)
+    card.clock.advance(50)
+    assert (card.interrupts, card.taken(50)) == ([10], [(sender, 1, 10)])
+    for at in (60, 80):
+        card.wire.release(sender, at, 0, 1, 1)
+    card.queue.unmask(75)
+    card.clock.advance(300)
+    assert (card.interrupts, card.taken(300)) == ([10, 110], [(sender, 2, 110)])
+
+
+def test_without_moderation_the_nic_joins_nothing():
+    """A session ends with its first frame."""
+    card = Card(0)
+    card.wire.release(card.sender(), 0, 0, 1, 5)
+    assert [packet[1:] for packet in card.taken(100)] == [(1, at) for at in range(10, 60, 10)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 300)), max_size=30), st.integers(0, 120), st.integers(1, 3))
+def test_times_of_looks_do_not_affect_what_the_nic_joins(released: list[tuple[int, int]], interval: int, sessions: int):
+    """Looked at once or every 7 ps: the same packets at the same instants, all frames, those of a connection in order."""
+    runs = []
+    for step in (1, 7, 2000):
+        card = Card(interval, sessions=sessions)
+        senders = [card.sender() for _ in range(3)]
+        for who, at in released:
+            card.wire.release(senders[who], at, 0, 1, 1)
+        looks = [packet for now in range(0, 2001, step) for packet in card.taken(now)] + card.taken(2000)
+        runs.append(sorted((senders.index(sender), ready, frames) for sender, frames, ready in looks))
+        assert sum(frames for _, _, frames in runs[-1]) == len(released)
+    assert runs[0] == runs[1] == runs[2]
 
 
 @pytest.mark.parametrize("kind", ["none", "software", "hardware"])

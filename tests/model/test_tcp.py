@@ -12,7 +12,7 @@ from hostsim.model.workload.tcp import RETRANSMIT_AFTER
 from hostsim.model.workload.tcp_sender import TcpSender
 from hostsim.units import MS, NS, US, transmission_ps
 
-from .small_point import CALM, ROUND, arrived, files, group, guest, nic, point, run, stream
+from .small_point import CALM, FREE, ROUND, arrived, files, group, guest, nic, point, run, stream
 
 SIZE, FRAME, SMALL = 1448, transmission_ps(1538, 10e9), transmission_ps(90, 10e9)
 DELAY = 10 * US
@@ -224,3 +224,21 @@ def test_a_dropped_answer_is_sent_again_once_after_the_retransmission_timeout():
     for _ in range(2):
         receiver._send_again(RETRANSMIT_AFTER)
         assert host.transmits[0].ring.pushed == 1
+
+
+@pytest.mark.parametrize("window", ["64 KiB", "1 MiB", "16 MiB"])
+def test_tcp_in_both_directions_of_a_port_starves_neither(window: str) -> None:
+    """Acknowledgements find room behind data however much of it waits for the wire, so that each direction has what window or wire allow."""
+    cheap = CALM | {name: cycles / 10 for name, cycles in CALM.items() if name not in FREE}
+    vm = group(vcpus=2, guest=guest(tso_divisor=3, initial_window=10))
+    both = {
+        "in": stream("receive", window=window, burst=16),
+        "out": stream("send", window=window, port=34000),
+    }
+    card = nic(interrupt_interval="20 us")
+    host = run(point(vm, traffic=both, nics={"vmnic0": card}, cost=cheap, sw_lro=True), 10 * MS)
+    got = arrived(host), host.flows[1].octets
+    least, most = min(got), max(got)
+    wire = 10 * MS * 1448 / (transmission_ps(1538, 10e9))
+    assert 0.9 * most < least
+    assert (0.6 if window == "64 KiB" else 0.85) * wire < least < wire

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hostsim.engine.packet_train import Train
 from hostsim.model.net.open_loop_wire import OpenLoopWire
 from hostsim.model.net.pnic import Pnic
+from hostsim.model.net.tx_room import TxRoom
 from hostsim.units import NS, US
 
 FRAME = 120 * NS
@@ -29,8 +30,9 @@ def port(limit: int = 10**6) -> Pnic:
 
 def send(nic: Pnic, ready: int, count: int, step: int, frames: int = 1) -> list[int]:
     """Instants at which its packets are through."""
-    through = nic.transmit(Train(FLOW, count, ready, step, ready, step, None, frames), FRAME)
-    assert through is not None
+    train = Train(FLOW, count, ready, step, ready, step, None, frames)
+    assert nic.admit(train, FRAME) == count
+    through = nic.transmit(train, FRAME)
     return [through[0] + place * through[1] for place in range(count)]
 
 
@@ -76,3 +78,42 @@ def test_counters_take_each_packet_when_it_is_through() -> None:
     for now in range(0, 100, 7):
         nic.depart(now * US)
         assert nic.tx_packets == sum(at <= now * US for at in slow + fast)
+
+
+def test_a_small_packet_finds_room_behind_much_data() -> None:
+    """Nine packets of 64 KiB wait, with 16 descriptors each, which is half a millisecond of the wire: 20 of 164 descriptors are left, for one more
+    of them, or for twenty acknowledgements.
+    """
+    large, small = SimpleNamespace(size=4096, totals=FLOW.totals), SimpleNamespace(size=0, totals=FLOW.totals)
+    nic = port(limit=164)
+    data, acks = Train(large, 10, 0, 0, 0, 0, None, 16), Train(small, 30, 0, 0, 0, 0)
+    assert nic.admit(data, 3500 * NS) == 10
+    front = data.split(9)
+    nic.transmit(front, 3500 * NS)
+    assert (nic.admit(data, 3500 * NS), nic.admit(acks, 70 * NS)) == (1, 20)
+    assert nic.tx_dropped == 10
+
+
+def test_frames_that_software_has_cut_have_a_descriptor_each() -> None:
+    """Ten packets of eight small frames: room for all where the NIC cuts them, for two where the VMkernel does."""
+    nic, train = port(limit=20), Train(FLOW, 10, 0, 0, 0, 0, None, 8)
+    assert [nic.admit(train, FRAME, cut=cut) for cut in (False, True)] == [10, 2]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3000), st.integers(1, 30), st.integers(0, 300), st.integers(1, 9)), max_size=40)
+)
+def test_descriptors_in_use_are_those_of_packets_not_through(sent: list[tuple[int, int, int, int]]) -> None:
+    """Of any trains, counted packet by packet: what fits is what is left."""
+    room, now, free = TxRoom(50), 0, 0
+    leaving: list[tuple[int, int]] = []
+    for pause, count, step, each in sent:
+        now += pause
+        used = sum(size for at, size in leaving if at > now)
+        fits = room.fits(count, each, now)
+        assert fits == min(count, (50 - used) // each)
+        if fits:
+            first = max(now, free) + 10
+            free = first + (fits - 1) * max(step, 10)
+            room.use(fits, each, first, max(step, 10))
+            leaving += [(first + place * max(step, 10), each) for place in range(fits)]

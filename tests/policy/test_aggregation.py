@@ -10,7 +10,7 @@ from hostsim.policy.aggregation import USE_RATIO, Backoff
 
 def test_lro_stays_on_while_it_makes_fewer_packets():
     """Two frames a packet, stretch after stretch."""
-    backoff = Backoff(3000, 100, 8)
+    backoff = Backoff(3000, 8, 100, 8)
     for _ in range(50):
         backoff.count(20, 10)
         assert backoff.on
@@ -18,7 +18,7 @@ def test_lro_stays_on_while_it_makes_fewer_packets():
 
 def test_lro_goes_off_for_so_many_stretches_where_it_does_not_pay():
     """A packet a frame over 100 frames: the next 800 go by themselves, then it is tried again."""
-    backoff = Backoff(3000, 100, 8)
+    backoff = Backoff(3000, 8, 100, 8)
     backoff.count(99, 99)
     assert backoff.on
     backoff.count(1, 1)
@@ -31,7 +31,7 @@ def test_lro_goes_off_for_so_many_stretches_where_it_does_not_pay():
 
 def test_the_ratio_is_taken_over_a_whole_stretch():
     """Two thirds exactly still pays; one packet more does not."""
-    just, above = Backoff(3000, 99, 8), Backoff(3000, 99, 8)
+    just, above = Backoff(3000, 8, 99, 8), Backoff(3000, 8, 99, 8)
     just.count(99, 66)
     above.count(99, 67)
     assert (just.on, above.on) == (True, False)
@@ -40,7 +40,7 @@ def test_the_ratio_is_taken_over_a_whole_stretch():
 @given(st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), max_size=80))
 def test_it_is_off_only_after_a_stretch_that_did_not_pay(counts: list[tuple[int, int]]):
     """Every switch to off follows a stretch with too many packets, and lasts its frames out."""
-    backoff = Backoff(3000, 100, 2)
+    backoff = Backoff(3000, 8, 100, 2)
     frames = packets = left = 0
     for came, made in counts:
         made = min(came, made)

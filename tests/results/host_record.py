@@ -46,6 +46,7 @@ _GROWING = (
         "nic.rx_wire_ps",
         "nic.tx_wire_ps",
         "nic.rx_frames",
+        "nic.rx_dropped",
         "nic.tx_packets",
         "nic.tx_dropped",
     ),

@@ -157,7 +157,7 @@ class DirectDevice(GuestDevice):
         super().__init__(port, lro=True, tso=nic.tso, interrupt_ps=host.costs.interrupt)
         uplink = Uplink(port, nic.rate, host.costs, spec.drivers[nic.driver], vxlan=False, tso=nic.tso)
         for vcpu in self.vectors(vm, min(queues, len(vm.vcpus)) if nic.rss else 1):
-            queue = add_rx_queue(host, port, vcpu.node)
+            queue = add_rx_queue(host, port, vcpu.node, MOST_JOINED)
             ring = DirectRing(host.clock, queue, vcpu, port.node, host.scheduler.look_at_memory)
             queue.poll = ring
             self.rings.append(queue)
@@ -178,4 +178,4 @@ class DirectPath(DirectDevice):
         if nic is None or name in host.nics:
             state = "in use" if nic else "not a NIC of the host"
             raise WiringError(f"{name!r} cannot be passed through: it is {state}")
-        super().__init__(host, vm, add_nic(host, name, MOST_JOINED, streams), nic.rx_queues)
+        super().__init__(host, vm, add_nic(host, name, streams), nic.rx_queues)

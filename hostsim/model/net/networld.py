@@ -66,6 +66,7 @@ class Uplink:
         """
         self.nic = nic
         self._rate, self._vxlan, self._segments = rate, vxlan, not tso
+        self._costs = costs
         # a packet enters the tunnel before it is cut, and each frame cut off copies the outer headers
         encap, outer = (costs.vxlan_encap, costs.copied(VXLAN_HEADERS)) if vxlan else (0, 0)
         self._packet_ps = costs.tx_packet + encap
@@ -82,26 +83,29 @@ class Uplink:
             frame = self._frames[octets] = transmission_ps(on_wire, self._rate)
         return frame
 
-    def work_ps(self, frames: int) -> int:
-        """Return the time of a transmit context for a packet of ``frames`` frames, software segmentation included."""
-        return self._packet_ps + (frames * self._cut_ps if self._segments and frames > 1 else self._own_ps)
+    def work_ps(self, frames: int, size: int) -> int:
+        """Return the time of a transmit context for a packet of ``frames`` frames with ``size`` bytes of data each, software segmentation included."""
+        if self._segments and frames > 1:
+            return self._packet_ps + frames * self._cut_ps + self._costs.segmented(frames * size)
+        return self._packet_ps + self._own_ps
 
-    def send(
-        self, train: Train[GuestStream], queue: TransmitQueue | None = None, vector: RxQueue | None = None
-    ) -> bool:
-        """Transmit packets at their instants, see `Pnic.transmit`; returns False where the NIC had no room for them."""
+    def send(self, train: Train[GuestStream], queue: TransmitQueue | None = None, vector: RxQueue | None = None) -> int:
+        """Transmit packets at their instants, see `Pnic.transmit`; returns how many of them the NIC had room for."""
         stream = train.flow
         octets = stream.size + stream.headers
         if octets != self._octets:
             self._octets, self._frame = octets, self._frame_ps(octets)
-        frame = self._frame
-        through = self.nic.transmit(train, frame, queue, vector, cut=self._segments)
-        if through is None:
-            stream.dropped(train.count * train.frames)
-            return False
-        first, step = through
-        stream.sent(train, first, step, frame)
-        return True
+        frame, nic, cut = self._frame, self.nic, self._segments
+        fits = nic.admit(train, frame, cut=cut)
+        if fits < train.count:
+            refused = train
+            if fits:
+                train = refused.split(fits)
+            stream.dropped(refused.count * refused.frames)
+        if fits:
+            first, step = nic.transmit(train, frame, queue, vector, cut=cut)
+            stream.sent(train, first, step, frame)
+        return fits
 
 
 class TxQueue(TransmitQueue):
@@ -320,14 +324,18 @@ class NetWorld(NetContext):
                 looked = end
                 while bound and (train := queue.ring.take_next(bound, looked)) is not None:
                     bound -= train.count
-                    octets = train.flow.size * train.frames
+                    stream, frames = train.flow, train.frames
+                    size = stream.size
+                    octets = size * frames
                     taken += train.count * octets
                     copied = octets <= completions.rule.copied
-                    work = uplink.work_ps(train.frames)
+                    work = uplink.work_ps(frames, size)
                     if copied:
                         work += self._costs.copied(octets) + completions.rule.packet_ps
                     sent = uplink.send(train.restamped(end + work, work), None if copied else queue)
-                    completions.took(train.count, copied=copied or not sent)
+                    completions.took(sent, copied=copied)
+                    if sent < train.count:
+                        completions.took(train.count - sent, copied=True)
                     end += train.count * work
             queue.poster.node.memory.sent(taken)
             if bound < most:

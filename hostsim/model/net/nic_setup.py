@@ -8,6 +8,7 @@ from hostsim.engine.jitter import Jitter
 from hostsim.model.contract import Wire
 from hostsim.model.cpu.node import Node
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
+from hostsim.model.net.lro_table import LroTable
 from hostsim.model.net.open_loop_wire import OpenLoopWire
 from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.policy.aggregation import Aggregation
@@ -21,11 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["add_nic", "add_rx_queue"]
 
 
-def add_nic(host: Host, name: str, lro_bytes: int, streams: Streams) -> Pnic:
-    """Add a port of a physical NIC to a host, without receive queues; its LRO, if it has any, makes packets of ``lro_bytes`` at most."""
+def add_nic(host: Host, name: str, streams: Streams) -> Pnic:
+    """Add a port of a physical NIC to a host, without receive queues."""
     nic = host.spec.hardware.nics[name]
-    lro = Aggregation(lro_bytes) if nic.lro and lro_bytes else None
-    port = host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], _wire(host, streams), nic.tx_queue, lro)
+    port = host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], _wire(host, streams), nic.tx_queue)
     return port
 
 
@@ -36,15 +36,20 @@ def _wire(host: Host, streams: Streams) -> Wire:
     return OpenLoopWire()
 
 
-def add_rx_queue(host: Host, port: Pnic, memory: Node) -> RxQueue:
-    """Add a receive queue to a port, with its ring on the NUMA node ``memory`` and moderated as the driver's options say; it has no poller yet."""
+def add_rx_queue(host: Host, port: Pnic, memory: Node, lro_bytes: int) -> RxQueue:
+    """Add a receive queue to a port, with its ring on the NUMA node ``memory`` and moderated as the driver's options say; it has no poller yet.
+
+    LRO of the NIC, if it has any, makes packets of ``lro_bytes`` at most; 0 where it is off.
+    """
     nic, options = host.spec.hardware.nics[port.name], host.spec.nics.get(port.name, NicOptions())
     interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval
     number = len(port.queues)
     completions = None if nic.tx_interrupt_delay is None else CoalescedCompletions(nic.tx_interrupt_delay)
     jitter = Jitter(nic.interrupt_step, host.streams.stream("nic", list(host.nics).index(port.name), "rx", number))
     name = f"{port.name}-rx{number}"
-    queue = RxQueue(host.clock, name, nic.rx_ring, Moderation(interval), jitter, port, memory, completions)
+    moderation = Moderation(interval)
+    table = LroTable(Aggregation(lro_bytes, nic.lro_sessions), moderation) if nic.lro and lro_bytes else None
+    queue = RxQueue(host.clock, name, nic.rx_ring, moderation, jitter, port, memory, completions, table)
     port.queues.append(queue)
     if port.vector is None:
         port.vector = queue

@@ -13,8 +13,9 @@ from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
 from hostsim.model.contract import GuestStream, RxPoller, TransmitQueue, Wire
 from hostsim.model.cpu.node import Node
+from hostsim.model.net.lro_table import LroTable
+from hostsim.model.net.tx_room import TxRoom, descriptors
 from hostsim.model.workload.flow import Sender
-from hostsim.policy.aggregation import Aggregation
 from hostsim.policy.coalescing import Moderation
 
 __all__ = ["Pnic", "RxQueue"]
@@ -29,6 +30,7 @@ class RxQueue:
         interrupts: physical interrupts so far.
         interrupted: instant of the last; None before the first.
         memory: NUMA node whose memory the frames are written to.
+        lro: sessions of hardware LRO; None where it is off.
         poll: its poller.
         releases: a heap of the release times of frames for it that are not on the wire yet.
         sent: descriptors of packets that the NIC has sent and its driver has not freed.
@@ -46,6 +48,7 @@ class RxQueue:
         nic: Pnic,
         memory: Node,
         completions: Moderation | None = None,
+        lro: LroTable | None = None,
     ) -> None:
         """Make a queue.
 
@@ -58,12 +61,13 @@ class RxQueue:
             nic: its port.
             memory: NUMA node whose memory the frames are written to.
             completions: moderation of transmit completions where they have their own.
+            lro: sessions of hardware LRO; None where it is off.
         """
         self.name = name
         self.ring: Ring[Sender] = Ring(capacity)
         self.ring.on_drop = self._lose
         self._losses: list[Train[Sender]] = []
-        self.memory = memory
+        self.memory, self.lro = memory, lro
         self.releases: list[int] = []
         self.interrupts = 0
         self._nic = nic
@@ -80,8 +84,14 @@ class RxQueue:
 
     def settle(self, now: int) -> None:
         """Admit the frames that arrived by ``now``, and drop those that found no descriptor."""
-        self._nic.settle(now)
+        self._admit(now)
         self.ring.settle(now)
+
+    def _admit(self, now: int) -> None:
+        """Let the ring have what arrived by ``now``, LRO done."""
+        self._nic.settle(now)
+        if self.lro is not None:
+            self.lro.settle(now, self.ring)
 
     def waiting(self, now: int) -> int:
         """Return the number of frames that wait in the ring. Looking changes nothing that happens."""
@@ -90,7 +100,7 @@ class RxQueue:
 
     def copies_inside(self) -> int:
         """Return the number of copies that the waiting frames will be replicated to."""
-        copies = 0
+        copies = 0 if self.lro is None else self.lro.count_inside()
         for train in self.ring.trains():
             sender = train.flow
             copies += train.count * train.frames * sender.receivers
@@ -102,8 +112,10 @@ class RxQueue:
         Not sooner: a look at the queue in between must not affect the run, and duplicate acknowledgements are caused by frames
         that are taken.
         """
-        self._nic.settle(now)
+        self._admit(now)
         taken = self.ring.take(limit, now)
+        for train in taken:
+            self._nic.rx_octets += train.count * train.frames * train.flow.octets
         if self._losses:
             losses, self._losses = self._losses, []
             for train in losses:
@@ -112,9 +124,11 @@ class RxQueue:
 
     def unmask(self, now: int) -> None:
         """Unmask the interrupt, because the poller goes to sleep: interrupt for the next frame, no sooner than moderation allows."""
-        self._nic.settle(now)
+        self._admit(now)
         self._masked = False
         first = self.ring.first()
+        if self.lro is not None:
+            first = self.lro.first(first)
         if first is None:
             first = self._nic.upcoming(self)
         if first is not None:
@@ -167,6 +181,9 @@ class RxQueue:
     def _interrupt(self, now: int) -> None:
         self._masked = True  # before looking: what is on the wire behind this frame is found by polling
         self.settle(now)
+        if self.lro is not None:
+            self.lro.close(now, self.ring)
+            self.ring.settle(now)
         if not self.ring.held:
             sent = self._first_sent()
             if sent is None or self._due(self._completions, sent) > now:
@@ -226,41 +243,39 @@ class Pnic:
         tx_packets, tx_data, tx_frames, tx_octets: packets handed to it that are through the wire; of these, with data; frames it cut
             them to; their bytes of data.
         tx_dropped: packets that found its transmit queue full.
-        rx_octets: bytes of the frames that came off the wire, check sequences left out.
+        rx_octets: bytes of the frames that were taken off its queues, check sequences left out.
         rx_wire_ps, tx_wire_ps: time that its wire (or its slot, where that is slower) took for what came and for what was sent.
         sent_until: time at which the wire would be free if no train had gaps.
     """
 
-    def __init__(self, name: str, node: Node, wire: Wire, tx_limit: int, lro: Aggregation | None = None) -> None:
+    def __init__(self, name: str, node: Node, wire: Wire, tx_limit: int) -> None:
         """Make a port without queues.
 
         Args:
             name: for tables.
             node: NUMA node that it sits behind.
             wire: its receive direction.
-            tx_limit: packets that may wait for the wire.
-            lro: hardware LRO; None where it is off.
+            tx_limit: descriptors of packets that wait for the wire.
         """
         self.name, self.node, self.wire = name, node, wire
         self.queues: list[RxQueue] = []
         self.vector: RxQueue | None = None
-        self._tx_limit, self._lro = tx_limit, lro
+        self._room = TxRoom(tx_limit)
         self._leaving: list[_Departure] = []
         self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
         self.rx_wire_ps = self.tx_wire_ps = self.rx_octets = 0
 
     def settle(self, now: int) -> None:
         """Steer the frames that arrived by ``now`` to the receive queues."""
-        lro = self._lro
         for train in self.wire.collect(now):
             sender = train.flow
             sender.totals.sent += train.count
-            self.rx_octets += train.count * sender.octets
             self.rx_wire_ps += train.count * sender.frame_ps
-            if lro is not None and sender.joins and train.count > 1:
-                _push_joined(train, lro.frames(sender.size))
+            queue = sender.queue
+            if queue.lro is not None and sender.joins:
+                queue.lro.push(train)
             else:
-                sender.queue.ring.push(train)
+                queue.ring.push(train)
 
     def upcoming(self, queue: RxQueue) -> int | None:
         """Return a lower bound of the arrival of the next frame for a queue; None when none is known to come."""
@@ -270,6 +285,25 @@ class Pnic:
         """Have its wire follow senders to other receive queues."""
         self.wire.resteer()
 
+    def admit(self, train: Train[GuestStream], frame_ps: int, *, cut: bool = False) -> int:
+        """Return how many packets of a train find room in the transmit queue, its first ones; counts the others as dropped.
+
+        What leaves while they are handed over makes room for them.
+
+        Args:
+            train: packets, at instants that may lie ahead.
+            frame_ps: time of a frame on the wire.
+            cut: they come as frames already.
+        """
+        count, stream = train.count, train.flow
+        each = train.frames if cut else descriptors(train.frames * stream.size)
+        last = train.ready + (count - 1) * train.step
+        fits = self._room.fits(count, each, last)
+        if fits < count and last > self.sent_until:
+            fits = min(count, fits + (last - max(train.ready, self.sent_until)) // (train.frames * frame_ps))
+        self.tx_dropped += count - fits
+        return fits
+
     def transmit(
         self,
         train: Train[GuestStream],
@@ -278,8 +312,8 @@ class Pnic:
         vector: RxQueue | None = None,
         *,
         cut: bool = False,
-    ) -> tuple[int, int] | None:
-        """Transmit packets at their instants, behind those handed over before.
+    ) -> tuple[int, int]:
+        """Transmit packets that were admitted at their instants, behind those handed over before.
 
         Trains of contexts that send at the same time share the wire: what one leaves free between its packets is there for
         the next, whose first packet waits for the work that was handed over before it (docs/decisions/0086).
@@ -292,17 +326,13 @@ class Pnic:
             cut: the packets come as frames already.
 
         Returns:
-            Instants at which the last bit of the first packet, and picoseconds until that of the next, is through; None when
-            there was no room for them.
+            Instants at which the last bit of the first packet, and picoseconds until that of the next, is through.
         """
         count, ready = train.count, train.ready
         packet_ps = train.frames * frame_ps
         start = self.sent_until
         if ready >= start:
             start = ready
-        elif start - ready > self._tx_limit * (frame_ps if cut else packet_ps):
-            self.tx_dropped += count
-            return None
         first = start + packet_ps
         step = packet_ps
         last = self.sent_until = start + count * packet_ps
@@ -311,6 +341,7 @@ class Pnic:
             step = (posted - first) // (count - 1)
         if vector is None:
             vector = self.vector
+        self._room.use(count, train.frames if cut else descriptors(train.frames * train.flow.size), first, step)
         self._leaving.append(_Departure(train, first, step, packet_ps, queue, vector, cut=cut))
         if vector is not None:
             vector.transmits(first)
@@ -353,13 +384,3 @@ class Pnic:
                 self.tx_octets += frames * size
                 stream.totals.octets += frames * size
         self._leaving = staying
-
-
-def _push_joined(train: Train[Sender], most: int) -> None:
-    """Hardware LRO: join consecutive frames to packets of at most ``most``, each ready with its last frame."""
-    sender = train.flow
-    ring = sender.queue.ring
-    while train.count > most:
-        _push_joined(train.split(most), most)
-    last = train.ready + (train.count - 1) * train.step
-    ring.push(Train(sender, 1, last, 0, train.arrived, train.gap, None, train.count))

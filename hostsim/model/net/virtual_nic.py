@@ -98,7 +98,7 @@ class VirtualNic(GuestDevice):
         make_scheme = policy_maker(spec, "coalescing", CoalescingScheme, coalescing_scheme)
         for place, vcpu in enumerate(vcpus):
             label = f"{vm.name}.eth{number}" + (f"-rx{place}" if len(vcpus) > 1 else "")
-            scheme, aggregation = make_scheme(settings.coalescing), software_lro(spec.settings)
+            scheme, aggregation = make_scheme(settings.coalescing), software_lro(spec.settings, spec.lro)
             receive = Vnic(host.clock, label, settings.rx_ring, scheme, vcpu, aggregation, settings.refill)
             split = None
             if settings.split_rx:

@@ -78,8 +78,8 @@ class VSwitch:
     Split contexts that sleep are woken together when the poll is over, as a kernel sends such wake-ups off at the end of its
     receive loop; those that run find the copies at their instants (docs/decisions/0005).
 
-    Frames of a connection that follow each other in a poll are joined to packets for the guest, as far as LRO goes; a packet
-    is handed on when the last of its frames is done (docs/decisions/0018).
+    Frames of a connection are joined to packets for the guest, as far as LRO goes, also where frames of others lie between them: as many
+    connections have a session at the same time as LRO keeps. A packet is handed on when it is full, or else at the end of the poll.
 
     Attributes:
         runs_on: True when no receiver waits for the end of the poll, so that a poll may run on while frames keep coming.
@@ -99,6 +99,8 @@ class VSwitch:
         self._readers_at = 0
         self._filled: list[SplitRx] = []
         self._served: dict[Vnic, None] = {}
+        self._growing: dict[Sender, Train[Sender]] = {}
+        """Sessions of software LRO, by connection: packets that grow in this poll."""
         self.runs_on = True
 
     def join(self, sender: Sender, port: Port) -> None:
@@ -158,10 +160,8 @@ class VSwitch:
         """
         at = start
         packet_ps += self._outer_ps
-        place, trains, octets = 0, len(batch), 0
-        while place < trains:
-            train = batch[place]
-            place += 1
+        growing, octets = self._growing, 0
+        for train in batch:
             sender = train.flow
             copied = sender.size * train.frames
             octets += train.count * copied
@@ -175,53 +175,65 @@ class VSwitch:
             far = where is not node or where is not memory
             wait = where.copy_wait(memory, node)
             lro = vnic.lro
-            if lro is None or not sender.joins or train.frames != 1:
-                if sender.round_trip is not None:
-                    sender.round_trip.off_nic(train.arrived, sender.queue.interrupted, start)
-                step = packet_ps + self._costs.deliver(copied, wait, far=far)
-                vnic.unicast += train.count
-                node.memory.octets += train.count * copied
-                vnic.receive(train.restamped(at + step, step))
-                at += train.count * step
-                continue
-            count, last = train.count, train
-            while place < trains and batch[place].flow is sender and batch[place].frames == 1:
-                last = batch[place]
-                count += last.count
-                place += 1
-            octets += (count - train.count) * copied
-            node.memory.octets += count * copied
-            frame = packet_ps + self._costs.frame(copied, wait, far=far) + (self._costs.sw_lro if lro.on else 0)
-            at = self._join(train, last, count, lro, at, frame)
+            node.memory.octets += train.count * copied
+            looked = 0
+            if lro is not None and sender.joins:
+                if train.frames == 1 and lro.on and (sender in growing or len(growing) < lro.sessions):
+                    frame = packet_ps + self._costs.frame(copied, wait, far=far) + self._costs.sw_lro
+                    at = self._join(train, lro, at, frame)
+                    continue
+                if growing and (packet := growing.pop(sender, None)) is not None:  # its frames came before these
+                    at = self._hand_on(packet, lro, at)
+                if train.frames == 1:
+                    looked = self._costs.sw_lro if lro.on else 0
+                    lro.count(train.count, train.count)
+            if sender.round_trip is not None:
+                sender.round_trip.off_nic(train.arrived, sender.queue.interrupted, start)
+            step = packet_ps + looked + self._costs.deliver(copied, wait, far=far)
+            vnic.unicast += train.count
+            vnic.receive(train.restamped(at + step, step))
+            at += train.count * step
+        if growing:
+            for packet in growing.values():
+                vnic = packet.flow.vnic
+                assert vnic is not None  # its frames were unicast
+                assert vnic.lro is not None  # and joined
+                at = self._hand_on(packet, vnic.lro, at)
+            growing.clear()
         memory.memory.received(octets)
         return at
 
-    def _join(
-        self,
-        first: Train[Sender],
-        last: Train[Sender],
-        count: int,
-        lro: Aggregation,
-        at: int,
-        frame: int,
-    ) -> int:
-        """Software LRO: deliver consecutive frames of a connection, which take ``frame`` each, joined to packets; returns the end."""
-        sender = first.flow
-        vnic = sender.vnic
-        assert vnic is not None  # joined frames are unicast
+    def _join(self, train: Train[Sender], lro: Aggregation, at: int, step: int) -> int:
+        """Software LRO: let the packet of a connection grow by frames that were not joined before, which take ``step`` each; returns the end."""
+        growing, sender = self._growing, train.flow
         most = lro.frames(sender.size)
-        arrived = first.arrived
-        gap = (last.arrived + (last.count - 1) * last.gap - arrived) // (count - 1) if count > 1 else 0
-        packets = -(-count // most)
-        lro.count(count, packets)
-        vnic.unicast += packets
-        deliver = self._costs.vnic_deliver
+        count, arrived, gap = train.count, train.arrived, train.gap
+        packet = growing.get(sender)
         while count:
-            frames = most if count > most else count
-            at += frames * frame + deliver
-            vnic.receive(Train(sender, 1, at, 0, arrived, gap, None, frames))
-            arrived += frames * gap
+            if packet is None:
+                packet = growing[sender] = Train(sender, 1, at, 0, arrived, 0, None, 0)
+            room = most - packet.frames
+            frames = count if count < room else room
+            packet.frames += frames
+            at += frames * step
             count -= frames
+            arrived += frames * gap
+            if packet.frames > 1:
+                packet.gap = (arrived - gap - packet.arrived) // (packet.frames - 1)
+            if packet.frames == most:
+                at = self._hand_on(packet, lro, at)
+                del growing[sender]
+                packet = None
+        return at
+
+    def _hand_on(self, packet: Train[Sender], lro: Aggregation, at: int) -> int:
+        """End a session of software LRO: deliver its packet; returns the end."""
+        vnic = packet.flow.vnic
+        assert vnic is not None  # joined frames are unicast
+        lro.count(packet.frames, 1)
+        vnic.unicast += 1
+        packet.ready = at = at + self._costs.vnic_deliver
+        vnic.receive(packet)
         return at
 
     def _replicate(self, train: Train[Sender], start: int, packet_ps: int, where: Node, memory: Node) -> int:

@@ -20,6 +20,7 @@ from hostsim.model.workload.peer import Peer
 from hostsim.model.workload.process_sender import datagram_sender
 from hostsim.model.workload.tcp_setup import (
     attach_exchanges,
+    attach_forwarded,
     attach_tcp,
     attach_web_clients,
     cycle_rate,
@@ -69,7 +70,7 @@ def _attach_multicast(
 ) -> None:
     """Attach a multicast stream: from the wire of the first uplink of its receivers' switch to their virtual ports, or of a kernel's NIC to its ring."""
     entries = {
-        links(group, host.spec.vswitches)[0].uplinks[0]: group.networks[:1]
+        links(group, host.spec.vswitches, host.spec.nics)[0].uplinks[0]: group.networks[:1]
         for group in host.spec.vms
         if group.name in traffic.to
     }
@@ -108,7 +109,7 @@ def _attach_bridged(
     for number, vm in enumerate(members):
         enters, leaves = vm.devices[traffic.enters], vm.devices[traffic.leaves]
         nic = enters.nic
-        vxlan = links(vm.group, host.spec.vswitches)[traffic.enters].vxlan
+        vxlan = links(vm.group, host.spec.vswitches, host.spec.nics)[traffic.enters].vxlan
         frame_ps = transmission_ps(packet_on_wire(traffic.packet, vxlan=vxlan), host.spec.hardware.nics[nic.name].rate)
         step = vm.group.guest.applications.bridge.ps(cycle_rate(host)) + host.costs.guest_tx_packet
         packet = rss_input(PEER, f"10.{3 + position % 250}.{number // 250}.{number % 250 + 1}")
@@ -175,6 +176,7 @@ ATTACH: Final[dict[str, Attach]] = {
     "work": _attach_work,
     "web": attach_web_clients,
     "tcp_stream": attach_tcp,
+    "forwarded_stream": attach_forwarded,
     "http": attach_tcp,
     "transactions": attach_exchanges,
     "request_response": attach_exchanges,

@@ -49,7 +49,7 @@ class Peer:
         Raises:
             ValueError: there is no such NIC, or a datagram has no data or does not fit in a frame.
         """
-        networks = links(vm.group, self._host.spec.vswitches)
+        networks = links(vm.group, self._host.spec.vswitches, self._host.spec.nics)
         if not 0 <= device < len(networks):
             raise ValueError(f"{vm.name} has no NIC {device}: it has {len(networks)}")
         most = networks[device].mtu - UDP_HEADERS

@@ -30,7 +30,7 @@ def datagram_sender(
     NICs and vNICs hash their addresses alone: fragments have no ports. With ``ethernetX.udpRSS`` the peer's ``port`` counts, too.
     """
     target = vm.devices[device]
-    vxlan = links(vm.group, host.spec.vswitches)[device].vxlan
+    vxlan = links(vm.group, host.spec.vswitches, host.spec.nics)[device].vxlan
     octets = datagram_on_wire(size, vxlan=vxlan)
     sender = Sender(flow, size, transmission_ps(octets, host.spec.hardware.nics[target.nic.name].rate), burst)
     ports = (port, UDP_PORT) if target.udp_rss else ()

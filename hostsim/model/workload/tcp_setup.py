@@ -10,12 +10,15 @@ import numpy as np
 
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.random_stream import Streams
+from hostsim.model.contract import GuestStream, PacketSink
 from hostsim.model.host import Host, VirtualMachine
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
+from hostsim.model.net.device import GuestDevice
 from hostsim.model.workload.address import PEER, nic_hash
 from hostsim.model.workload.arrival_source import make_arrivals
 from hostsim.model.workload.congestion import Congestion
 from hostsim.model.workload.flow import Flow, Sender
+from hostsim.model.workload.forwarded import ForwardedStream
 from hostsim.model.workload.latency_stage import STAGES, RoundTrip
 from hostsim.model.workload.tcp import ENDLESS, Application, Endpoints, Think, no_think_time
 from hostsim.model.workload.tcp_receiver import TcpReceiver
@@ -27,12 +30,12 @@ from hostsim.policy.steering import rss_input
 from hostsim.spec.host import links
 from hostsim.spec.network import TCP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
 from hostsim.spec.traffic import Connected
-from hostsim.spec.workload import ExchangeSpec, TcpSpec, WebSpec
+from hostsim.spec.workload import ExchangeSpec, ForwardedStreamSpec, TcpSpec, WebSpec
 from hostsim.units import MS, transmission_ps
 
-__all__ = ["attach_exchanges", "attach_tcp", "attach_web_clients", "cycle_rate"]
+__all__ = ["attach_exchanges", "attach_forwarded", "attach_tcp", "attach_web_clients", "cycle_rate"]
 
-Opened: TypeAlias = tuple[TcpReceiver | TcpSender | User, list[Sender]]
+Opened: TypeAlias = tuple[TcpReceiver | TcpSender | ForwardedStream | User, list[Sender]]
 """A connection, and the senders of its peer."""
 PORTS_A_VCPU: Final = 16
 """Ports of web clients for each vCPU of a server: enough for an even spread, few enough to keep connections for them."""
@@ -56,6 +59,17 @@ def attach_exchanges(
 
     def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think, late: Jitter) -> Opened:
         return _connect_user(host, flow, vm, traffic, place, think, late)
+
+    _open_connections(host, name, traffic, members, streams, connect)
+
+
+def attach_forwarded(
+    host: Host, name: str, traffic: ForwardedStreamSpec, members: list[VirtualMachine], streams: Streams
+) -> None:
+    """Open the TCP connections of two peers through every VM of some groups."""
+
+    def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think, late: Jitter) -> Opened:
+        return _connect_forwarded(host, flow, vm, traffic, place, late)
 
     _open_connections(host, name, traffic, members, streams, connect)
 
@@ -165,6 +179,42 @@ def _connect_tcp(
     return sending, [sending.acks, sending.requests]
 
 
+def _connect_forwarded(
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: ForwardedStreamSpec, place: int, late: Jitter
+) -> Opened:
+    """Open a connection through a VM, and steer both of its directions."""
+    guest = vm.group.guest
+    back = traffic.model_copy(update={"vnic": traffic.leaves})
+    application = _application(host, vm, traffic, write_copies=False)
+    near, far = (_endpoints(host, flow, vm, way, application, place, late) for way in (traffic, back))
+    size = segment_size(min(_switch(host, vm, way).mtu for way in (traffic, back)))
+    stream = ForwardedStream(
+        near,
+        far,
+        Congestion(max(1, traffic.window // size), guest.initial_window),
+        size=size,
+        frame_ps=_wire_ps(host, vm, traffic, size),
+        small_ps=_wire_ps(host, vm, back, 0),
+        burst=traffic.burst,
+        acks_every=traffic.peer_acks_every,
+        step_ps=guest.applications.bridge.ps(cycle_rate(host)) + host.costs.guest_tx_packet,
+    )
+    stream.data.joins = guest.lro_while_forwarding
+    _filter_frames(host, vm, traffic, place, [stream.data])
+    _filter_frames(host, vm, back, place, [stream.acks])
+    enters, leaves = vm.devices[traffic.vnic], vm.devices[traffic.leaves]
+    stream.route(_passed_on(vm, stream.data, enters, leaves), _passed_on(vm, stream.acks, leaves, enters))
+    return stream, []
+
+
+def _passed_on(vm: VirtualMachine, sender: Sender, enters: GuestDevice, leaves: GuestDevice) -> PacketSink[GuestStream]:
+    """Let a guest forward frames on the vCPU that takes them off their ring; returns the transmit queue, which has the number of the queue that they came by."""
+    number = next(place for place, port in enumerate(enters.ports) if port.vnic is sender.vnic)
+    which = next(place for place, vcpu in enumerate(vm.vcpus) if vcpu is enters.ports[number].vnic.vcpu)
+    sender.vcpu = vm.vcpus[which]
+    return leaves.posted(vm, which, number)
+
+
 def attach_web_clients(
     host: Host, name: str, traffic: WebSpec, members: list[VirtualMachine], streams: Streams
 ) -> None:
@@ -219,7 +269,7 @@ def cycle_rate(host: Host) -> float:
 
 def _switch(host: Host, vm: VirtualMachine, traffic: Connected) -> VSwitchSpec:
     """Return the virtual switch of the NIC that traffic uses."""
-    return links(vm.group, host.spec.vswitches)[traffic.vnic]
+    return links(vm.group, host.spec.vswitches, host.spec.nics)[traffic.vnic]
 
 
 def _wire_ps(host: Host, vm: VirtualMachine, traffic: Connected, data: int) -> int:

@@ -18,7 +18,7 @@ from hostsim.spec.host import HardwareSpec, VmGroupSpec, links
 from hostsim.spec.network import FRAME_OVERHEAD, UDP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
 from hostsim.spec.platform import PlatformSpec
 from hostsim.spec.traffic import Connected, Traffic
-from hostsim.spec.workload import BridgedSpec, MulticastSpec, TcpSpec, UdpStreamSpec
+from hostsim.spec.workload import BridgedSpec, ForwardedStreamSpec, MulticastSpec, TcpSpec, UdpStreamSpec
 
 __all__ = ["feature_warnings", "nic_faults", "traffic_faults", "vm_faults"]
 
@@ -114,7 +114,7 @@ def traffic_faults(
     traffic: Mapping[str, Traffic],
 ) -> Iterator[Fault]:
     """Faults of traffic: packets larger than a frame, impossible connections, and streams faster than their wire."""
-    host = _Host(tree, file, hardware, {group.name: links(group, file.network) for group in groups}, {})
+    host = _Host(tree, file, hardware, {group.name: links(group, file.network, file.host.nics) for group in groups}, {})
     for name, flow in traffic.items():
         yield from _faults(flow, ("traffic", name), host)
 
@@ -144,6 +144,24 @@ def _(flow: UdpStreamSpec, path: KeyPath, host: _Host) -> Iterable[Fault]:
 @_faults.register
 def _(flow: Connected, path: KeyPath, host: _Host) -> Iterable[Fault]:
     return _number_faults(host, path, flow) or _connection_faults(host, path, flow)
+
+
+@_faults.register
+def _(flow: ForwardedStreamSpec, path: KeyPath, host: _Host) -> Iterable[Fault]:
+    return _number_faults(host, path, flow) or [
+        *_forward_faults(host, path, flow),
+        *_connection_faults(host, path, flow),
+    ]
+
+
+def _forward_faults(host: _Host, path: KeyPath, flow: ForwardedStreamSpec) -> Iterator[Fault]:
+    """The NIC that data leave by."""
+    least = min(len(host.switches[group]) for group in flow.to)
+    if flow.leaves >= least or flow.leaves == flow.vnic:
+        message = "is the vNIC that data come in by" if flow.leaves == flow.vnic else "is not a vNIC of all its groups"
+        others = [str(number) for number in range(least) if number != flow.vnic]
+        allowed = " or ".join(others) or "nothing: they have one"
+        yield host.tree.fault((*path, "leaves"), message, allowed, given=str(flow.leaves))
 
 
 def _stream_faults(

@@ -202,7 +202,9 @@ def _vmx(point: _Point, group: VmGroupSpec, key: str, number: int | None) -> str
 
 def _nic(point: _Point, name: str, key: str) -> str:
     """Why an option of a NIC's driver has no effect."""
-    if name not in point.uplinks and not (name in point.passed and key == "interrupt_interval"):
+    if key == "mtu" and name in point.uplinks:
+        return f"{name} is an uplink, and has the MTU of its switch"
+    if name not in point.uplinks and not (name in point.passed and key in ("interrupt_interval", "mtu")):
         return f"no VM uses {name}" if name not in point.passed else f"{name} is passed through to a VM"
     if key != "rss_rings":
         return ""

@@ -30,6 +30,7 @@ STREAM = "  stream: {kind: multicast, to: small, packet_size: 800 B, rate: 40 kp
 STREAM_OF_FILES = (
     "  files: {kind: http, to: big, vnic: 1, method: post, size: 1 MB, connections: 10, window: 32 KiB, port: 40000}"
 )
+ROUTED = "  files: {kind: forwarded_stream, to: big, window: 32 KiB, port: 40000"
 BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
 
 
@@ -45,7 +46,7 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         pytest.param(
             OPTIONS, "{vmnic0: {rss_ring: 2}}",
             "small.yaml:6: host.nics.vmnic0.rss_ring: unknown key; given 2; "
-            "allowed: one of rss_rings, drss, interrupt_interval; did you mean 'rss_rings'?",
+            "allowed: one of rss_rings, drss, interrupt_interval, mtu; did you mean 'rss_rings'?",
             id="unknown option",
         ),
         pytest.param(
@@ -119,6 +120,16 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
             "small.yaml:12: vms.small.vmx.ethernet0.pnicFeatures: is not for an e1000: it has one queue, no LRO, no RSS and its "
             "driver's own coalescing; given '4'; allowed: with ethernet0.virtualDev: vmxnet3",
             id="RSS on an e1000",
+        ),
+        pytest.param(
+            STREAM_OF_FILES, ROUTED + ", leaves: 0}",
+            "small.yaml:15: traffic.files.leaves: is the vNIC that data come in by; given 0; allowed: 1",
+            id="a router that sends back where data came from",
+        ),
+        pytest.param(
+            STREAM_OF_FILES, ROUTED + ", leaves: 2}",
+            "small.yaml:15: traffic.files.leaves: is not a vNIC of all its groups; given 2; allowed: 1",
+            id="a router without the vNIC that data leave by",
         ),
         pytest.param(
             STREAM_OF_FILES, BRIDGE + ", leaves: 0}",
@@ -200,7 +211,7 @@ BRIDGE = "  frames: {kind: bridged, to: big, frame_size: 64 B, rate: 10 kpps"
         pytest.param(
             "kind: http", "kind: htttp",
             "small.yaml:15: traffic.files.kind: unknown kind of traffic; given 'htttp'; "
-            "allowed: one of bridged, http, multicast, request_response, tcp_stream, transactions, udp_stream, web, work; "
+            "allowed: one of bridged, forwarded_stream, http, multicast, request_response, tcp_stream, transactions, udp_stream, web, work; "
             "no plug-in is loaded; did you mean 'http'?",
             id="unknown kind of traffic",
         ),

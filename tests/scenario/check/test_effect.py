@@ -87,6 +87,7 @@ VAIN: list[tuple[str, str, Options, str]] = [
     ("host.nics.vmnic0.rss_rings", "3", {}, "no vNIC behind vmnic0 asks for RSS (ethernetX.pnicFeatures) and gets it on this platform"),
     ("host.nics.vmnic1.interrupt_interval", "1 ms", {}, "no VM uses vmnic1"),
     ("host.nics.vmnic0.rss_rings", "2", {"vms.web.vmx.ethernet0.pnicFeatures": "4"}, "each VM that asks for RSS has one vCPU, and its vNIC no more queues than that"),
+    ("host.nics.vmnic0.mtu", "9000", {}, "vmnic0 is an uplink, and has the MTU of its switch"),
     ("network.vSwitch1.mtu", "9000", {}, "no VM is connected to vSwitch1"),
     ("traffic.stream.burst", "8", {}, "the peer sends no data, the VMs do"),
     ("traffic.stream.peer_acks_every", "8", RECEIVE, "the peer acknowledges no data, it sends it"),

@@ -1,0 +1,69 @@
+"""The room of a NIC's transmit queue: how many of its descriptors are in use, and how many packets still fit.
+
+A descriptor points to a page of memory at most, so that descriptors bound packets and bytes alike: a small packet has one, however much data waits in
+front of it. What is asked is the number in use at an instant, which follows from the instants at which packets are through the wire.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["TxRoom", "descriptors"]
+
+PAGE: Final = 4096
+"""Bytes that a descriptor points to at most: a page of a guest's memory, which is contiguous."""
+
+
+def descriptors(octets: int) -> int:
+    """Return the descriptors of a packet with so many bytes of data."""
+    return -(-octets // PAGE) if octets > PAGE else 1
+
+
+class _InUse:
+    """Descriptors in use: ``count`` packets of ``each``, the first through at ``first``, the others ``step`` after one another."""
+
+    def __init__(self, count: int, each: int, first: int, step: int) -> None:
+        self.count, self.each, self.first, self.step = count, each, first, step
+
+
+class TxRoom:
+    """The descriptors of a transmit queue.
+
+    Args:
+        size: number of them.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size, self._used = size, 0
+        self._trains: list[_InUse] = []
+
+    def fits(self, count: int, each: int, at: int) -> int:
+        """Return how many of ``count`` packets of ``each`` descriptors find room at an instant, which does not go back."""
+        if self._used + count * each > self._size:
+            self._free(at)
+        room = (self._size - self._used) // each
+        return count if room >= count else max(room, 0)
+
+    def use(self, count: int, each: int, first: int, step: int) -> None:
+        """Record packets that will be through the wire at instants."""
+        self._used += count * each
+        self._trains.append(_InUse(count, each, first, step))
+
+    def _free(self, at: int) -> None:
+        """Free the descriptors of what is through by an instant."""
+        staying: list[_InUse] = []
+        place = 0
+        for place, train in enumerate(self._trains):  # noqa: B007  what follows is untouched
+            if train.first > at:  # and so are all behind it
+                break
+            through = train.count
+            if train.step:
+                through = min(through, (at - train.first) // train.step + 1)
+            self._used -= through * train.each
+            if through < train.count:
+                train.count -= through
+                train.first += through * train.step
+                staying.append(train)
+        else:
+            place = len(self._trains)
+        self._trains[:place] = staying

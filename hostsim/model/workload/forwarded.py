@@ -1,0 +1,153 @@
+"""TCP streams that a guest forwards between two peers outside the host, from one of its NICs to another, as a router does.
+
+The guest's kernel forwards in the software interrupt that receives. It cannot send what LRO has joined: such a packet is longer than a frame, and
+must not be fragmented, for TCP sets the flag that says so. It is dropped, and its sender finds out like of any other loss (open-vm-tools issue 166;
+FreeBSD bug 219672). What GRO has joined carries the size of its segments, and goes on as a packet for TSO.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hostsim.engine.packet_train import Train
+from hostsim.model.contract import GuestStream, InboundStream, PacketSink
+from hostsim.model.workload.congestion import Congestion
+from hostsim.model.workload.tcp import ENDLESS, Connection, Endpoints, GuestPackets, PeerFrames
+
+__all__ = ["ForwardedStream"]
+
+MOST_ACKS: Final = 64
+"""Acknowledgements that a peer puts on the wire in one go: more than a packet brings about."""
+
+
+class ForwardedStream(Connection):
+    """A TCP connection between two peers, whose packets pass a guest both ways.
+
+    Attributes:
+        data: segments of the peer that sends.
+        acks: acknowledgements of the peer that receives.
+    """
+
+    def __init__(
+        self,
+        near: Endpoints,
+        far: Endpoints,
+        congestion: Congestion,
+        *,
+        size: int,
+        frame_ps: int,
+        small_ps: int,
+        burst: int,
+        acks_every: int,
+        step_ps: int,
+    ) -> None:
+        """Make an idle connection; its packets need routes before it begins.
+
+        Args:
+            near: the guest, and the peer that sends.
+            far: the guest, and the peer that receives.
+            congestion: window of the sender.
+            size: bytes of data in a segment.
+            frame_ps: time of a segment on the wire that it comes by.
+            small_ps: time of an acknowledgement on the wire that it comes by.
+            burst: segments that the sender puts on the wire in one go.
+            acks_every: segments that the receiver takes from one acknowledgement to the next.
+            step_ps: what forwarding a packet takes, besides receiving it.
+        """
+        super().__init__(near, congestion, ENDLESS)
+        self.data = PeerFrames(
+            near, size, frame_ps, self._forward, self._lose, burst=burst, joins=True, in_softirq=True
+        )
+        self.acks = PeerFrames(far, 0, small_ps, self._return, self._acks_dropped, burst=MOST_ACKS, in_softirq=True)
+        self._out = GuestPackets(near.totals, size, self._data_there, self._lose_out)
+        self._back = GuestPackets(near.totals, 0, self._acks_there, self._acks_dropped)
+        self._far, self._acks_every, self._step = far, acks_every, step_ps
+        self._owing = self._acks_out = self._covered = 0
+        self._onward: PacketSink[GuestStream] = far.queue
+        self._homeward: PacketSink[GuestStream] = near.queue
+
+    def route(self, onward: PacketSink[GuestStream], homeward: PacketSink[GuestStream]) -> None:
+        """Set the transmit queues of data and of acknowledgements."""
+        self._onward, self._homeward = onward, homeward
+
+    def begin(self, at: int) -> None:
+        """Let the sender start at an instant."""
+        self._remaining = self._file
+        self._release(at, 0, 1)
+
+    def _release(self, at: int, step: int, turns: int) -> None:
+        """Let the sender send the segments that its window allows."""
+        frames = self._congestion.room()
+        if frames > 0:
+            self._congestion.in_flight += frames
+            self._endpoints.wire.release(self.data, at, step, turns, frames)
+
+    # --- the guest
+
+    def _forward(self, train: Train[InboundStream], start: int, _wait_ps: float) -> int:
+        """Forward data, or drop what LRO has made too long for it; returns the end."""
+        count, frames, step, vcpu = train.count, train.frames, self._step, self.data.vcpu
+        assert vcpu is not None
+        end = start + count * step
+        vcpu.count_read(train, start, end)
+        if frames > 1 and self.data.joins:
+            self._lose_out(count * frames)
+        else:
+            vcpu.post_to(self._onward, Train(self._out, count, start + step, step, start, 0, None, frames))
+        return end
+
+    def _return(self, train: Train[InboundStream], start: int, _wait_ps: float) -> int:
+        """Forward acknowledgements; returns the end."""
+        count, step, vcpu = train.count, self._step, self.acks.vcpu
+        assert vcpu is not None
+        end = start + count * step
+        vcpu.count_read(train, start, end)
+        vcpu.post_to(self._homeward, Train(self._back, count, start + step, step, start, 0))
+        return end
+
+    def _lose_out(self, frames: int) -> None:
+        """Count frames that were dropped on their way out; their sender has to repeat them."""
+        self._endpoints.totals.lost_out += frames
+        self._lose(frames)
+
+    # --- the peers
+
+    def _data_there(self, train: Train[GuestStream], first: int, step: int, _frame_ps: int) -> None:
+        """Handle data that reaches the receiver, which acknowledges it."""
+        last = first + (train.count - 1) * step
+        acks, owing = divmod(self._owing + train.count * train.frames, self._acks_every)
+        covered = acks * self._acks_every
+        if not acks and not self._acks_out and self._lost + owing >= self._congestion.in_flight:
+            acks, covered, owing = 1, owing, 0  # nothing more is on its way, and its last segment says so
+        self._owing = owing
+        if acks:
+            self._acks_out += acks
+            self._covered += covered
+            self._far.wire.release(self.acks, self._far.answer(last), 0, 1, acks)
+
+    def _acks_there(self, train: Train[GuestStream], first: int, step: int, _frame_ps: int) -> None:
+        """Handle acknowledgements that reach the sender, which sends more."""
+        count = train.count
+        covered = self._covered * count // self._acks_out
+        self._acks_out -= count
+        self._covered -= covered
+        self._congestion.acked(min(covered, self._congestion.in_flight))
+        if self._lost:
+            self._repair()
+        self._release(self._endpoints.answer(first), step, count)
+
+    def _acks_dropped(self, acks: int) -> None:
+        """Handle dropped acknowledgements: the next one covers them, or the sender's retransmission timer brings one about."""
+        self._acks_out -= acks
+        if not self._acks_out:
+            self._owing += self._covered
+            self._covered = 0
+            if self._owing + self._lost >= self._congestion.in_flight:
+                self._await_time_out()
+
+    def _forget_unacknowledged(self) -> int:
+        owing, self._owing = self._owing, 0
+        return owing
+
+    def _send_again(self, now: int) -> None:
+        self._release(now, 0, 1)

@@ -1,0 +1,68 @@
+"""TCP through a guest that forwards: what it takes, and that it cannot send what LRO has joined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hostsim.model.host import Host
+from hostsim.spec.network import VSwitchSpec
+from hostsim.spec.platform import VnicSettings
+from hostsim.spec.workload import ForwardedStreamSpec
+from hostsim.units import MS, SECOND
+
+from .small_point import CALM, arrived, group, guest, nic, point, run, vnic
+
+
+def routed(
+    *, until: int = 50 * MS, lro: bool = True, vnics: tuple[VnicSettings, ...] | None = None, **router: Any
+) -> Host:
+    """A stream of 64 KiB in flight through a VM with a vNIC on each of two switches, after a run."""
+    vm = group(networks=("in", "out"), vnics=vnics or (vnic(), vnic()), guest=guest(initial_window=10, **router))
+    values = {"kind": "forwarded_stream", "to": "vm", "window": "64 KiB", "delay": "10 us", "burst": 16}
+    card = {"line_rate": "1 Gbit/s", "interrupt_interval": "50 us"}
+    spec = point(
+        vm,
+        traffic={"stream": ForwardedStreamSpec.model_validate(values)},
+        nics={"vmnic0": nic(**card), "vmnic1": nic(**card)},
+        switches={"in": VSwitchSpec(uplinks="vmnic0"), "out": VSwitchSpec(uplinks="vmnic1")},
+        cost=CALM,
+        sw_lro=lro,
+    )
+    return run(spec, until)
+
+
+def test_a_router_fills_the_wire() -> None:
+    """Data leave at what 1 Gbit/s carries of 1,448 bytes in 1,538; an acknowledgement for every other segment goes back."""
+    host = routed()
+    data = arrived(host)
+    assert data == pytest.approx(1e9 / 8 * 0.05 * 1448 / 1538, rel=0.05)
+    home, onward = host.nics["vmnic0"], host.nics["vmnic1"]
+    assert (onward.tx_data, onward.tx_octets) == (data // 1448, data)
+    assert home.tx_packets == pytest.approx(onward.tx_packets / 2, rel=0.01)
+    assert host.flows[0].lost_out == 0
+
+
+def test_a_router_that_keeps_lro_drops_what_it_joins() -> None:
+    """Of a window of ten segments LRO makes packets too long to send; what repeats them, one segment after a time-out, comes through."""
+    host = routed(until=1 * SECOND, lro_while_forwarding=True)
+    flow = host.flows[0]
+    assert flow.lost_out >= 10
+    assert 0 < arrived(host) < 0.01 * 1e9 / 8
+
+
+def test_without_lro_in_the_host_such_a_router_is_like_any_other() -> None:
+    """Nothing is joined, so that nothing is too long."""
+    kept, plain = routed(lro=False, lro_while_forwarding=True), routed(lro=False)
+    assert kept.flows[0].octets == plain.flows[0].octets > 0
+    assert kept.flows[0].lost_out == 0
+
+
+def test_what_gro_has_joined_goes_on_as_packets_for_tso() -> None:
+    """A guest with GRO sends fewer packets than segments, and as many bytes."""
+    host = routed(gro=("vmxnet3",))
+    onward = host.nics["vmnic1"]
+    assert arrived(host) == pytest.approx(1e9 / 8 * 0.05 * 1448 / 1538, rel=0.05)
+    assert onward.tx_data < onward.tx_frames / 2
+    assert host.flows[0].lost_out == 0
