@@ -8,7 +8,9 @@ from typing import Final
 from hostsim.errors import WiringError
 from hostsim.policy.aggregation import Aggregation, Backoff
 from hostsim.policy.coalescing import (
+    CoalescingDepth,
     CoalescingScheme,
+    InterruptThrottling,
     RateBasedCoalescing,
     StaticCoalescing,
 )
@@ -20,9 +22,15 @@ __all__ = ["COALESCING_SCHEMES", "STEERING_RULES", "coalescing_scheme", "softwar
 COALESCING_SCHEMES: Final[dict[str, Callable[[Coalescing], CoalescingScheme]]] = {
     "disabled": lambda settings: CoalescingScheme(),
     "static": lambda settings: StaticCoalescing(settings.depth, settings.timeout),
-    "rbc": lambda settings: RateBasedCoalescing(settings.rate),
+    "rbc": lambda settings: RateBasedCoalescing(
+        CoalescingDepth(
+            settings.rate, settings.depth_cap, settings.low_packets, settings.timeout, settings.rate_window
+        ),
+        settings.wait,
+    ),
+    "throttled": lambda settings: InterruptThrottling(settings.rate),
 }
-"""Coalescing schemes of vNICs by their names in ``Net.CoalesceScheme`` and ``ethernetX.coalescingScheme``."""
+"""Coalescing schemes of vNICs by their names in ``Net.CoalesceScheme`` and ``ethernetX.coalescingScheme``; that of an e1000 has none there."""
 STEERING_RULES: Final[dict[str, Callable[[NetQueueSpec], SteeringRule]]] = {
     "static": lambda spec: SteeringRule(),
     "dynamic": lambda spec: DynamicNetQueue(spec.period, spec.pack_below / 100, spec.unpack_above / 100),
