@@ -154,10 +154,17 @@ class InterruptThrottling(CoalescingScheme):
 
 
 class Moderation:
-    """Interrupt moderation of a physical NIC: two interrupts of a vector are at least an interval apart, frames and transmit completions alike."""
+    """Interrupt moderation of a physical NIC: two interrupts of a vector are at least an interval apart, frames and transmit completions alike.
 
-    def __init__(self, interval: int) -> None:
-        self._interval = interval
+    Attributes:
+        adapts: the interval follows the traffic.
+    """
+
+    def __init__(self, interval: int, *, adapts: bool = False) -> None:
+        self._interval, self.adapts = interval, adapts
+
+    def interrupted(self, now: int, received: int, rx_octets: int, sent: int, tx_octets: int) -> None:
+        """Record an interrupt, with the frames and bytes received and sent since the one before; one that adapts sets its interval."""
 
     def due(self, first: int, last: int | None) -> int:
         """Return the time of the next interrupt for a frame ready at ``first``; ``last`` is the time of the previous one, None before the first."""
