@@ -77,12 +77,13 @@ def moved(name: str, folder: Path) -> set[str]:
 
 
 def test_a_lost_packet_moves_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One packet of the hundredth train is gone."""
-    original, pushes = Ring.push, [0]
+    """One packet of the first train of several after the hundredth is gone."""
+    original, pushes, lost = Ring.push, [0], [False]
 
     def push(self, train):
         pushes[0] += 1
-        if pushes[0] == 100 and train.count > 1:
+        if pushes[0] >= 100 and train.count > 1 and not lost[0]:
+            lost[0] = True
             train.count -= 1
         original(self, train)
 

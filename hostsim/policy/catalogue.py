@@ -8,21 +8,39 @@ from typing import Final
 from hostsim.errors import WiringError
 from hostsim.policy.aggregation import Aggregation, Backoff
 from hostsim.policy.coalescing import (
+    CoalescingDepth,
     CoalescingScheme,
+    InterruptThrottling,
+    Moderation,
     RateBasedCoalescing,
     StaticCoalescing,
 )
+from hostsim.policy.moderation import FrameSizeModeration, LatencyClasses, PacketRateModeration
 from hostsim.policy.steering import DynamicNetQueue, SteeringRule
 from hostsim.spec.platform import Coalescing, HostSettings, LroSpec, NetQueueSpec
+from hostsim.units import US
 
-__all__ = ["COALESCING_SCHEMES", "STEERING_RULES", "coalescing_scheme", "software_lro"]
+__all__ = ["COALESCING_SCHEMES", "MODERATION_RULES", "STEERING_RULES", "coalescing_scheme", "software_lro"]
 
 COALESCING_SCHEMES: Final[dict[str, Callable[[Coalescing], CoalescingScheme]]] = {
     "disabled": lambda settings: CoalescingScheme(),
     "static": lambda settings: StaticCoalescing(settings.depth, settings.timeout),
-    "rbc": lambda settings: RateBasedCoalescing(settings.rate),
+    "rbc": lambda settings: RateBasedCoalescing(
+        CoalescingDepth(
+            settings.rate, settings.depth_cap, settings.low_packets, settings.timeout, settings.rate_window
+        ),
+        settings.wait,
+    ),
+    "throttled": lambda settings: InterruptThrottling(settings.rate),
 }
-"""Coalescing schemes of vNICs by their names in ``Net.CoalesceScheme`` and ``ethernetX.coalescingScheme``."""
+"""Coalescing schemes of vNICs by their names in ``Net.CoalesceScheme`` and ``ethernetX.coalescingScheme``; that of an e1000 has none there."""
+MODERATION_RULES: Final[dict[str, Callable[[], Moderation]]] = {
+    "igb": FrameSizeModeration,
+    "igb-conservative": lambda: FrameSizeModeration(49 * US),
+    "ixgbe": LatencyClasses,
+    "mlx4": PacketRateModeration,
+}
+"""Rules of interrupt moderation by the names of drivers that have them, ``moderation`` of a physical NIC."""
 STEERING_RULES: Final[dict[str, Callable[[NetQueueSpec], SteeringRule]]] = {
     "static": lambda spec: SteeringRule(),
     "dynamic": lambda spec: DynamicNetQueue(

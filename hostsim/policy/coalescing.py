@@ -14,7 +14,9 @@ __all__ = [
     "NEVER",
     "RATE_WINDOW",
     "CoalescedCompletions",
+    "CoalescingDepth",
     "CoalescingScheme",
+    "InterruptThrottling",
     "Moderation",
     "RateBasedCoalescing",
     "RateBoundCalls",
@@ -23,7 +25,7 @@ __all__ = [
 ]
 
 RATE_WINDOW: Final = 4 * MS
-"""Time over which rate-based coalescing of a vNIC takes rates: the default timeout (facts 1.2 gives its low rates in packets a timeout)."""
+"""Time over which rate-based coalescing takes rates where nothing is said: the default timeout."""
 NEVER: Final = 1 << 30
 """A depth that no ring reaches."""
 
@@ -49,6 +51,9 @@ class CoalescingScheme:
         """True where a guest that has halted, or is about to, is interrupted at once."""
         return False
 
+    def posted(self, count: int, ready: int) -> None:
+        """Record that packets are put into the ring, the first at ``ready``, which may lie ahead."""
+
     def raised(self, now: int, taken: int) -> None:
         """Record that the vNIC interrupts at ``now``; the guest has taken ``taken`` packets off the ring so far."""
 
@@ -69,32 +74,97 @@ class StaticCoalescing(CoalescingScheme):
         return True
 
 
-class RateBasedCoalescing(CoalescingScheme):
-    """Rate-based coalescing: `RATE_WINDOW` allows one interrupt for each interval in it (docs/decisions/0041).
+class CoalescingDepth:
+    """Coalescing depth: the number of packets for one interrupt or call, which rises with the packet rate so that their rate stays at a ceiling.
 
-    A vNIC that was quiet may interrupt several times in a row; one that always has something to announce interrupts once an interval.
+    The interrupt rate is the packet rate over the depth (facts 1.2). Packets are counted over a window and the depth holds for the next one.
+
+    Attributes:
+        depth: packets that wait for one interrupt or call; 1 below the low rate.
     """
+
+    def __init__(
+        self, ceiling: int, cap: int, low: int = 0, timeout: int = RATE_WINDOW, window: int = RATE_WINDOW
+    ) -> None:
+        """Make a law.
+
+        Args:
+            ceiling: interrupts or calls a second, at most.
+            cap: greatest depth.
+            low: packets in a timeout below which nothing is coalesced.
+            timeout: the time that ``low`` counts in.
+            window: least time over which a rate is taken.
+        """
+        self.depth = 1
+        self._ceiling, self._cap, self._low, self._timeout, self._window = ceiling, cap, low, timeout, window
+        self._since = self._count = 0
+
+    def count(self, packets: int, at: int) -> None:
+        """Count packets, the first at an instant; at the end of a window the depth follows."""
+        counted = self._count = self._count + packets
+        passed = at - self._since
+        if passed >= self._window:
+            self._since, self._count = at, 0
+            if counted * self._timeout < self._low * passed:
+                self.depth = 1
+                return
+            depth = -(-counted * SECOND // (passed * self._ceiling))
+            self.depth = max(1, min(self._cap, depth))
+
+    def cancel(self, packets: int) -> None:
+        """Take packets back that were counted."""
+        self._count -= packets
+
+
+class RateBasedCoalescing(CoalescingScheme):
+    """Rate-based coalescing: an interrupt for as many packets as come in an interval of the ceiling, or after a bounded wait (docs/decisions/0140).
+
+    A vNIC that receives fewer packets than the ceiling has interrupts interrupts for each.
+    """
+
+    def __init__(self, law: CoalescingDepth, wait: int) -> None:
+        """Make a scheme with its depth; no packet waits longer than ``wait``."""
+        self._law, self._wait = law, wait
+
+    def posted(self, count: int, ready: int) -> None:
+        self._law.count(count, ready)
+
+    def due(self, first: int) -> int:
+        law = self._law
+        return first + self._wait if law.depth > 1 else first
+
+    def depth(self) -> int | None:
+        law = self._law
+        return law.depth if law.depth > 1 else None
+
+
+class InterruptThrottling(CoalescingScheme):
+    """Interrupt throttling of an emulated e1000: two interrupts are at least an interval apart, which its driver writes to a register (ITR)."""
 
     def __init__(self, rate: int) -> None:
         """Make a scheme of at most ``rate`` interrupts a second."""
         self._interval = SECOND // rate
-        self._theoretical = 0
-        """Theoretical arrival time of the generic cell rate algorithm (ITU-T I.371): the time up to which interrupts have used the intervals up."""
+        self._next = 0
 
     def due(self, first: int) -> int:
-        soonest = self._theoretical - (RATE_WINDOW - self._interval)
-        return soonest if soonest > first else first
+        return self._next if self._next > first else first
 
     def raised(self, now: int, taken: int) -> None:
-        theoretical = self._theoretical
-        self._theoretical = (theoretical if theoretical > now else now) + self._interval
+        self._next = now + self._interval
 
 
 class Moderation:
-    """Interrupt moderation of a physical NIC: two interrupts of a vector are at least an interval apart, frames and transmit completions alike."""
+    """Interrupt moderation of a physical NIC: two interrupts of a vector are at least an interval apart, frames and transmit completions alike.
 
-    def __init__(self, interval: int) -> None:
-        self._interval = interval
+    Attributes:
+        adapts: the interval follows the traffic.
+    """
+
+    def __init__(self, interval: int, *, adapts: bool = False) -> None:
+        self._interval, self.adapts = interval, adapts
+
+    def interrupted(self, now: int, received: int, rx_octets: int, sent: int, tx_octets: int) -> None:
+        """Record an interrupt, with the frames and bytes received and sent since the one before; one that adapts sets its interval."""
 
     def due(self, first: int, last: int | None) -> int:
         """Return the time of the next interrupt for a frame ready at ``first``; ``last`` is the time of the previous one, None before the first."""
@@ -141,26 +211,22 @@ class TxCoalescing:
 class RateBoundCalls(TxCoalescing):
     """Transmit coalescing of a vmxnet3: a guest calls so rarely that it makes at most so many calls a second.
 
-    The number of packets that wait before it calls is adapted to the rate at which it sends: as many as it sends in the least time between two calls.
+    The number of packets that wait before it calls is adapted to the rate at which it sends, by the law of receive coalescing.
     """
 
-    def __init__(self, timeout: int, depth_cap: int, call_rate: int) -> None:
-        """Make a scheme of at most ``call_rate`` calls a second and ``depth_cap`` packets a call."""
+    def __init__(self, timeout: int, law: CoalescingDepth) -> None:
+        """Make a scheme with its depth; no packet waits longer than ``timeout``."""
         super().__init__(timeout)
         self.depth = 1
-        self._depth_cap, self._call_rate = depth_cap, call_rate
-        self._since = self._count = 0
+        self._law = law
 
     def posted(self, count: int, ready: int) -> None:
-        self._count += count
-        passed = ready - self._since
-        if passed >= RATE_WINDOW:
-            in_window = self._count * SECOND // (passed * self._call_rate)
-            self.depth = max(1, min(self._depth_cap, in_window))
-            self._since, self._count = ready, 0
+        law = self._law
+        law.count(count, ready)
+        self.depth = law.depth
 
     def cancelled(self, count: int) -> None:
-        self._count -= count
+        self._law.cancel(count)
 
     def restart(self) -> None:
-        self.depth = 1
+        self.depth = self._law.depth = 1

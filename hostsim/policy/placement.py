@@ -1,4 +1,4 @@
-"""NUMA placement: NUMA-aware I/O (``Net.NetNetqNumaIOCpuPinThreshold``), demand estimates, and the remote share of reserved memory."""
+"""NUMA placement: NUMA-aware I/O (``Net.NetNetqNumaIOCpuPinThreshold``), and demand estimates."""
 
 from __future__ import annotations
 
@@ -8,24 +8,10 @@ __all__ = [
     "demand_estimate",
     "is_below_threshold",
     "moving_average",
-    "remote_share",
     "spare_cores",
     "vms_to_pull",
     "vms_to_return",
 ]
-
-
-def remote_share(reserved: float, nodes: int) -> float:
-    """Return the share of a VM's memory that is remote: on other NUMA nodes than its home.
-
-    Memory that is not reserved is given out as the VM touches it, on its home. Reserved memory is taken when the VM is powered on, from all
-    nodes alike, and stays there.
-
-    Args:
-        reserved: share of the memory that is reserved.
-        nodes: NUMA nodes of the host.
-    """
-    return reserved * (1 - 1 / nodes)
 
 
 def is_below_threshold(load: float, threshold: float) -> bool:

@@ -129,7 +129,9 @@ def host_settings(
         poll_budget=int(ker["netMaxPktsToProcess"]),
         tx_poll_bound=number("Net.vNicTxPollBound"),
         tx_timeout=number("Net.CoalesceTxTimeout") * US,
-        tx_depth_cap=number("Net.CoalesceTxQDepthCap"),
+        tx_depth_cap=number("Net.CoalesceTxQDepthCap") if adv["Net.CoalesceDefaultOn"] == 1 else 1,
+        tx_low_packets=number("Net.CoalesceLowTxRate"),
+        rate_window=platform.coalescing.rate_window,
         tx_call_rate=max(
             1, number("Net.CoalesceRBCRate") * (_WEIGHTS - number("Net.vmxnetThroughputWeight")) // _WEIGHTS
         ),
@@ -275,7 +277,8 @@ def _vnic(
     name = f"ethernet{number}"
     if str(keys[f"{name}.virtualDev"]) == "e1000":
         return _e1000(host, vmx, keys, guest, rings, number, path, faults)
-    scheme = str(vmx.get(f"{name}.coalescingScheme", host["Net.CoalesceScheme"]))
+    usual = host["Net.CoalesceScheme"] if host["Net.CoalesceDefaultOn"] == 1 else "disabled"
+    scheme = str(vmx.get(f"{name}.coalescingScheme", usual))
     params = keys[f"{name}.coalescingParams"]
     rate, depth = int(host["Net.CoalesceRBCRate"]), _STATIC_DEPTH
     if params != "" and scheme in (platform.vmx["ethernetX.coalescingScheme"].choices or ()):
@@ -294,7 +297,17 @@ def _vnic(
         return None
     scheme = "disabled" if exclusive else scheme
     own = exclusive or any(f"{name}.{key}" in vmx for key in ("coalescingScheme", "coalescingParams", "ctxPerDev"))
-    dense = {"scheme": "static", "rate": rate, "depth": _STATIC_DEPTH, "timeout": _STATIC_TIMEOUT}
+    coalescing = {
+        "scheme": scheme,
+        "rate": rate,
+        "depth": depth,
+        "timeout": _STATIC_TIMEOUT,
+        "depth_cap": host["Net.CoalesceRxQDepthCap"],
+        "low_packets": host["Net.CoalesceLowRxRate"],
+        "rate_window": platform.coalescing.rate_window,
+        "wait": min(round(platform.coalescing.rx_intervals * SECOND / rate), _STATIC_TIMEOUT),
+    }
+    dense = coalescing | {"scheme": "static", "depth": _STATIC_DEPTH}
     rx_ring, part = rings.rx or guest.rx_ring, guest.refill_part
     return VnicSettings(
         split_rx=str(keys[f"{name}.emuRxMode"]) == "1",
@@ -302,9 +315,7 @@ def _vnic(
         tx_ring=rings.tx or guest.tx_ring,
         refill=None if part is None else Refill(lot=rx_ring // part + 1, rest=False),
         tx_interrupts=guest.tx_interrupts,
-        coalescing=Coalescing.model_validate(
-            {"scheme": scheme, "rate": rate, "depth": depth, "timeout": _STATIC_TIMEOUT}
-        ),
+        coalescing=Coalescing.model_validate(coalescing),
         queues=guest.queues,
         udp_rss=keys[f"{name}.udpRSS"] == _UDP_RSS_ON,
         rss=bool(int(keys[f"{name}.pnicFeatures"]) & PNIC_RSS) and platform.features.vnic_rss,
@@ -336,7 +347,7 @@ def _e1000(
         )
     if faults or driver is None:
         return None
-    scheme = "rbc" if host["Net.E1000IntrCoalesce"] == 1 else "disabled"
+    scheme = "throttled" if host["Net.E1000IntrCoalesce"] == 1 else "disabled"
     return VnicSettings(
         device="e1000",
         split_rx=str(keys[f"{name}.emuRxMode"]) == "1",

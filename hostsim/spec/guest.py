@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hostsim.spec.base import UNHASHED, Spec
-from hostsim.spec.costs import Cost, Factor
+from hostsim.spec.costs import Cost
 from hostsim.spec.field import Descriptors, SmallCount
 from hostsim.spec.platform import TxInterrupts
 from hostsim.spec.quantity import Duration, PositiveDuration, Size
@@ -34,9 +34,7 @@ class ApplicationCosts(Spec):
     bridge: Cost
     """One frame forwarded from one vNIC to another in a software interrupt: addresses looked up, hooks of the bridge passed."""
     transaction: Cost
-    """One transaction of a database server, from its request to its reply, all memory being local."""
-    transaction_memory: Factor
-    """Share of ``transaction`` spent waiting for memory: what gets dearer where memory is on another NUMA node."""
+    """One transaction of a database server, from its request to its reply."""
 
 
 class E1000Driver(Spec):

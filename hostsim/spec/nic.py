@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hostsim.spec.base import UNHASHED, Spec
 from hostsim.spec.field import Count, SmallCount
@@ -45,8 +45,11 @@ class NicSpec(Spec):
     """Receive descriptors of a queue; packets that find none are dropped at no cost to the host."""
     driver: str
     """Name of the driver, one of the platform's ``drivers``: the platform's version decides of what kind it is."""
-    interrupt_interval: Duration
-    """Interrupt moderation: least time between two interrupts of a queue."""
+    moderation: Literal["igb", "igb-conservative", "ixgbe", "mlx4"] | None = None
+    """Rule by which the driver moderates the interrupts of a queue: ``igb`` by the mean size of frames, ``igb-conservative`` with 49 us at least, ``ixgbe`` by
+    classes of latency (its dynamic rate), ``mlx4`` by the packet rate."""
+    interrupt_interval: Duration | None = None
+    """Least time between two interrupts of a queue, of a driver with a fixed one; it goes before ``moderation``."""
     tx_interrupt_delay: Duration | None = None
     """Longest wait of a transmit completion for its interrupt, where the driver sets one; nothing where completions share the moderation of a queue."""
     interrupt_step: Duration = 0
@@ -71,6 +74,12 @@ class NicSpec(Spec):
     ports_on_adapter: Annotated[int, Field(ge=1, le=8)] = 1
     """Ports that share the slot."""
 
+    @model_validator(mode="after")
+    def _moderated(self) -> NicSpec:
+        if self.interrupt_interval is None and self.moderation is None:
+            raise ValueError("has no interrupt moderation|interrupt_interval, or moderation: the rule of a driver")
+        return self
+
     @property
     def rate(self) -> float:
         """Bits a second that reach the host: the wire's, or the port's share of the bus where that is less.
@@ -90,6 +99,6 @@ class NicOptions(Spec):
     drss: Annotated[int, Field(ge=1, le=16)] = 1
     """Rings of the default queue (``DRSS``); 1 is off."""
     interrupt_interval: Duration | None = None
-    """Least time between two interrupts of a queue; the hardware file's where nothing is said."""
+    """Least time between two interrupts of a queue; the hardware file's moderation where nothing is said."""
     mtu: Annotated[int, Field(ge=1280, le=9000)] = 1500
     """Bytes of an IP packet at most, of a NIC that is passed through to a VM, as its guest sets them; an uplink has the MTU of its switch."""

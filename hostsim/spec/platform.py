@@ -15,10 +15,11 @@ from hostsim.spec.base import Spec
 from hostsim.spec.costs import CostModel
 from hostsim.spec.field import Descriptors, Positive, SmallCount
 from hostsim.spec.quantity import Percent, PositiveDuration
-from hostsim.units import MS
+from hostsim.units import MS, US
 
 __all__ = [
     "Coalescing",
+    "CoalescingSpec",
     "FeatureSpec",
     "HostSettings",
     "LroSpec",
@@ -154,6 +155,15 @@ class LroSpec(Spec):
     """Connections whose frames a receive context joins at the same time; frames of others go on by themselves."""
 
 
+class CoalescingSpec(Spec):
+    """Rate-based coalescing of vNICs where its documentation says nothing."""
+
+    rate_window: PositiveDuration
+    """Time over which it takes the rate of packets."""
+    rx_intervals: Annotated[float, Field(ge=1, le=400)]
+    """Longest wait of a received packet, in intervals between interrupts at the ceiling; never longer than the coarse timeout."""
+
+
 class FeatureSpec(Spec):
     """Features that one version of the hypervisor has and another has not."""
 
@@ -177,6 +187,7 @@ class PlatformSpec(Spec):
     lro: LroSpec
     numa_io: NumaIoSpec
     tuning: TuningSpec
+    coalescing: CoalescingSpec
     costs: CostModel
     advanced: dict[str, SettingSpec]
     """Advanced settings by their dotted names."""
@@ -190,13 +201,22 @@ class Coalescing(Spec):
     """Virtual interrupt coalescing of a vNIC: when it interrupts its guest."""
 
     scheme: str
-    """``disabled``: for every packet. ``static``: when ``depth`` packets wait or after ``timeout``. ``rbc``: at most ``rate`` a second."""
+    """``disabled``: for every packet. ``static``: when ``depth`` packets wait or after ``timeout``. ``rbc``: for so many packets that ``rate`` interrupts come
+    in a second, or after ``wait``. ``throttled``: at most ``rate`` a second, at equal distances."""
     rate: Positive
-    """Interrupts in a second, of ``rbc``."""
+    """Interrupts in a second, of ``rbc`` and ``throttled``."""
     depth: Positive
     """Packets, of ``static``."""
     timeout: int
     """Longest wait in picoseconds, of ``static``."""
+    depth_cap: int = 40
+    """Most packets that wait, of ``rbc`` (``Net.CoalesceRxQDepthCap``)."""
+    low_packets: int = 4
+    """Packets in a ``timeout`` below which ``rbc`` coalesces nothing (``Net.CoalesceLowRxRate``)."""
+    rate_window: int = 4 * MS
+    """Picoseconds over which ``rbc`` takes the rate of packets."""
+    wait: int = 250 * US
+    """Longest wait in picoseconds, of ``rbc``."""
 
 
 TxInterrupts = Literal["all", "stopped"]
@@ -250,6 +270,10 @@ class HostSettings(Spec):
     tx_call_rate: int
     """Calls a second that transmit coalescing lets a vNIC make (``Net.CoalesceRBCRate``, as for receive), less those that
     ``Net.vmxnetThroughputWeight`` takes away."""
+    tx_low_packets: int = 4
+    """Packets in ``tx_timeout`` below which transmit coalescing holds none back (``Net.CoalesceLowTxRate``)."""
+    rate_window: int = 4 * MS
+    """Picoseconds over which transmit coalescing takes the rate of packets."""
     e1000_tx_copy: int = 2048
     """Bytes of a packet up to which an e1000's is copied out of the guest's memory (``Net.E1000TxCopySize``)."""
     vmxnet_tx_copy: int = 256

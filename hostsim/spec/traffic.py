@@ -118,14 +118,12 @@ class Connected(Traffic):
         """Bytes of data of a request."""
         return 0
 
-    def demand_ps(self, costs: ApplicationCosts, hertz: float, far: float, remote: float) -> int:
+    def demand_ps(self, costs: ApplicationCosts, hertz: float) -> int:
         """Return the service demand of a request in picoseconds.
 
         Args:
             costs: those of the guest's applications.
             hertz: cycles in a second.
-            far: share of the VM's memory on other NUMA nodes.
-            remote: cost of remote memory, local memory being 1.
         """
         return 0
 

@@ -291,7 +291,7 @@ class HttpSpec(TcpSpec):
         """Mean think time of a user."""
         return self.think_time
 
-    def demand_ps(self, costs: ApplicationCosts, hertz: float, far: float, remote: float) -> int:
+    def demand_ps(self, costs: ApplicationCosts, hertz: float) -> int:
         """Return the service demand of a file."""
         return costs.http_server.ps(hertz)
 
@@ -366,10 +366,9 @@ class TransactionsSpec(ExchangeSpec):
         """Mean think time of a user."""
         return self.think_time
 
-    def demand_ps(self, costs: ApplicationCosts, hertz: float, far: float, remote: float) -> int:
-        """Return the service demand of a transaction; it grows with the remote share of the VM's memory."""
-        dearer = costs.transaction_memory.value * far * (remote - 1)
-        return round(costs.transaction.ps(hertz) * (1 + dearer))
+    def demand_ps(self, costs: ApplicationCosts, hertz: float) -> int:
+        """Return the service demand of a transaction."""
+        return costs.transaction.ps(hertz)
 
 
 class RequestResponseSpec(ExchangeSpec):

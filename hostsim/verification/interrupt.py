@@ -72,35 +72,46 @@ def static_coalescing() -> Iterator[Oracle]:
 
 
 def interrupt_moderation() -> Iterator[Oracle]:
-    """Oracles of interrupt moderation: a least interval between interrupts of a vNIC, and of a physical NIC."""
+    """Oracles of interrupt moderation: a least interval between interrupts of a physical NIC, and the greatest depth of a vNIC."""
     rbc = {"vms__receiver__vmx__ethernet0.coalescingScheme": "rbc"}
     moderation = {"hardware__nics__vmnic0__interrupt_interval": "250 us"}
-    for rate, packets in ((4e3, 2e5), (1e4, 2e5), (1e5, 2.5e5)):
-        cases = [("NIC interrupt moderation", "queue.interrupts", moderation)]
-        if rate > 2e4:  # below, a vNIC may interrupt several times in a row after a pause
-            cases.insert(0, ("Rate-based vNIC coalescing", "guest.interrupts", rbc))
-        for name, counter, settings in cases:
+    paced = "4,000 interrupts a second at most"
+    cases = [
+        (
+            rate,
+            "NIC interrupt moderation",
+            "queue.interrupts",
+            moderation,
+            paced,
+            closed_form.paced_interrupts(rate, 250e-6),
+        )
+        for rate in (4e3, 1e4, 1e5)
+    ]
+    deepest = closed_form.coalesced(4e5, 40, 250e-6)  # 100 packets would be due to an interrupt, and 40 are the most
+    cases.append(
+        (4e5, "Rate-based vNIC coalescing", "guest.interrupts", rbc, "40 packets an interrupt, or 250 us", deepest)
+    )
+    for rate, name, counter, settings, text, answer in cases:
 
-            def simulate(
-                streams: Streams,
-                portion: float,
-                rate: float = rate,
-                packets: float = packets,
-                counter: str = counter,
-                settings: dict[str, str] = settings,
-            ) -> Sequence[float]:
-                stream = point("stream.yaml", traffic__packets__rate=f"{rate} pps", **settings)
-                record = measure(stream, streams, round(packets * portion / rate * SECOND))
-                delay, delivered = latency(record)
-                return delivered / record.total(counter), delay / 1e6
+        def simulate(
+            streams: Streams,
+            portion: float,
+            rate: float = rate,
+            counter: str = counter,
+            settings: dict[str, str] = settings,
+        ) -> Sequence[float]:
+            stream = point("stream.yaml", traffic__packets__rate=f"{rate} pps", **settings)
+            record = measure(stream, streams, round((2e5 if rate < 1e5 else 2.5e5) * portion / rate * SECOND))
+            delay, delivered = latency(record)
+            return delivered / record.total(counter), delay / 1e6
 
-            yield Oracle(
-                "Interrupts",
-                f"{name}, {rate / 1000:g} kpps",
-                f"{rate / 1000:g} kpps, 4,000 interrupts a second at most",
-                _interrupts(closed_form.paced_interrupts(rate, 250e-6))[1:],
-                simulate,
-            )
+        yield Oracle(
+            "Interrupts",
+            f"{name}, {rate / 1000:g} kpps",
+            f"{rate / 1000:g} kpps, {text}",
+            _interrupts(answer)[1:],
+            simulate,
+        )
 
 
 def periodic_polling() -> Iterator[Oracle]:

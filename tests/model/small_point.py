@@ -110,7 +110,6 @@ def guest(**changes: Any) -> GuestSpec:
             "transaction": 100000.0,
         }.items()
     }
-    applications["transaction_memory"] = {"value": 0.5, "source": SOURCE}
     return GuestSpec.model_validate({"applications": applications} | values | changes)
 
 

@@ -12,7 +12,7 @@ from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.net.networld import CAUSES, NetWorld, TxQueue, Uplink
 from hostsim.model.net.open_loop_wire import OpenLoopWire
 from hostsim.model.net.pnic import Pnic
-from hostsim.policy.coalescing import RateBoundCalls
+from hostsim.policy.coalescing import CoalescingDepth, RateBoundCalls
 from hostsim.spec.network import TCP_HEADERS
 from hostsim.units import MS, NS, US, transmission_ps
 
@@ -63,7 +63,7 @@ class Rig:
         self.guest = SimpleNamespace(pending_ps=0, last=None)
         self.world = NetWorld("NetWorld", node, node.pcpus[0], self.scheduler, COST, bound)
         uplink = Uplink(self.nic, RATE, COST, driver, vxlan=vxlan, tso=tso)
-        coalescing = [RateBoundCalls(4 * MS, depth_cap, 4000) for _ in range(queues)]
+        coalescing = [RateBoundCalls(4 * MS, CoalescingDepth(4000, depth_cap)) for _ in range(queues)]
         self.queues = [
             TxQueue(self.clock, f"q{n}", capacity, each, uplink, self.guest) for n, each in enumerate(coalescing)
         ]

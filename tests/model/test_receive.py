@@ -117,17 +117,18 @@ def test_copies_reach_receivers_one_after_another():
     assert [port.vnic.ring.take(9, host.clock.now) for port in host.ports] == [[], [], []]
 
 
-BUSY = SECOND / (125 * US + 2 * US / 2)
-"""Interrupts a second of a busy queue: moderation holds each back for 125 us, and steps of 2 us in the NIC's clock for half a step more on average."""
+BUSY = SECOND / (24 * US + 2 * US / 2)
+"""Interrupts a second of a busy queue: moderation holds each back for 24 us, and steps of 2 us in the NIC's clock for half a step more on average."""
 
 
 @pytest.mark.parametrize(
-    ("rate", "physical", "virtual"), [(1_000.0, 1_000, 1_000), (20_000.0, BUSY, 4_000), (60_000.0, BUSY, 4_000)]
+    ("rate", "physical", "virtual"),
+    [(1_000.0, 1_000, 1_000), (18_000.0, 18_000, 18_000 / 5), (58_000.0, BUSY, 58_000 / 15)],
 )
 def test_interrupts_are_bounded_by_moderation_and_by_rate_based_coalescing(rate: float, physical: float, virtual: int):
-    """One a packet while packets are rare; not quite 8,000 a second from the NIC, whose clock has steps, and 4,000 a second to the guest when they are not."""
+    """One a packet while packets are rare; not quite 41,667 a second from the NIC, whose clock has steps, and of the guest one for as many packets as keep to 4,000."""
     host = run(quiet(spec(rate=rate)))
-    assert interrupts(host) == pytest.approx((physical, virtual), rel=0.005)
+    assert interrupts(host) == pytest.approx((physical, virtual), rel=0.05)
 
 
 def test_disabled_coalescing_interrupts_for_every_packet_a_guest_can_take():

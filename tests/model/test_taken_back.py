@@ -10,7 +10,7 @@ from hostsim.engine.clock import Clock
 from hostsim.engine.packet_train import Train
 from hostsim.model.cpu.world import WorldState
 from hostsim.model.net.networld import TxQueue
-from hostsim.policy.coalescing import RateBoundCalls
+from hostsim.policy.coalescing import CoalescingDepth, RateBoundCalls
 from hostsim.units import MS, US
 
 TIMEOUT = 4 * MS
@@ -38,12 +38,12 @@ def a_queue() -> tuple[Clock, TxQueue, NotingContext]:
         clock,
         "eth0",
         1512,
-        RateBoundCalls(TIMEOUT, 40, 4000),
+        RateBoundCalls(TIMEOUT, CoalescingDepth(4000, 40)),
         SimpleNamespace(),
         SimpleNamespace(pending_ps=0, last=None),
     )
     queue.serve(context)
-    queue._coalescing.depth = DEPTH
+    queue._coalescing.depth = queue._coalescing._law.depth = DEPTH
     return clock, queue, context
 
 

@@ -1,11 +1,10 @@
-"""Transactions and users who think: what a request costs, where reserved memory makes it dearer, and how often users ask."""
+"""Transactions and users who think: what a request costs, and how often users ask."""
 
 from __future__ import annotations
 
 import pytest
 
 from hostsim.model.host import Host
-from hostsim.policy.placement import remote_share
 from hostsim.units import MS, SECOND
 from tests.model.small_point import CALM, arrived, echoes, files, group, point, run, users, vnic
 
@@ -21,10 +20,9 @@ def guest_ns(host: Host) -> float:
     return host.vcpus[0].used / NS / host.flows[0].answered
 
 
-def served(*, reserved: float = 0.0, sockets: int = 1) -> Host:
+def served() -> Host:
     """A user alone, for a while; the vNIC interrupts at once."""
-    vm = group(vnics=(vnic(),), reserved=reserved)
-    return run(point(vm, traffic={"db": users()}, cost=CALM, sockets=sockets), 40 * MS)
+    return run(point(group(vnics=(vnic(),)), traffic={"db": users()}, cost=CALM), 40 * MS)
 
 
 def test_a_transaction_is_a_request_a_burst_and_a_reply() -> None:
@@ -32,16 +30,6 @@ def test_a_transaction_is_a_request_a_burst_and_a_reply() -> None:
     host = served()
     assert guest_ns(host) == pytest.approx(REQUEST + 100_000 + REPLY, rel=0.01)
     assert arrived(host) == pytest.approx(host.flows[0].answered * 2100, rel=0.01)
-
-
-@pytest.mark.parametrize(
-    ("reserved", "sockets", "dearer"), [(1.0, 1, 0), (1.0, 2, 0.25), (0.5, 4, 0.1875), (0.0, 4, 0)]
-)
-def test_reserved_memory_is_on_all_nodes(reserved: float, sockets: int, dearer: float) -> None:
-    """Half of the work waits for memory, which takes twice as long elsewhere."""
-    assert remote_share(reserved, sockets) == pytest.approx(2 * dearer)
-    host = served(reserved=reserved, sockets=sockets)
-    assert guest_ns(host) == pytest.approx(REQUEST + 100_000 * (1 + dearer) + REPLY, rel=0.01)
 
 
 def test_the_stack_goes_before_transactions() -> None:

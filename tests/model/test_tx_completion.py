@@ -18,7 +18,7 @@ from hostsim.model.net.open_loop_wire import OpenLoopWire
 from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.model.net.tx_completion import CompletionRule
 from hostsim.model.net.vswitch import VSwitch
-from hostsim.policy.coalescing import CoalescedCompletions, Moderation, RateBoundCalls
+from hostsim.policy.coalescing import CoalescedCompletions, CoalescingDepth, Moderation, RateBoundCalls
 from hostsim.spec.host import PointSpec
 from hostsim.units import MS, NS, SECOND, US
 
@@ -164,7 +164,7 @@ def test_without_a_descriptor_nothing_is_sent() -> None:
     world = NetWorld("NetWorld", node, node.pcpus[0], scheduler, costs, 64)
     rule = CompletionRule(descriptors=4, packet_ps=WRITE)
     uplink = Uplink(port, RATE, costs, "native", vxlan=False, tso=True)
-    queue = TxQueue(clock, "q", 1004, RateBoundCalls(4 * MS, 40, 4000), uplink, world, rule)  # type: ignore[arg-type]
+    queue = TxQueue(clock, "q", 1004, RateBoundCalls(4 * MS, CoalescingDepth(4000, 40)), uplink, world, rule)  # type: ignore[arg-type]
     world.pending_ps = 0  # type: ignore[attr-defined]
     queue.serve(world)
     world.queues = [queue]

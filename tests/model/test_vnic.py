@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +15,7 @@ from hostsim.model.net.vnic import Vnic
 from hostsim.policy.catalogue import coalescing_scheme
 from hostsim.policy.coalescing import CoalescingScheme, StaticCoalescing
 from hostsim.spec.platform import Coalescing, Refill
-from hostsim.units import MS, SECOND, US
+from hostsim.units import MS, US
 from tests.model.small_host import bare_host
 
 
@@ -51,29 +53,57 @@ def test_disabled_interrupts_at_the_first_packet():
 
 
 def interrupted_at(packets_at: list[int]) -> list[int]:
-    """Interrupts of rate-based coalescing for packets at these instants, the guest taking each at once."""
+    """Interrupts of rate-based coalescing for packets at these instants, the guest taking at once what has come."""
     clock, vnic, guest = a_vnic("rbc")
-    for at in packets_at:
-        vnic.receive(packets(1, at))
-    while len(guest.interrupts) < len(packets_at) and clock.now < SECOND:
+    coming, taken = deque(packets_at), 0
+    while clock.now < packets_at[-1] + 1 * MS:
+        if coming and coming[0] <= clock.now + 1 * US:
+            vnic.receive(packets(1, coming.popleft()))
         clock.advance(clock.now + 1 * US)
-        if guest.interrupts and vnic.ring.taken < len(guest.interrupts):
-            vnic.take(1, clock.now)
+        if len(guest.interrupts) > taken:
+            taken = len(guest.interrupts)
+            vnic.take(64, clock.now)
             vnic.unmask(clock.now)
     return guest.interrupts
 
 
-def test_rate_based_coalescing_keeps_its_rate():
-    """A packet each microsecond: sixteen in 4 ms may be announced at once, all others 250 us apart."""
-    instants = interrupted_at([at * 10 * US for at in range(1, 25)])
-    assert instants[:16] == [at * 10 * US for at in range(1, 17)]
-    assert instants[16:] == [10 * US + at * 250 * US for at in range(1, 9)]
+def test_rate_based_coalescing_interrupts_for_as_many_packets_as_keep_to_the_ceiling():
+    """10,000 packets a second at 4,000 interrupts: the rate is known after 4 ms, and from then on every third packet interrupts."""
+    instants = interrupted_at([at * 100 * US for at in range(1, 61)])
+    assert instants == [at * 100 * US for at in (*range(1, 40), 42, 45, 48, 51, 54, 57, 60)]
+
+
+def test_rate_based_coalescing_holds_no_packet_for_longer_than_an_interval_of_the_ceiling():
+    """The stream stops after one packet more; it waits for 250 us. And what comes in a quiet window interrupts at once."""
+    fast = [at * 100 * US for at in range(1, 44)]
+    assert interrupted_at([*fast, 20 * MS, 20 * MS + 60 * US])[-3:] == [
+        4300 * US + 250 * US,
+        20 * MS,
+        20 * MS + 60 * US,
+    ]
 
 
 def test_rate_based_coalescing_lets_a_slow_stream_pass():
     """Bursts of three, 2 ms apart, are 1,500 packets a second: none waits, however close together they come."""
     packets_at = [burst * 2 * MS + at * 20 * US for burst in range(1, 20) for at in range(3)]
     assert interrupted_at(packets_at) == packets_at
+
+
+def test_a_round_trip_waits_in_every_other_window():
+    """60 us without coalescing are 16,667 a second, five packets an interrupt: they wait for 250 us until the rate has been seen to fall, and so on."""
+    clock, vnic, guest = a_vnic("rbc")
+    vnic.receive(packets(1, 60 * US))
+    seen = 0
+    while clock.now < 80 * MS:
+        clock.advance(clock.now + 1 * US)
+        if len(guest.interrupts) > seen:
+            seen = len(guest.interrupts)
+            vnic.take(1, clock.now)
+            vnic.unmask(clock.now)
+            vnic.receive(packets(1, guest.interrupts[-1] + 60 * US))
+    trips = [after - before for before, after in pairwise(guest.interrupts)]
+    assert set(trips) == {60 * US, 310 * US}
+    assert sum(trip for trip in trips if trip == 60 * US) / sum(trips) == pytest.approx(0.5, abs=0.05)
 
 
 def test_a_raised_interrupt_is_raised_once():
@@ -195,19 +225,17 @@ def test_a_scheme_learns_of_interrupts_and_cannot_announce_what_is_not_there() -
 
 
 def test_a_scheme_comes_back_with_its_history() -> None:
-    """Rate-based coalescing whose intervals are used up still holds packets back after another scheme was in force."""
+    """Rate-based coalescing that has learned a rate still holds packets back after another scheme was in force."""
     clock, vnic, guest = a_vnic("rbc")
-    for at in range(1, 18):
-        vnic.receive(packets(1, at * US))
-        clock.advance(at * US + 1)
-        if guest.interrupts[-1] == at * US:
-            vnic.take(1, at * US)
-            vnic.unmask(at * US)
-    assert len(guest.interrupts) == 16
-    vnic.coalesce(StaticCoalescing(64, 4 * MS), 18 * US)
-    vnic.coalesce(None, 19 * US)
-    clock.advance(1 * MS)
-    assert guest.interrupts[16:] == [1 * US + 250 * US]
+    vnic.receive(packets(40, 100 * US, 100 * US))
+    clock.advance(5 * MS)
+    vnic.take(64, 5 * MS)
+    vnic.unmask(5 * MS)
+    vnic.receive(packets(1, 5 * MS))
+    vnic.coalesce(StaticCoalescing(64, 4 * MS), 5 * MS)
+    vnic.coalesce(None, 5 * MS)
+    clock.advance(9 * MS)
+    assert guest.interrupts == [100 * US, 5 * MS + 250 * US]
 
 
 def test_a_packet_that_came_during_the_poll_is_announced_when_the_poll_ends():

@@ -6,10 +6,11 @@ import pytest
 
 from hostsim.errors import WiringError
 from hostsim.policy.catalogue import COALESCING_SCHEMES, coalescing_scheme
-from hostsim.policy.coalescing import Moderation
+from hostsim.policy.coalescing import CoalescingDepth, InterruptThrottling, Moderation
 from hostsim.scenario.component import Parts
 from hostsim.scenario.shipped_data import data_root
 from hostsim.spec.platform import Coalescing
+from hostsim.units import MS, US
 
 
 def test_interrupts_are_paced() -> None:
@@ -20,9 +21,37 @@ def test_interrupts_are_paced() -> None:
     assert moderation.due(900, 90) == 900
 
 
+@pytest.mark.parametrize(
+    ("packets", "window", "depth"),
+    [(16, 4 * MS, 1), (17, 4 * MS, 2), (80, 4 * MS, 5), (10_000, 4 * MS, 40), (160, 40 * MS, 1), (200, 40 * MS, 2)],
+)
+def test_the_depth_is_the_packet_rate_over_the_ceiling(packets: int, window: int, depth: int) -> None:
+    """Of 4,000 interrupts a second there are 16 in 4 ms; it is rounded up, and 40 at most."""
+    law = CoalescingDepth(4000, 40, 4, 4 * MS, window)
+    law.count(packets, window)
+    assert law.depth == depth
+
+
+def test_a_low_rate_has_a_depth_of_one() -> None:
+    """At a ceiling of 500 a second, four packets in 4 ms are for two interrupts, and three for three."""
+    law = CoalescingDepth(500, 40, 4)
+    law.count(4, 4 * MS)
+    assert law.depth == 2
+    law.count(3, 8 * MS)
+    assert law.depth == 1
+
+
+def test_the_interrupts_of_an_e1000_are_at_equal_distances() -> None:
+    """Of 8,000 a second each comes 125 us after the last at the earliest."""
+    scheme = InterruptThrottling(8000)
+    assert scheme.due(5 * US) == 5 * US
+    scheme.raised(5 * US, 0)
+    assert (scheme.due(6 * US), scheme.due(200 * US)) == (130 * US, 200 * US)
+
+
 def test_a_scheme_without_a_row_is_named_with_those_that_have_one() -> None:
     """A setting may list more names than there are schemes."""
-    with pytest.raises(WiringError, match="'adapt'; there are disabled, static, rbc"):
+    with pytest.raises(WiringError, match="'adapt'; there are disabled, static, rbc, throttled"):
         coalescing_scheme(Coalescing(scheme="adapt", rate=1, depth=1, timeout=1))
 
 
@@ -31,4 +60,4 @@ def test_every_choice_of_the_platform_is_a_scheme(setting: str) -> None:
     """What a scenario may write can be built."""
     platform = Parts(data_root()).platform("esxi", ("platform",)).spec
     choices = (platform.advanced | platform.vmx)[setting].choices
-    assert set(choices or ()) == set(COALESCING_SCHEMES)
+    assert set(choices or ()) == set(COALESCING_SCHEMES) - {"throttled"}  # an e1000's, which no setting names

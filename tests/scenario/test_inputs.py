@@ -35,7 +35,7 @@ OWNED = {
     ),
     "vms": ("count", "vcpus", "rx_ring", "tx_ring"),
     "cpu": ("threads",),
-    "nics": ("rx_ring", "interrupt_interval", "rx_queues"),
+    "nics": ("rx_ring", "moderation", "interrupt_interval", "rx_queues"),
     "firmware": ("stop", "period"),
 }
 """Keys of inputs by the section in which they stand."""

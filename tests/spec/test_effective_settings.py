@@ -328,6 +328,32 @@ def test_nodes_that_are_no_numbers_are_faults(platform: PlatformSpec, guest: Gue
     ]
 
 
+def test_rate_based_coalescing_goes_by_the_settings_of_the_host(platform: PlatformSpec, guest: GuestSpec) -> None:
+    """The depth's cap, the low rate, and a wait of one interval of the ceiling; off, only a scheme of the vNIC's own holds packets back."""
+    advanced: dict[str, object] = {"Net.CoalesceRxQDepthCap": 8, "Net.CoalesceLowRxRate": 2, "Net.CoalesceRBCRate": 500}
+    settings, _, _ = vm_settings(platform, advanced, {}, guest, 1, "vms.x")
+    assert settings is not None
+    made = settings.vnics[0].coalescing
+    assert (made.scheme, made.depth_cap, made.low_packets, made.wait) == ("rbc", 8, 2, 2 * MS)
+    off: dict[str, object] = {"Net.CoalesceDefaultOn": 0}
+    assert [
+        _scheme(platform, off, guest, {}),
+        _scheme(platform, off, guest, {"ethernet0.coalescingScheme": "rbc"}),
+    ] == [
+        "disabled",
+        "rbc",
+    ]
+    host, _, _ = host_settings(platform, off, {})
+    assert host is not None
+    assert host.tx_depth_cap == 1
+
+
+def _scheme(platform: PlatformSpec, advanced: dict[str, object], guest: GuestSpec, vmx: dict[str, object]) -> str:
+    settings, _, _ = vm_settings(platform, advanced, vmx, guest, 1, "vms.x")
+    assert settings is not None
+    return settings.vnics[0].coalescing.scheme
+
+
 def test_an_e1000_goes_by_its_driver(platform: PlatformSpec, guest: GuestSpec) -> None:
     """Rings, descriptors and interrupts are those of the guest's e1000 driver; without one it is refused."""
     settings, faults, _ = vm_settings(platform, {}, {"ethernet0.virtualDev": "e1000"}, guest, 1, "vms.x")
@@ -336,7 +362,7 @@ def test_an_e1000_goes_by_its_driver(platform: PlatformSpec, guest: GuestSpec) -
     (vnic,) = settings.vnics
     assert (vnic.device, vnic.rx_ring, vnic.tx_ring, vnic.rss) == ("e1000", 256, 256, False)
     assert vnic.refill == Refill(lot=16, rest=True)
-    assert (vnic.coalescing.scheme, vnic.coalescing.rate) == ("rbc", 8000)
+    assert (vnic.coalescing.scheme, vnic.coalescing.rate) == ("throttled", 8000)
     loose, _, _ = vm_settings(
         platform, {"Net.E1000IntrCoalesce": 0}, {"ethernet0.virtualDev": "e1000"}, guest, 1, "vms.x"
     )

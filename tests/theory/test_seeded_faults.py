@@ -17,7 +17,7 @@ from hostsim.model.build import build_host
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.workload.cpu_work import CpuWork
-from hostsim.policy.coalescing import RateBasedCoalescing
+from hostsim.policy.coalescing import CoalescingDepth
 from hostsim.policy.scheduler import ProportionalShare
 from hostsim.units import MS, US
 from hostsim.verification.catalogue import oracles
@@ -112,9 +112,9 @@ def announce_one_late(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Ring, "nth", lambda self, count: original(self, count + 1))
 
 
-def forget_the_last_interrupt(patch: pytest.MonkeyPatch) -> None:
-    """Rate-based coalescing interrupts at once whatever came before."""
-    patch.setattr(RateBasedCoalescing, "raised", lambda self, now, taken: None)
+def forget_the_rate(patch: pytest.MonkeyPatch) -> None:
+    """Rate-based coalescing interrupts for every packet, whatever the rate."""
+    patch.setattr(CoalescingDepth, "count", lambda self, packets, at: None)
 
 
 def streams_in_order_of_asking(patch: pytest.MonkeyPatch) -> None:
@@ -186,7 +186,7 @@ def test_a_law_finds_it(fault: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
         (most_used_first, "Two classes, non-preemptive"),
         (wait_although_a_pcpu_is_idle, "M/M/4, load 0.8"),
         (announce_one_late, "Timer 50 us and depth 4, 100 kpps"),
-        (forget_the_last_interrupt, "Rate-based vNIC coalescing, 100 kpps"),
+        (forget_the_rate, "Rate-based vNIC coalescing, 400 kpps"),
     ],
 )
 def test_theory_finds_it(fault: Patch, name: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from hostsim.model.net.lro_table import LroTable
 from hostsim.model.net.open_loop_wire import OpenLoopWire
 from hostsim.model.net.pnic import Pnic, RxQueue
 from hostsim.policy.aggregation import Aggregation
+from hostsim.policy.catalogue import MODERATION_RULES
 from hostsim.policy.coalescing import CoalescedCompletions, Moderation
 from hostsim.spec.nic import NicOptions
 
@@ -43,11 +44,11 @@ def add_rx_queue(host: Host, port: Pnic, memory: Node, lro_bytes: int) -> RxQueu
     """
     nic, options = host.spec.hardware.nics[port.name], host.spec.nics.get(port.name, NicOptions())
     interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval
+    moderation = Moderation(interval) if interval is not None else MODERATION_RULES[str(nic.moderation)]()
     number = len(port.queues)
     completions = None if nic.tx_interrupt_delay is None else CoalescedCompletions(nic.tx_interrupt_delay)
     jitter = Jitter(nic.interrupt_step, host.streams.stream("nic", list(host.nics).index(port.name), "rx", number))
     name = f"{port.name}-rx{number}"
-    moderation = Moderation(interval)
     table = LroTable(Aggregation(lro_bytes, nic.lro_sessions), moderation) if nic.lro and lro_bytes else None
     queue = RxQueue(host.clock, name, nic.rx_ring, moderation, jitter, port, memory, completions, table)
     port.queues.append(queue)

@@ -17,6 +17,7 @@ from hostsim.model.net.lro_table import LroTable
 from hostsim.model.net.tx_room import TxRoom, descriptors
 from hostsim.model.workload.flow import Sender
 from hostsim.policy.coalescing import Moderation
+from hostsim.spec.network import frame_size
 
 __all__ = ["Pnic", "RxQueue"]
 
@@ -34,6 +35,7 @@ class RxQueue:
         poll: its poller.
         releases: a heap of the release times of frames for it that are not on the wire yet.
         sent: descriptors of packets that the NIC has sent and its driver has not freed.
+        adapts: its moderation counts frames and bytes.
     """
 
     poll: RxPoller
@@ -73,6 +75,8 @@ class RxQueue:
         self._nic = nic
         self._moderation = moderation
         self._completions = moderation if completions is None else completions
+        self.adapts = moderation.adapts
+        self._received = self._rx_octets = self._went = self._tx_octets = 0
         self.sent = self._sent_since = 0
         self._mapped: dict[TransmitQueue, int] = {}
         self._clock = clock
@@ -115,7 +119,11 @@ class RxQueue:
         self._admit(now)
         taken = self.ring.take(limit, now)
         for train in taken:
-            self._nic.rx_octets += train.count * train.frames * train.flow.octets
+            octets = train.count * train.frames * train.flow.octets
+            self._nic.rx_octets += octets
+            if self.adapts:
+                self._received += train.count * train.frames
+                self._rx_octets += octets
         if self._losses:
             losses, self._losses = self._losses, []
             for train in losses:
@@ -149,6 +157,11 @@ class RxQueue:
         self.sent += descriptors
         if queue is not None:
             self._mapped[queue] = self._mapped.get(queue, 0) + packets
+
+    def went(self, frames: int, octets: int) -> None:
+        """Count frames that the NIC has sent, with their bytes, for its moderation."""
+        self._went += frames
+        self._tx_octets += octets
 
     def clean(self) -> int:
         """Free the descriptors of what is sent by now; returns their number."""
@@ -191,6 +204,9 @@ class RxQueue:
                 return
         self.interrupted = now
         self.interrupts += 1
+        if self.adapts:
+            self._moderation.interrupted(now, self._received, self._rx_octets, self._went, self._tx_octets)
+            self._received = self._rx_octets = self._went = self._tx_octets = 0
         self._late = self._jitter.draw()
         self.poll.interrupt(now)
 
@@ -372,12 +388,14 @@ class Pnic:
                 staying.append(departure)
             frames = count * train.frames
             packets = frames if departure.cut else count
-            if departure.vector is not None:
-                departure.vector.departed(at, packets, departure.queue, count)
+            vector, stream = departure.vector, train.flow
+            if vector is not None:
+                vector.departed(at, packets, departure.queue, count)
+                if vector.adapts:
+                    vector.went(frames, frames * frame_size(stream.size + stream.headers))
             self.tx_packets += packets
             self.tx_frames += frames
             self.tx_wire_ps += count * departure.packet_ps
-            stream = train.flow
             size = stream.size
             if size:
                 self.tx_data += packets

@@ -14,7 +14,7 @@ from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import SplitRx
 from hostsim.model.policy_maker import policy_maker
 from hostsim.policy.catalogue import coalescing_scheme, software_lro
-from hostsim.policy.coalescing import CoalescingScheme, RateBoundCalls, TxCoalescing
+from hostsim.policy.coalescing import CoalescingDepth, CoalescingScheme, RateBoundCalls, TxCoalescing
 from hostsim.policy.steering import toeplitz_once
 from hostsim.spec.platform import Coalescing, VnicSettings
 
@@ -162,7 +162,14 @@ class Vmxnet3(VirtualNic):
         platform = host.spec.settings
 
         def calls() -> TxCoalescing:
-            return RateBoundCalls(platform.tx_timeout, platform.tx_depth_cap, platform.tx_call_rate)
+            law = CoalescingDepth(
+                platform.tx_call_rate,
+                platform.tx_depth_cap,
+                platform.tx_low_packets,
+                platform.tx_timeout,
+                platform.rate_window,
+            )
+            return RateBoundCalls(platform.tx_timeout, law)
 
         super().__init__(host, vm, settings, streams, tx_coalescing=calls, lro=True, copied=platform.vmxnet_tx_copy)
 

@@ -89,13 +89,11 @@ class Vnic:
         self._unmasked_at = -1
         self._usual = self._scheme = scheme
         self._timer = _InterruptTimer(clock, self)
-        self._depth_timer = _InterruptTimer(clock, self)
 
     def coalesce(self, scheme: CoalescingScheme | None, now: int) -> None:
         """Switch to another coalescing scheme, None being its usual one; an interrupt held back follows it."""
         self._scheme = self._usual if scheme is None else scheme
         if self._line is _HELD:
-            self._depth_timer.disarm()
             self._timer.arm(max(now, self._due(self._first_held())))
             self._watch_depth(now)
 
@@ -103,6 +101,7 @@ class Vnic:
         """Deliver packets to the ring, at instants that may lie ahead."""
         self.ring.push(train)
         self.frames += train.count * train.frames
+        self._scheme.posted(train.count, train.ready)
         if train.ready <= self._unmasked_at and self._line is not _MASKED and self._line is not _RAISED:
             self._line = _HELD
             self.is_polled_on = True  # the driver finds it before it asks for interrupts
@@ -146,7 +145,7 @@ class Vnic:
         """Interrupt when the depth of the scheme is reached, but not before ``soonest``."""
         depth = self._scheme.depth()
         if depth is not None and (full := self.ring.nth(depth)) is not None:
-            self._depth_timer.arm(max(full, soonest, self._unmasked_at))
+            self._timer.arm_by(max(full, soonest, self._unmasked_at))
 
     def _dropped(self, train: Train[Sender]) -> None:
         frames = train.count * train.frames
@@ -167,7 +166,6 @@ class Vnic:
         if self._line is not _HELD:
             return
         self._timer.disarm()
-        self._depth_timer.disarm()
         if self.is_polled_on:
             self._line = _MASKED
             self.vcpu.interrupt(now, self)

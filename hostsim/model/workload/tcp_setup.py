@@ -25,7 +25,6 @@ from hostsim.model.workload.tcp_receiver import TcpReceiver
 from hostsim.model.workload.tcp_sender import TcpSender
 from hostsim.model.workload.transaction import User
 from hostsim.model.workload.web import Page, PageFetch, WebClients
-from hostsim.policy.placement import remote_share
 from hostsim.policy.steering import rss_input
 from hostsim.spec.host import links
 from hostsim.spec.network import TCP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
@@ -109,11 +108,10 @@ def _application(
     """Return the costs of the process at the VM's end."""
     guest = vm.group.guest
     costs, hertz = guest.applications, cycle_rate(host)
-    far = remote_share(vm.group.settings.reserved, len(host.scheduler.nodes))
     return Application(
         per_packet=costs.tcp_sink.ps(hertz),
         per_write=costs.tcp_source.ps(hertz),
-        per_request=traffic.demand_ps(costs, hertz, far, host.spec.hardware.cpu.remote_ratio),
+        per_request=traffic.demand_ps(costs, hertz),
         write_copies=write_copies,
         ack_every=guest.ack_every,
         tso_divisor=guest.tso_divisor,

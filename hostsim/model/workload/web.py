@@ -33,7 +33,9 @@ class Page:
     writes: list[tuple[int, int]]
     """For each write of an object: picoseconds of the server's work before it, and segments that are full with it."""
     after: int
-    """Picoseconds of the server's work behind the last write of an object: its log, and the way back to waiting (docs/decisions/0050)."""
+    """Picoseconds of the server's work behind the last write of an object: its log, and the way back to waiting (docs/decisions/0050).
+
+    Logging is the last phase of a request of Apache, behind the bytes that it counts (L. Stein, D. MacEachern, *Writing Apache Modules*, 7.7)."""
 
     @classmethod
     def of(cls, objects: int, size: int, write_size: int, segment: int, object_ps: int) -> Page:
