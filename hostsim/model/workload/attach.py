@@ -83,7 +83,7 @@ def _attach_multicast(
     if uplink not in host.nics:  # of a kernel that is not there
         return
     nic = host.nics[uplink]
-    vxlan = host.spec.vswitches[networks[0]].vxlan
+    vxlan = any(host.spec.vswitches[network].vxlan for network in networks)  # a kernel has none
     rate = host.spec.hardware.nics[uplink].rate
     frame_ps = transmission_ps(datagram_on_wire(traffic.packet_size, vxlan=vxlan), rate)
     sender = Sender(flow, traffic.packet_size, frame_ps, 1)
