@@ -245,6 +245,19 @@ def test_large_packets_are_cut_by_the_nic_or_by_the_context(tso, vxlan, driver, 
     assert (rig.nic.tx_packets, rig.nic.tx_frames, rig.nic.tx_octets) == (packets, 10, 10_000)
 
 
+@pytest.mark.parametrize(("ablated", "each", "frame"), [("vxlan_encap", 45_000, 0), ("copy_per_byte", 0, 6250)])
+def test_a_packet_enters_a_tunnel_once_and_copies_headers_for_each_frame(ablated: str, each: int, frame: int):
+    """Without the cost of encapsulation a packet of 1, 10 or 40 frames is as much cheaper; without copies, by each frame that is cut off."""
+
+    def work(frames: int, cost: dict[str, float]) -> int:
+        uplink = Uplink(Rig().nic, RATE, cost_table(cost), "native", vxlan=True, tso=False)
+        return uplink.work_ps(frames)
+
+    for frames in (1, 10, 40):
+        saved = work(frames, ROUND) - work(frames, ROUND | {ablated: 0})
+        assert saved == each + (frames * frame if frames > 1 else 0)
+
+
 def test_a_full_guest_ring_drops_and_tells():
     """Seven find no descriptor: they are lost to the guest, not to the wire."""
     rig = Rig(capacity=5)
