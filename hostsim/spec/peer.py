@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hostsim.spec.base import UNHASHED, Spec
+from hostsim.spec.field import SmallCount
 from hostsim.spec.quantity import Duration
 from hostsim.units import MS
 
@@ -25,3 +26,5 @@ class PeerSpec(Spec):
     """Timer jitter: how late a sender at a constant rate may be, half an interval at most."""
     answer_jitter: Lateness = 0
     """How much later than its ``delay`` a peer may answer what it gets: an acknowledgement, more data, the next request."""
+    tso_divisor: SmallCount = 3
+    """A packet for TSO of a sender is at most its window over this (Linux ``tcp_tso_win_divisor``)."""

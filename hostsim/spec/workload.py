@@ -165,8 +165,9 @@ class TcpSpec(Connected):
     """Which NIC of the VM the connections go through: its vNICs first, then what is passed through to it."""
     window: Annotated[Size, Field(ge=2048)]
     """Bytes that a connection may have in flight: the smaller of what the receiver offers and the sender's buffer."""
-    burst: SmallCount = 4
-    """Frames that the peer puts on the wire in one go, before another of its connections gets a turn; four where nothing is said, as in the published experiments."""
+    burst: SmallCount | None = None
+    """Most frames that the peer puts on the wire in one go, before another of its connections gets a turn. Where nothing is said, what its TSO makes a packet of: its window over
+    ``tso_divisor`` of the peer, 64 KiB at most."""
     delay: Duration = 0
     """Time from the end of a frame on the wire to what it makes the peer put on the wire: half of the round trip outside the host, and the peer's own work."""
     peer_acks_every: SmallCount = 2

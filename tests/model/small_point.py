@@ -134,12 +134,19 @@ def group(name: str = "vm", *, vnics: tuple[VnicSettings, ...] | None = None, **
 
 
 def stream(direction: str, **changes: Any) -> TcpStreamSpec:
-    values = {"kind": "tcp_stream", "direction": direction, "to": "vm", "window": "64 KiB", "delay": "10 us"}
+    values = {
+        "kind": "tcp_stream",
+        "direction": direction,
+        "to": "vm",
+        "window": "64 KiB",
+        "delay": "10 us",
+        "burst": 4,
+    }
     return TcpStreamSpec.model_validate(values | changes)
 
 
 def files(method: str, **changes: Any) -> HttpSpec:
-    values = {"kind": "http", "method": method, "to": "vm", "window": "64 KiB", "delay": "10 us"}
+    values = {"kind": "http", "method": method, "to": "vm", "window": "64 KiB", "delay": "10 us", "burst": 4}
     return HttpSpec.model_validate(values | {"size": "100 kB", "connections": 1} | changes)
 
 

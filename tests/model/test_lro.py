@@ -22,6 +22,7 @@ from hostsim.model.net.vswitch import VSwitch
 from hostsim.model.workload.flow import Flow, Sender
 from hostsim.policy.aggregation import Aggregation, Backoff
 from hostsim.policy.coalescing import CoalescingScheme, Moderation
+from hostsim.spec.platform import LroSpec
 from hostsim.units import MS, NS
 
 from .small_point import AWAY, CALM, ROUND, cost_table, costs, cpu, group, nic, point, run, settings, stream
@@ -338,3 +339,25 @@ def test_a_context_that_is_faster_than_the_wire_waits_for_the_next_interrupt(dri
     port = host.ports[0].vnic
     assert port.frames > 10 * port.ring.pushed
     assert host.polls[0].used < busy * host.clock.now
+
+
+def packets_a_frame(burst: int, sessions: int) -> float:
+    """Packets for the guest over frames of four streams, whose peer puts so many frames of one on the wire before it is another's turn."""
+    spec = point(
+        group(),
+        traffic={"stream": stream("receive", streams=4, window="32 KiB", burst=burst)},
+        nics={"vmnic0": nic(interrupt_interval="100 us")},
+        sw_lro=True,
+        lro_threshold=1_000_000,
+        cost=CALM,
+    )
+    host = run(spec.model_copy(update={"lro": LroSpec(sessions=sessions)}), 10 * MS)
+    port = host.ports[0].vnic
+    return port.ring.pushed / port.frames
+
+
+def test_ablation_sessions_stand_for_bursts_at_the_sender() -> None:
+    """With a session for each connection frames that take turns are joined like those that come in bursts of 16; with one session for all they are not."""
+    turns, bursts, one = packets_a_frame(1, 8), packets_a_frame(16, 8), packets_a_frame(1, 1)
+    assert turns < 1.3 * bursts
+    assert turns < 0.3 * one

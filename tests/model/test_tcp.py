@@ -242,3 +242,13 @@ def test_tcp_in_both_directions_of_a_port_starves_neither(window: str) -> None:
     wire = 10 * MS * 1448 / (transmission_ps(1538, 10e9))
     assert 0.9 * most < least
     assert (0.6 if window == "64 KiB" else 0.85) * wire < least < wire
+
+
+@pytest.mark.parametrize(
+    ("window", "burst", "expected"), [("8 KiB", None, 1), ("64 KiB", None, 15), ("1 MiB", None, 45), ("1 MiB", 4, 4)]
+)
+def test_a_peers_burst_is_a_packet_of_its_tso(window: str, burst: int | None, expected: int) -> None:
+    """A third of its window, 64 KiB at most, unless the scenario says how many."""
+    spec = point(traffic={"stream": stream("receive", window=window, burst=burst)})
+    ((sender, *_),) = build(spec).vms[0].devices[0].filter.senders
+    assert sender.burst == expected

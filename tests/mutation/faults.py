@@ -436,7 +436,8 @@ _COST_HOSTS = {
     "senders": ("memory_service", "memory_usable", "sw_lro", "vxlan_decap", "vxlan_encap", "guest_ack"),
     "split": ("split_enqueue",),
     "threads": (
-        "vcpu_preemption_lead", "smt_throughput", "e1000_doorbell", "e1000_interrupt", "segment_software", "guest_ipi",
+        "vcpu_preemption_lead", "smt_throughput", "e1000_doorbell", "e1000_interrupt", "segment_software",
+        "segment_per_byte", "guest_ipi",
     ),
     "work": ("preemption", "reschedule_ipi"),
 }  # fmt: skip

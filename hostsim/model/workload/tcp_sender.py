@@ -21,7 +21,7 @@ from hostsim.model.workload.tcp import (
 )
 from hostsim.units import MS
 
-__all__ = ["TcpSender"]
+__all__ = ["MOST_TSO", "TcpSender"]
 
 MOST_TSO: Final = 65536
 """Bytes of a packet for TSO at most: the length field of IPv4."""

@@ -22,7 +22,7 @@ from hostsim.model.workload.forwarded import ForwardedStream
 from hostsim.model.workload.latency_stage import STAGES, RoundTrip
 from hostsim.model.workload.tcp import ENDLESS, Application, Endpoints, Think, no_think_time
 from hostsim.model.workload.tcp_receiver import TcpReceiver
-from hostsim.model.workload.tcp_sender import TcpSender
+from hostsim.model.workload.tcp_sender import MOST_TSO, TcpSender
 from hostsim.model.workload.transaction import User
 from hostsim.model.workload.web import Page, PageFetch, WebClients
 from hostsim.policy.steering import rss_input
@@ -159,7 +159,14 @@ def _connect_tcp(
     if traffic.receives:
         frame_ps = _wire_ps(host, vm, traffic, size)
         receiving = TcpReceiver(
-            endpoints, congestion, file, size=size, frame_ps=frame_ps, burst=traffic.burst, full=full, think=think
+            endpoints,
+            congestion,
+            file,
+            size=size,
+            frame_ps=frame_ps,
+            burst=_burst(host, traffic, size, segments),
+            full=full,
+            think=think,
         )
         return receiving, [receiving.data]
     device = vm.devices[traffic.vnic]
@@ -177,6 +184,13 @@ def _connect_tcp(
     return sending, [sending.acks, sending.requests]
 
 
+def _burst(host: Host, traffic: TcpSpec, size: int, segments: int) -> int:
+    """Return the most frames that the peer sends in one go: as said, or those of a packet for TSO with a window of so many segments."""
+    if traffic.burst is not None:
+        return traffic.burst
+    return max(1, min(MOST_TSO // size, segments // host.spec.peer.tso_divisor))
+
+
 def _connect_forwarded(
     host: Host, flow: Flow, vm: VirtualMachine, traffic: ForwardedStreamSpec, place: int, late: Jitter
 ) -> Opened:
@@ -186,14 +200,15 @@ def _connect_forwarded(
     application = _application(host, vm, traffic, write_copies=False)
     near, far = (_endpoints(host, flow, vm, way, application, place, late) for way in (traffic, back))
     size = segment_size(min(_switch(host, vm, way).mtu for way in (traffic, back)))
+    segments = max(1, traffic.window // size)
     stream = ForwardedStream(
         near,
         far,
-        Congestion(max(1, traffic.window // size), guest.initial_window),
+        Congestion(segments, guest.initial_window),
         size=size,
         frame_ps=_wire_ps(host, vm, traffic, size),
         small_ps=_wire_ps(host, vm, back, 0),
-        burst=traffic.burst,
+        burst=_burst(host, traffic, size, segments),
         acks_every=traffic.peer_acks_every,
         step_ps=guest.applications.bridge.ps(cycle_rate(host)) + host.costs.guest_tx_packet,
     )
