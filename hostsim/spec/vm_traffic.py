@@ -15,9 +15,7 @@ __all__ = ["ReceivePath", "VmDatagramsSpec", "VmTcpStreamSpec", "VmTraffic"]
 
 VnicNumber = Annotated[int, Field(ge=0, le=9)]
 """Number of a vNIC of a VM."""
-ReceivePath = Literal[
-    "socket", "stack", "packet_socket", "poll", "xdp_drop", "xdp_skb_drop", "xdp_tx", "xdp_skb_tx"
-]
+ReceivePath = Literal["socket", "stack", "packet_socket", "poll", "xdp_drop", "xdp_skb_drop", "xdp_tx", "xdp_skb_tx"]
 """Ways of a packet into a guest."""
 
 
