@@ -186,9 +186,9 @@ def register_probes(host: Host) -> None:
     if local := host.local_ports:
         add(
             "local",
-            "came delivered dropped inside",
+            "came delivered dropped lost inside",
             local,
-            lambda p, _: (p.came, p.delivered, p.ring.dropped, p.ring.count_inside()),
+            lambda p, _: (p.came, p.delivered, p.ring.dropped, p.lost, p.ring.count_inside()),
         )
         add("switched", "packets", host.transmits, lambda q, _: (q.switched,))
     if trips := [flow for flow in flows if flow.stages]:

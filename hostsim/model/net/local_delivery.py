@@ -38,6 +38,7 @@ class LocalPort:
         in_tx: the sender's context copies; the list stays empty.
         came: packets that senders' contexts have forwarded to it.
         delivered: of these, put on the ring of the vNIC, or dropped there.
+        lost: frames that found the receive list full.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class LocalPort:
         self._costs, self._lro, self._halved = costs, lro, halved
         self.ring: Ring[Sender] = Ring(capacity)
         self.ring.on_drop = self._dropped
-        self.came = self.delivered = 0
+        self.came = self.delivered = self.lost = 0
 
     def put(self, train: Train[Sender], start: int, packet_ps: int, where: Node) -> int:
         """Copy packets into the receiver's memory from ``start`` on, with ``packet_ps`` for each besides; returns the end.
@@ -129,6 +130,7 @@ class LocalPort:
     def _dropped(self, train: Train[Sender]) -> None:
         """Drop packets that find the receive list full."""
         self._release(train)
+        self.lost += train.count * train.frames
         train.flow.dropped(train.count * train.frames)
 
     def _release(self, train: Train[Sender]) -> None:
