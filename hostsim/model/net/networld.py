@@ -313,9 +313,11 @@ class NetWorld(NetContext):
             self.woken = False
             end += self.wake_ps
         queues = self.queues
+        completed = False
         for queue in queues:
             if queue.completions.sent:
                 end += queue.completions.complete(start)
+                completed = True
         local = self.local
         if local is not None:
             end = local.receive(end, self.node)
@@ -345,7 +347,7 @@ class NetWorld(NetContext):
             if bound < most:
                 self._next = (self._next + turn + 1) % len(queues)
                 break
-        return end - start if end > start else None
+        return end - start if completed or end > start else None
 
     def end(self, now: int) -> None:
         for queue in self.queues:
