@@ -48,7 +48,9 @@ def _end_faults(tree: Tree, path: KeyPath, flow: VmTraffic, groups: Mapping[str,
     """Groups that are at both ends, and vNICs that there are not."""
     both = next((name for name in flow.sender if name in flow.to), None)
     if both is not None:
-        yield tree.fault((*path, "sender"), f"is also to receive: {both}", "groups that are not in to", given=both)
+        yield tree.fault(
+            (*path, "sender"), f"is also to receive: {both}", "groups that are not in to", given=repr(both)
+        )
         return
     for names, key in ((flow.sender, "vnic"), (flow.to, "to_vnic")):
         number = getattr(flow, key)
@@ -74,7 +76,7 @@ def _switch_faults(
             other = groups[name].networks[number]
             if other != switch:
                 message = f"is on another virtual switch, {other}, by this vNIC"
-                yield tree.fault((*path, "to"), message, f"groups with a vNIC on {switch}", given=name)
+                yield tree.fault((*path, "to"), message, f"groups with a vNIC on {switch}", given=repr(name))
                 return
     mtu = switches[switch].mtu
     if isinstance(flow, VmDatagramsSpec) and flow.packet_size + UDP_HEADERS > mtu:
