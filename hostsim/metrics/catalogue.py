@@ -176,6 +176,13 @@ _ENTRIES = (
         drop_share("port.ring_lost"),
     ),
     Metric(
+        "loss_list",
+        "%",
+        "Of the packets meant for the receivers: from other VMs of the host, dropped at a full receive list.",
+        "instant",
+        drop_share("local.lost"),
+    ),
+    Metric(
         "loss_socket",
         "%",
         "Of the packets meant for the receivers: dropped at a full socket buffer.",
@@ -188,6 +195,13 @@ _ENTRIES = (
         "Of the packets meant for the receivers: forwarded by a guest and dropped on their way out, at its transmit queue or the physical NIC's.",
         "instant",
         drop_share("flow.dropped_out"),
+    ),
+    Metric(
+        "local_rate",
+        "kpps",
+        "Packets that transmit contexts have forwarded to other VMs of the host; one for TSO counts once.",
+        "rate",
+        scaled(rate("switched.packets"), 1e-3),
     ),
     Metric("delivered", "pps", "Packets taken by applications, all VMs together.", "rate", rate("guest.read")),
     Metric(

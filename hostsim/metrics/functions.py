@@ -76,7 +76,8 @@ def rate(*counters: str) -> Callable[[RunRecord], float]:
 def loss(record: RunRecord) -> float:
     """Packet loss: packets dropped anywhere, in percent of those meant for the receivers."""
     dropped = record.total("flow.dropped_nic") + sum(
-        record.total(c) for c in ("port.split_dropped", "port.ring_lost", "guest.socket_dropped", "flow.dropped_out")
+        record.total(c)
+        for c in ("port.split_dropped", "local.lost", "port.ring_lost", "guest.socket_dropped", "flow.dropped_out")
     )
     return _share(dropped, record.total("flow.intended"))
 

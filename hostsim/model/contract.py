@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from hostsim.engine.arrivals import Arrivals
     from hostsim.model.guest.vcpu import Vcpu
+    from hostsim.model.net.local_delivery import LocalRoute
     from hostsim.model.net.pnic import RxQueue
     from hostsim.model.net.vnic import Vnic
     from hostsim.model.workload.flow import Flow, Sender
@@ -68,10 +69,12 @@ class GuestStream(Stream):
     Attributes:
         totals: flow that counts its bytes.
         headers: bytes of the headers in front of the data, from that of IP on.
+        route: to another VM of the host; None of what goes out by a wire.
     """
 
     totals: Flow
     headers: int
+    route: LocalRoute | None = None
 
     def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
         """The packets of a train have left the wire: the first at ``first``, each further one ``step`` later; a frame takes ``frame_ps``."""

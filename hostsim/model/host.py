@@ -24,6 +24,7 @@ from hostsim.model.cpu.scheduler import NumaClient, Scheduler
 from hostsim.model.cpu.world import World
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.net.device import GuestDevice
+from hostsim.model.net.local_delivery import LocalPort
 from hostsim.model.net.netpoll import NetPoll
 from hostsim.model.net.netqueue import NetQueue
 from hostsim.model.net.networld import TxQueue
@@ -96,6 +97,7 @@ class Host:
         switches: virtual switches by name.
         vms: in order of power-on.
         flows: its traffic, in the order of the scenario.
+        local_ports: local sides of the virtual ports that VMs of the host send to.
         numa_io: NUMA-aware I/O, the placement of VMs next to their NICs.
         dense_mode: dynamic tuning of the whole host.
         balancer: moves waiting worlds between the PCPUs of a node.
@@ -123,6 +125,7 @@ class Host:
         self.switches: dict[str, VSwitch] = {}
         self.vms: list[VirtualMachine] = []
         self.flows: list[Flow] = []
+        self.local_ports: list[LocalPort] = []
         self.firmware: Firmware | None = None
         self.is_wired = False
         self._random_streams = 0

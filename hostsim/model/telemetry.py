@@ -113,7 +113,7 @@ def register_probes(host: Host) -> None:
             # unicast goes past the split-receive context
             p.split.ring.pushed + p.vnic.unicast if p.split else p.vnic.ring.pushed,
             # a multicast packet is one frame
-            p.vnic.frames + (p.split.ring.pushed - p.split.ring.taken if p.split else 0),
+            p.vnic.frames + p.vnic.listed + (p.split.ring.pushed - p.split.ring.taken if p.split else 0),
             p.split.ring.dropped if p.split else 0,
             p.split.ring.taken if p.split else 0,
             p.vnic.ring.dropped,
@@ -190,6 +190,14 @@ def register_probes(host: Host) -> None:
             f.answered,
         ),
     )
+    if local := host.local_ports:
+        add(
+            "local",
+            "came delivered dropped lost inside",
+            local,
+            lambda p, _: (p.came, p.delivered, p.ring.dropped, p.lost, p.ring.count_inside()),
+        )
+        add("switched", "packets", host.transmits, lambda q, _: (q.switched,))
     if trips := [flow for flow in flows if flow.stages]:
         stages = " ".join(f"{stage}_ps" for stage in STAGES)
         add("trip", f"count {stages}", trips, lambda f, _: (f.answered, *f.stages))

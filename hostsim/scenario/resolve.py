@@ -17,6 +17,7 @@ from hostsim.scenario.check.effect import Effects, effects
 from hostsim.scenario.check.native import kernel_nics, native_faults
 from hostsim.scenario.check.offered_load import load_faults
 from hostsim.scenario.check.reference import network_faults, server_faults
+from hostsim.scenario.check.vm_traffic import vm_traffic_faults
 from hostsim.scenario.component import Change, Changes, Part, Parts
 from hostsim.scenario.schema import DEFAULT_PEER, SHIPPED, PointFile, file_models
 from hostsim.scenario.yaml.arrival_trace import read_instants
@@ -201,6 +202,8 @@ class _PointBuilder:
                 self.faults += traffic_faults(self._tree, self._file, groups, hardware, traffic)
             if not self.faults:
                 self.faults += load_faults(self._tree, self._file, traffic, length_ps)
+                named = {group.name: group for group in groups}
+                self.faults += vm_traffic_faults(self._tree, named, self._file.network, traffic)
             told = [*feature_warnings(self._file, platform), *passthrough_warnings(self._file)]
             self.warnings += told
         if self._file and platform and hardware and peer and settings and not self.faults:

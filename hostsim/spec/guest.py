@@ -13,7 +13,7 @@ from hostsim.spec.platform import TxInterrupts
 from hostsim.spec.quantity import Duration, PositiveDuration, Size
 from hostsim.units import MS
 
-__all__ = ["ApplicationCosts", "E1000Driver", "GuestSpec"]
+__all__ = ["ApplicationCosts", "E1000Driver", "GuestSpec", "PacketPaths"]
 
 
 class ApplicationCosts(Spec):
@@ -50,6 +50,25 @@ class E1000Driver(Spec):
     """Interrupts a second that it asks the device to keep to."""
     tx_interrupts: TxInterrupts
     """Transmit completions for which it asks for an interrupt."""
+
+
+class PacketPaths(Spec):
+    """Packet paths of a guest that do not end in a socket of its network stack: costs of one packet, all of the guest's part of it included."""
+
+    poll_tx: Cost
+    """Made and posted by a process that polls its device (DPDK): buffer, headers, descriptor, and the buffer freed once it is sent."""
+    poll_rx: Cost
+    """Taken off the ring and thrown away by such a process: descriptor, buffer, refill."""
+    xdp_drop: Cost
+    """Taken off the ring and dropped by an XDP program in the driver, its buffer used again."""
+    xdp_tx: Cost
+    """Sent back out of the same vNIC by an XDP program in the driver, on top of ``xdp_drop``."""
+    xdp_skb_drop: Cost
+    """Taken off the ring, put into a socket buffer, and dropped by an XDP program behind that (generic XDP)."""
+    xdp_skb_tx: Cost
+    """Sent back out of the same vNIC by such a program, on top of ``xdp_skb_drop``."""
+    packet_socket: Cost
+    """Taken off the ring, put into a socket buffer, and copied into the mapped ring of a packet socket (``TPACKET``)."""
 
 
 class GuestSpec(Spec):
@@ -101,6 +120,8 @@ class GuestSpec(Spec):
     """LRO of its vNICs stays on in a guest that forwards, though it cannot send what LRO has joined: so in FreeBSD; Linux turns it off."""
     autocorking: bool = False
     """Small writes wait while earlier packets of the socket do, even with ``TCP_NODELAY`` (``net.ipv4.tcp_autocorking``)."""
+    paths: PacketPaths | None = None
+    """Costs of packets that do not go through its sockets, for guests that poll their devices or run XDP programs; none where nothing is said."""
     timer_jitter: Duration = 0
     """How late an interval timer of its processes may be, all values up to it being equally likely."""
     applications: ApplicationCosts

@@ -282,6 +282,12 @@ class HostSettings(Spec):
     """Transmit contexts complete what NICs have sent; else the receive contexts that free its descriptors do (``Net.NetDeferTxCompletion``)."""
     tx_completion_delay: int = 50 * MS
     """Longest wait of a transmit completion that nobody is in a hurry for, in picoseconds (``Net.MaxTxCompDelay``)."""
+    rx_copy_in_tx: bool = False
+    """Between VMs of the host the sender's transmit context copies packets into the receiver's memory; else the receiver's own context does (``Net.NetRxCopyInTx``)."""
+    rx_list: int = 3500
+    """Packets between VMs of the host that wait for the receiver's context (``Net.MaxPktRxListQueue``)."""
+    tso_split: bool = True
+    """Between VMs of the host a packet for TSO is delivered as two halves; else whole (``Net.VmxnetDoTsoSplit``)."""
     sw_lro: bool
     """Software LRO (``Net.Vmxnet3SwLRO``)."""
     hw_lro: bool

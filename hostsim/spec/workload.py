@@ -1,4 +1,4 @@
-"""Workloads: traffic between the host's VMs and peers outside, and work of the guests' processors."""
+"""Workloads: traffic between the host's VMs and peers outside, work of the guests' processors, and the table of all kinds of traffic."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hostsim.spec.field import Count, Names, SmallCount
 from hostsim.spec.network import FRAME_OVERHEAD, UDP_HEADERS
 from hostsim.spec.quantity import Duration, PositiveDuration, Rate, Size
 from hostsim.spec.traffic import Connected, Pace, Paced, Traffic
+from hostsim.spec.vm_traffic import VmDatagramsSpec, VmTcpStreamSpec
 from hostsim.units import SECOND
 
 if TYPE_CHECKING:
@@ -393,5 +394,7 @@ TRAFFIC: tuple[type[Traffic], ...] = (
     WebSpec,
     TransactionsSpec,
     RequestResponseSpec,
+    VmDatagramsSpec,
+    VmTcpStreamSpec,
 )
 """The table of shipped kinds of traffic; `hostsim.model.workload.attach` attaches them to a host."""

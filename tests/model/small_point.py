@@ -12,7 +12,7 @@ from hostsim.model.host import Host
 from hostsim.model.invariants import check_invariants, check_slices
 from hostsim.spec.costs import CostModel
 from hostsim.spec.cpu import CpuSpec
-from hostsim.spec.guest import GuestSpec
+from hostsim.spec.guest import GuestSpec, PacketPaths
 from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions, NicSpec
@@ -28,6 +28,7 @@ from hostsim.spec.platform import (
     VnicSettings,
 )
 from hostsim.spec.traffic import Traffic
+from hostsim.spec.vm_traffic import VmDatagramsSpec, VmTcpStreamSpec
 from hostsim.spec.workload import (
     HttpSpec,
     MulticastSpec,
@@ -179,6 +180,28 @@ def echoes(connections: int = 1, **changes: Any) -> RequestResponseSpec:
     """Requests of 100 bytes that are answered with as many."""
     values = {"kind": "request_response", "to": "vm", "connections": connections, "request_size": "100 B"}
     return RequestResponseSpec.model_validate(values | {"reply_size": "100 B", "delay": "10 us"} | changes)
+
+
+PATHS = {
+    "poll_tx": 60, "poll_rx": 45, "xdp_drop": 110, "xdp_tx": 75, "xdp_skb_drop": 310, "xdp_skb_tx": 240, "packet_socket": 520,
+}  # fmt: skip
+"""Costs of a packet outside the sockets of a guest, in cycles."""
+
+
+def paths() -> PacketPaths:
+    return PacketPaths.model_validate({name: {"cycles": float(c), "source": SOURCE} for name, c in PATHS.items()})
+
+
+def to_vm(**changes: Any) -> VmDatagramsSpec:
+    """Datagrams of 1,000 bytes from the group ``a`` to the group ``b`` of the same host, as fast as a guest can that polls."""
+    values = {"kind": "vm_datagrams", "sender": "a", "to": "b", "packet_size": "1000 B"}
+    return VmDatagramsSpec.model_validate(values | ({} if "rate" in changes else {"sent_by": "poll"}) | changes)
+
+
+def vm_stream(**changes: Any) -> VmTcpStreamSpec:
+    """A TCP stream from the group ``a`` to the group ``b`` of the same host."""
+    values = {"kind": "vm_tcp_stream", "sender": "a", "to": "b", "window": "64 KiB"}
+    return VmTcpStreamSpec.model_validate(values | changes)
 
 
 def work(rate: str, length: str, to: str = "vm") -> WorkSpec:

@@ -101,7 +101,14 @@ def test_rss_spreads_connections_over_the_processors() -> None:
 def test_tcp_fills_the_wire(direction: str) -> None:
     """At costs that leave room, with every law in force."""
     kernel = guest(initial_window=10)
-    host = run(native(stream(direction, window="256 KiB"), guest=kernel, nics={"vmnic0": nic(lro=True, interrupt_interval="20 us")}), 50 * MS)
+    host = run(
+        native(
+            stream(direction, window="256 KiB"),
+            guest=kernel,
+            nics={"vmnic0": nic(lro=True, interrupt_interval="20 us")},
+        ),
+        50 * MS,
+    )
     host.nics["vmnic0"].depart(host.clock.now)
     assert host.flows[0].octets * 8 / 0.05 == pytest.approx(10e9 * 1448 / 1538, rel=0.05)
 

@@ -168,6 +168,15 @@ class Pcpu(RunQueue[World]):
             ends = latest
         self._ends = ends  # its alarm finds out when it rings
 
+    def finish(self, at: int) -> None:
+        """Let the running world's batch end at an instant: the rest of it was waiting in a loop."""
+        world = self.running
+        assert world is not None
+        world.left = 0
+        self._ends = at
+        if at < self._alarm.instant:
+            self._event_queue.hasten(self._alarm, at)
+
     def _as_work(self, wall: int) -> int:
         """Return the work that is done in a time."""
         return wall

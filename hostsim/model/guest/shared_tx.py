@@ -12,18 +12,22 @@ __all__ = ["SharedTxQueue"]
 
 
 class SharedTxQueue(PacketSink[GuestStream]):
-    """A shared transmit queue as seen by one vCPU: the last poster is charged for a call, and a halt of any sends the waiting packets."""
+    """A shared transmit queue as seen by one vCPU: the last poster is charged for a call, and a halt of any sends the waiting packets.
+
+    Attributes:
+        queue: the queue.
+    """
 
     def __init__(self, queue: TransmitQueue, vcpu: Vcpu) -> None:
-        self._queue, self._vcpu = queue, vcpu
+        self.queue, self._vcpu = queue, vcpu
         queue.attach(vcpu)
 
     def post(self, train: Train[GuestStream]) -> None:
         """Post packets that the vCPU writes at instants that may lie ahead."""
-        self._queue.poster = self._vcpu
-        self._queue.post(train)
+        self.queue.poster = self._vcpu
+        self.queue.post(train)
 
     def cancel(self, trains: Iterable[Train[GuestStream]], now: int) -> list[Train[GuestStream]]:
         """Take back those of the packets that it has not written by ``now``."""
-        self._queue.poster = self._vcpu
-        return self._queue.cancel(trains, now)
+        self.queue.poster = self._vcpu
+        return self.queue.cancel(trains, now)

@@ -89,9 +89,9 @@ class NetworkSoftirq:
     def _receive(self, train: Train[Sender], vnic: Vnic, at: int, taken: int) -> int:
         """Put packets, taken off a ring at ``taken``, through the stack from ``at`` on, to a socket or a process; returns the end."""
         here, costs = self._vcpu, self._costs
-        stack = costs.guest_rx_packet
-        end = at + train.count * stack
         flow = train.flow
+        stack = costs.guest_rx_packet if flow.path_ps is None else flow.path_ps
+        end = at + train.count * stack
         vcpu = flow.vcpu
         if vcpu is None:
             here.came += train.count

@@ -108,6 +108,12 @@ class Vcpu(InterruptTarget):
         self._processes.append(process)
         self._due(now, self.last)
 
+    def stop_spinning(self, now: int) -> None:
+        """End the burst of a process that waits in a loop, when what has interrupted it is done."""
+        if self.state is _RUNNING and self.last.running is self and not self.last.turning:
+            self.last.finish(max(now, self._softirq_end))
+        self.left = min(self.left, 1)
+
     def _due(self, now: int, source: Pcpu | None = None) -> None:
         """Attend to what has come: in the midst of a burst, or in one that begins as the scheduler says."""
         if self.state is _RUNNING:
@@ -117,8 +123,6 @@ class Vcpu(InterruptTarget):
 
     def _timer_due(self, now: int) -> None:
         self._scheduler.wake(self, now, self.last)  # one that runs comes to it by itself
-
-    # --- inbox and outgoing packets
 
     def posted(self) -> None:
         """Expect packets, which were put into the inbox."""

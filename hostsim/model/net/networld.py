@@ -33,6 +33,7 @@ from hostsim.units import transmission_ps
 
 if TYPE_CHECKING:
     from hostsim.model.guest.vcpu import Vcpu
+    from hostsim.model.net.local_delivery import LocalDelivery
     from hostsim.model.net.vnic import Vnic
 
 __all__ = ["CAUSES", "NetWorld", "TxQueue", "Uplink"]
@@ -118,6 +119,7 @@ class TxQueue(TransmitQueue):
         uplink: uplink of its packets.
         completions: what becomes of packets that are taken from it.
         wakes: by cause, how often its context was woken for it.
+        switched: packets taken from it for other VMs of the host.
     """
 
     def __init__(
@@ -136,11 +138,16 @@ class TxQueue(TransmitQueue):
         self.ring.on_drop = _report_drop
         self.completions = TxCompletions(clock, self.ring, rule or CompletionRule(), vnic)
         self.wakes = [0, 0, 0, 0]
-        self.doorbell_ps = 0
+        self.doorbell_ps = self.switched = 0
         self._usual = self._coalescing = coalescing
         self._waiting = 0
         self._timer = _WakeTimer(clock, self)
         self._world: NetWorld
+
+    @property
+    def context(self) -> NetWorld:
+        """The transmit context that serves it."""
+        return self._world
 
     def serve(self, world: NetWorld) -> None:
         """Let a transmit context serve this queue."""
@@ -296,12 +303,14 @@ class NetWorld(NetContext):
     Attributes:
         call_ps: what a guest's call that wakes it costs the guest.
         queues: transmit queues that it serves, in turns.
+        local: its part in traffic between VMs of the host; None where there is no such traffic.
     """
 
     def __init__(self, name: str, node: Node, last: Pcpu, scheduler: Scheduler, costs: CostTable, bound: int) -> None:
         super().__init__("networld", name, node, last, scheduler, costs)
         self._bound, self.call_ps = bound, costs.vmk_call
         self.queues: list[TxQueue] = []
+        self.local: LocalDelivery | None = None
         self._next = 0
 
     def begin(self, start: int) -> int | None:
@@ -310,9 +319,14 @@ class NetWorld(NetContext):
             self.woken = False
             end += self.wake_ps
         queues = self.queues
+        completed = False
         for queue in queues:
             if queue.completions.sent:
                 end += queue.completions.complete(start)
+                completed = True
+        local = self.local
+        if local is not None:
+            end = local.receive(end, self.node)
         for turn in range(len(queues)):
             queue = queues[(self._next + turn) % len(queues)]
             completions, uplink = queue.completions, queue.uplink
@@ -325,6 +339,9 @@ class NetWorld(NetContext):
                 while bound and (train := queue.ring.take_next(bound, looked)) is not None:
                     bound -= train.count
                     stream, frames = train.flow, train.frames
+                    if stream.route is not None and local is not None:
+                        end = local.forward(stream.route, train, end, self.node)
+                        continue
                     size = stream.size
                     octets = size * frames
                     taken += train.count * octets
@@ -341,14 +358,18 @@ class NetWorld(NetContext):
             if bound < most:
                 self._next = (self._next + turn + 1) % len(queues)
                 break
-        return end - start if end > start else None
+        return end - start if completed or end > start else None
 
     def end(self, now: int) -> None:
         for queue in self.queues:
             queue.completions.report(now)
+        if self.local is not None:
+            self.local.batch_done(now, self.last)
 
     def has_work(self, now: int) -> bool:
-        return any(queue.has_work(now) for queue in self.queues)
+        if any(queue.has_work(now) for queue in self.queues):
+            return True
+        return self.local is not None and self.local.waits(now)
 
     def rest(self, now: int) -> None:
         for queue in self.queues:

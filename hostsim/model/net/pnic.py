@@ -13,6 +13,7 @@ from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
 from hostsim.model.contract import GuestStream, RxPoller, TransmitQueue, Wire
 from hostsim.model.cpu.node import Node
+from hostsim.model.net.departure import Departure
 from hostsim.model.net.lro_table import LroTable
 from hostsim.model.net.tx_room import TxRoom, descriptors
 from hostsim.model.workload.flow import Sender
@@ -228,24 +229,6 @@ class _InterruptTimer(OneShot):
         self._queue._interrupt(now)
 
 
-class _Departure:
-    """A train being transmitted: end of its first packet, picoseconds to each further one, time of each on the wire; who learns of it."""
-
-    def __init__(
-        self,
-        train: Train[GuestStream],
-        first: int,
-        step: int,
-        packet_ps: int,
-        queue: TransmitQueue | None,
-        vector: RxQueue | None,
-        *,
-        cut: bool,
-    ) -> None:
-        self.train, self.first, self.step, self.packet_ps, self.cut = train, first, step, packet_ps, cut
-        self.queue, self.vector = queue, vector
-
-
 class Pnic:
     """A port of a physical NIC.
 
@@ -277,7 +260,7 @@ class Pnic:
         self.queues: list[RxQueue] = []
         self.vector: RxQueue | None = None
         self._room = TxRoom(tx_limit)
-        self._leaving: list[_Departure] = []
+        self._leaving: list[Departure] = []
         self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
         self.rx_wire_ps = self.tx_wire_ps = self.rx_octets = 0
 
@@ -358,7 +341,7 @@ class Pnic:
         if vector is None:
             vector = self.vector
         self._room.use(count, train.frames if cut else descriptors(train.frames * train.flow.size), first, step)
-        self._leaving.append(_Departure(train, first, step, packet_ps, queue, vector, cut=cut))
+        self._leaving.append(Departure(train, first, step, packet_ps, queue, vector, cut=cut))
         if vector is not None:
             vector.transmits(first)
         return first, step
@@ -375,7 +358,7 @@ class Pnic:
         """Count the packets that have left the wire by ``now``."""
         if not self._leaving:
             return
-        staying: list[_Departure] = []
+        staying: list[Departure] = []
         for departure in self._leaving:
             if departure.first > now:
                 staying.append(departure)

@@ -135,7 +135,7 @@ class TxCompletions:
         if self._vnic is None:
             return
         self._vnic.reclaimable += count
-        if asked:
+        if asked or self._vnic.poller is not None:
             self._vnic.ask(now)
         else:
             self.expire(now)

@@ -6,7 +6,7 @@ A vmxnet3 and an e1000 differ in their guests' drivers, and in what its register
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hostsim.engine.clock import Clock, OneShot
 from hostsim.engine.packet_train import Train
@@ -17,6 +17,9 @@ from hostsim.model.workload.flow import Sender
 from hostsim.policy.aggregation import Aggregation
 from hostsim.policy.coalescing import CoalescingScheme
 from hostsim.spec.platform import Refill
+
+if TYPE_CHECKING:
+    from hostsim.model.guest.poll_mode import PollMode
 
 __all__ = ["Vnic"]
 
@@ -61,6 +64,9 @@ class Vnic:
         doorbell_ps: cost for the guest of announcing refilled descriptors.
         gro: the guest's driver has GRO join the frames of a poll.
         is_polled_on: packets came before the driver's poll was done, and it takes them without an interrupt.
+        local_frames: frames from other VMs of the host, of `frames`.
+        listed: frames from other VMs of the host that wait on its receive list, or were dropped there.
+        poller: process of the guest that polls it by a driver of its own; None as a rule.
     """
 
     def __init__(
@@ -82,6 +88,8 @@ class Vnic:
         self._asked: int | None = None
         self.gro = self.is_polled_on = False
         self.wait_ps = 0.0
+        self.listed = self.local_frames = 0
+        self.poller: PollMode | None = None
         self.interrupt_ps = self.doorbell_ps = 0
         self._refill, self._used_up = refill, 0
         self._refilled_at: int | None = None
@@ -111,9 +119,32 @@ class Vnic:
             self._timer.arm(self._due(train.ready))
         if self._line is _HELD:
             self._watch_depth(train.ready)
+        elif self.poller is not None:
+            self.poller.packets_come(train.ready)
+
+    def room(self) -> int:
+        """Return the number of packets that find descriptors, beside those on their way. Nothing is settled: who asks looks ahead."""
+        ring = self.ring
+        return max(0, ring.capacity - (ring.pushed - ring.taken - ring.dropped))
+
+    def refuse(self, train: Train[Sender]) -> None:
+        """Drop packets that find no descriptor, before they are copied."""
+        count = train.count
+        self.unicast += count
+        self.ring.pushed += count
+        self.ring.dropped += count
+        self.frames += count * train.frames
+        self._dropped(train)
+
+    def poll_by(self, poller: PollMode | None) -> None:
+        """Keep the interrupt of this queue masked, because a driver in a process has the device; ``poller`` polls the queue, if any."""
+        self.poller = poller
+        self._line = _MASKED
 
     def ask(self, now: int) -> None:
-        """Interrupt the guest for transmit completions, as coalescing allows."""
+        """Interrupt the guest for transmit completions, as coalescing allows; one that polls finds them."""
+        if self.poller is not None:
+            self.poller.completions_come(now)
         if self._asked is None:
             self._asked = now
         if self._line is _QUIET:

@@ -25,7 +25,9 @@ from hostsim.model.workload.tcp_setup import (
     attach_web_clients,
     cycle_rate,
 )
-from hostsim.model.workload.udp import UdpSource
+from hostsim.model.workload.udp import Datagram, UdpSource
+from hostsim.model.workload.vm_datagram import attach_vm_datagrams
+from hostsim.model.workload.vm_tcp import attach_vm_streams
 from hostsim.plugin.module import registry_of
 from hostsim.policy.steering import rss_input
 from hostsim.spec.host import links
@@ -147,7 +149,8 @@ def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[Vir
             queue = device.transmit(vm, which, packet)
             start = int(random.integers(0, interval))
             late = Jitter(min(vm.group.guest.timer_jitter, interval // 2), random)
-            UdpSource(host.clock, flow, vm.vcpus[which], queue, interval, traffic.burst, write_ps, late).begin(start)
+            data, vcpu = Datagram(flow, flow.size), vm.vcpus[which]
+            UdpSource(host.clock, data, vcpu, queue, interval, traffic.burst, write_ps, late).begin(start)
 
 
 def _attach_work(host: Host, name: str, traffic: WorkSpec, members: list[VirtualMachine], streams: Streams) -> None:
@@ -180,5 +183,7 @@ ATTACH: Final[dict[str, Attach]] = {
     "http": attach_tcp,
     "transactions": attach_exchanges,
     "request_response": attach_exchanges,
+    "vm_datagrams": attach_vm_datagrams,
+    "vm_tcp_stream": attach_vm_streams,
 }
 """Shipped kinds of traffic of `hostsim.spec.workload.TRAFFIC`."""

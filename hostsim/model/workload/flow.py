@@ -11,6 +11,7 @@ from hostsim.spec.network import UDP_HEADERS, frame_size
 
 if TYPE_CHECKING:
     from hostsim.model.guest.vcpu import Vcpu
+    from hostsim.model.net.local_delivery import LocalRoute
     from hostsim.model.net.pnic import RxQueue
     from hostsim.model.net.vnic import Vnic
     from hostsim.model.workload.latency_stage import RoundTrip
@@ -69,6 +70,8 @@ class Sender(InboundStream):
         vnic: receive ring of the guest that they end in; None for multicast.
         round_trip: records the stages of its request; None where latency stages are not measured.
         vcpu: where the process runs that handles them; None where they end in a datagram socket of the vCPU that takes them off the ring.
+        path_ps: what a packet takes in the softirq where it does not go through the whole stack; None where it does.
+        route: the way from another VM of the host; None where they come from a wire.
     """
 
     queue: RxQueue
@@ -84,6 +87,8 @@ class Sender(InboundStream):
         self.vnic: Vnic | None = None
         self.vcpu: Vcpu | None = None
         self.round_trip: RoundTrip | None = None
+        self.path_ps: int | None = None
+        self.route: LocalRoute | None = None
 
     def dropped(self, frames: int) -> None:
         """Handle frames dropped on the host: ignored, unless a subclass retransmits them."""

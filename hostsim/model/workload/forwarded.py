@@ -80,7 +80,7 @@ class ForwardedStream(Connection):
         frames = self._congestion.room()
         if frames > 0:
             self._congestion.in_flight += frames
-            self._endpoints.wire.release(self.data, at, step, turns, frames)
+            self._endpoints.release(self.data, at, step, turns, frames)
 
     # --- the guest
 
@@ -123,7 +123,7 @@ class ForwardedStream(Connection):
         if acks:
             self._acks_out += acks
             self._covered += covered
-            self._far.wire.release(self.acks, self._far.answer(last), 0, 1, acks)
+            self._far.release(self.acks, self._far.answer(last), 0, 1, acks)
 
     def _acks_there(self, train: Train[GuestStream], first: int, step: int, _frame_ps: int) -> None:
         """Handle acknowledgements that reach the sender, which sends more."""

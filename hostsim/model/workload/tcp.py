@@ -73,7 +73,6 @@ class Endpoints:
     Attributes:
         clock: the host's.
         totals: counts its frames.
-        link: from the peer.
         queue: to the peer.
         vcpu: where the guest's process runs.
         application: what runs there.
@@ -83,17 +82,22 @@ class Endpoints:
         self,
         clock: Clock,
         totals: Flow,
-        wire: ClosedLoopWire,
+        wire: ClosedLoopWire | None,
         queue: PacketSink[GuestStream],
         vcpu: Vcpu,
         application: Application,
         delay: int,
         jitter: Jitter,
     ) -> None:
-        """Make endpoints; the peer answers ``delay`` after the end of a frame on the wire, and what ``jitter`` draws later."""
-        self.clock, self.totals, self.wire, self.queue = clock, totals, wire, queue
+        """Make endpoints; the peer answers ``delay`` after the end of a frame on the wire, and what ``jitter`` draws later. No wire comes from another VM."""
+        self.clock, self.totals, self._wire, self.queue = clock, totals, wire, queue
         self.vcpu, self.application = vcpu, application
         self._delay, self._jitter, self._answered = delay, jitter, 0
+
+    def release(self, sender: Sender, at: int, step: int, turns: int, frames: int) -> None:
+        """Let the peer send frames, see `ClosedLoopWire.release`."""
+        assert self._wire is not None
+        self._wire.release(sender, at, step, turns, frames)
 
     def answer(self, at: int) -> int:
         """Return the instant at which the peer answers what it got ``at`` an instant; no answer overtakes one before it."""

@@ -62,7 +62,7 @@ class TcpReceiver(Connection):
         if frames > 0:
             self._remaining -= frames
             self._congestion.in_flight += frames
-            self._endpoints.wire.release(self.data, at, step, turns, frames)
+            self._endpoints.release(self.data, at, step, turns, frames)
 
     def _read(self, train: Train[InboundStream], start: int, wait_ps: float) -> int:
         """Let the process read and acknowledge data, and answer a complete file; returns the end."""

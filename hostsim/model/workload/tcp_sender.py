@@ -96,7 +96,7 @@ class TcpSender(Connection):
 
     def _ask(self, at: int) -> None:
         self._carry = self._there = 0
-        self._endpoints.wire.release(self.requests, at, 0, 1, 1)
+        self._endpoints.release(self.requests, at, 0, 1, 1)
 
     # --- the guest's side
 
@@ -197,7 +197,7 @@ class TcpSender(Connection):
         if acks:
             self._acks_coming += acks
             self._acked += acks * segments
-            self._endpoints.wire.release(self.acks, at, 0, 1, acks)
+            self._endpoints.release(self.acks, at, 0, 1, acks)
 
     def _request_dropped(self, _frames: int) -> None:
         """Let the peer repeat its request."""

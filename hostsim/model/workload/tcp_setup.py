@@ -26,13 +26,13 @@ from hostsim.model.workload.tcp_sender import MOST_TSO, TcpSender
 from hostsim.model.workload.transaction import User
 from hostsim.model.workload.web import Page, PageFetch, WebClients
 from hostsim.policy.steering import rss_input
-from hostsim.spec.host import links
+from hostsim.spec.host import VmGroupSpec, links
 from hostsim.spec.network import TCP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
 from hostsim.spec.traffic import Connected
 from hostsim.spec.workload import ExchangeSpec, ForwardedStreamSpec, TcpSpec, WebSpec
 from hostsim.units import MS, transmission_ps
 
-__all__ = ["attach_exchanges", "attach_forwarded", "attach_tcp", "attach_web_clients", "cycle_rate"]
+__all__ = ["attach_exchanges", "attach_forwarded", "attach_tcp", "attach_web_clients", "cycle_rate", "segmented"]
 
 Opened: TypeAlias = tuple[TcpReceiver | TcpSender | ForwardedStream | User, list[Sender]]
 """A connection, and the senders of its peer."""
@@ -142,14 +142,11 @@ def _connect_tcp(
     host: Host, flow: Flow, vm: VirtualMachine, traffic: TcpSpec, place: int, think: Think, late: Jitter
 ) -> Opened:
     """Open the connection of a stream of data, or of files."""
-    guest = vm.group.guest
-    transfer, message = traffic.transfer, traffic.message
-    most = segment_size(_switch(host, vm, traffic).mtu)
-    small = message is not None and message < most
-    # nagle's algorithm or autocorking: a sender that has always more fills its segments, with several writes each
-    joined = small and (not traffic.is_undelayed or (guest.autocorking and not traffic.receives))
-    size, full = (message, False) if message is not None and small and not joined else (most, True)
-    written = message if message is not None and joined else 0
+    guest, transfer = vm.group.guest, traffic.transfer
+    corks = guest.autocorking and not traffic.receives
+    size, full, written = segmented(
+        host, vm.group, traffic.vnic, traffic.message, nodelay=traffic.is_undelayed and not corks
+    )
     application = _application(host, vm, traffic, write_copies=transfer is None, write_size=written)
     endpoints = _endpoints(host, flow, vm, traffic, application, place, late)
     # a small packet is charged to the socket's buffer with its overhead
@@ -226,6 +223,19 @@ def _passed_on(vm: VirtualMachine, sender: Sender, enters: GuestDevice, leaves: 
     which = next(place for place, vcpu in enumerate(vm.vcpus) if vcpu is enters.ports[number].vnic.vcpu)
     sender.vcpu = vm.vcpus[which]
     return leaves.posted(vm, which, number)
+
+
+def segmented(
+    host: Host, group: VmGroupSpec, vnic: int, message: int | None, *, nodelay: bool
+) -> tuple[int, bool, int]:
+    """Return the bytes of a segment through a NIC of a group, whether that is a full one, and the bytes of each write where several make one.
+
+    Nagle's algorithm, or autocorking: a sender that has always more fills its segments. With ``nodelay`` small messages are segments of their own.
+    """
+    most = segment_size(links(group, host.spec.vswitches, host.spec.nics)[vnic].mtu)
+    if message is None or message >= most:
+        return most, True, 0
+    return (message, False, 0) if nodelay else (most, True, message)
 
 
 def attach_web_clients(

@@ -51,7 +51,7 @@ class User:
         self._ask(at)
 
     def _ask(self, at: int) -> None:
-        self._endpoints.wire.release(self.requests, at, 0, 1, 1)
+        self._endpoints.release(self.requests, at, 0, 1, 1)
 
     def _request(self, train: Train[InboundStream], start: int, wait_ps: float) -> int:
         """Wake the process, which reads the request; the transaction is a burst of its own. Returns the end."""

@@ -33,7 +33,7 @@ class UdpSource:
 
     Args:
         clock: the host's.
-        totals: the flow of its datagrams.
+        data: its datagrams.
         vcpu: vCPU of the process.
         queue: transmit queue.
         interval: picoseconds between two bursts.
@@ -45,7 +45,7 @@ class UdpSource:
     def __init__(
         self,
         clock: Clock,
-        totals: Flow,
+        data: Datagram,
         vcpu: Vcpu,
         queue: PacketSink[GuestStream],
         interval: int,
@@ -56,7 +56,7 @@ class UdpSource:
         self._vcpu, self._queue = vcpu, queue
         self._interval, self._burst, self._write_ps = interval, burst, write_ps
         self._jitter = jitter
-        self._data = Datagram(totals, totals.size)
+        self._data = data
         self._due = 0
         self._timer = Timer(clock, self._fire)
 

@@ -20,6 +20,7 @@ from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.platform import PlatformSpec, SettingSpec, VnicSettings
 from hostsim.spec.traffic import Connected
+from hostsim.spec.vm_traffic import VmTcpStreamSpec, VmTraffic
 from hostsim.spec.workload import TcpSpec, UdpStreamSpec
 
 __all__ = ["Effects", "effects", "without_effect"]
@@ -127,6 +128,9 @@ def _contexts(point: _Point) -> bool:
     return any(_several_queues([vnic for vnic in point.vnics if vnic.group.name == name]) for name in groups)
 
 
+_LOCAL = _needs(lambda point: any(isinstance(flow, VmTraffic) for flow in point.flows), "no VM sends to another VM")
+
+
 def _first_look(point: _Point) -> bool:
     return point.spec.settings.tune_interval < _LOOKS * point.spec.length
 
@@ -145,6 +149,13 @@ ADVANCED: dict[str, Rule] = {
     "Net.MaxPortRxQueueLen": _needs(
         lambda point: any(vnic.settings.split_rx for vnic in point.vnics),
         'no vNIC has a receive context of its own (ethernetX.emuRxMode = "1")',
+    ),
+    "Net.NetRxCopyInTx": _LOCAL,
+    "Net.MaxPktRxListQueue": _after(
+        _LOCAL, _needs(lambda point: not point.spec.settings.rx_copy_in_tx, "Net.NetRxCopyInTx is 1")
+    ),
+    "Net.VmxnetDoTsoSplit": _needs(
+        lambda point: any(isinstance(flow, VmTcpStreamSpec) for flow in point.flows), "no VM sends TCP to another VM"
     ),
     "Net.NetVMTxType": _needs(_contexts, "no VM that follows it has several transmit queues"),
     "Net.NetNetqRxDynamicLB": _after(_NETQUEUE, _QUEUES),

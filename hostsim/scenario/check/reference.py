@@ -62,11 +62,12 @@ def network_faults(tree: Tree, hardware: HardwareSpec | None) -> list[Fault]:
                 faults.append(tree.fault(path, f"is already the uplink of {owners[name]}", "a NIC of its own"))
     workers: dict[str, str] = {}
     for flow in flows:
-        path = ("traffic", flow, "to")
-        names = _names(tree.get(path))
-        faults += [_unknown(tree, path, name, groups, "group of VMs") for name in names if name not in groups]
-        if len(set(names)) < len(names):
-            faults.append(tree.fault(path, "names a group twice", "each group once"))
+        for key in ("sender", "to"):
+            path = ("traffic", flow, key)
+            names = _names(tree.get(path))
+            faults += [_unknown(tree, path, name, groups, "group of VMs") for name in names if name not in groups]
+            if len(set(names)) < len(names):
+                faults.append(tree.fault(path, "names a group twice", "each group once"))
         kind = tree.get(("traffic", flow, "kind"))
         if kind == "work":
             faults += [
