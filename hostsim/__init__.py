@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hostsim.results.bottleneck import bottleneck
     from hostsim.results.context import contexts
     from hostsim.results.cpu_breakdown import cpu_time
-    from hostsim.results.table import entities, series_frame
+    from hostsim.results.record_frame import entities, series_frame
 
 __all__ = [
     "CATALOGUE",
@@ -72,7 +72,7 @@ _HOME = {
     "hostsim.results.bottleneck": ("bottleneck",),
     "hostsim.results.cpu_breakdown": ("cpu_time",),
     "hostsim.results.context": ("contexts",),
-    "hostsim.results.table": ("entities", "series_frame"),
+    "hostsim.results.record_frame": ("entities", "series_frame"),
     "hostsim.notebook.host": ("HostView",),
     "hostsim.notebook.results": ("Differences", "Verdicts"),
     "hostsim.notebook.what_if": ("WhatIf",),
