@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from hostsim.citation import Citation
 from hostsim.figure import Figure
@@ -179,6 +179,24 @@ class Results:
         from hostsim.results.curve import curve_frame, curve_spec
 
         return curve_frame(self.table, curve_spec(self.table, x, y, by, at))
+
+    def to_xarray(self) -> Any:
+        """The table as an ``xarray.Dataset``: a dimension for each axis and one for replications, a variable for each measure.
+
+        ``to_xarray()["loss"].mean("replication").sel(rate=40_000).plot()`` draws with labels and units. Needs the extra ``hostsim[xarray]``.
+
+        Returns:
+            The dataset. Axes of quantities are numbers in their base unit, numeric axes are sorted; ``attrs`` have ``units``,
+            ``long_name`` and ``description``, and of the dataset question and provenance. Places without a run are NaN.
+
+        Raises:
+            InputError: xarray is not installed, or the axes span too many places.
+        """
+        from hostsim.results.dataset import to_dataset
+
+        made = to_dataset(self.table)
+        made.attrs |= {"question": self.question}
+        return made
 
     def __repr__(self) -> str:
         points, failed = self.table["point"].nunique(), len(self.failed)
