@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from hostsim import compiled
 
 if TYPE_CHECKING:
+    from hostsim.analysis.stored_run import stored_runs
     from hostsim.api import Results, Scenario, check, compare, load, open_results, reproduce, run, what_if
     from hostsim.errors import HostsimError, InputError, StoreError
     from hostsim.expect import Verdict, VerdictState
@@ -60,10 +61,12 @@ __all__ = [
     "reproduce",
     "run",
     "series_frame",
+    "stored_runs",
     "what_if",
 ]
 
 _HOME = {
+    "hostsim.analysis.stored_run": ("stored_runs",),
     "hostsim.api": ("Results", "Scenario", "check", "compare", "load", "open_results", "reproduce", "run", "what_if"),
     "hostsim.errors": ("HostsimError", "InputError", "StoreError"),
     "hostsim.expect": ("Verdict", "VerdictState"),
