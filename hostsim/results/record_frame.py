@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.record import IntArray, RunRecord
+from hostsim.record import FloatArray, IntArray, RunRecord
 from hostsim.units import SECOND
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["counter_unit", "entities", "is_level", "require_counter", "require_finished", "series_frame"]
+__all__ = ["counter_unit", "entities", "is_level", "rates", "require_finished", "series_frame"]
 
 _LEVELS = frozenset(
     {
@@ -114,6 +114,34 @@ def series_frame(record: RunRecord) -> pd.DataFrame:
     return frame
 
 
+def rates(record: RunRecord, counter: str) -> tuple[str, FloatArray]:
+    """A counter in each time slice as a plot shows it, with its unit.
+
+    Args:
+        record: a finished run.
+        counter: its full name.
+
+    Returns:
+        The unit, and values of shape (slices, entities): of a time its share in percent, of another cumulative counter its growth a
+        second, of a level its value at the end of the slice.
+
+    Raises:
+        InputError: the run has failed, or has no such counter.
+    """
+    _require_counter(record, counter)
+    values = _by_slice(record, counter).astype(np.float64)
+    if is_level(counter):
+        return "", values
+    a_second = values * (SECOND / np.diff(record.instants_ps))[:, np.newaxis]
+    match counter_unit(counter):
+        case "ps":
+            return "% of the time", a_second * (100.0 / SECOND)
+        case "B":
+            return "B/s", a_second
+        case _:
+            return "1/s", a_second
+
+
 def require_finished(record: RunRecord) -> None:
     """Check that a run has finished.
 
@@ -125,7 +153,7 @@ def require_finished(record: RunRecord) -> None:
         raise InputError(Fault("the run has failed and has no counters", "record", last, "a finished run"))
 
 
-def require_counter(record: RunRecord, counter: str) -> None:
+def _require_counter(record: RunRecord, counter: str) -> None:
     """Check that a finished run has a counter.
 
     Raises:
