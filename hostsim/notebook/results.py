@@ -62,6 +62,7 @@ class Results(PlainResults):
         kind: Literal["line", "bar"] = "line",
         right: str | None = None,
         answers: str | Sequence[str] = (),
+        label: str | None = None,
         ax: Axes | None = None,
     ) -> Axes:
         """Draw one of the scenario's figures, the first where nothing is given, or a curve or answers of one's own choice.
@@ -77,11 +78,14 @@ class Results(PlainResults):
             kind: ``bar`` draws a group of bars at each value of x.
             right: a second measure, on an axis of its own on the right.
             answers: names of expectations, by themselves: a bar for each answer, with its interval and, of a claim, the accepted band.
-            ax: where to draw. Without it a new figure is made: one of pyplot's where pyplot is in use, so that notebooks show
+            label: name of these results in the legend of axes that several share; the scenario by default, with what options changed.
+            ax: where to draw, together with the results that are drawn there: ``before.plot(...)``, then ``after.plot(..., ax=ax)``
+                gives each its own style and name. Without it a new figure is made: one of pyplot's where pyplot is in use, so that notebooks show
                 it, and else one that belongs to nobody (``ax.figure.savefig(...)``).
 
         Raises:
-            InputError: there is no such figure, axis, measure or expectation, or no such value; answers in several units.
+            InputError: there is no such figure, axis, measure or expectation, or no such value; answers in several units;
+                the axes show another axis, unit or kind.
         """
         from hostsim.plots.figure import draw
         from hostsim.plots.style import shown_figure
@@ -100,7 +104,7 @@ class Results(PlainResults):
             raise InputError(
                 Fault("ask for a figure by its name, or for x and y with by and at, or for answers", given=name or "")
             )
-        return draw(self.table, figure, published=self.verdicts, ax=ax, make=shown_figure)
+        return draw(self.table, figure, published=self.verdicts, ax=ax, make=shown_figure, name=label or self.label)
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write tables, facts and figures as a folder, as ``hostsim run`` does; `open_results`, ``hostsim plot`` and ``hostsim report`` read it.
