@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.record import AxisValues
+from hostsim.record import AxisValues, Histogram, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from hostsim.results.results import Results
 
-__all__ = ["TIMES", "Time", "distribution_frame", "known_time"]
+__all__ = ["TIMES", "Time", "added", "distribution_frame", "known_time"]
 
 
 @dataclass(frozen=True)
@@ -87,15 +87,19 @@ def distribution_frame(
     for group in [group for _, group in rows.groupby(list(keys), sort=False)] if keys else [rows]:
         runs = group[["point", "replication"]].itertuples(index=False, name=None)
         records = [results.record_of(str(point), int(replication)) for point, replication in runs]
-        kept = [record.histograms[time.histogram] for record in records if time.histogram in record.histograms]
-        windows = [record.cut for record in records if time.histogram in record.histograms]
-        counts = sum((one.counts[-1] - one.counts[cut]).sum(axis=0) for one, cut in zip(kept, windows, strict=True))
+        edges_ps, counts = added(
+            [
+                (record.histograms[time.histogram], record.cut)
+                for record in records
+                if time.histogram in record.histograms
+            ]
+        )
         filled = np.flatnonzero(counts)
         if not filled.size:
             continue
         buckets = slice(int(filled[0]), int(filled[-1]) + 1)
-        found = np.asarray(counts)[buckets]
-        edges = kept[0].edges_ps / time.ps
+        found = counts[buckets]
+        edges = edges_ps / time.ps
         frame = pd.DataFrame({"low": edges[:-1][buckets], "high": edges[1:][buckets], "count": found})
         frame["share"] = 100.0 * found / found.sum()
         frame["cumulative"] = 100.0 * np.cumsum(found) / found.sum()
@@ -106,3 +110,18 @@ def distribution_frame(
     joined = pd.concat(frames, ignore_index=True)
     joined.attrs["units"] = {"low": time.unit, "high": time.unit, "share": "%", "cumulative": "%"}
     return as_numbers(joined, keys)
+
+
+def added(histograms: Sequence[tuple[Histogram, int]]) -> tuple[IntArray, IntArray]:
+    """The edges and the counts of histograms of several runs in their windows, all entities together.
+
+    All have the same buckets, but each is trimmed to those in use.
+
+    Args:
+        histograms: each with the index at which its window starts.
+    """
+    edges = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(one.edges_ps for one, _ in histograms)]))
+    counts = np.zeros(max(len(edges) - 1, 0), dtype=np.int64)
+    for one, cut in histograms:
+        counts[np.searchsorted(edges, one.edges_ps[:-1])] += (one.counts[-1] - one.counts[cut]).sum(axis=0)
+    return edges, counts

@@ -147,7 +147,11 @@ def require_finished(record: RunRecord) -> None:
 
     Raises:
         InputError: it has failed: there are no counters.
+        TypeError: it is no record, but results, for example.
     """
+    if not isinstance(record, RunRecord):
+        what = type(record).__name__
+        raise TypeError(f"a record is needed, such as results.record() or one of results.records, not {what}")
     if record.error is not None:
         last = (record.error.strip().splitlines() or [""])[-1]
         raise InputError(Fault("the run has failed and has no counters", "record", last, "a finished run"))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import hostsim
+from hostsim.results.distribution import added
 from tests.tiny_scenario import TINY
 
 mpl.use("agg")
@@ -51,6 +52,16 @@ def test_a_distribution_is_a_tidy_frame(found) -> None:
     counts = record.histograms["flow.latency"].counts
     assert frame.loc[frame["rate"] == 5000, "count"].sum() == (counts[-1] - counts[record.cut]).sum()
     assert frame.groupby("rate")["cumulative"].last().to_list() == [100, 100]
+
+
+def test_histograms_of_several_runs_are_added(found) -> None:
+    """Each is trimmed to its own buckets; those of the rates differ."""
+    short, long = (found.record({"rate": rate}).histograms["flow.latency"] for rate in (2000, 5000))
+    assert len(short.edges_ps) != len(long.edges_ps)
+    edges, counts = added([(short, 0), (long, 0)])
+    assert counts.sum() == short.counts[-1].sum() + long.counts[-1].sum()
+    assert dict(zip(edges, counts, strict=False))[short.edges_ps[0]] >= short.counts[-1].sum(axis=0)[0]
+    assert edges[-1] == long.edges_ps[-1]
 
 
 def test_a_time_series_is_a_share_a_rate_or_a_level(found) -> None:

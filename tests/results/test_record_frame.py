@@ -63,6 +63,12 @@ def test_a_failed_run_has_no_counters(small_run: RunRecord, frame) -> None:
         frame(replace(small_run, series={}, error="Traceback\nValueError: x\n"))
 
 
+def test_results_are_no_record(small_run: RunRecord) -> None:
+    """The message says where one comes from."""
+    with pytest.raises(TypeError, match=r"such as results\.record\(\) or one of results\.records, not list"):
+        contexts([small_run])
+
+
 def test_levels_and_units_are_those_of_the_counters() -> None:
     """As the table of counters says them."""
     rows = re.findall(r"^``(\w+)\.(\w+)``(?: \.\.\. ``\w+``)? +(.+)$", record.__doc__, flags=re.MULTILINE)
