@@ -144,7 +144,10 @@ def _require_format(folder: Path, kept: dict[str, Any]) -> None:
     is_later = isinstance(given, int) and given > _FORMAT
     which, first = ("a later", "install that one, or run ") if is_later else ("an earlier", "")
     command = f"`{rerun_command(kept, folder)}`"
-    how = f"{first}{command}{'' if is_later else ' writes it anew, from the runs that are there'}"
+    told, own = kept.get("provenance"), ""
+    if not (isinstance(told, dict) and "file" in told):
+        own = "; for a scenario of your own give its file in place of its name"
+    how = f"{first}{command}{'' if is_later else ' writes it anew, from the runs that are there'}{own}"
     raise StoreError(
         f"{folder}: is of format {given!s:.20}, of {which} version of hostsim; this one reads {_FORMAT}: {how}"
     )

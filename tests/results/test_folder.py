@@ -251,7 +251,7 @@ def test_what_killed_writers_left_is_swept(folder):
     [
         (
             5,
-            "format 5, of an earlier version of hostsim; this one reads 6: `hostsim run small --quick --output .*` writes it anew",
+            "format 5, of an earlier version of hostsim; this one reads 6: `hostsim run small --quick --output .*` writes it anew.*give its file",
         ),
         (
             7,
