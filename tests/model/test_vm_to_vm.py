@@ -15,7 +15,7 @@ from hostsim.spec.platform import Coalescing
 from hostsim.units import MS, SECOND
 from tests.model.small_point import CALM, PATHS, datagrams, group, guest, paths, point, run, to_vm, vm_stream, vnic
 
-FORWARD, ENQUEUE, COPY = 200, 25, 315
+FORWARD, ENQUEUE, COPY = 200, 25, 440
 """Nanoseconds of a datagram of 1,000 bytes: forwarded, queued for the receiver's context, copied and put on the ring."""
 WRITE, ENTRY, READ = 2600, 400, 800 + 220 + 250 + 1000 + 250
 """And of its sender's process, of a context that is woken, of a guest that is woken for it."""
@@ -64,10 +64,12 @@ def test_a_lone_datagram_takes_what_each_step_takes(in_tx: bool, taken_by: str, 
         pytest.param({}, COPY, id="the receiver's context"),
         pytest.param({"rx_copy_in_tx": True}, FORWARD + COPY, id="the sender's context, which copies"),
         pytest.param(
-            {"cost": CALM | {"vnic_deliver": 0}}, FORWARD + ENQUEUE, id="the sender's context, which does not"
+            {"cost": CALM | {"vnic_deliver": 0, "copy_per_byte": 0.1}},
+            FORWARD + ENQUEUE,
+            id="the sender's context, which does not",
         ),
         pytest.param({"taken_by": "packet_socket"}, PATHS["packet_socket"], id="the receiving guest"),
-        pytest.param({"packet_size": "200 B"}, FORWARD + ENQUEUE + 25, id="the sender's context, which copies out"),
+        pytest.param({"packet_size": "200 B"}, FORWARD + ENQUEUE + 50, id="the sender's context, which copies out"),
         pytest.param({"poll_tx": 2000}, 2000, id="the sending guest"),
     ],
 )
@@ -129,7 +131,8 @@ def test_xdp_sends_back_by_the_same_vnic(path: str, step: int) -> None:
     """All that the program takes goes back, into a ring that nobody empties; a packet takes both of its parts in the guest."""
     host = run(pair({"t": to_vm(rate="100 kpps", taken_by=path)}), 3 * MS)
     there, back = host.flows
-    assert there.delivered == back.sent == host.transmits[1].switched > 290
+    assert back.sent == host.transmits[1].switched > 290
+    assert there.delivered - back.sent in (0, 1)  # one may be on its way through the program
     flood = saturated(pair({"t": to_vm(taken_by=path)}, rx_copy_in_tx=True), delivered)
     assert flood == pytest.approx(1e9 / max(step, FORWARD + COPY), rel=0.03)
 
