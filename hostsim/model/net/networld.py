@@ -354,7 +354,7 @@ class NetWorld(NetContext):
                     if sent < train.count:
                         completions.took(train.count - sent, copied=True)
                     end += train.count * work
-            queue.poster.node.memory.sent(taken)
+            self.node.memory.sent(taken)
             if bound < most:
                 self._next = (self._next + turn + 1) % len(queues)
                 break
