@@ -30,7 +30,7 @@ WIRE_PS = transmission_ps(1000 + 52 + 38, RATE)
 class Told:
     """What a guest sends, with what became of it."""
 
-    headers = TCP_HEADERS
+    headers, route = TCP_HEADERS, None
 
     def __init__(self, size: int = 1000) -> None:
         self.size = size
