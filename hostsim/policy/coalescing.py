@@ -117,7 +117,7 @@ class CoalescingDepth:
 
 
 class RateBasedCoalescing(CoalescingScheme):
-    """Rate-based coalescing: an interrupt for as many packets as come in an interval of the ceiling, or after a bounded wait (docs/decisions/0140).
+    """Rate-based coalescing: an interrupt for as many packets as come in an interval of the ceiling, or after a bounded wait.
 
     A vNIC that receives fewer packets than the ceiling has interrupts interrupts for each.
     """

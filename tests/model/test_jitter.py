@@ -53,9 +53,9 @@ def jump(peer: PeerSpec) -> float:
 
 
 def test_a_small_change_of_a_cost_moves_a_single_stream_smoothly() -> None:
-    """Steps of one percent in the costs have even effects in a short run, too; without jitter all seeds keep to one pattern, and one step in a few jumps."""
-    assert jump(LATE) < 0.0005
-    assert jump(ON_TIME) > 0.002
+    """Steps of one percent in the costs have even effects in a short run, too, but for a depth that is a whole number of packets; without jitter all seeds keep to one pattern, and one step in a few jumps."""
+    assert jump(LATE) < 0.004
+    assert jump(ON_TIME) > 0.006
 
 
 def test_seeds_differ() -> None:
