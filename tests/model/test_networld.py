@@ -228,7 +228,7 @@ def test_queues_of_one_context_take_turns():
         (True, True, "native", PACKET + ROUND["vxlan_encap"] * NS, 1),
         (True, False, "vmklinux", PACKET + ROUND["vmklinux_conversion"] * NS, 1),
         (False, False, "native", 200 * NS + 10 * (CUT + ROUND["driver_tx"]) * NS, 10),
-        (False, True, "native", (200 + ROUND["vxlan_encap"]) * NS + 10 * (CUT + ROUND["driver_tx"]) * NS + 10 * 6250, 10),
+        (False, True, "native", (200 + ROUND["vxlan_encap"]) * NS + 10 * (CUT + ROUND["driver_tx"]) * NS + 10 * 12500, 10),
     ],
 )  # fmt: skip
 def test_large_packets_are_cut_by_the_nic_or_by_the_context(tso, vxlan, driver, work, packets):
@@ -245,13 +245,13 @@ def test_large_packets_are_cut_by_the_nic_or_by_the_context(tso, vxlan, driver, 
     assert (rig.nic.tx_packets, rig.nic.tx_frames, rig.nic.tx_octets) == (packets, 10, 10_000)
 
 
-@pytest.mark.parametrize(("ablated", "each", "frame"), [("vxlan_encap", 45_000, 0), ("copy_per_byte", 0, 6250)])
+@pytest.mark.parametrize(("ablated", "each", "frame"), [("vxlan_encap", 45_000, 0), ("copy_per_byte", 0, 12500)])
 def test_a_packet_enters_a_tunnel_once_and_copies_headers_for_each_frame(ablated: str, each: int, frame: int):
     """Without the cost of encapsulation a packet of 1, 10 or 40 frames is as much cheaper; without copies, by each frame that is cut off."""
 
     def work(frames: int, cost: dict[str, float]) -> int:
         uplink = Uplink(Rig().nic, RATE, cost_table(cost), "native", vxlan=True, tso=False)
-        return uplink.work_ps(frames)
+        return uplink.work_ps(frames, 1000)
 
     for frames in (1, 10, 40):
         saved = work(frames, ROUND) - work(frames, ROUND | {ablated: 0})
