@@ -91,7 +91,7 @@ def test_plots_take_and_return_axes(found):
     assert found.plot(ax=places[0]) is places[0]
     assert found.plot(x="receivers", y="loss", by="rate", kind="bar", ax=places[1]) is places[1]
     assert found.plot_cpu(ax=places[2]) is places[2]
-    assert places[1].get_ylabel() == "loss (%)"
+    assert places[1].get_ylabel() == "Packet loss (%)"
     assert found.plot().figure in map(plt.figure, plt.get_fignums())  # a notebook shows it
     plt.close("all")
     del figure
