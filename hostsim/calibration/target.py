@@ -69,6 +69,11 @@ def _faults(calibration: Calibration, tree: Tree) -> Iterator[Fault]:
                 nearest = nearest_name(claim, list(claims()))
                 yield tree.fault(("groups", name, "claims", place), "unknown claim", "an id of claims.csv", nearest)
         for constant in group.constants:
+            if ".generations." in constant:
+                allowed = (
+                    "a source, or an assumption with its range: a fit cannot tell a processor from what runs on it"
+                )
+                yield tree.fault(("groups", name, "constants", constant), "is never fitted", allowed)
             if constant in fitted:
                 yield tree.fault(
                     ("groups", name, "constants", constant), f"is fitted in group {fitted[constant]}", "one group each"

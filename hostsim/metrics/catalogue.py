@@ -106,6 +106,13 @@ _ENTRIES = (
         mean_share("tuning.dense_ps"),
     ),
     Metric(
+        "busiest_memory",
+        "% of the bandwidth",
+        "What packets move to and from the memory of the NUMA node where they move most, of what its channels can: near 100 copies wait for memory.",
+        "instant",
+        busiest("node.memory_ps"),
+    ),
+    Metric(
         "netpoll_cpu",
         "% of a PCPU",
         "Sum over the NetPoll worlds of their charged time.",

@@ -18,12 +18,8 @@ class CostTable:
 
     __slots__ = (
         "_copy",
-        "_frames",
-        "_frames_far",
-        "_guest_copy",
-        "_guest_copy_far",
         "_lines",
-        "_remote",
+        "_lines_far",
         "cache_refill_migrated",
         "cache_refill_same",
         "context_switch",
@@ -111,37 +107,22 @@ class CostTable:
         """Cost of a packet in a transmit context before it is handed to the NIC's driver."""
         self.tx_frame = {driver: costs.driver_tx.ps(hertz) + own for driver, own in conversion.items()}
         """Cost of what is handed to the NIC's driver, by its kind."""
-        uncached = 1.0 if cpu.ddio else costs.copy_uncached.value
-        self._copy = costs.copy_per_byte.per_byte(hertz) * uncached
+        self._copy = costs.copy_per_byte.per_byte(hertz)
         self._lines = costs.shared_lines.ps(hertz)
-        self._remote = costs.remote_memory.value
-        share = costs.guest_copy_memory.value
-        self._guest_copy = costs.guest_copy_per_byte.per_byte(hertz)
-        self._guest_copy_far = self._guest_copy * (1 - share + share * self._remote)
-        self._frames: dict[int, int] = {}
-        self._frames_far: dict[int, int] = {}
+        self._lines_far = round(self._lines * cpu.remote_ratio)
 
-    def copied(self, octets: int) -> int:
-        """Return the cost of a copy within the memory of a NUMA node."""
-        return round(octets * self._copy)
+    def copied(self, octets: int, wait_ps: float = 0.0) -> int:
+        """Return the cost of a copy, of which each byte waits ``wait_ps`` for memory: none where both ends are in the cache."""
+        return round(octets * (self._copy + wait_ps))
 
-    def frame(self, octets: int, *, far: bool) -> int:
+    def frame(self, octets: int, wait_ps: float = 0.0, *, far: bool = False) -> int:
         """Return the cost of copying a frame into guest memory with its shared cache lines; ``far`` when one end is on another node."""
-        frames = self._frames_far if far else self._frames
-        known = frames.get(octets)
-        if known is None:
-            factor = self._remote if far else 1.0
-            known = frames[octets] = round((octets * self._copy + self._lines) * factor)
-        return known
+        return self.copied(octets, wait_ps) + (self._lines_far if far else self._lines)
 
-    def deliver(self, octets: int, *, far: bool) -> int:
+    def deliver(self, octets: int, wait_ps: float = 0.0, *, far: bool = False) -> int:
         """Return the cost of delivering a packet: copy into guest memory, and a descriptor on the vNIC's ring."""
-        return self.frame(octets, far=far) + self.vnic_deliver
+        return self.frame(octets, wait_ps, far=far) + self.vnic_deliver
 
-    def port_copy(self, octets: int, *, far: bool) -> int:
+    def port_copy(self, octets: int, wait_ps: float = 0.0, *, far: bool = False) -> int:
         """Return the cost of replicating a multicast packet to a port: clone, copy into guest memory, and a descriptor."""
-        return self.replicate_clone + self.deliver(octets, far=far)
-
-    def guest_copy(self, octets: int, *, far: bool = False) -> int:
-        """Return the cost of a copy between the guest's stack and its application; ``far`` when another node wrote the data."""
-        return round(octets * (self._guest_copy_far if far else self._guest_copy))
+        return self.replicate_clone + self.deliver(octets, wait_ps, far=far)

@@ -18,6 +18,7 @@ from hostsim.model.contract import ControlLoop
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.balancer import Balancer
 from hostsim.model.cpu.firmware import Firmware
+from hostsim.model.cpu.memory import node_memory
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.scheduler import NumaClient, Scheduler
 from hostsim.model.cpu.world import World
@@ -113,6 +114,8 @@ class Host:
         cpu = spec.hardware.cpu
         self.costs = CostTable(spec.costs, cpu)
         self.scheduler = Scheduler(self.clock, cpu.sockets, cpu.cores, self.costs, spec.settings, cpu.threads, policy)
+        for node in self.scheduler.nodes:
+            node.memory = node_memory(spec.costs, cpu)
         self.probe = Probe(self.clock, max(1, spec.length // SLICES_AT_FIRST))
         self.nics: dict[str, Pnic] = {}
         self.netqueues: dict[str, NetQueue] = {}

@@ -65,7 +65,13 @@ def register_probes(host: Host) -> None:
         lambda p, now: (p.busy(now), p.used(now), p.dispatches, p.switches, p.preemptions, p.node.index),
         lambda p: f"pcpu{p.index}",
     )
-    add("node", "waiting_ps", scheduler.nodes, lambda n, now: (n.waiting.integral(now),), lambda n: f"node{n.index}")
+    add(
+        "node",
+        "waiting_ps memory_ps",
+        scheduler.nodes,
+        lambda n, now: (n.waiting.integral(now), n.memory.busy),
+        lambda n: f"node{n.index}",
+    )
     add("numa_io", "in_force_ps", [host.numa_io], lambda loop, now: (loop.state.integral(now),), lambda _: "host")
     add("tuning", "dense_ps", [host.dense_mode], lambda loop, now: (loop.state.integral(now),), lambda _: "host")
     for kind, worlds in of_kind.items():

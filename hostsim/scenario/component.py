@@ -136,8 +136,8 @@ def _untouched(part: _Shipped, model: type[Model], prefix: KeyPath) -> Part[Mode
 
 def _checked(model: type[Model], written: Tree, prefix: KeyPath, changes: Changes) -> Part[Model]:
     """A component, validated, from its file and the changes to it."""
-    # costs are left alone: they have fields of their own for what is assumed
-    bare, assumptions, faults = unwrap(written, prefix, skip=("costs",))
+    # costs are left alone, those of applications too: they have fields of their own for what is assumed
+    bare, assumptions, faults = unwrap(written, prefix, skip=("costs", "applications"))
     tree = bare.put(changes)
     moved = {path for path, _, _ in changes}
     held = [a for a in assumptions if keys(a.path)[len(prefix) :] not in moved]

@@ -82,6 +82,30 @@ def _smt_throughput(factor: Factor) -> Factor:
     return factor
 
 
+def _line_fills(factor: Factor) -> Factor:
+    if factor.value < 1:
+        raise ValueError("a processor that copies has a cache line in flight|at least 1")
+    return factor
+
+
+def _share(factor: Factor) -> Factor:
+    if factor.value > 1:
+        raise ValueError("is more than all|at most 1")
+    return factor
+
+
+def _is_time(cost: Cost) -> Cost:
+    if cost.time is None:
+        raise ValueError("is no matter of the processor's clock|time")
+    return cost
+
+
+def _not_fitted(factor: Factor) -> Factor:
+    if factor.fitted_to is not None:
+        raise ValueError("is never fitted|a source, or an assumption with its range")
+    return factor
+
+
 class CostModel(Spec):
     """The cost model of the host: every cost, with one value for all experiments."""
 
@@ -102,6 +126,15 @@ class CostModel(Spec):
     """Virtual time by which a waking vCPU must lag behind a running one to cut it short. A threshold, never charged."""
     smt_throughput: Annotated[Factor, AfterValidator(_smt_throughput)]
     """Throughput of a core with both hyperthreads busy, one thread alone being 1. Between 1 and 2."""
+    # --- copies and memory
+    copy_per_byte: Cost
+    """One byte copied, by the VMkernel into guest memory or by a guest between stack and application, both ends in the last-level cache of the node."""
+    line_fills: Annotated[Factor, AfterValidator(_line_fills)]
+    """Cache lines that a processor has in flight to and from memory while it copies: the latency of memory is shared by so many. At least 1."""
+    memory_service: Annotated[Cost, AfterValidator(_is_time)]
+    """Time that memory takes for a cache line, its latency apart: what other lines queue for. A time."""
+    memory_usable: Annotated[Factor, AfterValidator(_share)]
+    """Share of the peak bandwidth of a node's memory channels that can be used. At most 1."""
     # --- physical NIC and receive path
     interrupt: Cost
     """A physical interrupt, from the vector to the poll world made ready."""
@@ -122,15 +155,9 @@ class CostModel(Spec):
     vnic_deliver: Cost
     """One packet put on a vNIC's receive ring: mapping of guest memory, completion."""
     shared_lines: Cost
-    """Cache lines of one frame that NIC, VMkernel and guest write in turn: descriptors, completions, headers."""
-    copy_per_byte: Cost
-    """One byte copied into guest memory, the source in the last-level cache."""
-    copy_uncached: Factor
-    """Factor on ``copy_per_byte`` on processors without DDIO."""
+    """Cache lines of one frame that NIC, VMkernel and guest write in turn: descriptors, completions, headers. Between nodes they take as much longer as memory does."""
     split_enqueue: Cost
     """One packet queued to a vNIC's own receive context."""
-    remote_memory: Factor
-    """What a byte copied, or a line shared, costs when its other end is on another NUMA node, the same node being 1."""
     # --- transmit path
     vmk_call: Cost
     """A guest's call into the VMkernel that wakes a sleeping transmit context: exit, wake-up, entry."""
@@ -172,17 +199,13 @@ class CostModel(Spec):
     guest_process_wake: Cost
     """A process that sleeps in a system call is made to run: its waker's part, the guest's scheduler, the switch. Once for all that it then finds.
     (Of datagrams it is part of ``udp_sink``, because each wakes the process anew.)"""
-    guest_copy_per_byte: Cost
-    """One byte copied between the stack and the application."""
-    guest_copy_memory: Factor
-    """Share of ``guest_copy_per_byte`` spent waiting for memory: what gets dearer when the data was put there from another node."""
     guest_timer_tick: Cost
     """One tick of a guest's timer: its interrupts, their handlers, what the kernel does at each tick."""
     guest_housekeeping: Cost
     """Housekeeping of an idle guest: its daemons and the kernel's own timers, each ``housekeeping_period`` of the guest."""
     # --- processor generations
-    generations: dict[str, Factor]
-    """Cycles that the same work takes on a processor family, Westmere-EX being 1."""
+    generations: dict[str, Annotated[Factor, AfterValidator(_not_fitted)]]
+    """Cycles that the same work takes on a processor family, Westmere-EX being 1. Never fitted: ratios of a host cannot tell a slow processor from more work."""
 
     def cycle_rate(self, family: str, clock_hz: float) -> float:
         """Westmere-equivalent cycles in a second of a processor.

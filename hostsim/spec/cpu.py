@@ -8,9 +8,30 @@ from pydantic import Field
 
 from hostsim.spec.base import UNHASHED, Spec
 from hostsim.spec.field import SmallCount
-from hostsim.spec.quantity import Frequency
+from hostsim.spec.quantity import Duration, Frequency, PositiveDuration, Rate
 
-__all__ = ["CpuSpec"]
+__all__ = ["CpuSpec", "MemorySpec"]
+
+BUS = 8
+"""Bytes of a transfer on a memory channel."""
+
+
+class MemorySpec(Spec):
+    """The memory of each NUMA node of a server: latencies while nobody else uses it, and channels."""
+
+    latency: PositiveDuration
+    """Latency of a load from memory of the same node."""
+    hop: Duration
+    """Time by which memory of another node is farther; on average where some nodes are farther than others."""
+    channels: SmallCount
+    """Memory channels of a node."""
+    transfers: Rate
+    """Transfers of 8 bytes in a second on each channel: 1.6e9 /s of DDR3-1600."""
+
+    @property
+    def peak(self) -> float:
+        """Bytes in a second that the channels of a node carry at most."""
+        return self.channels * self.transfers * BUS
 
 
 class CpuSpec(Spec):
@@ -30,6 +51,13 @@ class CpuSpec(Spec):
     """Nominal clock."""
     ddio: bool = False
     """True where the NIC writes packets into the last-level cache (Intel Data Direct I/O)."""
+    memory: MemorySpec | None = None
+    """Its memory. Where nothing is said no copy ever waits for memory, on whichever node it lies."""
+
+    @property
+    def remote_ratio(self) -> float:
+        """Latency of memory of another node, that of the same node being 1."""
+        return 1 + self.memory.hop / self.memory.latency if self.memory else 1.0
 
     @property
     def pcpus(self) -> int:

@@ -17,7 +17,7 @@ from hostsim.scenario.plan import Fidelity
 from tests.cli.conftest import TINY
 
 SIZE = SampleSize(trajectories=2, samples=8, most=2)
-ONLY = ("*.udp_sink", "*.guest_housekeeping", "*.e1000_*", "*.guest_copy_per_byte")
+ONLY = ("*.udp_sink", "*.guest_housekeeping", "*.e1000_*", "*.copy_per_byte")
 
 
 @pytest.fixture(scope="module")

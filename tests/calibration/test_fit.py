@@ -153,6 +153,10 @@ def test_a_group_refitted_from_its_start_lands_in_its_interval(tmp_path: Path):
         ("prior: 1\ngroups: {a: {constants: {x: {start: 1, source: s}}, claims: [latency.tuned]}}", "prior"),
         ("prior: 2\ngroups: {a: {constants: {x: {start: 1, source: s}}, claims: [latency.tune]}}", "latency.tuned"),
         (
+            "prior: 2\ngroups: {a: {constants: {esxi.costs.generations.nehalem: {start: 1, source: s}}, claims: [latency.tuned]}}",
+            "is never fitted",
+        ),
+        (
             (
                 "prior: 2\ngroups:\n  a: {constants: {x: {start: 1, source: s}}, claims: [latency.tuned]}\n"
                 "  b: {constants: {x: {start: 1, source: s}}, claims: [latency.tuned]}"

@@ -35,6 +35,7 @@ NICS = {"nic__rx_frames": (4_000, 0, 2_000), "nic__tx_packets": (1_000, 0, 0)}
     [
         ("host_cpu", 25, {"pcpu__busy_ps": (SECOND, 0)}),
         ("busiest_netpoll", 75, {"netpoll__used_ps": (SECOND // 2, 3 * SECOND // 2)}),
+        ("busiest_memory", 75, {"node__memory_ps": (SECOND // 2, 3 * SECOND // 2)}),
         ("netpoll_cpu", 100, {"netpoll__used_ps": (SECOND // 2, 3 * SECOND // 2)}),
         ("throughput", 10, {"flow__octets": (1_500_000_000, 1_000_000_000)}),
         ("throughput_per_nic", 5, {"flow__octets": (2_500_000_000,), **NICS}),

@@ -40,15 +40,14 @@ from hostsim.spec.workload import (
 from hostsim.units import MS, SECOND
 
 SOURCE = "a number that is easy to reckon with"
-FREE = {"remote_memory": 1.0, "copy_uncached": 1.0, "guest_copy_memory": 1.0, "smt_throughput": 1.0}
+FREE = {"line_fills": 1.0, "memory_usable": 1.0, "smt_throughput": 1.0}
 ROUND = {
     "context_switch": 100, "cache_refill_same": 200, "cache_refill_migrated": 500, "halt_exit": 50, "preemption": 30, "reschedule_ipi": 65,
     "interrupt": 300, "poll_entry": 400, "driver_rx": 70, "vmklinux_conversion": 110, "switch_forward": 30,
-    "sw_lro": 20, "vxlan_decap": 60, "vnic_deliver": 150, "shared_lines": 40, "copy_per_byte": 0.125,
+    "sw_lro": 20, "vxlan_decap": 60, "vnic_deliver": 150, "shared_lines": 40, "copy_per_byte": 0.25,
     "replicate_clone": 90, "split_enqueue": 25, "vmk_call": 600, "networld_tx": 170, "driver_tx": 80, "segment_software": 35,
     "vxlan_encap": 45, "vcpu_wake": 800, "virtual_interrupt": 700, "guest_interrupt": 220, "guest_gro_frame": 55, "guest_rx_packet": 250, "guest_tx_packet": 350,
-    "guest_ack": 130, "guest_ipi": 450, "guest_process_wake": 900, "guest_copy_per_byte": 0.25,
-    "remote_memory": 2.0, "guest_copy_memory": 0.5,
+    "guest_ack": 130, "guest_ipi": 450, "guest_process_wake": 900,
 }  # fmt: skip
 """Costs in cycles, which are nanoseconds here; all different, so that none stands in for another."""
 TURNS = ("context_switch", "cache_refill_same", "cache_refill_migrated", "halt_exit", "preemption", "reschedule_ipi")
@@ -60,6 +59,7 @@ def costs(values: Mapping[str, float] = ROUND) -> CostModel:
     """A cost model; what is not named costs nothing."""
     named: dict[str, Any] = {"generations": {"round": {"value": 1.0, "source": SOURCE}}}
     named["vcpu_preemption_lead"] = {"time": "1000 s", "source": SOURCE}
+    named["memory_service"] = {"time": f"{values.get('memory_service', 0)} ns", "source": SOURCE}
     for name in CostModel.model_fields:
         if name in FREE:
             named[name] = {"value": float(values.get(name, FREE[name])), "source": SOURCE}
@@ -68,8 +68,15 @@ def costs(values: Mapping[str, float] = ROUND) -> CostModel:
     return CostModel.model_validate(named)
 
 
-def cpu(sockets: int = 1, cores: int = 4) -> CpuSpec:
-    return CpuSpec(model="round", family="round", sockets=sockets, cores=cores, clock="1 GHz", ddio=True)
+AWAY = 0.5
+"""Nanoseconds that a byte waits for memory of another node, one cache line being in flight; and half of them for the same node's."""
+
+
+def cpu(sockets: int = 1, cores: int = 4, **changes: Any) -> CpuSpec:
+    """Processors with DDIO and memory that is never full, another node's being twice as far."""
+    memory = {"latency": "16 ns", "hop": "16 ns", "channels": 1, "transfers": "1e15 /s"}
+    values = {"model": "round", "family": "round", "sockets": sockets, "cores": cores, "clock": "1 GHz", "ddio": True}
+    return CpuSpec.model_validate(values | {"memory": memory} | changes)
 
 
 def cost_table(values: Mapping[str, float] = ROUND) -> CostTable:
@@ -193,13 +200,16 @@ def point(
     options: Mapping[str, NicOptions] | None = None,
     switches: Mapping[str, VSwitchSpec] | None = None,
     cost: Mapping[str, float] = ROUND,
+    processors: Mapping[str, Any] | None = None,
     netqueue: Mapping[str, str] | None = None,
     **changed: Any,
 ) -> PointSpec:
-    """A host; ``changed`` are advanced settings."""
+    """A host; ``processors`` are changes to its CPU, ``changed`` advanced settings."""
     marks = {"period": "10 ms", "pack_below": "70 %", "unpack_above": "90 %"} | dict(netqueue or {})
     return PointSpec(
-        hardware=HardwareSpec(hardware="round", cpu=cpu(sockets, cores), nics=dict(nics or {"vmnic0": nic()})),
+        hardware=HardwareSpec(
+            hardware="round", cpu=cpu(sockets, cores, **processors or {}), nics=dict(nics or {"vmnic0": nic()})
+        ),
         costs=costs(cost),
         settings=settings(**changed),
         nics=dict(options or {}),

@@ -53,7 +53,7 @@ def test_each_frame_costs_an_interrupt_a_wake_up_and_the_guests_own_work() -> No
 def test_through_the_vnic_the_vmkernel_works_as_well() -> None:
     """The same datagrams: the guest pays no physical interrupt, a NetPoll takes it, and the frame is delivered."""
     host = run(passed("receive", directly=False), 10 * MS)
-    poll = 300 + 400 + 70 + 30 + 150 + 40 + 125
+    poll = 300 + 400 + 70 + 30 + 150 + 40 + 250
     assert used(host) == [10 * (800 + 220 + READ), 10 * poll]
 
 

@@ -19,12 +19,19 @@ from .small_point import CALM, arrived, datagrams, echoes, group, guest, nic, po
 
 LATE = PeerSpec.model_validate({"peer": "late", "timer_jitter": "20 us", "answer_jitter": "5 us"})
 ON_TIME = PeerSpec(peer="on time")
+COPY = 0.2
+"""Cycles a byte with which a stream without jitter falls into a pattern."""
 RBC = Coalescing(scheme="rbc", rate=4000, depth=1, timeout=4 * MS)
 
 
 def one_stream(scale: float, peer: PeerSpec, seed: int = 1) -> float:
     """Busy time for a byte of one TCP stream to a guest that halts between bursts, the costs of receiving a frame scaled."""
-    cost = CALM | {"guest_rx_packet": 800 * scale, "sw_lro": 120 * scale, "driver_rx": 300 * scale}
+    cost = CALM | {
+        "copy_per_byte": COPY,
+        "guest_rx_packet": 800 * scale,
+        "sw_lro": 120 * scale,
+        "driver_rx": 300 * scale,
+    }
     made = {"vmnic0": nic(interrupt_interval="62 us", interrupt_step="0 s" if peer is ON_TIME else "2 us")}
     traffic = {"s": stream("receive", window="256 KiB", delay="100 us")}
     spec = point(group(vnics=(vnic(coalescing=RBC),)), traffic=traffic, cost=cost, nics=made, cores=6)

@@ -32,7 +32,7 @@ def test_an_overflowing_nic_ring_is_repaired_without_the_timer(ring: int):
     )
     host = run(spec, 100 * MS)
     flow = host.flows[0]
-    assert flow.lost_nic == host.queues[0].ring.dropped > 10
+    assert flow.lost_nic == host.queues[0].ring.dropped > 5
     assert flow.octets == 1448 * flow.delivered
     assert progress(host, 150 * MS) > 0.3 * progress(host, 200 * MS) > 0
 
@@ -45,7 +45,7 @@ def test_lost_segments_go_again():
     flow = host.flows[0]
     answers = host.vms[0].devices[0].nic.tx_packets
     assert flow.lost_nic > 100
-    assert flow.sent - flow.lost_nic == flow.delivered
+    assert 0 <= flow.sent - flow.lost_nic - flow.delivered < 8  # at most a window is on its way at the end
     assert answers > flow.delivered // 8 > 100
 
 

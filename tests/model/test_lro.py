@@ -11,6 +11,7 @@ from hostsim.engine.clock import Clock
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import InterruptTarget
+from hostsim.model.cpu.memory import node_memory
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
@@ -22,7 +23,7 @@ from hostsim.policy.aggregation import Aggregation, Backoff
 from hostsim.policy.coalescing import CoalescingScheme, Moderation
 from hostsim.units import MS, NS
 
-from .small_point import CALM, ROUND, cost_table, group, nic, point, run, settings, stream
+from .small_point import AWAY, CALM, ROUND, cost_table, costs, cpu, group, nic, point, run, settings, stream
 
 COST = cost_table()
 DRIVER = 100 * NS
@@ -48,6 +49,8 @@ class Rig:
         self.clock = Clock()
         scheduler = Scheduler(self.clock, 2, 1, COST, settings())
         self.near, self.far = scheduler.nodes
+        for node in scheduler.nodes:
+            node.memory = node_memory(costs(), cpu(2))
         self.switch, self.lro_octets = VSwitch(scheduler, COST, vxlan=vxlan), lro_octets
 
     def sender(self, size: int = 1000, *, joins: bool = True, threshold: int = 1000) -> Sender:
@@ -116,11 +119,12 @@ def test_small_segments_are_never_joined():
 
 
 def test_a_node_away_costs_the_frames_more_and_the_packets_nothing():
-    """Copy and shared lines double; look-up and delivery do not."""
+    """A copy waits for memory at both ends, and shared lines double; look-up and delivery do not."""
     rig = Rig()
     sender = rig.sender()
-    assert rig.receive(frames(sender, 3), far=True) == 3 * (FRAME + COPY) + DELIVER
-    assert sender.vnic.is_far
+    away = round(2 * 1000 * AWAY + ROUND["shared_lines"]) * NS
+    assert rig.receive(frames(sender, 3), far=True) == 3 * (FRAME + away) + DELIVER
+    assert sender.vnic.wait_ps == AWAY * NS
 
 
 def test_vxlan_is_taken_off_every_frame():
@@ -190,7 +194,7 @@ def test_a_stream_on_a_whole_host_loses_nothing_by_being_joined(kind: str):
     port, flow = host.ports[0].vnic, host.flows[0]
     assert flow.octets == 1448 * flow.delivered > 1448 * 5000
     ratio = flow.delivered / port.ring.taken
-    assert ratio == 1 if kind == "none" else ratio > 4
+    assert ratio == pytest.approx(1, abs=0.01) if kind == "none" else ratio > 4  # some are on their way at the end
     assert host.vms[0].devices[0].nic.tx_packets < 0.6 * port.ring.taken
 
 
@@ -211,7 +215,7 @@ def test_a_context_that_is_faster_than_the_wire_waits_for_the_next_interrupt(dri
         group(),
         traffic={"stream": stream("receive", window="512 KiB", burst=4)},
         nics={"vmnic0": nic(interrupt_interval="60 us")},
-        cost=CALM | {"driver_rx": driver, "vnic_deliver": 1500},
+        cost=CALM | {"driver_rx": driver, "vnic_deliver": 1500, "copy_per_byte": 0.125},
         sw_lro=True,
     )
     host = run(spec, 20 * MS)

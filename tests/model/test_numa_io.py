@@ -156,8 +156,8 @@ def test_data_from_another_node_costs_more_and_from_the_same_one_does_not():
         host = run(spec, 50 * MS)
         spent[home] = (host.polls[0].used, host.vcpus[0].used)
     # of each datagram of 1000 bytes: the copy and the shared lines twice, and half of the guest's copy twice
-    assert spent[1][0] - spent[0][0] == len(QUIET) * (125 + 40) * NS
-    assert spent[1][1] - spent[0][1] == len(QUIET) * 125 * NS
+    assert spent[1][0] - spent[0][0] == len(QUIET) * (500 + 40) * NS
+    assert spent[1][1] - spent[0][1] == len(QUIET) * 500 * NS
 
 
 def test_on_one_node_it_is_never_in_force():

@@ -62,7 +62,7 @@ def test_a_round_trip_of_one_segment_received(cap: int):
     guest_ns = (
         ROUND["vcpu_wake"] + ROUND["guest_interrupt"] + ROUND["guest_rx_packet"] + 1000
     )  # the application's own part
-    guest_ns += SIZE * ROUND["guest_copy_per_byte"] + ROUND["guest_process_wake"] + ROUND["guest_ack"]
+    guest_ns += SIZE * ROUND["copy_per_byte"] + ROUND["guest_process_wake"] + ROUND["guest_ack"]
     host = check_trips(spec, cap, 1000, FRAME + SMALL + DELAY, POLL + deliver(SIZE) + guest_ns + TRANSMIT)
     assert host.polls[0].used == pytest.approx(host.polls[0].dispatches * (POLL + deliver(SIZE)) * NS, rel=1e-3)
 
@@ -74,7 +74,7 @@ def test_a_round_trip_of_one_segment_sent(cap: int):
     guest_ns = (
         ROUND["vcpu_wake"] + ROUND["guest_interrupt"] + ROUND["guest_rx_packet"] + 2000 + ROUND["guest_tx_packet"]
     )
-    guest_ns += SIZE * ROUND["guest_copy_per_byte"]
+    guest_ns += SIZE * ROUND["copy_per_byte"]
     check_trips(spec, cap, 1000, FRAME + SMALL + DELAY, POLL + deliver(0) + guest_ns + TRANSMIT)
 
 

@@ -428,12 +428,12 @@ _RULES = (
     ),
 )
 _COST = re.compile(
-    r"^ {2}( {2})?(?P<name>[\w-]+): \{(?P<kind>cycles|time|value): (?P<value>[\d.]+)(?P<unit> ms)?,", re.M
+    r"^ {2}( {2})?(?P<name>[\w-]+): \{(?P<kind>cycles|time|value): (?P<value>[\d.]+)(?P<unit> [mn]s)?,", re.M
 )
 _COST_HOSTS = {
     "default": ("replicate_clone", "westmere-ex"),
     "queues": ("sandy-bridge",),
-    "senders": ("sw_lro", "vxlan_decap", "vxlan_encap", "guest_ack"),
+    "senders": ("memory_service", "memory_usable", "sw_lro", "vxlan_decap", "vxlan_encap", "guest_ack"),
     "split": ("split_enqueue",),
     "threads": (
         "vcpu_preemption_lead", "smt_throughput", "e1000_doorbell", "e1000_interrupt", "segment_software", "guest_ipi",
@@ -445,6 +445,8 @@ _COST_HOSTS = {
 
 _LEAST = {"nehalem": 1.04}
 """Factors of those that may not be 5 % more, for that is out of their range."""
+UNUSED = {"opteron-k10", "haswell", "broadwell", "skylake-sp", "ice-lake-sp", "sapphire-rapids"}
+"""Processor families of which no host of the tests is."""
 
 
 def cost_faults() -> tuple[Fault, ...]:
@@ -454,6 +456,8 @@ def cost_faults() -> tuple[Fault, ...]:
     hosts = {cost: host for host, costs in _COST_HOSTS.items() for cost in costs}
     faults = []
     for found in _COST.finditer(section):
+        if found["name"] in UNUSED:
+            continue
         old = found.group()
         factor = _LEAST.get(found["name"], 1.05)
         new = old.replace(found["value"], f"{float(found['value']) * factor:g}", 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from hostsim.engine.probe import Level
+from hostsim.model.cpu.memory import Memory
 from hostsim.model.cpu.pcpu import IdlePcpus, Pcpu
 from hostsim.model.cpu.world import World, WorldState
 from hostsim.policy.scheduler import SchedulerPolicy
@@ -26,6 +27,7 @@ class Node:
         reach: PCPUs at which one that goes idle looks for waiting worlds, the next of the node.
         idle_ipi: what an idle PCPU takes to notice a world that another sends it, in picoseconds.
         waiting: number of worlds in its run queues, over time.
+        memory: its memory.
         vclock: virtual time of the vCPU furthest ahead among those that ran here, but on a PCPU of their own.
     """
 
@@ -36,6 +38,19 @@ class Node:
         self.reach = 0
         self.waiting = Level()
         self.vclock = self.idle_ipi = 0
+        self.memory = Memory()
+
+    def copy_wait(self, source: Node, target: Node) -> float:
+        """Return the wait for each byte that a context here copies, from where a NIC of ``source`` has put it to ``target``."""
+        return self.read_wait(source) + self.write_wait(target)
+
+    def read_wait(self, source: Node) -> float:
+        """Return the wait for each byte that a context here reads, from where a NIC of ``source`` has put it."""
+        return source.memory.dma_ps if source is self else source.memory.far_ps
+
+    def write_wait(self, target: Node) -> float:
+        """Return the wait for each byte that a context here copies to ``target``, from a cache of its own node or besides the read."""
+        return target.memory.queue_ps if target is self else target.memory.far_ps
 
     def adjust(self, world: World, old: Node) -> None:
         """Translate the virtual time of a world that migrates from another node, whose virtual clock runs apart."""

@@ -15,6 +15,7 @@ from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.coscheduling import Gang
 from hostsim.model.cpu.demand import Demand
 from hostsim.model.cpu.hyperthread import Hyperthread, IdleHyperthreads
+from hostsim.model.cpu.memory import LOOK
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.world import World, WorldState
@@ -53,6 +54,7 @@ class Scheduler:
         pcpus: all PCPUs of the host, by index.
         numa_clients: groups of worlds that NUMA balancing may migrate, in order.
         homes_changed: number of migrations of worlds to another home node, for any reason.
+        waits_changed: number of times that what a byte waits for the memory of a node has changed.
     """
 
     def __init__(
@@ -81,8 +83,16 @@ class Scheduler:
             for pcpu in reversed(node.pcpus):
                 node.idle.put(pcpu)
         self.pcpus = [pcpu for node in self.nodes for pcpu in node.pcpus]
-        self.homes_changed = 0
+        self.homes_changed = self.waits_changed = self._memory_due = 0
         self.numa_clients: list[NumaClient] = []
+
+    def look_at_memory(self, now: int) -> None:
+        """Look at the load of the nodes' memory, as a context that is about to copy does; seldom more than once in `LOOK`."""
+        if now >= self._memory_due:
+            self._memory_due = now + LOOK
+            for node in self.nodes:
+                if node.memory.look(now):
+                    self.waits_changed += 1
 
     def adopt(
         self, worlds: Sequence[World], *, movable: bool = True, nodes: Collection[int] | None = None

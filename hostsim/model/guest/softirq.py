@@ -95,7 +95,7 @@ class NetworkSoftirq:
         vcpu = flow.vcpu
         if vcpu is None:
             here.came += train.count
-            read = self._read_ps + costs.guest_copy(flow.size, far=vnic.is_far)
+            read = self._read_ps + costs.copied(flow.size, vnic.wait_ps)
             here.socket_dropped += self.socket.admit(train, read)
             return end
         if flow.round_trip is not None:

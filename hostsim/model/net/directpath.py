@@ -6,7 +6,7 @@ guest's driver lets the NIC raise it, and injects it. The NIC gets what a guest 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from hostsim.engine.clock import Clock, Timer
@@ -14,6 +14,7 @@ from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
 from hostsim.errors import WiringError
 from hostsim.model.contract import UNBOUNDED, GuestStream, InterruptTarget, TransmitQueue
+from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.world import WorldState
 from hostsim.model.net.device import GuestDevice
 from hostsim.model.net.networld import Uplink
@@ -45,12 +46,16 @@ class DirectRing(Vnic):
         clock: the host's.
         queue: the queue.
         vcpu: the vCPU that takes its interrupts.
+        behind: NUMA node that the NIC sits behind.
+        look_at_memory: looks at the load of memory.
     """
 
-    def __init__(self, clock: Clock, queue: RxQueue, vcpu: InterruptTarget) -> None:
+    def __init__(
+        self, clock: Clock, queue: RxQueue, vcpu: InterruptTarget, behind: Node, look_at_memory: Callable[[int], None]
+    ) -> None:
         scheme = CoalescingScheme()  # nothing but the NIC's moderation holds an interrupt back
         super().__init__(clock, queue.name, queue.ring.capacity, scheme, vcpu)
-        self.queue = queue
+        self.queue, self._behind, self._look_at_memory = queue, behind, look_at_memory
 
     def interrupt(self, now: int) -> None:
         """Take the NIC's interrupt: the VMkernel handles it and injects it into the guest."""
@@ -60,14 +65,25 @@ class DirectRing(Vnic):
     def take(self, limit: int, now: int) -> list[Train[Sender]]:
         """Poll the NIC with its interrupt masked."""
         taken = self.queue.take(limit, now)
-        ring = self.ring
+        ring, octets = self.ring, 0
         for train in taken:
             ring.pushed += train.count
             ring.taken += train.count
-            self.frames += train.count * train.frames
+            frames = train.count * train.frames
+            self.frames += frames
             sender = train.flow
+            octets += frames * sender.size
             if sender.round_trip is not None:
                 sender.round_trip.off_nic(train.arrived, self.queue.interrupted, 0)
+        if octets:
+            self._look_at_memory(now)
+            node = self.vcpu.node
+            if node is self._behind:  # a NIC's node is the only one in whose cache it can write
+                node.memory.received(octets)
+                self.wait_ps = node.memory.dma_ps
+            else:
+                node.memory.octets += 2 * octets
+                self.wait_ps = node.memory.near_ps
         return taken
 
     def is_drained(self) -> bool:
@@ -116,6 +132,8 @@ class DirectTx(TransmitQueue):
         """Transmit the packets written by ``now``, at the end of a burst."""
         self._timer.disarm()
         for train in self._ring.take(UNBOUNDED, now):
+            stream = train.flow
+            self.poster.node.memory.sent(train.count * train.frames * stream.size)
             self._uplink.send(train, None, self._vector)
 
     def send_early(self, end: int = UNBOUNDED) -> None:
@@ -140,7 +158,7 @@ class DirectDevice(GuestDevice):
         uplink = Uplink(port, nic.rate, host.costs, spec.drivers[nic.driver], vxlan=False, tso=nic.tso)
         for vcpu in self.vectors(vm, min(queues, len(vm.vcpus)) if nic.rss else 1):
             queue = add_rx_queue(host, port, vcpu.node)
-            ring = DirectRing(host.clock, queue, vcpu)
+            ring = DirectRing(host.clock, queue, vcpu, port.node, host.scheduler.look_at_memory)
             queue.poll = ring
             self.rings.append(queue)
             self.add_queues(vcpu, ring, DirectTx(host.clock, uplink, vcpu, queue))

@@ -54,6 +54,7 @@ class NetPoll(NetContext):
     def begin(self, start: int) -> int | None:
         queue, switch, budget, packet_ps = self.queue, self._switch, self._budget, self._packet_ps
         where, memory = self.node, queue.memory
+        self._scheduler.look_at_memory(start)
         end = start
         woken = self.woken
         if woken:

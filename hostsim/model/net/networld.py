@@ -313,12 +313,13 @@ class NetWorld(NetContext):
             completions.look(end)
             room = completions.room()
             bound = most = self._bound if self._bound < room else room
-            looked = -1
+            looked, taken = -1, 0
             while bound and looked < end:  # and what is posted meanwhile
                 looked = end
                 while bound and (train := queue.ring.take_next(bound, looked)) is not None:
                     bound -= train.count
                     octets = train.flow.size * train.frames
+                    taken += train.count * octets
                     copied = octets <= completions.rule.copied
                     work = uplink.work_ps(train.frames)
                     if copied:
@@ -326,6 +327,7 @@ class NetWorld(NetContext):
                     sent = uplink.send(train.restamped(end + work, work), None if copied else queue)
                     completions.took(train.count, copied=copied or not sent)
                     end += train.count * work
+            self.node.memory.sent(taken)
             if bound < most:
                 self._next = (self._next + turn + 1) % len(queues)
                 break

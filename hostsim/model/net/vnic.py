@@ -53,7 +53,7 @@ class Vnic:
         frames: of the wire, put on their way into the ring.
         unicast: packets that the switch has delivered to it, other than copies of multicast.
         lost: frames that found no room there.
-        is_far: what was put there last was put there from another NUMA node.
+        wait_ps: time for which each byte that was put there last makes its reader wait for memory.
         raised: instant of its last interrupt.
         reclaimable: packets of its transmit queue that are completed, and that the guest's driver frees in its next poll.
         polled: instant of the guest's last poll.
@@ -80,7 +80,8 @@ class Vnic:
         self.transmits: list[TxQueue] = []
         self.frames = self.unicast = self.lost = self.raised = self.reclaimable = self.polled = 0
         self._asked: int | None = None
-        self.is_far = self.gro = self.is_polled_on = False
+        self.gro = self.is_polled_on = False
+        self.wait_ps = 0.0
         self.interrupt_ps = self.doorbell_ps = 0
         self._refill, self._used_up = refill, 0
         self._refilled_at: int | None = None

@@ -19,6 +19,8 @@ __all__ = ["Port", "SplitRx", "VSwitch"]
 class SplitRx(NetContext):
     """The split-receive context of a vNIC (splitRxMode): copies packets into the guest that the NetPoll only queued."""
 
+    switch: VSwitch
+
     def __init__(
         self,
         name: str,
@@ -42,12 +44,18 @@ class SplitRx(NetContext):
         elif ring.pushed == ring.taken + ring.dropped:  # the usual way to sleep: nothing here, nothing coming
             return None
         at, budget = end, self._budget
+        vnic, node = self._vnic, self.node
+        self._scheduler.look_at_memory(start)
         while budget and (train := ring.take_next(budget, at)) is not None:
             budget -= train.count
-            self._vnic.is_far = False
+            vnic.wait_ps = 0.0
             sender = train.flow
-            copy = self._costs.port_copy(sender.size, far=sender.queue.memory is not self.node)
-            self._vnic.receive(train.restamped(end + copy, copy))
+            memory = sender.queue.memory
+            # whoever of them comes first has the packet fetched for all contexts of the node
+            wait = node.read_wait(memory) / self.switch.readers(sender, node) + node.write_wait(node)
+            copy = self._costs.port_copy(sender.size, wait, far=memory is not node)
+            node.memory.octets += train.count * sender.size
+            vnic.receive(train.restamped(end + copy, copy))
             end += train.count * copy
         return end - start if end > start else None
 
@@ -87,6 +95,8 @@ class VSwitch:
         self._outer_ps = costs.vxlan_decap if vxlan else 0
         self._ports: dict[Sender, list[Port]] = {}
         self._known: dict[Sender, tuple[int, Node, list[int], int]] = {}
+        self._readers: dict[tuple[Sender, Node], int] = {}
+        self._readers_at = 0
         self._filled: list[SplitRx] = []
         self._served: dict[Vnic, None] = {}
         self.runs_on = True
@@ -95,6 +105,7 @@ class VSwitch:
         """Join the multicast group of a flow with the guest behind a port."""
         self._ports.setdefault(sender, []).append(port)
         if port.split is not None:
+            port.split.switch = self
             self.runs_on = False
 
     def work_ps(self, train: Train[Sender], packet_ps: int, where: Node, memory: Node) -> int:
@@ -102,23 +113,43 @@ class VSwitch:
         sender = train.flow
         vnic = sender.vnic
         if vnic is not None:
-            far = where is not memory or where is not vnic.vcpu.node
-            return train.count * (packet_ps + self._outer_ps + self._costs.frame(sender.size * train.frames, far=far))
+            node = vnic.vcpu.node
+            copy = self._costs.frame(
+                sender.size * train.frames,
+                where.copy_wait(memory, node),
+                far=where is not memory or where is not node,
+            )
+            return train.count * (packet_ps + self._outer_ps + copy)
         return train.count * (packet_ps + self._outer_ps + self._steps(sender, where, memory)[1])
 
     def _steps(self, sender: Sender, where: Node, memory: Node) -> tuple[list[int], int]:
-        """Return the time of each port's copy and their sum, cached until a VM moves to another node."""
+        """Return the time of each port's copy and their sum, cached until a VM moves to another node, or a wait for memory changes."""
         known = self._known.get(sender)
-        moves = self._scheduler.homes_changed
-        if known is None or known[0] != moves or known[1] is not where:
-            steps = [self._port_ps(port, sender.size, where, memory) for port in self._ports.get(sender, ())]
-            known = self._known[sender] = (moves, where, steps, sum(steps))
+        changes = self._scheduler.homes_changed + self._scheduler.waits_changed
+        if known is None or known[0] != changes or known[1] is not where:
+            steps, fetches = [], True  # the first copy fetches the packet; it is in the cache for those behind it
+            for port in self._ports.get(sender, ()):
+                if port.split is not None:
+                    steps.append(self._costs.split_enqueue)
+                    continue
+                node = port.vnic.vcpu.node
+                wait = where.write_wait(node) + (where.read_wait(memory) if fetches else 0.0)
+                steps.append(self._costs.port_copy(sender.size, wait, far=where is not memory or where is not node))
+                fetches = False
+            known = self._known[sender] = (changes, where, steps, sum(steps))
         return known[2], known[3]
 
-    def _port_ps(self, port: Port, octets: int, where: Node, memory: Node) -> int:
-        if port.split is not None:
-            return self._costs.split_enqueue
-        return self._costs.port_copy(octets, far=where is not memory or where is not port.vnic.vcpu.node)
+    def readers(self, sender: Sender, node: Node) -> int:
+        """Return the number of split-receive contexts of a node that copy each packet of a flow."""
+        moves = self._scheduler.homes_changed
+        if moves != self._readers_at:
+            self._readers_at, self._readers = moves, {}
+        known = self._readers.get((sender, node))
+        if known is None:
+            ports = self._ports[sender]
+            known = sum(port.split is not None and port.split.node is node for port in ports)
+            self._readers[(sender, node)] = known
+        return known
 
     def receive(self, batch: list[Train[Sender]], start: int, packet_ps: int, where: Node, memory: Node) -> int:
         """Forward a batch from ``start`` on, with ``packet_ps`` for each frame besides the delivery; returns the end.
@@ -127,24 +158,29 @@ class VSwitch:
         """
         at = start
         packet_ps += self._outer_ps
-        place, trains = 0, len(batch)
+        place, trains, octets = 0, len(batch), 0
         while place < trains:
             train = batch[place]
             place += 1
             sender = train.flow
+            copied = sender.size * train.frames
+            octets += train.count * copied
             vnic = sender.vnic
             if vnic is None:
                 at = self._replicate(train, at, packet_ps, where, memory)
                 continue
-            vnic.is_far = is_far = where is not vnic.vcpu.node
+            node = vnic.vcpu.node
+            vnic.wait_ps = 0.0 if where is node else node.memory.far_ps
             self._served[vnic] = None
-            far = is_far or where is not memory
+            far = where is not node or where is not memory
+            wait = where.copy_wait(memory, node)
             lro = vnic.lro
             if lro is None or not sender.joins or train.frames != 1:
                 if sender.round_trip is not None:
                     sender.round_trip.off_nic(train.arrived, sender.queue.interrupted, start)
-                step = packet_ps + self._costs.deliver(sender.size * train.frames, far=far)
+                step = packet_ps + self._costs.deliver(copied, wait, far=far)
                 vnic.unicast += train.count
+                node.memory.octets += train.count * copied
                 vnic.receive(train.restamped(at + step, step))
                 at += train.count * step
                 continue
@@ -153,7 +189,11 @@ class VSwitch:
                 last = batch[place]
                 count += last.count
                 place += 1
-            at = self._join(train, last, count, lro, at, packet_ps, far)
+            octets += (count - train.count) * copied
+            node.memory.octets += count * copied
+            frame = packet_ps + self._costs.frame(copied, wait, far=far) + (self._costs.sw_lro if lro.on else 0)
+            at = self._join(train, last, count, lro, at, frame)
+        memory.memory.received(octets)
         return at
 
     def _join(
@@ -163,21 +203,19 @@ class VSwitch:
         count: int,
         lro: Aggregation,
         at: int,
-        packet_ps: int,
-        far: bool,
+        frame: int,
     ) -> int:
-        """Software LRO: deliver consecutive frames of a connection, joined to packets; returns the end."""
-        sender, costs = first.flow, self._costs
+        """Software LRO: deliver consecutive frames of a connection, which take ``frame`` each, joined to packets; returns the end."""
+        sender = first.flow
         vnic = sender.vnic
         assert vnic is not None  # joined frames are unicast
         most = lro.frames(sender.size)
-        frame = packet_ps + costs.frame(sender.size, far=far) + (costs.sw_lro if lro.on else 0)
         arrived = first.arrived
         gap = (last.arrived + (last.count - 1) * last.gap - arrived) // (count - 1) if count > 1 else 0
         packets = -(-count // most)
         lro.count(count, packets)
         vnic.unicast += packets
-        deliver = costs.vnic_deliver
+        deliver = self._costs.vnic_deliver
         while count:
             frames = most if count > most else count
             at += frames * frame + deliver
@@ -196,7 +234,9 @@ class VSwitch:
             ready += own
             split = port.split
             if split is None:
-                port.vnic.is_far = where is not port.vnic.vcpu.node
+                node = port.vnic.vcpu.node
+                port.vnic.wait_ps = 0.0 if where is node else node.memory.far_ps
+                node.memory.octets += train.count * sender.size
                 port.vnic.receive(train.restamped(ready, step))
             else:
                 split.ring.push(train.restamped(ready, step))

@@ -110,7 +110,7 @@ class PeerFrames(Sender):
         endpoints: of the connection.
         size: bytes of data in each.
         frame_ps: time of each on the wire.
-        handle: lets the process handle packets from an instant on; the flag says whether another NUMA node wrote them; returns the end.
+        handle: lets the process handle packets from an instant on; also gets the wait for memory of each byte that it copies; returns the end.
         dropped: told of frames that were dropped on the host.
         burst: frames that the peer puts on the wire in one go.
         joins: large receive offload may join them.
@@ -124,7 +124,7 @@ class PeerFrames(Sender):
         endpoints: Endpoints,
         size: int,
         frame_ps: int,
-        handle: Callable[[Train[InboundStream], int, bool], int],
+        handle: Callable[[Train[InboundStream], int, float], int],
         dropped: Callable[[int], None],
         *,
         burst: int = 1,
@@ -138,7 +138,7 @@ class PeerFrames(Sender):
     def handle(self, train: Train[InboundStream], start: int) -> int:
         """Handle packets from ``start`` on; returns the end."""
         assert self.vnic is not None
-        return self._handle(train, start, self.vnic.is_far)
+        return self._handle(train, start, self.vnic.wait_ps)
 
     def dropped(self, frames: int) -> None:
         """Report frames dropped on the host."""

@@ -64,14 +64,14 @@ class TcpReceiver(Connection):
             self._congestion.in_flight += frames
             self._endpoints.wire.release(self.data, at, step, turns, frames)
 
-    def _read(self, train: Train[InboundStream], start: int, far: bool) -> int:
+    def _read(self, train: Train[InboundStream], start: int, wait_ps: float) -> int:
         """Let the process read and acknowledge data, and answer a complete file; returns the end."""
         endpoints = self._endpoints
         application, vcpu = endpoints.application, endpoints.vcpu
         packets = train.count
         frames = packets * train.frames
         octets = frames * self.data.size
-        end = start + packets * application.per_packet + vcpu.costs.guest_copy(octets, far=far)
+        end = start + packets * application.per_packet + vcpu.costs.copied(octets, wait_ps)
         if vcpu.wakes(self):
             end += vcpu.costs.guest_process_wake
         vcpu.count_read(train, start, end)

@@ -104,14 +104,14 @@ class TcpSender(Connection):
         self._remaining = self._file
         return self._send(start)
 
-    def _request(self, train: Train[InboundStream], start: int, _far: bool) -> int:
+    def _request(self, train: Train[InboundStream], start: int, _wait_ps: float) -> int:
         end = start + self._endpoints.application.per_request
         self._endpoints.vcpu.count_read(train, start, end)
         self._congestion.acked(self._congestion.in_flight)
         self._acked = 0
         return self._transfer(end)
 
-    def _ack(self, train: Train[InboundStream], start: int, _far: bool) -> int:
+    def _ack(self, train: Train[InboundStream], start: int, _wait_ps: float) -> int:
         """Handle acknowledgements, which open the window; returns the end."""
         acks = train.count * train.frames
         self._endpoints.vcpu.count_read(train, start, start)
@@ -144,7 +144,7 @@ class TcpSender(Connection):
         if application.write_copies:
             octets = frames * self._data.size
             writes = -(-octets // application.write_size) if application.write_size else 1
-            work += writes * application.per_write + vcpu.costs.guest_copy(octets)
+            work += writes * application.per_write + vcpu.costs.copied(octets)
         vcpu.post_to(endpoints.queue, Train(self._data, count, start + work, work, start, 0, None, frames))
         self._congestion.in_flight += count * frames
         self._remaining -= count * frames

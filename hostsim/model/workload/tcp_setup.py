@@ -103,7 +103,7 @@ def _application(
     return Application(
         per_packet=costs.tcp_sink.ps(hertz),
         per_write=costs.tcp_source.ps(hertz),
-        per_request=traffic.demand_ps(costs, hertz, far, host.spec.costs.remote_memory.value),
+        per_request=traffic.demand_ps(costs, hertz, far, host.spec.hardware.cpu.remote_ratio),
         write_copies=write_copies,
         ack_every=guest.ack_every,
         tso_divisor=guest.tso_divisor,

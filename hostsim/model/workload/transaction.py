@@ -53,12 +53,12 @@ class User:
     def _ask(self, at: int) -> None:
         self._endpoints.wire.release(self.requests, at, 0, 1, 1)
 
-    def _request(self, train: Train[InboundStream], start: int, far: bool) -> int:
+    def _request(self, train: Train[InboundStream], start: int, wait_ps: float) -> int:
         """Wake the process, which reads the request; the transaction is a burst of its own. Returns the end."""
         endpoints = self._endpoints
         vcpu, size = endpoints.vcpu, self.requests.size
         costs = vcpu.costs
-        end = start + costs.guest_process_wake + endpoints.application.per_packet + costs.guest_copy(size, far=far)
+        end = start + costs.guest_process_wake + endpoints.application.per_packet + costs.copied(size, wait_ps)
         vcpu.count_read(train, start, end)
         endpoints.totals.octets += size
         vcpu.start(self, end)
@@ -69,7 +69,7 @@ class User:
         endpoints = self._endpoints
         application, costs = endpoints.application, endpoints.vcpu.costs
         end = start + application.per_request + application.per_write + costs.guest_tx_packet
-        end += costs.guest_copy(self._frames * self._reply.size)
+        end += costs.copied(self._frames * self._reply.size)
         endpoints.vcpu.post_to(endpoints.queue, self._write(end))
         return end
 

@@ -75,7 +75,7 @@ class UdpSource:
         """Write a burst from ``start`` on; returns the end."""
         vcpu = self._vcpu
         costs = vcpu.costs
-        work = costs.guest_tx_packet + self._write_ps + costs.guest_copy(self._data.size)
+        work = costs.guest_tx_packet + self._write_ps + costs.copied(self._data.size)
         begin = start + costs.guest_process_wake
         vcpu.post_to(self._queue, Train(self._data, self._burst, begin + work, work, begin, 0))
         end = begin + self._burst * work

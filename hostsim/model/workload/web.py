@@ -89,9 +89,9 @@ class PageFetch(TcpSender):
 
     # --- the guest's side
 
-    def _request(self, train: Train[InboundStream], start: int, far: bool) -> int:
+    def _request(self, train: Train[InboundStream], start: int, wait_ps: float) -> int:
         if not self._left_to_open:
-            return super()._request(train, start, far)
+            return super()._request(train, start, wait_ps)
         self._left_to_open = False
         vcpu = self._endpoints.vcpu
         end = start + vcpu.costs.guest_ack
@@ -106,8 +106,8 @@ class PageFetch(TcpSender):
             end = self._send(end + work)
         return end + self._page.after
 
-    def _ack(self, train: Train[InboundStream], start: int, far: bool) -> int:
-        end = super()._ack(train, start, far)
+    def _ack(self, train: Train[InboundStream], start: int, wait_ps: float) -> int:
+        end = super()._ack(train, start, wait_ps)
         self._close()
         return end
 
