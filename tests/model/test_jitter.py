@@ -19,23 +19,16 @@ from .small_point import CALM, arrived, datagrams, echoes, group, guest, nic, po
 
 LATE = PeerSpec.model_validate({"peer": "late", "timer_jitter": "20 us", "answer_jitter": "5 us"})
 ON_TIME = PeerSpec(peer="on time")
-COPY = 0.125
-"""Cycles a byte with which a stream without jitter falls into a pattern."""
 RBC = Coalescing(scheme="rbc", rate=4000, depth=1, timeout=4 * MS)
 
 
 def one_stream(scale: float, peer: PeerSpec, seed: int = 1) -> float:
     """Busy time for a byte of one TCP stream to a guest that halts between bursts, the costs of receiving a frame scaled."""
-    cost = CALM | {
-        "copy_per_byte": COPY,
-        "guest_rx_packet": 800 * scale,
-        "sw_lro": 120 * scale,
-        "driver_rx": 300 * scale,
-    }
+    cost = CALM | {"guest_rx_packet": 800 * scale, "sw_lro": 120 * scale, "driver_rx": 300 * scale}
     made = {"vmnic0": nic(interrupt_interval="62 us", interrupt_step="0 s" if peer is ON_TIME else "2 us")}
     traffic = {"s": stream("receive", window="256 KiB", delay="100 us")}
     spec = point(group(vnics=(vnic(coalescing=RBC),)), traffic=traffic, cost=cost, nics=made, cores=6)
-    host = run(spec.model_copy(update={"peer": peer}), 40 * MS, seed)
+    host = run(spec.model_copy(update={"peer": peer}), 120 * MS, seed)
     return host.busy(host.clock.now) / arrived(host)
 
 
@@ -53,9 +46,8 @@ def jump(peer: PeerSpec) -> float:
 
 
 def test_a_small_change_of_a_cost_moves_a_single_stream_smoothly() -> None:
-    """Steps of one percent in the costs have even effects in a short run, too, but for a depth that is a whole number of packets; without jitter all seeds keep to one pattern, and one step in a few jumps."""
-    assert jump(LATE) < 0.004
-    assert jump(ON_TIME) > 0.006
+    """Steps of one percent in the costs have even effects: a fifth of a percent between the largest and the smallest, of which chance is most."""
+    assert jump(LATE) < 0.002
 
 
 def test_seeds_differ() -> None:
