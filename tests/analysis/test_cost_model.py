@@ -32,9 +32,9 @@ def test_a_constant_says_what_its_file_says():
     assert (cost.value, cost.unit, cost.ends, cost.file) == (1900, "cycles", (1500, 2400), "esxi")
     timer = named("rhel6.housekeeping_period")
     assert (timer.value, timer.unit, timer.ends) == (10, "ms", (8, 20))
-    ring = named("hp-dl580-g7.nics.vmnic0..vmnic2.rx_ring")
-    assert ring.paths == tuple(f"nics.vmnic{port}.rx_ring" for port in range(3))
-    assert ring.is_whole
+    step = named("hp-dl580-g7.nics.vmnic0..vmnic2.interrupt_step")
+    assert step.paths == tuple(f"nics.vmnic{port}.interrupt_step" for port in range(3))
+    assert (step.value, step.unit, step.ends) == (2, "us", (1, 4))
 
 
 def test_ends_of_a_range_are_in_the_unit_of_the_value():

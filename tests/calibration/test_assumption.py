@@ -87,7 +87,7 @@ def test_what_is_moved_is_every_assumption_behind_the_points(small: Path) -> Non
     assert [found[name].ends for name in OWN] == [[100.0, 400.0], [2.0, 10.0], [1.0]]
     assert found[OWN[2]].constant.written(1.0) == "poisson"
     assert "esxi.costs.context_switch" in found
-    assert "dell-r810.nics.vmnic0.rx_ring" in found
+    assert "dell-r810.nics.vmnic0.interrupt_step" in found
     assert not {"esxi.costs.vnic_deliver", "rhel6.applications.udp_sink"} & found.keys()
 
 
