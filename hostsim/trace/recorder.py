@@ -175,7 +175,8 @@ def _levels(host: Host) -> list[_Level]:
     levels = [_value("host", f"node{node.index}", "worlds waiting", node.waiting) for node in host.scheduler.nodes]
     levels.append(_value("host", "tuning", "dense mode", host.dense_mode.state))
     levels.append(_value("host", "tuning", "NUMA I/O", host.numa_io.state))
-    levels += [_settled(queue) for queue in host.queues]
+    owned = {queue.name for vm in host.vms for device in vm.devices for queue in device.rings}
+    levels += [_unsettled(queue) if queue.name in owned else _settled(queue) for queue in host.queues]
     for port in _switch_ports(host):
         name = port.vnic.name
         if port.split is not None:
@@ -192,6 +193,14 @@ def _value(group: str, owner: str, name: str, level: Level) -> _Level:
 def _settled(queue: RxQueue) -> _Level:
     """Track of the frames in a receive ring of a NIC; the ring is settled, which changes no result."""
     return Track("NICs", queue.name, "receive ring", "frames"), queue.waiting
+
+
+def _unsettled(queue: RxQueue) -> _Level:
+    """Track of the frames in a receive ring that a guest's driver polls, as far as it has looked.
+
+    A guest's own packets reach the wire when its burst ends, so that their answers may belong before what a look would take off the wire.
+    """
+    return Track("NICs", queue.name, "receive ring", "frames"), queue.ring.waiting
 
 
 def _waiting(track: Track, ring: Ring[Any]) -> _Level:

@@ -188,9 +188,12 @@ class RxQueue:
         self._timer.arm_by(self._due(self._moderation, at))
 
     def _due(self, moderation: Moderation, first: int) -> int:
-        """Return the time of the interrupt for what is ready at ``first``; one that moderation holds back is as late as the NIC's clock has it."""
-        due = moderation.due(first, self.interrupted)
-        return due if due <= first else due + self._late
+        """Return the time of the interrupt for what is ready at ``first``; one that moderation holds back is as late as the NIC's clock has it.
+
+        It never falls as ``first`` rises: a timer that is set by a lower bound of a frame's arrival is not later than the interrupt for it.
+        """
+        late = self._late
+        return moderation.due(first - late, self.interrupted) + late
 
     def _interrupt(self, now: int) -> None:
         self._masked = True  # before looking: what is on the wire behind this frame is found by polling
@@ -206,6 +209,7 @@ class RxQueue:
         self.interrupted = now
         self.interrupts += 1
         if self.adapts:
+            self._nic.depart(now)  # all that has gone by now, whenever somebody looked last
             self._moderation.interrupted(now, self._received, self._rx_octets, self._went, self._tx_octets)
             self._received = self._rx_octets = self._went = self._tx_octets = 0
         self._late = self._jitter.draw()
