@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hostsim.expect import Band
+from hostsim.quantity import UNITS
 
 __all__ = ["CLAIM_KINDS", "Claim", "Measurement"]
 
@@ -64,6 +65,16 @@ class Measurement:
         """The published number; None where only a direction is published."""
         return None if self.value[:1] in ("<", ">") else float(self.value)
 
+    def counted_in(self, unit: str) -> Measurement:
+        """The same measurement in another unit of its kind, as a metric counts it: 2.4 Mpps are 2400 kpps; itself where that says nothing."""
+        own, other = self.unit.removeprefix("1"), unit.partition(" ")[0]
+        units = next((units for units in UNITS.values() if own in units and other in units), None)
+        if units is None or self.number is None:
+            return self
+        factor = units[own] / units[other]
+        low, high = (None if end is None else _rounded(end * factor) for end in (self.band.low, self.band.high))
+        return replace(self, value=f"{self.number * factor:.12g}", unit=other, band=Band(low, high))
+
     @property
     def publication(self) -> str:
         """The part of the id that all rows of a source share."""
@@ -78,3 +89,8 @@ class Measurement:
         if self.band.low is not None and self.band.low > neutral:
             return 1
         return -1 if self.band.high is not None and self.band.high < neutral else 0
+
+
+def _rounded(number: float) -> float:
+    """A number without what the way through another unit has rounded."""
+    return float(f"{number:.12g}")

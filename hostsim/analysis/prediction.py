@@ -168,7 +168,8 @@ def predict(chosen: Chosen, fidelity: Fidelity, execution: ExecutionOptions) -> 
             name = verdict.expectation.name
             if name in names:
                 digest = inputs_digest(scenario, name)
-                found.append(Prediction(measurements()[name], verdict, digest, ledger.get(name)))
+                row = measurements()[name].counted_in(verdict.expectation.unit)
+                found.append(Prediction(row, verdict, digest, ledger.get(name)))
     return found
 
 

@@ -198,10 +198,10 @@ _ENTRIES = (
     ),
     Metric(
         "local_rate",
-        "kpps",
+        "pps",
         "Packets that transmit contexts have forwarded to other VMs of the host; one for TSO counts once.",
         "rate",
-        scaled(rate("switched.packets"), 1e-3),
+        rate("switched.packets"),
     ),
     Metric("delivered", "pps", "Packets taken by applications, all VMs together.", "rate", rate("guest.read")),
     Metric(

@@ -51,7 +51,7 @@ def unsettable(
             part = None  # told when the point is made
         if part is not None and not part.faults:
             fault = walk(part_model, part.tree, inner, key)
-    if fault is None and len(path) > 2 and path[-2] in SETTINGS:
+    if fault is None and len(path) > 2 and path[-2] in SETTINGS and (len(path) > 3 or path[0] == "host"):
         fault = _unknown_setting(resolver, path)
     if fault is None:
         return None

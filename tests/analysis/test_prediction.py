@@ -50,6 +50,24 @@ HIGH = prediction("lab.high", "400", (200, 900), 40, 600)
 OTHER = prediction("other.one", "100", (99, 101), None, 100)
 
 
+@pytest.mark.parametrize(
+    ("unit", "metric", "value", "band", "counted_in"),
+    [
+        ("Mpps", "pps", "2300000", (2e6, 2.45e6), "pps"),
+        ("Mpps", "kpps", "2300", (2000, 2450), "kpps"),
+        ("1/s", "/s", "2.3", (2, 2.45), "/s"),
+        ("us", "us", "2.3", (2, 2.45), "us"),
+        ("% of a PCPU", "% of a vCPU", "2.3", (2, 2.45), "% of a PCPU"),
+        ("ratio", "ratio", "2.3", (2, 2.45), "ratio"),
+        ("us", "pps", "2.3", (2, 2.45), "us"),
+    ],
+)
+def test_a_measurement_is_told_in_the_unit_of_its_metric(unit, metric, value, band, counted_in):
+    """Where both units are of one kind; else it stays as it is."""
+    row = prediction("lab.rate", "2.3", (2, 2.45), 2, 2, unit=unit).measurement.counted_in(metric)
+    assert (row.value, row.band, row.unit) == (value, Band(*band), counted_in)
+
+
 def test_errors_are_relative_to_what_was_published():
     """Of both values by themselves; there is none of a value that was never recorded."""
     assert [[each.error(time) for time in TIMES] for each in (LOW, HIGH, OTHER)] == [

@@ -108,6 +108,7 @@ class Reader(Lookup):
                 nearest = nearest_name(part.measurement, list(measurements()))
                 self.fault((*path, "measurement"), "unknown measurement", "an id of published-2.csv", nearest)
                 return None
+            row = row.counted_in(unit)
             self._check_unit(row, form, unit, (*path, "measurement"))
             made = Expectation(row.id, form, row.band, row.unit, row.value, is_claim=True, kind=row.kind)
         else:

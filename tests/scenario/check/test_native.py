@@ -47,6 +47,17 @@ def load_text(*changes: tuple[str, str], plugins: Sequence[Path] = ()) -> Scenar
     return load(file, plugins=plugins)
 
 
+@pytest.mark.parametrize("name", ["kernel", "vmx", "advanced"])
+def test_a_group_that_is_called_like_a_section_of_settings_can_be_swept(name: str) -> None:
+    """Its keys are a group's."""
+    scenario = load_text(
+        ("server: {", f"{name}: {{"),
+        ("to: server", f"to: {name}"),
+        ("set: platform, values: [esxi-6.0, native]", f"set: vms.{name}.vcpus, values: [1, 2]"),
+    )
+    assert point_at(scenario, {"platform": 2}).spec.vms[0].vcpus == 2
+
+
 def test_the_platform_alone_takes_the_hypervisor_away() -> None:
     """The same hardware, guest and traffic: the VM's network is the kernel's NIC with its MTU, and no vNIC is left."""
     scenario = load_text()
