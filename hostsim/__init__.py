@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from hostsim import compiled
 
 if TYPE_CHECKING:
+    from hostsim.analysis.stored_run import stored_runs
     from hostsim.api import Results, Scenario, check, compare, load, open_results, reproduce, run, what_if
     from hostsim.errors import HostsimError, InputError, StoreError
     from hostsim.expect import Verdict, VerdictState
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from hostsim.results.bottleneck import bottleneck
     from hostsim.results.context import contexts
     from hostsim.results.cpu_breakdown import cpu_time
-    from hostsim.results.table import entities, series_frame
+    from hostsim.results.record_frame import entities, series_frame
 
 __all__ = [
     "CATALOGUE",
@@ -60,10 +61,12 @@ __all__ = [
     "reproduce",
     "run",
     "series_frame",
+    "stored_runs",
     "what_if",
 ]
 
 _HOME = {
+    "hostsim.analysis.stored_run": ("stored_runs",),
     "hostsim.api": ("Results", "Scenario", "check", "compare", "load", "open_results", "reproduce", "run", "what_if"),
     "hostsim.errors": ("HostsimError", "InputError", "StoreError"),
     "hostsim.expect": ("Verdict", "VerdictState"),
@@ -72,7 +75,7 @@ _HOME = {
     "hostsim.results.bottleneck": ("bottleneck",),
     "hostsim.results.cpu_breakdown": ("cpu_time",),
     "hostsim.results.context": ("contexts",),
-    "hostsim.results.table": ("entities", "series_frame"),
+    "hostsim.results.record_frame": ("entities", "series_frame"),
     "hostsim.notebook.host": ("HostView",),
     "hostsim.notebook.results": ("Differences", "Verdicts"),
     "hostsim.notebook.what_if": ("WhatIf",),

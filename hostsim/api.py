@@ -17,6 +17,7 @@ from hostsim.notebook.results import Differences, Results, Verdicts
 from hostsim.notebook.scenario import Scenario
 from hostsim.record import RunRecord, Scalar
 from hostsim.results.baseline import read_baseline
+from hostsim.results.command import rerun_command
 from hostsim.results.folder import read
 from hostsim.results.results import LazyRecords
 from hostsim.results.results import Results as PlainResults
@@ -296,7 +297,7 @@ def open_results(folder: str | Path, results: str | Path | None = None) -> Resul
         SavedRun(point, replication, seed, json.loads(axes), tuple(json.loads(warnings)), flag)
         for point, replication, seed, axes, warnings, flag in found.runs.itertuples(index=False)
     )
-    records = SavedRecords(store, runs, f"hostsim run {found.scenario}")
+    records = SavedRecords(store, runs, rerun_command(vars(found)))
     return Results.of(replace(found, records=LazyRecords(records)))
 
 

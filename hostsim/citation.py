@@ -40,6 +40,18 @@ class Publication:
         return ", ".join([part for part in (*parts, str(self.year or "")) if part])
 
     @property
+    def short(self) -> str:
+        """The publication in a few words: its first author, or the organization or title, and the year."""
+        people = self.author[0].split()[-1:] if self.author else [self.organization or self.title]
+        who = f"{people[0]} et al." if len(self.author) > 1 else people[0]
+        return f"{who} {self.year}" if self.year else who
+
+    @property
+    def link(self) -> str:
+        """The web address, if it is one that a page may link to; a folder of results may come from somebody else."""
+        return self.address if self.address.startswith(("https://", "http://")) else ""
+
+    @property
     def is_findable(self) -> bool:
         """True when a reader can find it: it has an address or a number."""
         return bool(self.address or self.number)
@@ -57,6 +69,11 @@ class Citation:
     def words(self) -> str:
         """The citation in words, without the address."""
         return ", ".join(part for part in (self.publication.words, self.at) if part)
+
+    @property
+    def short(self) -> str:
+        """The citation in a few words."""
+        return ", ".join(part for part in (self.publication.short, self.at) if part)
 
 
 def bibtex(publications: Iterable[Publication]) -> str:

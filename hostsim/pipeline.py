@@ -23,6 +23,7 @@ from hostsim.campaign.driver import Observer, Outcome, Progress, run_together, s
 from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
 from hostsim.campaign.store import Store, code_digest
 from hostsim.campaign.stored_records import StoredRecords
+from hostsim.files import display_name
 from hostsim.interim_analysis import make_plan
 from hostsim.results.results import AssumedInput, EffectiveSetting, LazyRecords, Results, runs_frame
 from hostsim.results.verdicts import Verdicts
@@ -30,7 +31,7 @@ from hostsim.scenario.bibliography import bibliography
 from hostsim.scenario.plan import Fidelity, Plan, Records
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import restrict
-from hostsim.scenario.shipped_data import known_red
+from hostsim.scenario.shipped_data import known_red, predictions, shipped
 from hostsim.search_answer import SearchAnswer
 
 if TYPE_CHECKING:
@@ -219,6 +220,7 @@ def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers:
         records.flags,
         {
             "scenario": scenario.name,
+            **({} if _is_shipped(scenario) else {"file": display_name(scenario.file)}),
             "fidelity": "quick" if fidelity.quick else "full",
             "code": code_digest(),
             "seed": str(fidelity.seed),
@@ -253,6 +255,11 @@ def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers:
         ),
         records=LazyRecords(records),
     )
+
+
+def _is_shipped(scenario: Scenario) -> bool:
+    """True when commands find the scenario by its name."""
+    return scenario.file in (*shipped().values(), *predictions().values())
 
 
 def _citations(scenario: Scenario) -> dict[str, tuple[Citation, ...]]:

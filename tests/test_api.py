@@ -91,7 +91,7 @@ def test_plots_take_and_return_axes(found):
     assert found.plot(ax=places[0]) is places[0]
     assert found.plot(x="receivers", y="loss", by="rate", kind="bar", ax=places[1]) is places[1]
     assert found.plot_cpu(ax=places[2]) is places[2]
-    assert places[1].get_ylabel() == "loss (%)"
+    assert places[1].get_ylabel() == "Packet loss (%)"
     assert found.plot().figure in map(plt.figure, plt.get_fignums())  # a notebook shows it
     plt.close("all")
     del figure
@@ -245,8 +245,19 @@ def test_results_are_saved_opened_and_reported(found, tiny, tmp_path):
     assert "Does it run?" in kept.report(tmp_path / "page.html").read_text()
     found.save(tmp_path / "elsewhere")
     alone = hostsim.open_results(tmp_path / "elsewhere", results=tmp_path)
-    with pytest.raises(hostsim.StoreError, match="`hostsim run tiny` runs it again"):
+    with pytest.raises(hostsim.StoreError, match=r"`hostsim run .*tiny\.yaml` runs it again"):
         alone.records[0]
+
+
+def test_a_sweep_is_a_dataset(found):
+    """The axes of the scenario as dimensions, its question as an attribute."""
+    pytest.importorskip("xarray", reason="not run: xarray is not installed")
+    cpu = found.to_xarray()["host_cpu"]
+    assert cpu.sizes == {"receivers": 2, "rate": 2, "replication": 3}
+    assert cpu.sel(rate=5000, receivers=2).mean() == pytest.approx(
+        found.curve(x="receivers", y="host_cpu", at={"rate": 5000})["mean"].iloc[1]
+    )
+    assert found.to_xarray().attrs["question"] == "Does it run?"
 
 
 def test_a_record_shows_itself_in_ten_lines(found):

@@ -48,6 +48,7 @@ LIBRARIES: dict[str, range | set[str]] = {
     "distributed": range(4, 5),
     "dask": range(4, 5),
     "pandas": range(5, 8),
+    "xarray": {"results"},
     "matplotlib": range(6, 8),
     "jinja2": range(6, 7),
     "SALib": {"analysis"},

@@ -1,6 +1,6 @@
 """Versions of the code whose runs lie in a results folder: each has a folder of runs, with a file that says what it was made of.
 
-Runs of another version are never reused and never deleted. When one of them would have served, the difference is put in words.
+Runs of another version are never reused, and deleted by `hostsim.campaign.stored_run` only. When one of them would have served, the difference is put in words.
 """
 
 from __future__ import annotations

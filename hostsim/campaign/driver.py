@@ -17,11 +17,12 @@ from hostsim.campaign.deferred_sigint import deferred_sigint
 from hostsim.campaign.executor.base import Executor
 from hostsim.campaign.executor.options import open_executor
 from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
-from hostsim.campaign.store import RunKey, Store
+from hostsim.campaign.store import Origin, RunKey, Store
 from hostsim.campaign.stored_records import CondensedRecords, StoredRecords, dressed, run_of
 from hostsim.campaign.task import Simulate
 from hostsim.record import RunRecord
 from hostsim.scenario.plan import Plan, RecordKey, Search, Task
+from hostsim.scenario.scenario import Scenario
 from hostsim.search_answer import SearchAnswer
 
 __all__ = [
@@ -204,8 +205,8 @@ class _Front:
 
     def finish(self, task: Task, record: RunRecord) -> list[_Sweep]:
         """Keeps a run that has ended; returns the sweeps that it was for."""
-        self._store.put(record)
         sweeps = self.running.pop(run_of(task))
+        self._store.put(record, sweeps[0].origin(task))
         for sweep in sweeps:
             sweep.finish(task.key, record)
         return sweeps
@@ -261,6 +262,11 @@ class _Sweep:
         """Seconds that the next task is expected to take, without bound where no run has ended yet; then its effort."""
         effort = (self.asked or self.fixed)[0].point.effort
         return (effort * self._seconds / self._effort if self._effort else math.inf), effort
+
+    def origin(self, task: Task) -> Origin | None:
+        """The scenario and the parameters that the store notes with a run; none for a plan without a scenario."""
+        scenario: Scenario | None = self.plan.scenario
+        return None if scenario is None else Origin(scenario.name, scenario.parameters(task.point.axes))
 
     def start(self) -> Task:
         """The next task to hand out."""

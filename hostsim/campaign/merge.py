@@ -76,7 +76,7 @@ def _add(source: Store, target: Store, key: RunKey, counts: Merged) -> list[Faul
     counts.failed += record.error is not None
     mine = target.get(key) if target.path(key).exists() else None
     if mine is None or (mine.error is not None and record.error is None):
-        target.put(record)
+        target.put(record, source.origin(key))
         counts.added += 1
         return []
     counts.there += 1

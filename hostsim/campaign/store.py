@@ -5,17 +5,19 @@ other code stay where they are; when one of them would be reused but for its cod
 Files appear whole or not at all. What cannot be read (torn, of another format) counts as missing and is said on stderr.
 
 A file holds one row for each counter and each histogram; everything else of the record is JSON in its metadata,
-wall-clock facts under a key of their own. All other bytes depend on the record alone.
+wall-clock facts and the scenario that asked for the run under keys of their own. All other bytes depend on the record alone.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import logging
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,7 @@ from hostsim.errors import StoreError
 from hostsim.files import is_below
 from hostsim.record import Histogram, IntArray, RunRecord, Scalar, Series
 
-__all__ = ["FORMAT", "RunKey", "Store", "code_digest", "is_same_run"]
+__all__ = ["CODE", "FORMAT", "Origin", "RunKey", "Store", "code_digest", "is_same_run", "read_origin", "run_key"]
 
 _log = logging.getLogger(__name__)
 
@@ -42,7 +44,7 @@ FORMAT = 1
 
 _FILE_NAME = re.compile(r"([0-9a-f]{32}(?:-[0-9]+)?)\.seed([0-9]+)\.r([0-9]+)\.parquet", re.ASCII)
 
-_CODE = re.compile(r"[0-9a-f]{16}", re.ASCII)
+CODE = re.compile(r"[0-9a-f]{16}", re.ASCII)
 """A digest of `hostsim.campaign.source_digest`: a name that leads nowhere else."""
 
 _INTEGERS = pa.list_(pa.field("element", pa.int64(), nullable=False))
@@ -60,6 +62,14 @@ _SCHEMA = pa.schema(
 _ENCODING = {"sums_ps.list.element": "DELTA_BINARY_PACKED", "values.list.element": "DELTA_BINARY_PACKED"}
 
 
+def run_key(path: Path) -> RunKey | None:
+    """The run that a file is named after; None of other files."""
+    if match := _FILE_NAME.fullmatch(path.name):
+        point_id, seed, replication = match.groups()
+        return point_id, int(replication), int(seed)
+    return None
+
+
 @functools.cache
 def _code() -> Code:
     return read_code()
@@ -68,6 +78,29 @@ def _code() -> Code:
 def code_digest() -> str:
     """Hash of all but a point that a run depends on, see `hostsim.campaign.source_digest`."""
     return _code().digest
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The origin of a run: the first scenario that asked for it. Another one may have the same point."""
+
+    scenario: str
+    parameters: Mapping[str, Scalar]
+    """What it says of host and traffic at the point, by dotted path."""
+
+
+def read_origin(metadata: Mapping[bytes, bytes]) -> Origin | None:
+    """The origin that the metadata of a run's file says; None where it says none.
+
+    Raises:
+        ValueError: it is no origin.
+    """
+    if b"hostsim.origin" not in metadata:
+        return None
+    kept = json.loads(metadata[b"hostsim.origin"])
+    if not isinstance(kept, dict) or not isinstance(kept.get("parameters"), dict):
+        raise ValueError("is no origin")
+    return Origin(str(kept.get("scenario", "")), kept["parameters"])
 
 
 class Store:
@@ -87,7 +120,7 @@ class Store:
         Raises:
             StoreError: it is no such digest.
         """
-        if code and not _CODE.fullmatch(code):
+        if code and not CODE.fullmatch(code):
             raise StoreError(f"{folder}: {code[:40]!r} is no version of the code")
         self.folder = Path(folder)
         self._swept = False
@@ -102,9 +135,8 @@ class Store:
     def runs(self) -> Iterator[RunKey]:
         """The runs that this version of the code has left, in the order of their files' names."""
         for path in sorted(self._runs.glob("??/*.parquet")):
-            if match := _FILE_NAME.fullmatch(path.name):
-                point_id, seed, replication = match.groups()
-                yield point_id, int(replication), int(seed)
+            if key := run_key(path):
+                yield key
 
     def others(self) -> int:
         """Number of runs that other versions of the code have left."""
@@ -133,8 +165,19 @@ class Store:
         _log.warning("%s %s: the run counts as missing", path, problem)
         return None
 
-    def put(self, record: RunRecord) -> None:
+    def origin(self, key: RunKey) -> Origin | None:
+        """The scenario that asked for a run that the store holds; None where its file does not say it."""
+        try:
+            return read_origin(pq.read_metadata(confined(self.folder, self.path(key))).metadata or {})
+        except (OSError, ValueError, StoreError):
+            return None
+
+    def put(self, record: RunRecord, origin: Origin | None = None) -> None:
         """Keeps a run, in place of an earlier one of the same key.
+
+        Args:
+            record: the run.
+            origin: the scenario that asked for it.
 
         Raises:
             StoreError: the folder cannot be written.
@@ -161,6 +204,8 @@ class Store:
                 ) as file:
                     file.write_table(_to_table(record))
                     file.add_key_value_metadata(_to_head(record))
+                    if origin is not None:
+                        file.add_key_value_metadata({"hostsim.origin": json.dumps(dataclasses.asdict(origin))})
                 unfinished.replace(path)
             finally:
                 unfinished.unlink(missing_ok=True)

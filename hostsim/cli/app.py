@@ -23,6 +23,7 @@ from hostsim.cli.assumptions import assumptions
 from hostsim.cli.calibrate import calibrate
 from hostsim.cli.cite import cite
 from hostsim.cli.predict import predict
+from hostsim.cli.prune import prune
 from hostsim.cli.sensitivity import sensitivity
 from hostsim.cli.shard import merge
 from hostsim.cli.status import Status
@@ -115,6 +116,7 @@ app.command("check")(check.check)
 app.command("predict")(predict)
 app.command("reproduce")(sweep.reproduce)
 app.command("merge")(merge)
+app.command("prune")(prune)
 app.command("plot")(sweep.plot)
 app.command("report")(sweep.report)
 app.command("what-if")(what_if)

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.figure import AnswersSpec, Figure, names_of
+from hostsim.figure import AnswersSpec, Figure, names_of, point_name
 from hostsim.record import AxisValues
 from hostsim.results.differences import Differences as PlainDifferences
 from hostsim.results.results import Results as PlainResults
 from hostsim.results.verdicts import Verdicts as PlainVerdicts
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 __all__ = ["Differences", "Results", "Verdicts"]
@@ -61,6 +62,7 @@ class Results(PlainResults):
         kind: Literal["line", "bar"] = "line",
         right: str | None = None,
         answers: str | Sequence[str] = (),
+        label: str | None = None,
         ax: Axes | None = None,
     ) -> Axes:
         """Draw one of the scenario's figures, the first where nothing is given, or a curve or answers of one's own choice.
@@ -76,11 +78,14 @@ class Results(PlainResults):
             kind: ``bar`` draws a group of bars at each value of x.
             right: a second measure, on an axis of its own on the right.
             answers: names of expectations, by themselves: a bar for each answer, with its interval and, of a claim, the accepted band.
-            ax: where to draw. Without it a new figure is made: one of pyplot's where pyplot is in use, so that notebooks show
+            label: name of these results in the legend of axes that several share; the scenario by default, with what options changed.
+            ax: where to draw, together with the results that are drawn there: ``before.plot(...)``, then ``after.plot(..., ax=ax)``
+                gives each its own style and name. Without it a new figure is made: one of pyplot's where pyplot is in use, so that notebooks show
                 it, and else one that belongs to nobody (``ax.figure.savefig(...)``).
 
         Raises:
-            InputError: there is no such figure, axis, measure or expectation, or no such value; answers in several units.
+            InputError: there is no such figure, axis, measure or expectation, or no such value; answers in several units;
+                the axes show another axis, unit or kind.
         """
         from hostsim.plots.figure import draw
         from hostsim.plots.style import shown_figure
@@ -99,7 +104,7 @@ class Results(PlainResults):
             raise InputError(
                 Fault("ask for a figure by its name, or for x and y with by and at, or for answers", given=name or "")
             )
-        return draw(self.table, figure, published=self.verdicts, ax=ax, make=shown_figure)
+        return draw(self.table, figure, published=self.verdicts, ax=ax, make=shown_figure, name=label or self.label)
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write tables, facts and figures as a folder, as ``hostsim run`` does; `open_results`, ``hostsim plot`` and ``hostsim report`` read it.
@@ -165,6 +170,110 @@ class Results(PlainResults):
                 Fault("has no traffic of kind request_response, whose stages are known", given=self.scenario)
             )
         return draw_stacked_bars(bars, "mean time of a round trip (us)", ax=ax, make=shown_figure)
+
+    def plot_cdf(
+        self,
+        of: str = "latency",
+        *,
+        by: str | Sequence[str] = (),
+        at: AxisValues | None = None,
+        label: str | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw the cumulative distribution of a time: the share of packets or requests that took no longer.
+
+        It counts all replications of a point, warm-up left out. `distribution` is the same as a frame.
+
+        Args:
+            of: ``latency`` or ``response_time``.
+            by: axes that tell lines apart.
+            at: values of the other axes; the first value of the sweep for one that is not named.
+            label: name of these results in the legend; the scenario by default, with what options changed.
+            ax: where to draw, beside what is there; see `plot`.
+
+        Raises:
+            InputError: an unknown time or axis, a value that no point has, or no such time.
+            StoreError: the results folder does not hold the runs any more.
+        """
+        return self._distribution("cdf", of, by, at, label, ax)
+
+    def plot_histogram(
+        self,
+        of: str = "latency",
+        *,
+        by: str | Sequence[str] = (),
+        at: AxisValues | None = None,
+        label: str | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw the histogram of a time: the share of packets or requests in each bucket. Buckets are wider where times are longer.
+
+        Args and errors are those of `plot_cdf`.
+        """
+        return self._distribution("histogram", of, by, at, label, ax)
+
+    def distribution(
+        self, of: str = "latency", *, by: str | Sequence[str] = (), at: AxisValues | None = None
+    ) -> pd.DataFrame:
+        """The distribution of a time as a tidy frame, see `plot_cdf` for arguments and errors.
+
+        Returns:
+            A row for each bucket: ``by`` ..., ``low``, ``high`` (its ends), ``count``, ``share`` and ``cumulative`` (percent);
+            units in ``attrs["units"]``.
+        """
+        from hostsim.results.distribution import distribution_frame
+
+        return distribution_frame(self, of, by, at)
+
+    def plot_series(
+        self, counter: str, *, at: AxisValues | None = None, replication: int = 0, ax: Axes | None = None
+    ) -> Axes:
+        """Draw a counter of one run over simulated time, a line for each entity; what was cut as warm-up is shaded.
+
+        Args:
+            counter: full name, as in `hostsim.series_frame`: ``queue.inside`` (a level), ``guest.interrupts`` (drawn as a rate),
+                ``pcpu.busy_ps`` (a time, drawn as a share of time).
+            at: values of axes; the first value of the sweep for one that is not named.
+            replication: number of the run at the point, from 0.
+            ax: where to draw; see `plot`.
+
+        Raises:
+            InputError: an unknown counter or axis, a value or replication that is not there, or a failed run.
+            StoreError: the results folder does not hold the run any more.
+        """
+        from hostsim.plots.style import shown_figure
+        from hostsim.plots.time_series import draw_time_series
+
+        return draw_time_series(self.record(at, replication), counter, ax=ax, make=shown_figure)
+
+    def _distribution(
+        self,
+        kind: Literal["cdf", "histogram"],
+        of: str,
+        by: str | Sequence[str],
+        at: AxisValues | None,
+        label: str | None,
+        ax: Axes | None,
+    ) -> Axes:
+        from hostsim.plots.distribution import draw_distribution
+        from hostsim.plots.style import shown_figure
+        from hostsim.results.axis_column import as_written
+
+        frame = as_written(self.distribution(of, by=by, at=at))
+        keys = [by] if isinstance(by, str) else list(by)
+        names = names_of(self.figures)
+        series = []
+        for rows in [rows for _, rows in frame.groupby(keys, sort=False)] if keys else [frame]:
+            words = [point_name(names, axis, rows[axis].iloc[0]) for axis in keys]
+            own = [label or self.label] if label or ax is not None or not words else []
+            series.append((", ".join([*own, *words]), rows))
+        return draw_distribution(series, of, kind, ax=ax, make=shown_figure)
+
+    @property
+    def label(self) -> str:
+        """Name of these results in legends: the scenario, and what options changed."""
+        changes = self.provenance.get("set", "")
+        return f"{self.scenario}, {changes}" if changes else self.scenario
 
     def _figure(self, name: str | None) -> Figure:
         names = [figure.name for figure in self.figures]

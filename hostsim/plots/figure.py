@@ -27,8 +27,9 @@ from hostsim.plots.curve import (
     draw_right,
     draw_stack,
 )
-from hostsim.plots.data_series import Curve, DataSeries, curve_of, series_of
+from hostsim.plots.data_series import Curve, DataSeries, curve_of
 from hostsim.plots.reference_overlay import ROW, draw_accepted, draw_limits, draw_searched, draw_thresholds, thresholds
+from hostsim.plots.shared_axes import Layer, draw_layers, series_of_layers
 from hostsim.plots.style import INK, LOOKS, PAPER, figure_of, house_style, sized
 from hostsim.plots.table import draw_table
 from hostsim.results.axis_column import as_written
@@ -65,6 +66,7 @@ def draw(
     ax: Axes | None = None,
     make: Callable[[], Figure] | None = None,
     titled: bool = False,
+    name: str = "",
 ) -> Axes:
     """Draw a figure: means of the replications, their 95 % Student intervals, and the published reference values.
 
@@ -74,15 +76,17 @@ def draw(
         published: verdicts of the scenario; those about the left-hand measure are drawn: a threshold as a vertical band with the
             published number (not over bars, whose groups stand at no number) and marks at the points that its search ended between, a
             value at a point or along a line as a band of accepted values.
-        ax: where to draw; without it a new figure is made (``axes.figure``), of the size that the specification asks for.
+        ax: where to draw, together with what `draw` has drawn there; without it a new figure is made (``axes.figure``), of the size
+            that the specification asks for.
         make: makes that figure; one that belongs to nobody where nothing is said.
         titled: write its words above a new figure for the screen.
+        name: of the results, for the legend where axes have several.
 
     Returns:
         The axes, those of the left-hand metric.
 
     Raises:
-        InputError: the figure names a metric or an axis that is not there.
+        InputError: the figure names a metric or an axis that is not there, or does not go with what is drawn.
     """
     from matplotlib.figure import Figure
 
@@ -102,30 +106,33 @@ def draw(
             require_figure(table, figure)
             with house_style():
                 axes = made().add_subplot() if ax is None else ax
-                rows = _draw_curves(axes, table, figure, published)
+                rows = draw_layers(axes, Layer(table, figure, published, name), _draw_curves)
                 if ax is None and rows > 1:
                     whole = figure_of(axes)
                     whole.set_figheight(whole.get_figheight() + ROW_INCHES * (rows - 1))
     return axes
 
 
-def _draw_curves(axes: Axes, table: pd.DataFrame, figure: FigureSpec, published: Sequence[Verdict]) -> int:
-    """Draw lines or bars on axes.
+def _draw_curves(axes: Axes, layers: Sequence[Layer]) -> int:
+    """Draw lines or bars of one or more tables on axes; what was published is that of the first.
 
     Returns:
         Rows of names above the figure.
     """
+    table, figure, published = layers[0].table, layers[0].figure, layers[0].published
     bars = figure.kind == "bar"
     names = [label_of(name) for name in (figure.y, *figure.stack)]
-    values = list(dict.fromkeys(figure_rows(table, figure)[figure.x]))
+    values = list(dict.fromkeys(value for one in layers for value in figure_rows(one.table, one.figure)[figure.x]))
     numeric = is_numeric(values)
     place = tick_positions(values, beside=bars)
-    series = series_of(table, figure, place, GROUP if bars else 0.0 if numeric else APART)
-    width = min(GROUP / max(len(series), 1), WIDEST) if bars else 0.0
-    curves = [curve_of(one, figure.x, figure.y, signed=bool(figure.less)) for one in series]
+    by_layer = series_of_layers(layers, place, GROUP if bars else 0.0 if numeric else APART)
+    every = [one for _, one in by_layer]
+    series = [one for layer, one in by_layer if layer is layers[0]]
+    width = min(GROUP / max(len(every), 1), WIDEST) if bars else 0.0
+    curves = [curve_of(one, figure.x, layer.figure.y, signed=bool(layer.figure.less)) for layer, one in by_layer]
     if figure.stack and series:
         draw_stack(axes, [curve_of(series[0], figure.x, name) for name in (figure.y, *figure.stack)], width, names)
-    for one, curve in zip(series, curves, strict=True) if not figure.stack else ():
+    for one, curve in zip(every, curves, strict=True) if not figure.stack else ():
         label = one.label or ("" if figure.right is None else names[0])
         if bars:
             draw_bars(axes, curve, width, one.look, label)
@@ -133,7 +140,7 @@ def _draw_curves(axes: Axes, table: pd.DataFrame, figure: FigureSpec, published:
             draw_line(axes, curve, one.look, label)
         else:
             draw_markers(axes, curve, one.look, label)
-    rows_beyond = 0 if figure.stack else draw_beyond(axes, curves, [one.look for one in series])
+    rows_beyond = 0 if figure.stack else draw_beyond(axes, curves, [one.look for one in every])
     _draw_absent(axes, curves, "" if figure.right is None else figure.y)
     if values and (bars or not numeric):
         axes.set_xlim(-0.5, len(values) - 0.5)
@@ -141,8 +148,9 @@ def _draw_curves(axes: Axes, table: pd.DataFrame, figure: FigureSpec, published:
     tops = {x: top for curve in curves for x, top in curve.tops.items()}
     draw_accepted(axes, published, figure, series, table, tops, width, joined=numeric)
     axes.set_xlabel(axis_label(figure.axis_label(figure.x), values))
-    mark = " (partial)" if is_partial(table, figure) else ""
-    axes.set_ylabel(_y_label(table, figure) + mark)
+    mark = " (partial)" if any(is_partial(layer.table, layer.figure) for layer in layers) else ""
+    several = len({layer.figure.y for layer in layers}) > 1
+    axes.set_ylabel((y_unit(table, figure) if several else _y_label(table, figure)) + mark)
     if bars or not numeric:
         label_ticks(axes, place, lambda text: figure.tick(figure.x, text))
     elif all(x.is_integer() for x in place.values()):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from hostsim.citation import Citation
 from hostsim.claim import CLAIM_KINDS
 from hostsim.expect import Verdict
 from hostsim.figure import Figure, TableSpec
@@ -25,6 +26,7 @@ from hostsim.plots.table import table_cells
 from hostsim.report.breakdown import cpu_shares, latency_rows, stage_times
 from hostsim.report.context_table import CONTEXT_HEADINGS, context_rows, last_points
 from hostsim.report.gauge import gauge
+from hostsim.report.source import cited, publications
 from hostsim.results.figure_data import bars_frame, figure_frame
 from hostsim.results.folder import plain_csv
 from hostsim.results.results import AssumedInput, Results
@@ -87,6 +89,7 @@ def write_page(path: Path, sections: Sequence[Section], *, title: str) -> Path:
         tally_headings=TALLY_HEADINGS,
         quick=any(found.quick for found in results),
         assumptions=_merged_assumptions(results),
+        sources=publications(results),
     )
     return write_whole(path, page.encode())
 
@@ -128,7 +131,10 @@ def section(results: Results, place: int) -> Section:
     return {
         "id": prefix,
         "results": results,
-        "claims": [_claim(verdict, quick=results.quick) for verdict in results.verdicts],
+        "claims": [
+            {**_claim(verdict, quick=results.quick), "sources": results.citations.get(verdict.expectation.name, ())}
+            for verdict in results.verdicts
+        ],
         "tally": tally_words(outcomes(results.verdicts, quick=results.quick)),
         "figures": [
             _figure(results, figure, f"{prefix}f{place}")
@@ -152,14 +158,16 @@ def section(results: Results, place: int) -> Section:
 def _figure(results: Results, figure: Figure, prefix: str) -> Drawing:
     axes = draw(results.table, replace(figure, size=""), published=results.verdicts)
     file = f"{results.scenario}-{figure.name}"
-    return _drawn(axes, prefix, figure.words, file, figure_frame(results.table, figure, results.verdicts))
+    data = figure_frame(results.table, figure, results.verdicts)
+    return {**_drawn(axes, prefix, figure.words, file, data), "sources": cited(results, figure)}
 
 
 def _table(results: Results, figure: TableSpec) -> dict[str, Any]:
     headings, rows = table_cells(results.table, figure, results.verdicts)
     frame = figure_frame(results.table, figure, results.verdicts)
     file = f"{results.scenario}-{figure.name}"
-    return {"words": figure.words, "headings": headings, "rows": rows, "file": file, "data": _download(frame)}
+    shown = {"words": figure.words, "headings": headings, "rows": rows, "sources": cited(results, figure)}
+    return {**shown, "file": file, "data": _download(frame)}
 
 
 def _times(results: Results, prefix: str) -> list[Drawing]:
@@ -192,6 +200,7 @@ def _drawn(axes: Axes, prefix: str, words: str, file: str, data: pd.DataFrame) -
         "svg": _markup(inline(as_svg(figure_of(axes)), prefix, words)),
         "file": file,
         "data": _download(data),
+        "sources": (),
     }
 
 
@@ -200,17 +209,14 @@ def _download(frame: pd.DataFrame) -> str:
     return "data:text/csv;charset=utf-8," + quote(plain_csv(frame))
 
 
-def _merged_assumptions(sections: Sequence[Results]) -> list[tuple[AssumedInput, str]]:
-    """The assumed inputs of all scenarios, each once, with the scenarios that have it."""
-    found: dict[AssumedInput, list[str]] = {}
+def _merged_assumptions(sections: Sequence[Results]) -> list[tuple[AssumedInput, tuple[Citation, ...], str]]:
+    """The assumed inputs of all scenarios, each once, with the sources that its reason names and the scenarios that have it."""
+    found: dict[tuple[AssumedInput, tuple[Citation, ...]], list[str]] = {}
     for results in sections:
         for entry in results.assumptions:
-            found.setdefault(entry, []).append(results.scenario)
-    return [(entry, ", ".join(dict.fromkeys(names))) for entry, names in sorted(found.items(), key=_path)]
-
-
-def _path(entry: tuple[AssumedInput, list[str]]) -> str:
-    return entry[0].path
+            found.setdefault((entry, results.citations.get(entry.path, ())), []).append(results.scenario)
+    rows = [(*entry, ", ".join(dict.fromkeys(names))) for entry, names in found.items()]
+    return sorted(rows, key=lambda row: row[0].path)
 
 
 def _claim(verdict: Verdict, *, quick: bool) -> dict[str, Any]:

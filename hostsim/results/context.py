@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from hostsim.record import FloatArray, IntArray, RunRecord
+from hostsim.results.record_frame import require_finished
 from hostsim.units import SECOND
 
 __all__ = [
@@ -31,6 +32,7 @@ COLUMNS = ("kind", "name", "serves", "node", "used", "ready", "dispatches", "pac
 """Columns of `contexts`."""
 _TEXTS = COLUMNS[:3]
 _NUMBERS = COLUMNS[4:]
+_UNITS = {"used": "%", "ready": "%", "dispatches": "/s", "packets": "/s", "dropped": "/s", "fill": "%"}
 Row = dict[str, Any]
 """A context: its values by column."""
 
@@ -90,8 +92,12 @@ def contexts(record: RunRecord) -> pd.DataFrame:
         carried something); ``ready``, time runnable and without a PCPU, in percent; ``dispatches`` a second; ``packets`` a second
         that it took, or a wire carried; ``dropped`` a second at the full rings that it serves, or in front of a wire; ``fill``, packets in the fullest of
         these at the end of a time slice, in percent of what fits, those on their way into it included, 100 at most. NaN where there
-        is no such thing.
+        is no such thing. Units are in ``attrs["units"]``.
+
+    Raises:
+        InputError: the run has failed.
     """
+    require_finished(record)
     return _frame([_packed(_rows(record))])
 
 
@@ -139,14 +145,6 @@ def contexts_frame(points: Mapping[str, PackedContexts]) -> pd.DataFrame:
     found = _frame(list(points.values()))
     names = [point for point, packed in points.items() for _ in packed.heads]
     found.insert(0, "point", pd.Series(names, dtype="object"))
-    found.attrs["units"] = {
-        "used": "%",
-        "ready": "%",
-        "dispatches": "/s",
-        "packets": "/s",
-        "dropped": "/s",
-        "fill": "%",
-    }
     return found
 
 
@@ -168,7 +166,9 @@ def _frame(runs: Sequence[PackedContexts]) -> pd.DataFrame:
     numbers = np.concatenate([np.empty((0, len(_NUMBERS))), *(packed.numbers for packed in runs)])
     columns = {name: [head[place] for head in heads] for place, name in enumerate(COLUMNS[:4])}
     frame = pd.DataFrame({**columns, **dict(zip(_NUMBERS, numbers.T, strict=True))})
-    return frame.astype({**dict.fromkeys(_TEXTS, "object"), "node": "Int64"})
+    frame = frame.astype({**dict.fromkeys(_TEXTS, "object"), "node": "Int64"})
+    frame.attrs["units"] = dict(_UNITS)
+    return frame
 
 
 def _mean(rows: Sequence[Row], number: str) -> float:

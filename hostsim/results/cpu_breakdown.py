@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from hostsim.record import FloatArray, RunRecord
+from hostsim.results.record_frame import require_finished
 from hostsim.units import SECOND
 
 __all__ = ["COLUMNS", "IDLE", "PackedCpu", "cpu_by_point", "cpu_frame", "cpu_time", "owner_of", "packed_cpu"]
@@ -43,8 +44,12 @@ def cpu_time(record: RunRecord) -> pd.DataFrame:
         A row for each kind of context (``vcpu``, ``splitrx``, ``netpoll``, ``networld``, ``firmware``) and owner, then ``idle``.
         Columns ``kind``; ``owner``, the group of VMs or the NIC that the contexts serve; ``worlds``, how many there are; ``used``,
         their charged time in percent of one PCPU, switches, cache refills and halt exits that they began with included;
-        ``share``, the same in percent of all PCPUs, 100 in sum; ``dispatches`` a second.
+        ``share``, the same in percent of all PCPUs, 100 in sum; ``dispatches`` a second. Units are in ``attrs["units"]``.
+
+    Raises:
+        InputError: the run has failed.
     """
+    require_finished(record)
     return _frame([packed_cpu(record)])
 
 

@@ -20,8 +20,10 @@ __all__ = [
     "figure_rows",
     "is_partial",
     "is_percentile",
+    "require_axes",
     "require_figure",
     "rows_at",
+    "rows_at_points",
     "y_unit",
 ]
 
@@ -56,6 +58,24 @@ def curve_spec(
     require_figure(table, figure)
     rows_at(table, figure.at)  # a value that is not there is a fault
     return figure
+
+
+def require_axes(table: pd.DataFrame, names: Sequence[str]) -> None:
+    """Check that a table has some axes.
+
+    Raises:
+        InputError: with every one that it does not have.
+    """
+    from hostsim.results.table import axes_of
+
+    axes = axes_of(table)
+    allowed = "one of " + ", ".join(axes) if axes else "nothing: there are no axes"
+    if faults := [
+        Fault("unknown axis", given=repr(name), allowed=allowed, nearest=nearest_name(name, axes))
+        for name in names
+        if name not in axes
+    ]:
+        raise InputError(faults)
 
 
 def require_figure(table: pd.DataFrame, figure: FigureSpec) -> None:
@@ -115,11 +135,11 @@ def figure_rows(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
     pair are left out, and so is the reference point itself.
     """
     drawn = (figure.x, *figure.series)
-    rows = _finished(_rows_at_points(table, figure.at, drawn))
+    rows = _finished(rows_at_points(table, figure.at, drawn))
     if not figure.reference:
         return _divided(rows, figure)
     own = [axis for axis in drawn if axis not in figure.reference]
-    reference = _finished(_rows_at_points(table, {**figure.at, **figure.reference}, own))
+    reference = _finished(rows_at_points(table, {**figure.at, **figure.reference}, own))
     keys = [*own, "replication"]
     is_reference = rows["point"].isin(reference["point"])
     pairs = _divided(rows[~is_reference], figure).merge(
@@ -131,7 +151,7 @@ def figure_rows(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
 
 def is_partial(table: pd.DataFrame, figure: FigureSpec) -> bool:
     """True when a run failed at a point of the figure."""
-    rows = _rows_at_points(table, figure.at, (figure.x, *figure.series))
+    rows = rows_at_points(table, figure.at, (figure.x, *figure.series))
     return len(rows) > len(_finished(rows))
 
 
@@ -198,7 +218,7 @@ def _finished(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["error"].isna() | (rows["error"] == "")]
 
 
-def _rows_at_points(table: pd.DataFrame, at: AxisValues, free: Sequence[str]) -> pd.DataFrame:
+def rows_at_points(table: pd.DataFrame, at: AxisValues, free: Sequence[str]) -> pd.DataFrame:
     """The rows at the values of axes, or at the first of the table where nothing is given, those of failed runs included.
 
     Args:

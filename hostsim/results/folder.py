@@ -40,6 +40,7 @@ from hostsim.expect import (
 from hostsim.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
 from hostsim.files import write_whole
 from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.results.command import rerun_command
 from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
 from hostsim.results.verdicts import Verdicts
 from hostsim.search_answer import Bound
@@ -142,8 +143,11 @@ def _require_format(folder: Path, kept: dict[str, Any]) -> None:
         return
     is_later = isinstance(given, int) and given > _FORMAT
     which, first = ("a later", "install that one, or run ") if is_later else ("an earlier", "")
-    command = f"`hostsim run {kept.get('scenario')!s:.80}`"
-    how = f"{first}{command}{'' if is_later else ' writes it anew, from the runs that are there'}"
+    command = f"`{rerun_command(kept, folder)}`"
+    told, own = kept.get("provenance"), ""
+    if not (isinstance(told, dict) and "file" in told):
+        own = "; for a scenario of your own give its file in place of its name"
+    how = f"{first}{command}{'' if is_later else ' writes it anew, from the runs that are there'}{own}"
     raise StoreError(
         f"{folder}: is of format {given!s:.20}, of {which} version of hostsim; this one reads {_FORMAT}: {how}"
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from hostsim.citation import Citation
+from hostsim.errors import Fault, InputError
 from hostsim.figure import Figure
 from hostsim.record import AxisValues, RunRecord
 from hostsim.results.verdicts import Verdicts
@@ -54,6 +55,14 @@ class LazyRecords(Sequence[RunRecord]):
         if isinstance(place, slice):
             return tuple(self._records[key] for key in self._keys[place])
         return self._records[self._keys[place]]
+
+    def of(self, point: str, replication: int) -> RunRecord:
+        """The record of a replication of a point, by the point's id.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return self._records[point, replication]
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -179,6 +188,61 @@ class Results:
         from hostsim.results.curve import curve_frame, curve_spec
 
         return curve_frame(self.table, curve_spec(self.table, x, y, by, at))
+
+    def record(self, at: AxisValues | None = None, replication: int = 0) -> RunRecord:
+        """The record of the run at a point, for `hostsim.contexts`, `hostsim.series_frame` and the like.
+
+        Args:
+            at: values of axes; the first value of the sweep for one that is not named.
+            replication: number of the run at the point, from 0.
+
+        Raises:
+            InputError: an unknown axis, or a value or replication that is not there.
+            StoreError: the results folder does not hold the run any more.
+        """
+        from hostsim.results.curve import rows_at, rows_at_points
+
+        rows_at(self.table, at or {})  # a value that is not there is a fault
+        rows = rows_at_points(self.table, at or {}, ())
+        chosen = rows[rows["replication"] == replication]
+        if chosen.empty:
+            known = ", ".join(map(str, rows["replication"]))
+            raise InputError(Fault("no such run", "replication", str(replication), f"one of {known}"))
+        return self.record_of(str(chosen["point"].iloc[0]), replication)
+
+    def record_of(self, point: str, replication: int) -> RunRecord:
+        """The record of a replication of a point, by the point's id.
+
+        Raises:
+            InputError: the results have no such record.
+            StoreError: the results folder does not hold the run any more.
+        """
+        try:
+            if isinstance(self.records, LazyRecords):
+                return self.records.of(point, replication)
+            return {(record.point_id, record.replication): record for record in self.records}[point, replication]
+        except KeyError:
+            raise InputError(
+                Fault("the results have no such record", given=f"{point}, replication {replication}")
+            ) from None
+
+    def to_xarray(self) -> Any:
+        """The table as an ``xarray.Dataset``: a dimension for each axis and one for replications, a variable for each measure.
+
+        ``to_xarray()["loss"].mean("replication").sel(rate=40_000).plot()`` draws with labels and units. Needs the extra ``hostsim[xarray]``.
+
+        Returns:
+            The dataset. Axes of quantities are numbers in their base unit, numeric axes are sorted; ``attrs`` have ``units``,
+            ``long_name`` and ``description``, and of the dataset question and provenance. Places without a run are NaN.
+
+        Raises:
+            InputError: xarray is not installed, or the axes span too many places.
+        """
+        from hostsim.results.dataset import to_dataset
+
+        made = to_dataset(self.table)
+        made.attrs |= {"question": self.question}
+        return made
 
     def __repr__(self) -> str:
         points, failed = self.table["point"].nunique(), len(self.failed)

@@ -1,4 +1,4 @@
-"""Result tables: one row a run, and the counters of a run, as tidy pandas frames."""
+"""Result tables: one row a run, as tidy pandas frames."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ __all__ = [
     "WALL_CLOCK",
     "TableRow",
     "axes_of",
-    "entities",
     "read_table",
-    "series_frame",
     "table_of",
     "table_row",
     "to_table",
@@ -236,48 +234,3 @@ def _read_small(path: Path) -> pa.Table:
         require_small_text(path, sum(pc.sum(chunk).as_py() or 0 for chunk in lengths))
         arrow = arrow.set_column(place, pa.field(name, kind), arrow[name].cast(kind))
     return arrow
-
-
-def entities(record: RunRecord, kind: str) -> pd.DataFrame:
-    """Counters of every entity of a kind over the measured window of a run.
-
-    Args:
-        record: a finished run.
-        kind: what stands before the dot of a counter: ``pcpu``, ``vcpu``, ``port``.
-
-    Returns:
-        Columns ``entity``, ``counter`` (full name), ``value`` (growth over the window, in the counter's unit).
-    """
-    frames = [
-        pd.DataFrame({"entity": list(series.entities), "counter": name, "value": record.window(name)})
-        for name, series in record.series.items()
-        if name.split(".", 1)[0] == kind
-    ]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["entity", "counter", "value"])
-
-
-def series_frame(record: RunRecord) -> pd.DataFrame:
-    """All counters of a run, time slice by time slice.
-
-    Returns:
-        Columns ``start_s``, ``end_s`` (of the slice, simulated seconds), ``entity``, ``counter`` (full name), ``value``
-        (growth within the slice, in the counter's unit). Warm-up is included; the measured window starts at slice
-        ``record.cut``.
-    """
-    instants = record.instants_ps / SECOND
-    slices = len(instants) - 1
-    frames = [
-        pd.DataFrame(
-            {
-                "start_s": np.repeat(instants[:-1], len(series.entities)),
-                "end_s": np.repeat(instants[1:], len(series.entities)),
-                "entity": np.tile(np.array(series.entities, dtype=object), slices),
-                "counter": name,
-                "value": np.diff(series.values, axis=0).ravel(),
-            }
-        )
-        for name, series in record.series.items()
-        if series.entities
-    ]
-    columns = ["start_s", "end_s", "entity", "counter", "value"]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from hostsim.errors import InputError
 from hostsim.expect import Expectation
@@ -14,7 +15,8 @@ from hostsim.scenario.axis import Axis
 from hostsim.scenario.plan import PointKey, point_key
 from hostsim.scenario.provenance import EffectiveSetting
 from hostsim.scenario.resolve import Resolution, Resolver
-from hostsim.scenario.yaml.source_tree import AssumedValue, Place, keys
+from hostsim.scenario.yaml.reader import KeyPath
+from hostsim.scenario.yaml.source_tree import AssumedValue, Place, dotted, keys
 from hostsim.spec.host import PointSpec
 from hostsim.spec.plugin import PluginSpec
 
@@ -110,6 +112,17 @@ class Scenario:
         """Plug-ins that it was loaded with."""
         return self.resolver.registry.plugins
 
+    def parameters(self, axes: AxisValues) -> dict[str, Scalar]:
+        """What the file and its options say of host and traffic at one point, by dotted path; lists as text.
+
+        Args:
+            axes: a value for every axis.
+        """
+        changes = [change for name, axis in self.axes.items() for change in axis.changes(axes[name], Place("--axis"))]
+        tree, inside = self.resolver.changed(changes)
+        found = {dotted(path): value for path, value in _leaves({key: tree.get((key,)) for key in HOST})}
+        return found | {dotted((*key, *path)): value for key, changed in inside.items() for path, value, _ in changed}
+
     def spec(self, axes: AxisValues, length_ps: int) -> tuple[PointSpec, tuple[str, ...]]:
         """The spec of one point, and its warnings.
 
@@ -124,6 +137,15 @@ class Scenario:
         if resolution.spec is None:
             raise InputError(resolution.faults)
         return resolution.spec, resolution.warnings
+
+
+def _leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Scalar]]:
+    """The values of a tree that are no mappings, with their paths."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _leaves(item, (*path, key))
+    elif value is not None:
+        yield path, value if isinstance(value, Scalar) else ", ".join(map(str, value))
 
 
 class PointResolver:

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 import pandas as pd
 import pytest
 
+from hostsim.citation import Citation, Publication
 from hostsim.claim import CLAIM_KINDS
 from hostsim.figure import AnswersSpec, FigureSpec, TableSpec
 from hostsim.plots.figure import draw
@@ -67,7 +68,8 @@ def test_the_page_is_in_balance_and_no_id_stands_twice(page):
 
 def test_nothing_is_fetched_from_anywhere(page):
     """It opens on a machine without a network."""
-    assert not re.search(r"(src|href)=\"(?!#|data:text/csv)", page)
+    assert not re.search(r"src=\"|<link|@import", page)
+    assert not re.search(r"href=\"(?!#|data:text/csv)", re.sub(r"<a href=\"https://", "", page))
     assert not re.search(r"@import|url\((?!#)|<script|<link", page)
 
 
@@ -220,3 +222,27 @@ def test_a_table_of_a_scenario_is_a_table_of_the_page(tmp_path):
     assert '<th scope="row">passes</th><td>about 2 %</td>' in page
     assert 'download="small-steps.csv"' in page
     assert parsed(page).open == []
+
+
+def test_claims_captions_and_assumptions_link_to_their_sources(tmp_path) -> None:
+    """In a few words with all of them as a tooltip, and in full at the end; an address of another kind is no link."""
+    source = Publication("x-2015", "X & Y", author=("Ann Bee", "Cy Dee"), year=2015, address="https://example.org/x")
+    evil = Publication("evil", "Evil", organization="Somebody", address="javascript:alert(1)")
+    found = results(
+        figures=(AnswersSpec("answers", ("passes",)), FigureSpec("loss", "receivers", "loss")),
+        citations={"passes": (Citation(source, "figure 1"),), "traffic.x.rate": (Citation(evil),)},
+    )
+    page = write_report(tmp_path / "page.html", [found]).read_text()
+    link = '<a href="https://example.org/x" title="Ann Bee, Cy Dee, “X &amp; Y”, 2015, figure 1">Bee et al. 2015, figure 1</a>'
+    assert page.count(link) == 3  # of the claim, and in two captions
+    assert (
+        len(
+            re.findall(
+                rf"<figcaption>[^<]*<a class=\"data\".*?</a> <span class=\"source\">Published: {re.escape(link)}", page
+            )
+        )
+        == 2
+    )
+    assert '<span title="Somebody, “Evil”">Somebody</span>' in page
+    assert "javascript:" not in page
+    assert '<a href="https://example.org/x">https://example.org/x</a></li>' in page

@@ -17,6 +17,7 @@ import pytest
 from hostsim.errors import StoreError
 from hostsim.figure import AnswersSpec, AxisNames, FigureSpec, TableSpec
 from hostsim.report import folder as drawn
+from hostsim.results.command import rerun_command
 from hostsim.results.folder import as_csv, read, write
 from hostsim.results.table import read_table, write_table
 from tests.sample_results import VERDICTS, results, table
@@ -248,8 +249,14 @@ def test_what_killed_writers_left_is_swept(folder):
 @pytest.mark.parametrize(
     ("version", "words"),
     [
-        (6, "format 6, of an earlier version of hostsim; this one reads 7: `hostsim run small` writes it anew"),
-        (8, "format 8, of a later version of hostsim; this one reads 7: install that one, or run `hostsim run small`"),
+        (
+            6,
+            "format 6, of an earlier version of hostsim; this one reads 7: `hostsim run small --quick --output .*` writes it anew.*give its file",
+        ),
+        (
+            8,
+            "format 8, of a later version of hostsim; this one reads 7: install that one, or run `hostsim run small --quick --output ",
+        ),
     ],
 )
 def test_a_folder_of_another_version_names_the_command(folder, version, words):
@@ -258,6 +265,14 @@ def test_a_folder_of_another_version_names_the_command(folder, version, words):
     (folder / "results.json").write_text(json.dumps(kept | {"format": version}))
     with pytest.raises(StoreError, match=words):
         read(folder)
+
+
+def test_the_command_has_what_the_run_was_asked_for():
+    """File, fidelity, seed and changes, quoted for a shell; whatever a file of somebody else's says is one word."""
+    told = {"file": "my hosts/a.yaml", "seed": "7", "set": "hardware.cpu.clock=2 GHz; vms.x.count=1, 2"}
+    asked = "hostsim run 'my hosts/a.yaml' --seed 7 --set 'hardware.cpu.clock=2 GHz' --axis 'vms.x.count=1, 2'"
+    assert rerun_command({"scenario": "a", "quick": False, "provenance": told}) == asked
+    assert rerun_command({"scenario": "a; rm\n-r", "provenance": 3}, Path("a; rm\n-r")) == "hostsim run 'a; rm-r'"
 
 
 def test_figures_and_tables_come_back_with_their_references_limits_and_names(tmp_path: Path) -> None:

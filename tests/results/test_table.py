@@ -13,10 +13,10 @@ from sample_runs import failed, run
 
 from hostsim.errors import InputError, StoreError
 from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.record import RunRecord, Series
+from hostsim.record import RunRecord
 from hostsim.results.axis_column import as_written, is_value
 from hostsim.results.folder import as_csv
-from hostsim.results.table import WALL_CLOCK, entities, read_table, series_frame, to_table, write_table
+from hostsim.results.table import WALL_CLOCK, read_table, to_table, write_table
 
 
 @pytest.fixture
@@ -114,47 +114,6 @@ def test_what_is_no_table_is_said_so(tmp_path: Path) -> None:
     pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "foreign.parquet")
     with pytest.raises(StoreError, match="not a table of hostsim"):
         read_table(tmp_path / "foreign.parquet")
-
-
-@pytest.fixture
-def small_run() -> RunRecord:
-    instants = np.array([0, 1, 3], np.int64) * 10**12
-    series = {
-        "pcpu.busy_ps": Series(("pcpu0", "pcpu1"), np.array([[0, 0], [1, 10], [3, 40]], np.int64)),
-        "pcpu.dispatches": Series(("pcpu0", "pcpu1"), np.array([[0, 0], [5, 6], [7, 9]], np.int64)),
-        "splitrx.used_ps": Series((), np.zeros((3, 0), np.int64)),
-    }
-    return RunRecord("a", 0, 1, {}, instants, series, {}, cut=1)
-
-
-def test_entities_over_the_window(small_run: RunRecord) -> None:
-    """One row an entity and counter, what it grew by since the cut."""
-    frame = entities(small_run, "pcpu")
-    assert list(frame.itertuples(index=False, name=None)) == [
-        ("pcpu0", "pcpu.busy_ps", 2),
-        ("pcpu1", "pcpu.busy_ps", 30),
-        ("pcpu0", "pcpu.dispatches", 2),
-        ("pcpu1", "pcpu.dispatches", 3),
-    ]
-
-
-def test_entities_of_an_unknown_kind_are_none(small_run: RunRecord) -> None:
-    """An empty frame keeps its columns."""
-    assert list(entities(small_run, "port").columns) == ["entity", "counter", "value"]
-    assert entities(small_run, "port").empty
-
-
-def test_series_slice_by_slice(small_run: RunRecord) -> None:
-    """Growth in every slice from the start of the run; it sums up to the counter's last value."""
-    frame = series_frame(small_run)
-    rows = frame[(frame["entity"] == "pcpu1") & (frame["counter"] == "pcpu.busy_ps")]
-    assert rows[["start_s", "end_s", "value"]].to_numpy().tolist() == [[0, 1, 10], [1, 3, 30]]
-    assert len(frame) == 2 * 2 * 2
-
-
-def test_series_of_a_failed_run_are_empty(small_run: RunRecord) -> None:
-    """No slices, but the columns are there."""
-    assert list(series_frame(failed(small_run, "x")).columns) == ["start_s", "end_s", "entity", "counter", "value"]
 
 
 def test_an_axis_of_quantities_has_numbers_and_is_written_back() -> None:

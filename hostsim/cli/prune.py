@@ -1,0 +1,124 @@
+"""``prune``: remove stored runs that nobody needs any more, and count what there is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Unpack
+
+import typer
+
+from hostsim.cli.option import RunOptions, option, run_options
+from hostsim.cli.text_table import columns
+from hostsim.errors import Fault, InputError
+
+if TYPE_CHECKING:
+    from hostsim.campaign.stored_run import StoredRun
+
+__all__ = ["prune"]
+
+_DAY_S = 24 * 3600
+
+
+@run_options("results")
+def prune(
+    *,
+    unusable: Annotated[
+        bool, typer.Option("--unusable", help="Remove all runs that the installed version of the code cannot reuse.")
+    ] = False,
+    older_than: Annotated[
+        int | None, typer.Option("--older-than", metavar="DAYS", min=0, help="Of these, only runs stored so long ago.")
+    ] = None,
+    scenario: Annotated[
+        str | None, option("--scenario", "NAME", "Of these, only runs that this scenario was the first to ask for.")
+    ] = None,
+    keep: Annotated[
+        str | None,
+        option("--keep", "SIZE", "Of these, the oldest, until all stored runs take no more than this, such as '2 GB'."),
+    ] = None,
+    usable: Annotated[
+        bool,
+        typer.Option("--usable", help="Take runs of the installed version as well; they are run again when needed."),
+    ] = False,
+    saved: Annotated[
+        bool,
+        typer.Option(
+            "--saved", help="Take runs that saved results refer to as well; their tables stay, their records are gone."
+        ),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be removed; remove nothing.")] = False,
+    **options: Unpack[RunOptions],
+) -> None:
+    """Remove stored runs from the results folder, and print what each version of the code has stored.
+
+    Removes nothing unless --unusable, --older-than, --scenario or --keep is given; they combine. Runs of the installed version, and
+    runs that saved results in the folder refer to, stay unless --usable or --saved is given.
+    """
+    from hostsim.analysis.stored_run import saved_runs
+    from hostsim.campaign.stored_run import prunable, remove, stored_runs
+
+    folder = Path(options["results"])
+    runs = list(stored_runs(folder))
+    needed = saved_runs(folder)
+    is_asked = unusable or older_than is not None or scenario is not None or keep is not None
+    chosen = (
+        prunable(
+            runs,
+            () if saved else needed,
+            usable=usable,
+            before=None if older_than is None else time.time() - older_than * _DAY_S,
+            scenario=scenario,
+            most_bytes=None if keep is None else _bytes(keep),
+        )
+        if is_asked
+        else []
+    )
+    if not dry_run:
+        remove(chosen)
+    done = "to remove" if dry_run else "removed"
+    headings = ("version of the code", "last stored", "runs", "size", "saved results need", done, "size")
+    typer.echo(columns(headings, _rows(runs, {run.id for run in runs if run.id in needed}, chosen)))
+    if not is_asked:
+        typer.echo(
+            "nothing is removed without --unusable, --older-than, --scenario or --keep; see hostsim prune --help",
+            err=True,
+        )
+
+
+def _bytes(text: str) -> int:
+    """Read the size of --keep.
+
+    Raises:
+        InputError: it is no size from 0 on.
+    """
+    from hostsim.run_option import quantity
+
+    found = quantity(text, "size", "--keep")
+    if found < 0:
+        raise InputError(Fault("is negative", "--keep", repr(text), "a size from 0"))
+    return round(found)
+
+
+def _rows(
+    runs: Sequence[StoredRun], needed: set[tuple[str, tuple[str, int, int]]], chosen: Sequence[StoredRun]
+) -> Iterable[tuple[object, ...]]:
+    """A row for each version of the code, the installed one first, and their total."""
+    versions: dict[str, list[StoredRun]] = {}
+    for run in runs:
+        versions.setdefault(run.code, []).append(run)
+    taken = {run.id for run in chosen}
+
+    def row(name: str, of: Sequence[StoredRun]) -> tuple[object, ...]:
+        gone = [run for run in of if run.id in taken]
+        last = time.strftime("%Y-%m-%d", time.gmtime(max((run.stored for run in of), default=0.0))) if of else ""
+        return name, last, len(of), _size(of), sum(run.id in needed for run in of), len(gone), _size(gone)
+
+    for code, of in sorted(versions.items(), key=lambda entry: not entry[1][0].is_usable):
+        yield row(f"{code}{' (installed)' if of[0].is_usable else ''}", of)
+    yield row("total", runs)
+
+
+def _size(runs: Sequence[StoredRun]) -> str:
+    total = sum(run.bytes for run in runs)
+    return f"{total / 1e6:,.1f} MB" if total >= 1e6 else f"{total / 1e3:.0f} kB"

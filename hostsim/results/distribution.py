@@ -1,0 +1,127 @@
+"""Distribution of latencies and response times: the histograms of the runs at a point, put together, as a tidy frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.record import AxisValues, Histogram, IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hostsim.results.results import Results
+
+__all__ = ["TIMES", "Time", "added", "distribution_frame", "known_time"]
+
+
+@dataclass(frozen=True)
+class Time:
+    """A time whose distribution a run keeps."""
+
+    label: str
+    histogram: str
+    unit: str
+    ps: float
+    """Picoseconds in its unit."""
+    of: str
+    """What is observed, in the plural."""
+
+
+TIMES = {
+    "latency": Time("One-way latency", "flow.latency", "us", 1e6, "packets"),
+    "response_time": Time("Response time", "flow.response", "ms", 1e9, "requests"),
+}
+"""Times whose distribution a run keeps, by the beginning of the names of their measures."""
+
+
+def known_time(name: str) -> Time:
+    """A time by its name.
+
+    Raises:
+        InputError: there is none of this name.
+    """
+    if name not in TIMES:
+        known = list(TIMES)
+        raise InputError(
+            Fault("unknown distribution", "of", repr(name), "one of " + ", ".join(known), nearest_name(name, known))
+        )
+    return TIMES[name]
+
+
+def distribution_frame(
+    results: Results, of: str, by: str | Sequence[str] = (), at: AxisValues | None = None
+) -> pd.DataFrame:
+    """The distribution of a time at points of a sweep, over the measured windows of all replications and all receivers or clients.
+
+    Args:
+        results: with the records.
+        of: ``latency`` or ``response_time``.
+        by: axes that tell distributions apart.
+        at: values of the other axes; the first value of the sweep for one that is not named.
+
+    Returns:
+        A row for each bucket between the shortest and the longest time: columns ``by`` ..., ``low`` and ``high``, the ends of the
+        bucket, ``count``, ``share`` (percent of all observations) and ``cumulative`` (percent that took no longer than ``high``); units in
+        ``attrs["units"]``.
+
+    Raises:
+        InputError: an unknown time or axis, a value that no point has, or points that observe no such time.
+        StoreError: the results folder does not hold the runs any more.
+    """
+    import pandas as pd
+
+    from hostsim.results.axis_column import as_numbers
+    from hostsim.results.curve import require_axes, rows_at, rows_at_points
+
+    time, keys = known_time(of), (by,) if isinstance(by, str) else tuple(by)
+    require_axes(results.table, keys)
+    rows_at(results.table, at or {})  # a value that is not there is a fault
+    rows = rows_at_points(results.table, at or {}, keys)
+    rows = rows[rows["error"] == ""]
+    frames = []
+    for group in [group for _, group in rows.groupby(list(keys), sort=False)] if keys else [rows]:
+        runs = group[["point", "replication"]].itertuples(index=False, name=None)
+        records = [results.record_of(str(point), int(replication)) for point, replication in runs]
+        edges_ps, counts = added(
+            [
+                (record.histograms[time.histogram], record.cut)
+                for record in records
+                if time.histogram in record.histograms
+            ]
+        )
+        filled = np.flatnonzero(counts)
+        if not filled.size:
+            continue
+        buckets = slice(int(filled[0]), int(filled[-1]) + 1)
+        found = counts[buckets]
+        edges = edges_ps / time.ps
+        frame = pd.DataFrame({"low": edges[:-1][buckets], "high": edges[1:][buckets], "count": found})
+        frame["share"] = 100.0 * found / found.sum()
+        frame["cumulative"] = 100.0 * np.cumsum(found) / found.sum()
+        frames.append(pd.concat([group[list(keys)].iloc[[0] * len(frame)].reset_index(drop=True), frame], axis=1))
+    if not frames:
+        allowed = "traffic that is measured so: see hostsim.CATALOGUE"
+        raise InputError(Fault(f"no run observes a {time.label.lower()}", "of", results.scenario, allowed))
+    joined = pd.concat(frames, ignore_index=True)
+    joined.attrs["units"] = {"low": time.unit, "high": time.unit, "share": "%", "cumulative": "%"}
+    return as_numbers(joined, keys)
+
+
+def added(histograms: Sequence[tuple[Histogram, int]]) -> tuple[IntArray, IntArray]:
+    """The edges and the counts of histograms of several runs in their windows, all entities together.
+
+    All have the same buckets, but each is trimmed to those in use.
+
+    Args:
+        histograms: each with the index at which its window starts.
+    """
+    edges = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(one.edges_ps for one, _ in histograms)]))
+    counts = np.zeros(max(len(edges) - 1, 0), dtype=np.int64)
+    for one, cut in histograms:
+        counts[np.searchsorted(edges, one.edges_ps[:-1])] += (one.counts[-1] - one.counts[cut]).sum(axis=0)
+    return edges, counts

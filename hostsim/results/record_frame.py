@@ -1,0 +1,185 @@
+"""Counters of a run as tidy frames: of each entity over the measured window, and time slice by time slice.
+
+Reads one record. What the counters mean is in `hostsim.record`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.record import FloatArray, IntArray, RunRecord
+from hostsim.units import SECOND
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["counter_unit", "entities", "is_level", "rates", "require_finished", "series_frame"]
+
+_LEVELS = frozenset(
+    {
+        *("capacity", "context", "in_flight", "in_service", "inside", "inside_copies", "node", "ring_capacity"),
+        *("ring_inside", "split_capacity", "split_inside", "unread", "users", "vcpu"),
+    }
+)
+"""Counters, by the part of their name after the dot, that are levels or fixed; all others are cumulative."""
+
+
+def is_level(counter: str) -> bool:
+    """True of a counter that is a level, or fixed: its values count as they are. Others are cumulative, and their growth counts."""
+    return counter.partition(".")[2] in _LEVELS
+
+
+def counter_unit(counter: str) -> str:
+    """Unit of a counter: ``ps`` of a time, ``B`` of octets; empty of what is counted or numbered."""
+    name = counter.partition(".")[2]
+    return "ps" if name.endswith("_ps") else "B" if name.endswith("octets") else ""
+
+
+def entities(record: RunRecord, kind: str) -> pd.DataFrame:
+    """Counters of every entity of a kind over the measured window of a run.
+
+    Args:
+        record: a finished run.
+        kind: the part of a counter's name before the dot: ``pcpu``, ``vcpu``, ``port``.
+
+    Returns:
+        Columns ``entity``, ``counter`` (full name), ``value`` (growth over the window; of a level its value at the end) and
+        ``unit`` of the value: ps, B, or empty where something is counted. ``attrs["units"]`` has the unit by counter.
+
+    Raises:
+        InputError: the run has failed, or has no counters of this kind.
+    """
+    import pandas as pd
+
+    require_finished(record)
+    kinds = list(dict.fromkeys(name.partition(".")[0] for name in record.series))
+    if kind not in kinds:
+        raise InputError(
+            Fault("unknown kind", "kind", repr(kind), "one of " + ", ".join(kinds), nearest_name(kind, kinds))
+        )
+    names = [name for name in record.series if name.partition(".")[0] == kind]
+    frames = [
+        pd.DataFrame(
+            {
+                "entity": list(record.series[name].entities),
+                "counter": name,
+                "value": _by_slice(record, name)[-1] if is_level(name) else record.window(name),
+                "unit": counter_unit(name),
+            }
+        )
+        for name in names
+    ]
+    return _joined(frames, names)
+
+
+def series_frame(record: RunRecord) -> pd.DataFrame:
+    """All counters of a run, time slice by time slice.
+
+    Args:
+        record: a finished run.
+
+    Returns:
+        Columns ``start_s``, ``end_s`` (of the slice, simulated seconds), ``entity``, ``counter`` (full name), ``value``
+        (growth within the slice; of a level its value at the end of the slice) and ``unit`` of the value: ps, B, or empty where
+        something is counted. ``attrs["units"]`` has the unit by counter. Warm-up is included; the measured window starts at slice
+        ``record.cut``.
+
+    Raises:
+        InputError: the run has failed.
+    """
+    import pandas as pd
+
+    require_finished(record)
+    instants = record.instants_ps / SECOND
+    slices = len(instants) - 1
+    frames = [
+        pd.DataFrame(
+            {
+                "start_s": np.repeat(instants[:-1], len(series.entities)),
+                "end_s": np.repeat(instants[1:], len(series.entities)),
+                "entity": np.tile(np.array(series.entities, dtype=object), slices),
+                "counter": name,
+                "value": _by_slice(record, name).ravel(),
+                "unit": counter_unit(name),
+            }
+        )
+        for name, series in record.series.items()
+    ]
+    frame = _joined(frames, record.series)
+    frame.attrs["units"] |= {"start_s": "s", "end_s": "s"}
+    return frame
+
+
+def rates(record: RunRecord, counter: str) -> tuple[str, FloatArray]:
+    """A counter in each time slice as a plot shows it, with its unit.
+
+    Args:
+        record: a finished run.
+        counter: its full name.
+
+    Returns:
+        The unit, and values of shape (slices, entities): of a time its share in percent, of another cumulative counter its growth a
+        second, of a level its value at the end of the slice.
+
+    Raises:
+        InputError: the run has failed, or has no such counter.
+    """
+    _require_counter(record, counter)
+    values = _by_slice(record, counter).astype(np.float64)
+    if is_level(counter):
+        return "", values
+    a_second = values * (SECOND / np.diff(record.instants_ps))[:, np.newaxis]
+    match counter_unit(counter):
+        case "ps":
+            return "% of the time", a_second * (100.0 / SECOND)
+        case "B":
+            return "B/s", a_second
+        case _:
+            return "1/s", a_second
+
+
+def require_finished(record: RunRecord) -> None:
+    """Check that a run has finished.
+
+    Raises:
+        InputError: it has failed: there are no counters.
+        TypeError: it is no record, but results, for example.
+    """
+    if not isinstance(record, RunRecord):
+        what = type(record).__name__
+        raise TypeError(f"a record is needed, such as results.record() or one of results.records, not {what}")
+    if record.error is not None:
+        last = (record.error.strip().splitlines() or [""])[-1]
+        raise InputError(Fault("the run has failed and has no counters", "record", last, "a finished run"))
+
+
+def _require_counter(record: RunRecord, counter: str) -> None:
+    """Check that a finished run has a counter.
+
+    Raises:
+        InputError: it has failed, or has no such counter.
+    """
+    require_finished(record)
+    if counter not in record.series:
+        known = list(record.series)
+        allowed = "a counter of hostsim.series_frame(record)"
+        raise InputError(Fault("unknown counter", "counter", repr(counter), allowed, nearest_name(counter, known)))
+
+
+def _by_slice(record: RunRecord, counter: str) -> IntArray:
+    """Growth of a counter in each time slice, or of a level its value at the end, shape (slices, entities)."""
+    values = record.series[counter].values  # noqa: PD011  of a record, not of a frame
+    found: IntArray = values[1:] if is_level(counter) else np.diff(values, axis=0)
+    return found
+
+
+def _joined(frames: list[pd.DataFrame], counters: Iterable[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    frame = pd.concat([one for one in frames if len(one)] or frames, ignore_index=True)
+    frame.attrs["units"] = {name: counter_unit(name) for name in counters}
+    return frame
