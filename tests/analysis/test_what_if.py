@@ -102,7 +102,7 @@ def test_one_replication_is_told_to_have_no_interval(tiny):
 def test_both_sides_are_drawn_in_one_figure(slower, tiny):
     """Lines against the first axis that varies; bars where none does."""
     lines = slower.plot("host_cpu", by="rate")
-    assert lines.get_xlabel() == "receivers"
+    assert lines.get_xlabel() == "Receivers"
     assert "what if = after, rate = 5 kpps" in [text.get_text() for text in lines.get_legend().get_texts()]
     bars = ask(tiny, {"receivers": 2}, axes={"rate": "5 kpps"}).plot("host_cpu")
     assert [text.get_text() for text in bars.get_xticklabels()] == ["before", "after"]
