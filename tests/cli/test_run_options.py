@@ -24,7 +24,7 @@ OFFERED: dict[str, tuple[str, ...]] = {
     "trace": ("quick", "seed", "plugins"),
     "show": ("quick", "replications", "plugins"),
     "schema": ("plugins",),
-    **dict.fromkeys(("merge", "plot", "report"), ("results",)),
+    **dict.fromkeys(("merge", "plot", "prune", "report"), ("results",)),
     **dict.fromkeys(("list", "metrics", "cite"), ()),
 }
 CHANGED = {("sensitivity", "replications"), ("verify", "quick")}
