@@ -420,11 +420,11 @@ _RULES = (
         small_host("static"),
     ),
     Fault(
-        "rule: rate-based coalescing forgets the last interrupt",
+        "rule: rate-based coalescing takes half of the depth that keeps to the ceiling",
         _COALESCING,
-        "self._theoretical = (theoretical if theoretical > now else now) + self._interval",
-        "self._theoretical = 0",
-        model("vnic", "test_rate_based_coalescing_keeps_its_rate"),
+        "depth = -(-counted * SECOND // (passed * self._ceiling))",
+        "depth = -(-counted * SECOND // (2 * passed * self._ceiling))",
+        model("vnic", "test_rate_based_coalescing_interrupts_for_as_many_packets_as_keep_to_the_ceiling"),
     ),
 )
 _COST = re.compile(

@@ -140,7 +140,9 @@ ADVANCED: dict[str, Rule] = {
     **dict.fromkeys(("Numa.RebalancePeriod", "Numa.MigImbalanceThreshold"), _NODES),
     "Net.NetNetqNumaIOCpuPinThreshold": _NODES,
     "Net.CoalesceScheme": _after(_VMXNET3, _OPEN_SCHEME),
-    **dict.fromkeys(("Net.CoalesceRBCRate", "Net.CoalesceTxQDepthCap", "Net.vmxnetThroughputWeight"), _VMXNET3),
+    **dict.fromkeys(("Net.CoalesceRBCRate", "Net.CoalesceTxQDepthCap", "Net.CoalesceRxQDepthCap"), _VMXNET3),
+    **dict.fromkeys(("Net.CoalesceLowTxRate", "Net.CoalesceLowRxRate", "Net.CoalesceDefaultOn"), _VMXNET3),
+    "Net.vmxnetThroughputWeight": _VMXNET3,
     **dict.fromkeys(
         ("Net.CoalesceTxTimeout", "Net.vNicTxPollBound", "Net.NetDeferTxCompletion", "Net.MaxTxCompDelay"), _VNIC
     ),
