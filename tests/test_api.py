@@ -251,7 +251,6 @@ def test_results_are_saved_opened_and_reported(found, tiny, tmp_path):
 
 def test_a_sweep_is_a_dataset(found):
     """The axes of the scenario as dimensions, its question as an attribute."""
-    pytest.importorskip("xarray", reason="not run: xarray is not installed")
     cpu = found.to_xarray()["host_cpu"]
     assert cpu.sizes == {"receivers": 2, "rate": 2, "replication": 3}
     assert cpu.sel(rate=5000, receivers=2).mean() == pytest.approx(

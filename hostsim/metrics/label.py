@@ -84,7 +84,7 @@ def spelt(name: str) -> str:
 
 
 def label_of(metric: str) -> str:
-    """Label of a metric, without its unit; a column of one's own has its name in words."""
+    """Label of a metric, without its unit; the name in words of a column that is no metric."""
     if metric in _LABELS:
         return _LABELS[metric]
     family, _, statistic = metric.rpartition("_")
@@ -100,6 +100,6 @@ def in_sentence(label: str) -> str:
 
 
 def unit_of(metric: str) -> str:
-    """Unit of a metric as printed: ``µs`` where the catalogue has us, nothing for a ratio; nothing for a column of one's own."""
+    """Unit of a metric as printed: ``µs`` where the catalogue has us, nothing for a ratio and for a column that is no metric."""
     unit = CATALOGUE[metric].unit if metric in CATALOGUE else ""
     return {"us": "µs", "ratio": "", "/s": "1/s"}.get(unit, unit)

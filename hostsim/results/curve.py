@@ -43,7 +43,7 @@ def curve_spec(
     Args:
         table: one row a point and replication.
         x: an axis.
-        y: a measure of the catalogue, or a column of numbers of one's own.
+        y: a measure of the catalogue, or another column of numbers.
         by: axes that tell lines apart.
         at: values of the other axes; the first value of the sweep where nothing is given.
         kind: lines, or groups of bars.

@@ -26,7 +26,8 @@ def table():
 
 def test_each_run_has_its_place(table) -> None:
     """By numbers in the unit of the axis, sorted; text in the order of the sweep; NaN where there is no run."""
-    xarray = pytest.importorskip("xarray", reason="not run: xarray is not installed")
+    import xarray
+
     made = to_dataset(table)
     assert isinstance(made, xarray.Dataset)
     assert made["loss"].dims == ("rate", "mode", "replication")
@@ -40,7 +41,6 @@ def test_each_run_has_its_place(table) -> None:
 
 def test_coordinates_and_measures_have_units(table) -> None:
     """As xarray's plots read them; the dataset says what it was made with."""
-    pytest.importorskip("xarray", reason="not run: xarray is not installed")
     made = to_dataset(table)
     assert made["rate"].attrs == {"units": "pps"}
     assert made["loss"].attrs["units"] == "%"
@@ -50,7 +50,6 @@ def test_coordinates_and_measures_have_units(table) -> None:
 
 def test_axes_that_are_not_crossed_are_refused_where_they_span_too_much(table, monkeypatch) -> None:
     """Before memory is full."""
-    pytest.importorskip("xarray", reason="not run: xarray is not installed")
     monkeypatch.setattr(dataset, "MOST_CELLS", 7)
     with pytest.raises(InputError, match="spans too many places; given 2 x 2 x 2; allowed: at most 7"):
         to_dataset(table)
