@@ -82,16 +82,20 @@ class Train(Generic[S_co]):
         return Train(self.flow, self.count, ready, step, self.arrived, self.gap, self.timestamps, self.frames)
 
     def merge(self, other: Train[S_co]) -> bool:
-        """Append the packets of ``other`` if they continue this train at the same gap; returns whether they do. Times of being ready are lost.
+        """Append the packets of ``other`` if they continue this train; returns whether they do. Times of being ready are lost.
 
-        A picosecond a packet is allowed for: gaps of constant rates are rounded down. Packets of several frames are left alone.
+        Those with timestamps always do; others do at the same gap, where a picosecond a packet is allowed for: gaps of constant rates are
+        rounded down. Packets of several frames are left alone.
         """
-        if self.frames + other.frames > 2:
+        if self.frames + other.frames > 2 or other.flow is not self.flow:
             return False
-        if other.flow is not self.flow or other.timestamps is not None or self.timestamps is not None:
-            return False
-        if not 0 <= other.arrived - self.arrived - self.count * self.gap <= self.count:
-            return False
+        mine, others = self.timestamps, other.timestamps
+        if mine is not None and others is not None:
+            mine.extend(others)
+        else:
+            after = other.arrived - self.arrived - self.count * self.gap
+            if mine is not None or others is not None or not 0 <= after <= self.count:
+                return False
         self.count += other.count
         return True
 

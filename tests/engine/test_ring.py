@@ -70,6 +70,15 @@ def test_absorb_joins_only_what_follows_without_a_gap():
     assert one.count == 5
 
 
+def test_absorb_joins_the_parts_of_an_irregular_train_again():
+    """Whoever looked at a ring between two packets has left no trace in what a poll takes."""
+    one = Train(FLOW, 4, 0, 0, 10, 0, [10, 13, 14, 20])
+    front = one.split(3)
+    assert not front.merge(train(1, 0, 0, arrived=15, gap=0))
+    assert front.merge(one)
+    assert (front.count, front.arrived, front.timestamps) == (4, 10, [10, 13, 14, 20])
+
+
 def test_nth_knows_when_the_ring_will_hold_that_many():
     """Static coalescing asks when its depth is reached."""
     ring = Ring(100)
