@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from hostsim.engine.clock import Clock
 from hostsim.engine.random_stream import Streams
-from hostsim.policy.coalescing import StaticCoalescing
+from hostsim.policy.coalescing import RATE_WINDOW, StaticCoalescing
 from hostsim.units import SECOND, US
 from hostsim.verification import closed_form
 from hostsim.verification.host_fixture import latency, measure, point
@@ -15,6 +15,9 @@ from hostsim.verification.oracle import Oracle, Quantity
 from hostsim.verification.rig import Guest, Receiver, Tick, poisson
 
 __all__ = ["interrupt_moderation", "periodic_polling", "static_coalescing"]
+
+_WARM_UP = 2 * RATE_WINDOW
+"""The depth of rate-based coalescing follows the rate after one window."""
 
 
 def _interrupts(cycle: closed_form.Cycle) -> tuple[Quantity, ...]:
@@ -101,7 +104,8 @@ def interrupt_moderation() -> Iterator[Oracle]:
             settings: dict[str, str] = settings,
         ) -> Sequence[float]:
             stream = point("stream.yaml", traffic__packets__rate=f"{rate} pps", **settings)
-            record = measure(stream, streams, round((2e5 if rate < 1e5 else 2.5e5) * portion / rate * SECOND))
+            length = round((2e5 if rate < 1e5 else 2.5e5) * portion / rate * SECOND)
+            record = measure(stream, streams, _WARM_UP + length, _WARM_UP)
             delay, delivered = latency(record)
             return delivered / record.total(counter), delay / 1e6
 
