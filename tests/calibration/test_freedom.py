@@ -46,13 +46,13 @@ def test_only_a_verdict_that_is_another_one_is_a_flip() -> None:
 def test_a_flip_in_a_study_raises_the_count_and_a_choice_in_several_scenarios_does_not_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The packet size of one scenario is one number more; the burst of the next sender is the one that is counted already."""
+    """The packet size of one scenario is one number more; the delay of the next sender is the one that is counted already."""
     before = count_fitted()
     out = ("1", "splitrx.guest_cpu", 12.0, 20.0, "in", "out")
     found = study(Move("directpath-udp.traffic.stream.packet_size", *out))
     monkeypatch.setattr("hostsim.calibration.freedom.shipped_studies", lambda: (found,))
     assert count_fitted().fitted == before.fitted + 1 - _of_studies_alone(before)
-    again = study(Move("vxlan.traffic.netperf.burst", *out))
+    again = study(Move("vxlan.traffic.netperf.delay", *out))
     monkeypatch.setattr("hostsim.calibration.freedom.shipped_studies", lambda: (again,))
     assert count_fitted().fitted == before.fitted - _of_studies_alone(before)
 
