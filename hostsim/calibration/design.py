@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import functools
 import math
 import os
 import tempfile
@@ -14,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from hostsim.analysis.cost_model import with_constants
+from hostsim.calibration.ensemble import own_values
 from hostsim.calibration.fixed_point import FixedPoints
 from hostsim.calibration.prior import Prior
 from hostsim.campaign.store import Store
@@ -134,7 +134,7 @@ def evaluate(
     for number, values in members.items():
         fidelity = Fidelity(quick=True, seed=seed * 1_000_000 + number)
         try:
-            changed = [(host, with_constants(host.scenario, _own(host.scenario, values))) for host in hosts]
+            changed = [(host, with_constants(host.scenario, own_values(host.scenario, values))) for host in hosts]
             plans += [(number, host, scenario, host.plan(scenario, fidelity)) for host, scenario in changed]
         except InputError as error:
             refused[number] = "; ".join(fault.message for fault in error.faults)
@@ -151,20 +151,6 @@ def evaluate(
         Evaluated(number, {name: values.get(name, math.nan) for name in names}, spent[number], refused.get(number, ""))
         for number, values in found.items()
     ]
-
-
-def _own(scenario: Scenario, values: Mapping[str, float]) -> dict[str, float]:
-    """The values of a scenario's own inputs by their paths, and those of all constants."""
-    prefix = f"{scenario.name}."
-    own = {name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)}
-    return own | {name: value for name, value in values.items() if name in _constants()}
-
-
-@functools.cache
-def _constants() -> frozenset[str]:
-    from hostsim.analysis.cost_model import shipped_constants
-
-    return frozenset(constant.name for constant in shipped_constants())
 
 
 def read_log(log: Path, names: Collection[str]) -> Iterator[Evaluated]:
