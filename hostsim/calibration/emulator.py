@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -90,6 +91,7 @@ def _features(shares: FloatArray) -> FloatArray:
 
 def _fit(shares: FloatArray, outputs: FloatArray, seed: int, like: Emulator | None = None) -> Emulator:
     """Fit lines and process; ``like`` another one, with its lengths of correlation, so that a fold costs little."""
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
     from sklearn.linear_model import LassoCV
@@ -111,5 +113,8 @@ def _fit(shares: FloatArray, outputs: FloatArray, seed: int, like: Emulator | No
         ) + WhiteKernel(scale / 2, (scale * 1e-6, scale * 1e2))
         process = GaussianProcessRegressor(kernel, alpha=0.0, n_restarts_optimizer=0, random_state=seed)
     if process is not None:
-        process.fit(2 * shares[:, list(active)] - 1, rest)
+        with warnings.catch_warnings():
+            # a length at its bound is that of an input in which the rest is flat
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            process.fit(2 * shares[:, list(active)] - 1, rest)
     return Emulator(active, 0.0, 0.0, lines, process, float(np.mean(outputs)))

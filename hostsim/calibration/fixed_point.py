@@ -45,10 +45,9 @@ class Measured:
     """CPU utilisation of the host there, percent."""
 
 
-def grid(find: Find, published: float) -> tuple[int, ...]:
-    """The values of the axis at which the metric of a threshold is measured, within the bracket of the search."""
-    values = {min(max(round(share * published), find.start), find.stop) for share in SPREAD}
-    return tuple(sorted(values))
+def grid(published: float) -> tuple[int, ...]:
+    """The values of the axis at which the metric of a threshold is measured, whatever the bracket of its search: hosts are farther off than those that are judged."""
+    return tuple(sorted({max(round(share * published), 1) for share in SPREAD}))
 
 
 def crossing(find: Find, measured: Sequence[Measured]) -> float:
@@ -161,7 +160,7 @@ class FixedPoints:
         }
         for name, (_, find) in finds.items():
             alike = [_published(e, f) for e, f in finds.values() if (f.axis, f.at) == (find.axis, find.at)]
-            yield name, (find, grid(find, sum(alike) / len(alike)))
+            yield name, (find, grid(sum(alike) / len(alike)))
 
     def _values(self) -> Iterator[AxisValues]:
         for entry in self.scenario.expectations:
