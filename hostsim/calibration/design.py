@@ -25,8 +25,10 @@ from hostsim.scenario.scenario import Scenario
 
 __all__ = ["Design", "Evaluated", "Subjects", "evaluate", "read_log", "run_members"]
 
-AT_ONCE = 4
-"""Members whose runs are made at the same time, so that no worker waits for the last run of one."""
+AT_ONCE = (4, 50)
+"""Members whose runs are made at the same time, so that no worker waits for the last run of one: at least, and at most."""
+BATCH_S = 30.0
+"""Processor time of the runs that are made at the same time, where members are short: workers take a while to start."""
 Subjects = Sequence[tuple[Scenario, Collection[str]]]
 """Scenarios, each with the ids of its claims."""
 
@@ -107,7 +109,10 @@ def run_members(
     done = {one.member: one for one in read_log(log, names)} if log.exists() else {}
     left = [number for number in members if number not in done]
     while left and sum(one.processor_s for one in done.values()) < budget_s:
-        batch, left = left[:AT_ONCE], left[AT_ONCE:]
+        spent = [one.processor_s for one in done.values()]
+        count = round(BATCH_S / max(sum(spent) / len(spent), 1e-3)) if spent else 0
+        count = min(max(count, AT_ONCE[0]), AT_ONCE[1])
+        batch, left = left[:count], left[count:]
         for one in evaluate(hosts, {number: members[number] for number in batch}, execution, seed):
             _append(log, names, one)
             done[one.member] = one
