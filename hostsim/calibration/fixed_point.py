@@ -7,16 +7,15 @@ two of them. So a host costs as many runs as another, and its claims are smooth 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from hostsim.calibration.objective import smooth, threshold_crossing
 from hostsim.campaign.driver import Outcome
-from hostsim.expect import Expectation, Find
+from hostsim.expect import Expectation, Find, Ratio, Verdict
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.pipeline import judge_expectations
-from hostsim.record import AxisValues
+from hostsim.record import AxisValues, Scalar
 from hostsim.scenario.expect.expectation import required_points
 from hostsim.scenario.plan import Fidelity, Plan, PointMaker
 from hostsim.scenario.scenario import Scenario
@@ -24,7 +23,7 @@ from hostsim.scenario.selection import restrict
 from hostsim.scenario.shipped_data import claims
 from hostsim.search_answer import SearchAnswer
 
-__all__ = ["FixedPoints", "Measured", "crossing", "grid"]
+__all__ = ["FixedPoints", "Measured", "crossing", "grid", "smooth", "threshold_crossing"]
 
 SPREAD = (0.65, 0.85, 0.97, 1.05, 1.2)
 """Values of the axis of a threshold, as shares of the published one: close together about it, and some for hosts that are far off."""
@@ -183,3 +182,51 @@ def _published(entry: Expectation, find: Find) -> float:
             return float(claim.published)
     low, high = find.start if low is None else low, find.stop if high is None else high
     return (low + high) / 2
+
+
+def smooth(verdict: Verdict, others: Mapping[str, Verdict]) -> float:
+    """Smooth value of a verdict, without steps: for a threshold, where between two values of the axis its metric crosses the limit.
+
+    A largest count of n stands for every crossing from n to n + 1; half of a step is taken off, so that counts and crossings agree in the mean.
+
+    Args:
+        verdict: one with a value.
+        others: the verdicts of the scenario by name of the expectation, for ratios of two of them.
+    """
+    form = verdict.expectation.form
+    if isinstance(form, Find):
+        return _crossing_of(verdict, form)
+    if isinstance(form, Ratio) and isinstance(form.of, str) and isinstance(form.to, str):
+        return smooth(others[form.of], others) / smooth(others[form.to], others)
+    assert verdict.value is not None
+    return verdict.value
+
+
+def _crossing_of(verdict: Verdict, form: Find) -> float:
+    sides: dict[Scalar, list[tuple[float, float]]] = {}
+    for case in verdict.points:
+        number = form.read(case[form.axis])
+        if number is not None:
+            sides.setdefault(case["replication"], []).append((number, float(case["value"])))
+    found = [threshold_crossing(*sorted(pair), limit=form.below) for pair in sides.values() if len(pair) == 2]
+    assert verdict.value is not None
+    return sum(found) / len(found) - 0.5 if found else verdict.value
+
+
+def threshold_crossing(below: tuple[float, float], above: tuple[float, float], *, limit: float) -> float:
+    """Threshold crossing: where a metric that is known at two values of an axis reaches a limit, by interpolation.
+
+    A share that is nothing at the one is taken as what does not get through at the other: the rest of the other's load is what does.
+    Otherwise the metric is taken to grow by a factor with each step; where it has no bound at the other, the limit lies halfway.
+
+    Args:
+        below: the smaller value of the axis, and the metric there.
+        above: the larger one, likewise.
+        limit: lies between the metrics.
+    """
+    (first, low), (last, high) = below, above
+    if low <= 0 or high <= 0:
+        return min(max(last * (1 - high / 100), first), last)
+    is_known = low != high < math.inf
+    share = math.log(limit / low) / math.log(high / low) if is_known else 0.5
+    return first + min(max(share, 0.0), 1.0) * (last - first)

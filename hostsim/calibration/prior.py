@@ -1,8 +1,8 @@
-"""Prior distributions of the assumed constants and inputs: what facts and ranges say of a number before any claim is asked."""
+"""Prior distributions of the constants and inputs: what facts and ranges say of a number before any claim is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,9 +22,9 @@ WIDE = 4.0
 
 @dataclass(frozen=True)
 class Prior:
-    """Prior distribution of one number: half of its probability lies below its value and half above, each half even out to its end of the range.
+    """Prior distribution of one number: half of its probability lies below its median and half above, each half even out to its end of the range.
 
-    A range over magnitudes is even in the logarithm. A choice among words is even over all of them, and a value at an end of its range has
+    A range over magnitudes is even in the logarithm. A choice among words is even over all of them, and a median at an end of its range has
     all of the probability on the other side.
     """
 
@@ -33,7 +33,7 @@ class Prior:
     members: tuple[str, ...]
     """Every name that this number has: that of the constant, or those of the same input in all scenarios that share it."""
     value: float
-    """The median."""
+    """The median: the ``prior`` that stands beside the number, or else the number itself."""
     low: float
     high: float
     unit: str
@@ -79,32 +79,35 @@ class Prior:
         return np.asarray(np.rint(found) if self.is_whole else found, dtype=float)
 
 
-def priors_of(
-    subjects: Iterable[tuple[Scenario, Collection[str]]], starts: Mapping[str, tuple[float, str]] | None = None
-) -> tuple[Prior, ...]:
+def priors_of(subjects: Iterable[tuple[Scenario, Collection[str]]]) -> tuple[Prior, ...]:
     """The priors of every constant and owned input behind the points that some expectations are judged by.
 
-    An input that several scenarios have under the same key, with the same value and range, is one number.
+    An input that several scenarios have under the same key, with the same value and range, is one number. A constant whose source leaves no
+    range is known, and has no prior.
 
     Args:
         subjects: scenarios, each with the names of its expectations.
-        starts: by name of a constant whose value was fitted: the value that its source gives.
 
     Raises:
-        InputError: a number whose value lies outside of its range.
+        InputError: a number with both ends of its range at one place.
     """
-    starts = starts or {}
     parts: dict[str, Prior] = {}
     inputs: dict[tuple[object, ...], list[tuple[str, Constant]]] = {}
     for scenario, names in subjects:
         for path, constant in scenario_inputs(scenario).items():
-            key = (path.rpartition(".")[2], constant.written(constant.value), constant.ends, constant.words)
+            key = (
+                path.rpartition(".")[2],
+                constant.written(constant.value),
+                constant.ends,
+                constant.words,
+                constant.prior,
+            )
             inputs.setdefault(key, []).append((f"{scenario.name}.{path}", constant))
         for axes in _points(scenario, names):
             for constant in constants_at(scenario, axes):
-                if constant.file and constant.name not in parts:
-                    parts[constant.name] = _prior([(constant.name, constant)], starts.get(constant.name))
-    return (*(_prior(group, None) for group in inputs.values()), *parts.values())
+                if constant.file and constant.range is not None and constant.name not in parts:
+                    parts[constant.name] = _prior([(constant.name, constant)])
+    return (*map(_prior, inputs.values()), *parts.values())
 
 
 def _points(scenario: Scenario, names: Collection[str]) -> Iterator[AxisValues]:
@@ -114,16 +117,15 @@ def _points(scenario: Scenario, names: Collection[str]) -> Iterator[AxisValues]:
                 yield {**scenario.first(), **point}
 
 
-def _prior(group: Sequence[tuple[str, Constant]], start: tuple[float, str] | None) -> Prior:
+def _prior(group: Sequence[tuple[str, Constant]]) -> Prior:
     name, constant = group[0]
-    value = constant.value if start is None else start[0]
-    low, high = constant.ends if start is None else (value / 2, value * 2)
+    low, high = constant.ends
     return Prior(
         name,
         tuple(member for member, _ in group),
-        value,
-        min(low, high),
-        max(low, high),
+        constant.value if constant.prior is None else constant.prior,
+        low,
+        high,
         constant.unit,
         constant.is_whole,
         constant.words,

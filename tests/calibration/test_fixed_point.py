@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from hostsim.calibration.fixed_point import FixedPoints, Measured, crossing, grid
+from hostsim.calibration.fixed_point import FixedPoints, Measured, crossing, grid, threshold_crossing
 from hostsim.expect import Find
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.selection import select
@@ -68,3 +68,18 @@ def test_thresholds_of_one_host_share_their_points() -> None:
     assert len(plan.tasks) == 10
     assert {task.replication for task in plan.tasks} == {0}
     assert {task.seed for task in plan.tasks} == {7}
+
+
+@pytest.mark.parametrize(
+    ("below", "above", "limit", "expected"),
+    [
+        ((20, 0.0), (21, 4.0), 0.01, 20.16),
+        ((20, 0.0), (24, 50.0), 0.01, 20.0),
+        ((100, 80.0), (110, 96.8), 88.0, 105.0),
+    ],
+)
+def test_a_threshold_is_where_its_metric_crosses_the_limit(
+    below: tuple[float, float], above: tuple[float, float], limit: float, expected: float
+) -> None:
+    """What gets through carries a share that was nothing before; anything else grows by a factor."""
+    assert threshold_crossing(below, above, limit=limit) == pytest.approx(expected)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,6 +11,7 @@ from scipy import stats
 from hostsim.calibration.prior import Prior, priors_of
 from hostsim.errors import InputError
 from hostsim.scenario.selection import select
+from hostsim.scenario.shipped_data import data_root
 
 
 def prior(value: float, low: float, high: float, **more: object) -> Prior:
@@ -46,6 +49,29 @@ def test_a_number_outside_its_range_has_no_prior(value: float, low: float, high:
     """And neither has one that cannot vary."""
     with pytest.raises(InputError, match="has no prior"):
         prior(value, low, high)
+
+
+def test_the_median_is_the_prior_beside_a_calibrated_value_and_what_a_source_leaves_open_has_one(
+    tmp_path: Path,
+) -> None:
+    """Of a cost and of an input; a source without a range is known."""
+    (tmp_path / "own.yaml").write_text(
+        "platform: own\nextends: esxi-5.0\ncosts:\n"
+        "  driver_rx: {cycles: 359, prior: 400, assumed: so, range: [200, 900]}\n"
+        "  interrupt: {cycles: 1500, source: a row, range: [720, 2400]}\n  switch_forward: {cycles: 250, source: a row}\n"
+        "netqueue: {period: {value: 200 ms, prior: 100 ms, assumed: so, range: [50 ms, 1 s]}}\n",
+        encoding="utf-8",
+    )
+    text = (
+        (data_root() / "splitrx.yaml").read_text(encoding="utf-8").replace("platform: esxi-5.0", "platform: ./own.yaml")
+    )
+    (tmp_path / "scenario.yaml").write_text(text, encoding="utf-8")
+    [(scenario, names)] = select(str(tmp_path / "scenario.yaml"))
+    found = {one.name.rpartition("/")[2]: (one.value, one.low, one.high) for one in priors_of([(scenario, names)])}
+    assert found["own.yaml.costs.driver_rx"] == (400, 200, 900)
+    assert found["own.yaml.costs.interrupt"] == (1500, 720, 2400)
+    assert found["own.yaml.netqueue.period"] == (100, 50, 1000)
+    assert "own.yaml.costs.switch_forward" not in found
 
 
 def test_an_input_that_scenarios_share_is_one_number() -> None:

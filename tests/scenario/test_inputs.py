@@ -93,15 +93,13 @@ def test_a_bare_input_without_a_source_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_senders_say_what_nobody_published_of_them(name: str) -> None:
-    """Burst, window and delay of a TCP sender, and its port where the NIC shares one vNIC's frames out by hashes of ports."""
+    """Window and delay of a TCP sender, and its port where the NIC shares one vNIC's frames out by hashes of ports."""
     scenario = load(name)
     tree = scenario.resolver.tree
     hashed = any(nic.get("rss_rings") or nic.get("drss") for nic in (tree.get(("host", "nics")) or {}).values())
     for flow, written in tree.get(("traffic",)).items():
         if written["kind"] in ("tcp_stream", "http", "web"):
-            # a peer that sends no data has no bursts
-            takes = written["kind"] == "web" or written.get("direction") == "send" or written.get("method") == "get"
-            needed = {"window", "delay", *(["port"] if hashed else []), *([] if takes else ["burst"])}
+            needed = {"window", "delay", *(["port"] if hashed else [])}
             assert needed <= written.keys(), flow
 
 
@@ -120,5 +118,5 @@ def test_ranges_are_a_factor_of_two_wide_where_nothing_bounds_them() -> None:
     """Of inputs of scenarios and servers, and of guests but for what their applications cost; the reason of a narrower one names the bound."""
     found = [one for name in SCENARIOS for one in scenario_inputs(load(name)).values() if not one.words]
     found += [one for one in shipped_constants() if one.range and one.file in {*SERVERS, *shipped_parts("guests")}]
-    narrow = {one.name for one in found if width(one) < 2 and not one.is_fitted and "Bounded by" not in one.text}
+    narrow = {one.name for one in found if width(one) < 2 and "Bounded by" not in one.text}
     assert narrow == set()
