@@ -46,7 +46,7 @@ test: $(STAMP)
 
 # The slow tests that `.ci/run` has time for.
 recipes: setup
-	$(BIN)/python -m pytest -m slow tests/calibration/test_fit.py tests/docs/test_extend.py
+	$(BIN)/python -m pytest -m slow tests/docs/test_extend.py
 
 # Executes the notebooks and keeps their outputs; NOTEBOOKS=--check holds them against those that are kept, NOTEBOOKS=splitrx takes one.
 notebooks: setup
@@ -71,10 +71,9 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/python .ci/prose.py
 
-# The pages about the constants and about experiments that were left out, after any constant or prediction has changed.
+# The pages about constants and assumptions, after any of them or a study has changed.
 cost-model: $(STAMP)
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.cost_model_page docs/cost-model.md
-	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.leave_one_out_page docs/leave-one-out.md
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.assumptions_page docs/assumptions.md
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.hyperthreads_page docs/hyperthreads.md
 

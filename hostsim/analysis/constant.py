@@ -29,12 +29,10 @@ _NUMBERS = ("cycles", "time", "value")
 
 
 class Origin(StrEnum):
-    """Origin of a constant: a source, a fit or an assumption."""
+    """Origin of a constant: a source or an assumption."""
 
     SOURCE = "source"
     """A row of the facts, a paper, a data sheet."""
-    FITTED = "fitted"
-    """The claims in ``fitted_to``."""
     ASSUMED = "assumed"
     """Somebody's judgement, with a range."""
 
@@ -54,11 +52,11 @@ class Constant:
     """As it is written: ``cycles``, ``us``, ``B``; empty for a number without one."""
     origin: Origin
     text: str
-    """The source, or the reason of an assumption; empty for a fitted one."""
-    fitted_to: tuple[str, ...] = ()
-    """Ids of claims."""
+    """The source, or the reason of an assumption."""
     range: tuple[float, float] | None = None
-    """Both ends of an assumption, in ``unit``; of a choice, its place among ``words``."""
+    """Both ends, in ``unit``; of a choice, its place among ``words``. None where a source leaves no range."""
+    prior: float | None = None
+    """Median of the prior distribution, likewise; None where the value itself is that."""
     is_whole: bool = False
     """Counts something: it has no values between whole numbers."""
     words: tuple[str, ...] = ()
@@ -70,9 +68,9 @@ class Constant:
         return self.range or (self.value * (1 - SPREAD), self.value * (1 + SPREAD))
 
     @property
-    def is_fitted(self) -> bool:
-        """True of a fitted constant: by its origin, or by the first word of its assumption's reason."""
-        return self.origin is Origin.FITTED or self.text.startswith("Fitted")
+    def is_calibrated(self) -> bool:
+        """True of a number that a calibration moves: its prior stands beside its value."""
+        return self.prior is not None
 
     def written(self, value: float) -> Scalar:
         """A value of this constant as text or number for a file."""
@@ -110,7 +108,8 @@ def constants_of(part: Part[Any], key: KeyPath, changes: Iterable[Change]) -> It
         path = keys(assumption.path)[len(key) :]
         # an assumption about equal ports is one, however often it is written
         place = ("nics", *path[2:]) if path[0] == "nics" else path
-        shared.setdefault((place, assumption.value, assumption.range, assumption.reason), []).append(assumption)
+        alike = (place, assumption.value, assumption.range, assumption.reason, assumption.prior)
+        shared.setdefault(alike, []).append(assumption)
     for group in shared.values():
         file = group[0].place.file
         constant = input_of(group, names.get(file, file), key)
@@ -128,7 +127,7 @@ def _bodies(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Mapping[str, A
     """Mappings that hold a number with its origin."""
     if not isinstance(value, dict):
         return
-    if any(number in value for number in _NUMBERS) and not {"source", "fitted_to", "assumed"}.isdisjoint(value):
+    if any(number in value for number in _NUMBERS) and not {"source", "assumed"}.isdisjoint(value):
         yield path, value
         return
     for key, entry in value.items():
@@ -137,18 +136,17 @@ def _bodies(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Mapping[str, A
 
 def _costed(path: KeyPath, body: Mapping[str, Any], file: str) -> Constant:
     value, unit = _read(body[str(path[-1])])
-    claims = body.get("fitted_to")
-    origin = Origin.FITTED if claims else Origin.ASSUMED if "assumed" in body else Origin.SOURCE
+    ends, prior = body.get("range"), body.get("prior")
     return Constant(
         name=f"{file}.{dotted(path[:-1])}",
         file=file,
         paths=(dotted(path),),
         value=value,
         unit=unit or ("cycles" if path[-1] == "cycles" else ""),
-        origin=origin,
+        origin=Origin.ASSUMED if "assumed" in body else Origin.SOURCE,
         text=str(body.get("source") or body.get("assumed") or ""),
-        fitted_to=tuple(claims or ()),
-        range=(_as(unit, body["range"][0]), _as(unit, body["range"][1])) if "range" in body else None,
+        range=None if ends is None else (_as(unit, ends[0]), _as(unit, ends[1])),
+        prior=None if prior is None else _as(unit, prior),
     )
 
 
@@ -158,12 +156,15 @@ def input_of(group: Sequence[AssumedValue], file: str, key: KeyPath) -> Constant
     if isinstance(first.value, bool):
         return None
     words: tuple[str, ...] = ()
+    numbers = [first.value, *first.range, *(() if first.prior is None else (first.prior,))]
     try:
         value, unit = _read(first.value)
         ends = _as(unit, first.range[0]), _as(unit, first.range[1])
+        prior = None if first.prior is None else _as(unit, first.prior)
     except ValueError:
         words = tuple(map(str, first.range))
         value, unit, ends = float(words.index(str(first.value))), "", (0.0, float(len(words) - 1))
+        prior = None if first.prior is None else float(words.index(str(first.prior)))
     inner = [keys(assumption.path)[len(key) :] for assumption in group]
     name = dotted(inner[0])
     if len(group) > 1:
@@ -177,7 +178,8 @@ def input_of(group: Sequence[AssumedValue], file: str, key: KeyPath) -> Constant
         origin=Origin.ASSUMED,
         text=first.reason,
         range=ends,
-        is_whole=all(isinstance(number, int) for number in (first.value, *first.range)) or _kind(unit) == "size",
+        prior=prior,
+        is_whole=all(isinstance(number, int) for number in numbers) or _kind(unit) == "size",
         words=words,
     )
 

@@ -124,7 +124,7 @@ class Study:
 def assumptions_of(subjects: Subjects, runs: Fidelity, only: Sequence[str] = ("*",)) -> tuple[Assumption, ...]:
     """The assumptions behind the points at which expectations are judged: inputs of the scenarios first, each once.
 
-    What is fitted is none, and neither is what has no range to move in.
+    What a calibration moves is none, and neither is what has no range to move in.
 
     Args:
         subjects: scenarios with their expectations.
@@ -139,7 +139,12 @@ def assumptions_of(subjects: Subjects, runs: Fidelity, only: Sequence[str] = ("*
             found[name] = Assumption(name, constant, scenario.name)
         for axes in ShippedHost(scenario, names, runs).first_points():
             for constant in constants_at(scenario, axes):
-                if constant.file and constant.origin is Origin.ASSUMED and constant.range and not constant.is_fitted:
+                if (
+                    constant.file
+                    and constant.origin is Origin.ASSUMED
+                    and constant.range
+                    and not constant.is_calibrated
+                ):
                     parts[constant.name] = Assumption(constant.name, constant)
     return tuple(
         one

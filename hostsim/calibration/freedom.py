@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from hostsim.analysis.constant import Constant
 from hostsim.analysis.cost_model import scenario_inputs, shipped_constants
 from hostsim.calibration.assumption import flipping, shipped_studies
 from hostsim.errors import InputError, nearest_name
@@ -79,8 +80,8 @@ class FittedCount:
 def count_fitted() -> FittedCount:
     """Count what is fitted, and the claims with a freedom left.
 
-    A number counts as fitted when it was fitted to claims, when moving it to an end of its range flips a verdict in a shipped study, or
-    when ``fitted-inputs.yaml`` lists it. An input that several scenarios have under the same key with the same value is one choice.
+    A number counts as fitted when a calibration moves it (its prior stands beside it), when moving it to an end of its range flips a verdict
+    in a shipped study, or when ``fitted-inputs.yaml`` lists it. An input that several scenarios have under the same key with the same value is one choice.
 
     A claim is informative when it is of kind scale, ratio or direction and is not computed from other expectations: a rule, the
     arithmetic of a wire and a ratio of two thresholds that are claims themselves add nothing that could fail. Known reds are among
@@ -88,17 +89,18 @@ def count_fitted() -> FittedCount:
     follow from others, by rows for rules, or by a number that is written in two files.
     """
     known = {constant.name: constant for constant in shipped_constants()}
+    inputs = _inputs()
     names = [
-        *(name for name, one in known.items() if one.is_fitted),
+        *(name for name, one in {**known, **inputs}.items() if one.is_calibrated),
         *flipping(shipped_studies()),
         *read_fitted_inputs(),
     ]
     constants = tuple(dict.fromkeys(name for name in names if name in known))
     choices: dict[tuple[str, Scalar], str] = {}
-    values = _input_values()
     for name in names:
         if name not in known:
-            choices.setdefault((name.rpartition(".")[2], values.get(name, name)), name)
+            one = inputs.get(name)
+            choices.setdefault((name.rpartition(".")[2], one.written(one.value) if one else name), name)
     return FittedCount(constants, tuple(choices.values()), _informative())
 
 
@@ -113,7 +115,7 @@ def read_fitted_inputs(file: Path | None = None) -> Mapping[str, FittedInput]:
     found, faults = validate(_FittedInputs, tree)
     if found is None or faults:
         raise InputError(faults)
-    known = [*(constant.name for constant in shipped_constants()), *_input_values(), *_defaults()]
+    known = [*(constant.name for constant in shipped_constants()), *_inputs(), *_defaults()]
     for name, entry in found.fitted.items():
         if name not in known:
             allowed = "a constant, an input of a scenario or a setting of a platform"
@@ -129,13 +131,9 @@ def read_fitted_inputs(file: Path | None = None) -> Mapping[str, FittedInput]:
     return found.fitted
 
 
-def _input_values() -> dict[str, Scalar]:
-    """Every input of the shipped scenarios by its name, with its value as it is written."""
-    return {
-        f"{name}.{path}": constant.written(constant.value)
-        for name in shipped()
-        for path, constant in scenario_inputs(load(name)).items()
-    }
+def _inputs() -> dict[str, Constant]:
+    """Every input of the shipped scenarios by its name."""
+    return {f"{name}.{path}": constant for name in shipped() for path, constant in scenario_inputs(load(name)).items()}
 
 
 def _defaults() -> list[str]:

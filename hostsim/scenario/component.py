@@ -20,7 +20,7 @@ from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import AssumedValue, Place, Tree, keys, merge, unwrap
 from hostsim.scenario.yaml.validation import validate
 from hostsim.spec.base import Spec
-from hostsim.spec.costs import CostModel
+from hostsim.spec.costs import Provenance
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec
 from hostsim.spec.peer import PeerSpec
@@ -34,6 +34,8 @@ Changes = tuple[Change, ...]
 Model = TypeVar("Model", bound=Spec)
 _EXTENDABLE = {"platforms": "platform", "guests": "guest", "peers": "peer"}
 """Parts that may say what differs from another: folder of the shipped ones, and what one is called."""
+_COSTS = ("costs", "applications", "paths")
+"""Sections of parts whose numbers say themselves where they come from."""
 MAX_CHAIN = 20
 """Most files of which one extends the other."""
 
@@ -145,8 +147,7 @@ def _checked(model: type[Model], written: Tree, prefix: KeyPath, changes: Change
     faults += found
     if spec is not None:
         faults += [fault for a in held for fault in range_faults(model, tree, a, keys(a.path)[len(prefix) :])]
-    if isinstance(spec, PlatformSpec):
-        faults += _cost_faults(tree, spec.costs, moved)
+    faults += _cost_faults(tree, spec, moved)
     return Part(None if faults else spec, tree, tuple(held), tuple(faults))
 
 
@@ -175,34 +176,54 @@ def _extended(file: Path, kind: str, root: Path, chain: tuple[Path, ...]) -> Tre
     return merge(_extended(parent_file, kind, root, chain), delta)
 
 
-def _cost_faults(tree: Tree, costs: CostModel, moved: Collection[KeyPath]) -> Iterator[Fault]:
-    """Costs that lie outside the range that is assumed for them, but those that an option or an axis has put there."""
-    constants: dict[KeyPath, Any] = {("costs", name): getattr(costs, name) for name in type(costs).model_fields}
-    generations = constants.pop(("costs", "generations"))
-    constants |= {("costs", "generations", name): factor for name, factor in generations.items()}
-    for path, constant in constants.items():
-        key = next(key for key in ("cycles", "time", "value") if getattr(constant, key, None) is not None)
-        ends = constant.range
-        if ends is not None and (*path, key) not in moved and not ends[0] <= getattr(constant, key) <= ends[1]:
-            yield tree.fault((*path, key), "lies outside its own range", "low not above the value, high not below it")
+def _cost_faults(tree: Tree, spec: Spec | None, moved: Collection[KeyPath]) -> Iterator[Fault]:
+    """Costs and factors that lie outside their ranges, but those that an option or an axis has put there, and priors that do."""
+    for path, constant in _constants({key: getattr(spec, key, None) for key in _COSTS}, ()):
+        number = next(key for key in ("cycles", "time", "value") if getattr(constant, key, None) is not None)
+        ends = getattr(constant, "range", None)
+        for key in (number, "prior"):
+            value = getattr(constant, key, None)
+            if ends is not None and value is not None and (*path, key) not in moved and not ends[0] <= value <= ends[1]:
+                yield tree.fault(
+                    (*path, key), "lies outside its own range", _within("prior" if key == "prior" else "value")
+                )
+
+
+def _constants(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Provenance]]:
+    """The costs and factors of a part by their paths."""
+    if isinstance(value, Provenance):
+        yield path, value
+    elif isinstance(value, Spec | dict):
+        for key, entry in value if isinstance(value, Spec) else value.items():
+            yield from _constants(entry, (*path, key))
 
 
 def range_faults(model: type[Spec], tree: Tree, assumption: AssumedValue, path: KeyPath) -> list[Fault]:
     """Check the range of an assumed value: all of it must be valid, the value between its two ends, or among the words of a choice."""
     read = []
-    for written in (assumption.value, *assumption.range):
+    numbers = [assumption.value, *(() if assumption.prior is None else (assumption.prior,))]
+    for written in (*numbers, *assumption.range):
         spec, faults = validate(model, tree.put([(path, written, assumption.place)]))
         if spec is None:
             return faults
         read.append(_value(spec, path))
-    value, *ends = read
-    is_word = isinstance(value, str)
+    values, ends = read[: len(numbers)], read[len(numbers) :]
+    is_word = isinstance(values[0], str)
     if not is_word and len(ends) > 2:
         return [tree.fault(path, "has a range of more than two ends", "[low, high]", given=str(assumption.value))]
-    if value not in ends if is_word else not ends[0] <= value <= ends[1]:
-        allowed = "one of its range" if is_word else "low not above the value, high not below it"
-        return [tree.fault(path, "lies outside its own range", allowed, given=str(assumption.value))]
-    return []
+    return [
+        tree.fault(
+            place, "lies outside its own range", "one of its range" if is_word else _within(what), given=str(given)
+        )
+        for place, what, given, value in zip(
+            (path, (*path, "prior")), ("value", "prior"), numbers, values, strict=False
+        )
+        if (value not in ends if is_word else not ends[0] <= value <= ends[1])
+    ]
+
+
+def _within(what: str) -> str:
+    return f"low not above the {what}, high not below it"
 
 
 def _value(spec: Any, path: KeyPath) -> Any:

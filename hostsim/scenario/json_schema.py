@@ -28,11 +28,12 @@ COMPONENTS: Final[Mapping[str, type[Spec]]] = {"hardware": HardwareSpec, "platfo
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _ASSUMED = {
     "type": "object",
-    "description": "An input without a published value: the value used, the reason, and the range it may lie in.",
+    "description": "An input without a published value: the value used, the reason, the range it may lie in, and the median of its prior where a calibration has moved it.",
     "properties": {
         "value": {},
         "assumed": {"type": "string"},
         "range": {"type": "array", "minItems": 2},
+        "prior": {},
     },
     "required": ["value", "assumed", "range"],
     "additionalProperties": False,

@@ -20,6 +20,7 @@ __all__ = [
     "MOST_REPLICATIONS",
     "MOST_SEED",
     "Fidelity",
+    "Members",
     "Plan",
     "Point",
     "PointKey",
@@ -98,11 +99,26 @@ class Fidelity:
     """All runs at their whole length and none saved: see the run option."""
     max_processor_s: float | None = None
     """Processor time that the runs behind an expectation may take; no replications are added beyond it."""
+    ensemble: Members | None = None
+    """Each replication runs the host of another member; the scenario's own where None."""
 
     @property
     def looks(self) -> bool:
         """True when open verdicts are looked at again with more replications."""
         return not (self.quick or self.thorough or self.replications)
+
+
+class Members(Protocol):
+    """An ensemble of hosts, as a plan knows it."""
+
+    @property
+    def digest(self) -> str:
+        """Digest of all of it."""
+        ...
+
+    def changed(self, scenario: Scenario, replication: int) -> Scenario:
+        """A scenario on the host of the member that a replication runs; raises InputError where it cannot be."""
+        ...
 
 
 class Search(Protocol):
@@ -163,6 +179,8 @@ class PointMaker:
         self._scenario = scenario
         self._seed = fidelity.seed
         self._points: dict[tuple[PointKey, int], Point] = {}
+        self._ensemble = fidelity.ensemble
+        self._hosts: dict[int, Scenario] = {}
 
     def point(self, values: AxisValues, length_ps: int | None = None) -> Point:
         """The point at these values; axes that are not named have the first value of their sweep.
@@ -174,11 +192,21 @@ class PointMaker:
         axes, length_ps = self._axes(values), length_ps or self.length_ps
         key = point_key(axes.values()), length_ps
         if key not in self._points:
-            spec, warnings = self._scenario.spec(axes, length_ps)
-            if self.thorough:
-                spec = spec.model_copy(update={"lengthening": 1.0})
-            self._points[key] = Point(spec.digest(), axes, spec, warnings, spec.effort)
+            spec, warnings = self._spec(self._scenario, axes, length_ps)
+            self._points[key] = Point(self._id(spec.digest()), axes, spec, warnings, spec.effort)
         return self._points[key]
+
+    def _spec(self, scenario: Scenario, axes: AxisValues, length_ps: int) -> tuple[PointSpec, tuple[str, ...]]:
+        spec, warnings = scenario.spec(axes, length_ps)
+        return (spec.model_copy(update={"lengthening": 1.0}), warnings) if self.thorough else (spec, warnings)
+
+    def _id(self, digest: str) -> str:
+        """Id of a point; of an ensemble it is another one, because its replications are of other hosts."""
+        if self._ensemble is None:
+            return digest
+        import hashlib
+
+        return hashlib.sha256(f"{digest} {self._ensemble.digest}".encode()).hexdigest()[: len(digest)]
 
     def short(self, values: AxisValues) -> Point:
         """The point at these values as a search far from its end probes it; at its whole length where its runs or traffic need that."""
@@ -224,7 +252,16 @@ class PointMaker:
         return list(at.values())
 
     def task(self, point: Point, replication: int) -> Task:
-        """One run of a point."""
+        """One run of a point; of an ensemble, on the host of the replication's member.
+
+        Raises:
+            InputError: there is no such host.
+        """
+        if self._ensemble is not None:
+            if replication not in self._hosts:
+                self._hosts[replication] = self._ensemble.changed(self._scenario, replication)
+            spec, _ = self._spec(self._hosts[replication], point.axes, point.spec.length)
+            point = replace(point, spec=spec)
         return Task(point, replication, self._seed)
 
 

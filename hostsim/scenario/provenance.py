@@ -16,7 +16,7 @@ from hostsim.spec.platform import PlatformSpec, SettingSpec
 
 __all__ = ["EffectiveSetting", "effective_settings"]
 
-_NOT_SETTINGS = frozenset({"hardware", "guest", "peer", "model", "source", "fitted_to", "assumed", "range"})
+_NOT_SETTINGS = frozenset({"hardware", "guest", "peer", "model", "source", "assumed", "range", "prior"})
 """Keys of parts that say what something is called or where it comes from."""
 _SECTIONS = ("platform", "hardware", "peer", "host", "network", "vms", "traffic", "policies", "control_loops", "run")
 

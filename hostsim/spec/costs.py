@@ -14,26 +14,23 @@ __all__ = ["Cost", "CostModel", "Factor", "Provenance"]
 
 
 class Provenance(Spec):
-    """Provenance of a number: exactly one of a source, the claims it was fitted to, or an assumption with its range."""
+    """Provenance of a number: a source, which may have a range, or an assumption, which has one; and the prior median of one that a calibration moves."""
 
     source: Annotated[str | None, UNHASHED] = None
     """A row of the facts, a paper or a data sheet."""
-    fitted_to: Annotated[Annotated[tuple[str, ...], Field(min_length=1)] | None, UNHASHED] = None
-    """Ids of the claims whose values fixed it."""
     assumed: Annotated[str | None, UNHASHED] = None
     """Why this value is assumed; needs ``range``."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Provenance:
-        named = [name for name in ("source", "fitted_to", "assumed") if getattr(self, name) is not None]
-        if len(named) != 1:
-            raise ValueError(
-                f"needs exactly one origin|one of source, fitted_to, assumed; has {' and '.join(named) or 'none'}"
-            )
-        if (self.assumed is not None) != (getattr(self, "range", None) is not None):
-            raise ValueError(
-                "an assumed value needs its range, and only an assumed one has one|assumed: reason, range: [low, high]"
-            )
+        if (self.source is None) == (self.assumed is None):
+            has = "none" if self.source is None else "source and assumed"
+            raise ValueError(f"needs exactly one origin|one of source, assumed; has {has}")
+        if getattr(self, "range", None) is None:
+            if self.assumed is not None:
+                raise ValueError("an assumed value needs its range|assumed: reason, range: [low, high]")
+            if getattr(self, "prior", None) is not None:
+                raise ValueError("a prior needs its range|prior: median, range: [low, high]")
         return self
 
 
@@ -49,7 +46,9 @@ class Cost(Provenance):
     time: Duration | None = None
     """A fixed time."""
     range: Annotated[tuple[Cycles, Cycles] | tuple[Duration, Duration] | None, UNHASHED] = None
-    """Low and high end of an assumed value, in the unit of the value."""
+    """Low and high end of where the value may lie, in its unit; of a source too, where it leaves one."""
+    prior: Annotated[Cycles | Duration | None, UNHASHED] = None
+    """Median of the prior distribution, where a calibration has moved the value: the value that source or reason gave, in the same unit."""
 
     @model_validator(mode="after")
     def _one_value(self) -> Cost:
@@ -58,6 +57,10 @@ class Cost(Provenance):
         if (self.cycles or 0) > MOST_CYCLES or (self.time or 0) > MOST_CYCLES * US:
             allowed = f"at most {MOST_CYCLES:g} cycles, or {MOST_CYCLES * US // SECOND} s"
             raise ValueError(f"is longer than any step of work|{allowed}")
+        beside = [*(self.range or ()), *(() if self.prior is None else (self.prior,))]
+        # times are whole picoseconds, and cycles never are integers
+        if any(isinstance(number, int) == (self.time is None) for number in beside):
+            raise ValueError("is not of one unit|value, range and prior in cycles, or all of them times")
         return self
 
     def ps(self, hertz: float) -> int:
@@ -74,6 +77,8 @@ class Factor(Provenance):
 
     value: Annotated[float, Field(gt=0)]
     range: Annotated[tuple[float, float] | None, UNHASHED] = None
+    prior: Annotated[float | None, UNHASHED] = None
+    """As of a cost."""
 
 
 def _smt_throughput(factor: Factor) -> Factor:
@@ -100,9 +105,9 @@ def _is_time(cost: Cost) -> Cost:
     return cost
 
 
-def _not_fitted(factor: Factor) -> Factor:
-    if factor.fitted_to is not None:
-        raise ValueError("is never fitted|a source, or an assumption with its range")
+def _not_calibrated(factor: Factor) -> Factor:
+    if factor.prior is not None:
+        raise ValueError("is never calibrated|no prior beside its value")
     return factor
 
 
@@ -206,8 +211,8 @@ class CostModel(Spec):
     guest_housekeeping: Cost
     """Housekeeping of an idle guest: its daemons and the kernel's own timers, each ``housekeeping_period`` of the guest."""
     # --- processor generations
-    generations: dict[str, Annotated[Factor, AfterValidator(_not_fitted)]]
-    """Cycles that the same work takes on a processor family, Westmere-EX being 1. Never fitted: ratios of a host cannot tell a slow processor from more work."""
+    generations: dict[str, Annotated[Factor, AfterValidator(_not_calibrated)]]
+    """Cycles that the same work takes on a processor family, Westmere-EX being 1. Never calibrated: ratios of a host cannot tell a slow processor from more work."""
 
     def cycle_rate(self, family: str, clock_hz: float) -> float:
         """Westmere-equivalent cycles in a second of a processor.

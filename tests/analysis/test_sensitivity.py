@@ -55,7 +55,7 @@ def test_guest_cpu_hangs_on_the_process_by_what_its_cycles_take(scenario, done):
     assert low < result.base < high
     spec, _ = scenario.spec(parse_point(scenario, {"rate": "5 kpps"}), 10**9)
     hertz = spec.costs.cycle_rate(spec.hardware.cpu.family, spec.hardware.cpu.clock)
-    expected = 100 * 5000 * 0.4 * first.constant.value / hertz
+    expected = 100 * 5000 * (first.constant.ends[1] - first.constant.ends[0]) / hertz
     assert high - low == pytest.approx(expected, rel=0.02)
     assert first.effect.mean == pytest.approx(expected, rel=0.02)
     assert first.share.total > 0.9

@@ -82,7 +82,7 @@ def studied(file: Path, results: Path, only: tuple[str, ...] = OWN) -> Study:
 
 
 def test_what_is_moved_is_every_assumption_behind_the_points(small: Path) -> None:
-    """Inputs of the scenario, also one that an axis varies, a word by its alternatives; of parts what is assumed with a range and not fitted."""
+    """Inputs of the scenario, also one that an axis varies, a word by its alternatives; of parts what is assumed and not calibrated."""
     found = {one.name: one for one in assumptions_of(select(str(small)), QUICK)}
     assert [found[name].ends for name in OWN] == [[100.0, 400.0], [2.0, 10.0], [1.0]]
     assert found[OWN[2]].constant.written(1.0) == "poisson"

@@ -28,10 +28,10 @@ def test_the_readme_says_how_many_numbers_were_chosen() -> None:
 def test_what_was_fitted_what_flips_a_verdict_and_what_is_listed_count() -> None:
     """Each once, whatever says so."""
     count = count_fitted()
-    names = {constant.name for constant in shipped_constants() if constant.is_fitted}
+    names = {constant.name for constant in shipped_constants() if constant.is_calibrated}
     names |= {name for name in (*flipping(shipped_studies()), *read_fitted_inputs()) if not name.count(".traffic.")}
     assert set(count.constants) <= names
-    assert {constant.name for constant in shipped_constants() if constant.is_fitted} <= set(count.constants)
+    assert {constant.name for constant in shipped_constants() if constant.is_calibrated} <= set(count.constants)
     assert len(set(count.constants)) == len(count.constants)
     assert not set(count.constants) & set(count.inputs)
 
@@ -46,7 +46,7 @@ def test_only_a_verdict_that_is_another_one_is_a_flip() -> None:
 def test_a_flip_in_a_study_raises_the_count_and_a_choice_in_several_scenarios_does_not_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The packet size of one scenario is one number more; the delay of the next sender is the one that is counted already."""
+    """The packet size of one scenario is one number more; the delay of another network is the one that is counted already."""
     before = count_fitted()
     out = ("1", "splitrx.guest_cpu", 12.0, 20.0, "in", "out")
     found = study(Move("directpath-udp.traffic.stream.packet_size", *out))
@@ -59,7 +59,7 @@ def test_a_flip_in_a_study_raises_the_count_and_a_choice_in_several_scenarios_do
 
 def _of_studies_alone(count: FittedCount) -> int:
     """Numbers that only the shipped studies know."""
-    listed = {*read_fitted_inputs(), *(constant.name for constant in shipped_constants() if constant.is_fitted)}
+    listed = {*read_fitted_inputs(), *(constant.name for constant in shipped_constants() if constant.is_calibrated)}
     return len({*count.constants, *count.inputs} - listed)
 
 

@@ -118,5 +118,5 @@ def test_ranges_are_a_factor_of_two_wide_where_nothing_bounds_them() -> None:
     """Of inputs of scenarios and servers, and of guests but for what their applications cost; the reason of a narrower one names the bound."""
     found = [one for name in SCENARIOS for one in scenario_inputs(load(name)).values() if not one.words]
     found += [one for one in shipped_constants() if one.range and one.file in {*SERVERS, *shipped_parts("guests")}]
-    narrow = {one.name for one in found if width(one) < 2 and not one.is_fitted and "Bounded by" not in one.text}
+    narrow = {one.name for one in found if width(one) < 2 and "Bounded by" not in one.text}
     assert narrow == set()

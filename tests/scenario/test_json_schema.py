@@ -73,7 +73,7 @@ def test_the_schema_knows_names_and_assumptions() -> None:
     for part, key in inputs.items():
         assert {"$ref": "#/$defs/Assumed"} in schema["$defs"][part]["properties"][key]["anyOf"]
     keys = {key for node in nodes(schema) for key in node.get("properties", {})}
-    assert keys.isdisjoint({"cycles", "costs", "time", "fitted_to"})
+    assert keys.isdisjoint({"cycles", "costs", "time"})
 
 
 def test_every_part_of_a_host_is_described() -> None:
@@ -139,6 +139,10 @@ def test_a_typing_error_in_a_name_or_a_value_is_underlined(path: tuple[str, ...]
         (("vms", "receiver", "vmx", "ethernet3.virtualDev"), "e1000"),
         (("platform",), "parts/mine.yaml"),
         (("traffic", "stream", "rate"), {"value": "40 kpps", "assumed": "why", "range": ["30 kpps", "50 kpps"]}),
+        (
+            ("traffic", "stream", "rate"),
+            {"value": "40 kpps", "prior": "45 kpps", "assumed": "why", "range": ["30 kpps", "50 kpps"]},
+        ),
     ],
 )
 def test_what_hostsim_reads_is_not_underlined(path: tuple[str, ...], value: object) -> None:

@@ -369,6 +369,13 @@ RATE = "rate: 40 kpps"
         ),
         pytest.param(
             COUNT,
+            "count: {value: 2, prior: 5, assumed: no reason, range: [1, 4]}",
+            "small.yaml:9: vms.receiver.count.prior: lies outside its own range; given 5; "
+            "allowed: low not above the prior, high not below it",
+            id="prior outside its range",
+        ),
+        pytest.param(
+            COUNT,
             "count: {value: 2, assumed: no reason}",
             "small.yaml:9: vms.receiver.count: is not a complete assumption; given a mapping; "
             "allowed: value, assumed: reason, range: [low, high]",
@@ -515,8 +522,8 @@ def test_a_platform_is_laid_over_its_parent_key_by_key(tmp_path: Path) -> None:
 
 
 def test_a_guest_is_laid_over_its_parent_and_a_constant_goes_with_its_origin(tmp_path: Path) -> None:
-    """What it does not say is its parent's; a fitted cost takes the place of an assumed one, range and all."""
-    own = "guest: own\nextends: rhel6\napplications: {http_server: {cycles: 1000, fitted_to: [a.claim]}}\n"
+    """What it does not say is its parent's; a sourced cost takes the place of an assumed one, range and all."""
+    own = "guest: own\nextends: rhel6\napplications: {http_server: {cycles: 1000, source: a paper}}\n"
     (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
     (tmp_path / "loop.yaml").write_text("guest: loop\nextends: ./loop.yaml\n", encoding="utf-8")
     guests = []
@@ -524,7 +531,8 @@ def test_a_guest_is_laid_over_its_parent_and_a_constant_goes_with_its_origin(tmp
         scenario = load_text(tmp_path, ("guest: rhel6", f"guest: {name}"))
         guests.append(scenario.spec(scenario.first(), SECOND)[0].vms[0].guest)
     parent, child = guests
-    assert (child.applications.http_server.fitted_to, child.applications.http_server.assumed) == (("a.claim",), None)
+    server = child.applications.http_server
+    assert (server.source, server.assumed, server.range) == ("a paper", None, None)
     kept = {"guest": "rhel6", "applications": parent.applications}
     assert child.model_copy(update=kept) == parent
     assert faults(tmp_path, ("guest: rhel6", "guest: ./loop.yaml")) == [

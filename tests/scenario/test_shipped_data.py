@@ -214,25 +214,6 @@ def test_costs_stand_in_the_root_platform_only() -> None:
             assert ("costs" in tree) != ("extends" in tree), file.name
 
 
-def test_fitted_costs_name_published_claims() -> None:
-    """What a constant was fitted to is on the scoreboard."""
-    for kind in ("platforms", "guests"):
-        for file in shipped_parts(kind).values():
-            assert set(fitted(read(file).tree)) <= claims().keys(), file.name
-
-
-def fitted(tree: object) -> list[str]:
-    """Every id in a `fitted_to` anywhere in a tree."""
-    if isinstance(tree, tuple):
-        return [name for entry in tree for name in fitted(entry)]
-    if not isinstance(tree, dict):
-        return []
-    return [
-        *(tree.get("fitted_to") or ()),
-        *(name for key, entry in tree.items() if key != "fitted_to" for name in fitted(entry)),
-    ]
-
-
 TIMES = {"xeon-8160": ("esxi-7.0",)}
 """Versions of servers whose NICs older ones have no drivers for."""
 

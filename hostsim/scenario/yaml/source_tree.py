@@ -68,7 +68,7 @@ class Place:
 
 @dataclass(frozen=True)
 class AssumedValue:
-    """An assumed value: an input without a published source, written ``{value, assumed, range}``."""
+    """An assumed value: an input without a published source, written ``{value, assumed, range}``, with ``prior`` where a calibration has moved it."""
 
     path: str
     """Dotted path that ``--set`` takes to move it."""
@@ -77,6 +77,8 @@ class AssumedValue:
     range: tuple[Scalar, ...]
     """Both ends; of a word all that may stand in its place, itself included."""
     place: Place
+    prior: Scalar | None = None
+    """Median of the prior distribution, where the value is a calibrated one."""
 
 
 @dataclass(frozen=True)
@@ -206,14 +208,14 @@ def unwrap(tree: Tree, prefix: KeyPath = (), skip: Sequence[str] = ()) -> tuple[
         ends = value.get("range")
         reason = value["assumed"]
         is_reason = isinstance(reason, str) and bool(reason.strip())
-        if set(value) != {"value", "assumed", "range"} or not (
-            is_reason and isinstance(ends, tuple) and len(ends) >= 2
+        if set(value) - {"prior"} != {"value", "assumed", "range"} or not (
+            is_reason and isinstance(ends, tuple) and len(ends) >= 2 and value.get("prior", 0) is not None
         ):
             allowed = "value, assumed: reason, range: [low, high]"
             faults.append(tree.fault(path, "is not a complete assumption", allowed))
         else:
             where = dotted((*prefix, *path))
-            assumptions.append(AssumedValue(where, value["value"], reason, ends, tree.place(path)))
+            assumptions.append(AssumedValue(where, value["value"], reason, ends, tree.place(path), value.get("prior")))
         return value["value"]
 
     return Tree(bare(tree.data, ()), tree.places, tree.file), assumptions, faults

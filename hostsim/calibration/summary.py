@@ -1,0 +1,174 @@
+"""Summary of a joint calibration: priors beside posteriors, what the data held, how far emulators err, and predictions of what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from hostsim.calibration.emulator import Emulator
+from hostsim.calibration.joint import Joint
+from hostsim.calibration.observation import Observation
+from hostsim.calibration.posterior import Posterior
+from hostsim.record import FloatArray
+
+__all__ = ["Learnt", "LeftOut", "Observed", "Summary", "interval_score", "left_out", "summarize"]
+
+LEVEL = 0.9
+"""Of the intervals."""
+CHAINS = 400
+"""Hosts behind a posterior that is summarized; a member of an ensemble takes runs, these take none."""
+SPREAD = (0.05, 0.5, 0.95)
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What the observations taught of one number: its prior beside its posterior, quantiles of 5, 50 and 95 %."""
+
+    name: str
+    unit: str
+    prior: tuple[float, float, float]
+    posterior: tuple[float, float, float]
+    moved: float
+    """Distance of the medians, in standard deviations of the prior."""
+    kept: float
+    """Standard deviation of the posterior over that of the prior: 1 where nothing was learnt."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """An observation beside the hosts of the posterior; quantiles of 5, 50 and 95 %, in its unit."""
+
+    name: str
+    experiment: str
+    centre: float
+    half: float
+    error: float
+    """Of the emulator, in half-widths of the band; the noise of a run included."""
+    prior: tuple[float, float, float]
+    posterior: tuple[float, float, float]
+    depends_on: tuple[str, ...]
+    """Numbers that move it most."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Prediction of an observation by a posterior that its experiment is left out of."""
+
+    name: str
+    experiment: str
+    centre: float
+    half: float
+    low: float
+    """The interval, in the observation's unit."""
+    median: float
+    high: float
+    prior: tuple[float, float]
+    """The interval by the prior alone."""
+
+    @property
+    def holds(self) -> bool:
+        """True when what was published lies in the interval."""
+        return self.low <= self.centre <= self.high
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A joint calibration in numbers."""
+
+    members: int
+    processor_h: float
+    accepted: float
+    mixing: float
+    learnt: tuple[Learnt, ...]
+    observed: tuple[Observed, ...]
+    discrepancies: Mapping[str, tuple[float, float, float]]
+    """By experiment: how far the model is off beyond its constants, in half-widths."""
+    left_out: tuple[LeftOut, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+
+def summarize(joint: Joint) -> Summary:
+    """Summarize a calibration whose waves were run."""
+    emulators = joint.emulators()
+    posterior = joint.posterior(emulators, chains=CHAINS)
+    prior = np.random.default_rng(joint.design.seed).random((CHAINS, len(joint.design.priors)))
+    evaluated = joint.evaluated().values()
+    return Summary(
+        len(evaluated),
+        sum(one.processor_s for one in evaluated) / 3600,
+        posterior.accepted,
+        posterior.mixing,
+        tuple(_learnt(joint, posterior)),
+        tuple(_observed(joint, one, emulators[one.name], prior, posterior) for one in joint.observations),
+        {name: _quantiles(posterior.discrepancies[:, place]) for place, name in enumerate(joint.experiments)},
+        tuple(entry for name in joint.experiments for entry in left_out(joint, name, emulators, prior)),
+    )
+
+
+def left_out(joint: Joint, experiment: str, emulators: Mapping[str, Emulator], prior: FloatArray) -> list[LeftOut]:
+    """Predict an experiment by all others: intervals of the hosts that agree with these, the noise and a discrepancy as large as may be.
+
+    The emulators know how claims depend on constants and nothing of what was published, so that they stay.
+
+    Args:
+        joint: the calibration.
+        experiment: to leave out.
+        emulators: of all observations.
+        prior: shares of hosts drawn from the prior.
+    """
+    posterior = joint.posterior(emulators, without=experiment, chains=CHAINS)
+    random = np.random.default_rng(joint.design.seed)
+    place = joint.experiments.index(experiment)
+    found = []
+    for one in joint.observations:
+        if one.experiment != experiment:
+            continue
+        emulator = emulators[one.name]
+        wide = np.hypot(emulator.error, posterior.discrepancies[:, place])
+        ahead = emulator.predict(posterior.shares) + wide * random.standard_normal(CHAINS)
+        before = emulator.predict(prior) + emulator.error * random.standard_normal(CHAINS)
+        low, median, high = (one.centre + one.half * value for value in _quantiles(ahead))
+        least, _, most = (one.centre + one.half * value for value in _quantiles(before))
+        found.append(LeftOut(one.name, experiment, one.centre, one.half, low, median, high, (least, most)))
+    return found
+
+
+def interval_score(low: float, high: float, value: float, level: float = LEVEL) -> float:
+    """Interval score of a prediction (Gneiting and Raftery, 2007): the width, and what the value lies beyond it, weighed by the level; smaller is better."""
+    miss = max(low - value, 0.0) + max(value - high, 0.0)
+    return high - low + 2 / (1 - level) * miss
+
+
+def _learnt(joint: Joint, posterior: Posterior) -> list[Learnt]:
+    even = (np.arange(1000) + 0.5) / 1000
+    found = []
+    for place, prior in enumerate(joint.design.priors):
+        before, after = prior.quantiles(even), prior.quantiles(posterior.shares[:, place])
+        wide = float(np.std(before))
+        moved = float(np.median(after) - np.median(before)) / wide
+        found.append(
+            Learnt(prior.name, prior.unit, _quantiles(before), _quantiles(after), moved, float(np.std(after)) / wide)
+        )
+    return found
+
+
+def _observed(joint: Joint, one: Observation, emulator: Emulator, prior: FloatArray, posterior: Posterior) -> Observed:
+    before, after = (_in_units(one, _quantiles(emulator.predict(shares))) for shares in (prior, posterior.shares))
+    names = tuple(joint.design.priors[place].name for place in emulator.active)
+    return Observed(one.name, one.experiment, one.centre, one.half, emulator.error, before, after, names)
+
+
+def _in_units(one: Observation, distances: Sequence[float]) -> tuple[float, float, float]:
+    low, median, high = (one.centre + one.half * distance for distance in distances)
+    return low, median, high
+
+
+def _quantiles(values: FloatArray) -> tuple[float, float, float]:
+    low, median, high = (float(value) for value in np.quantile(values, SPREAD))
+    return low, median, high

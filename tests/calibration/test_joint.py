@@ -1,0 +1,139 @@
+"""Joint calibration: emulators and chains against closed forms, waves that resume, ensembles that are read as they were written."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import qmc
+
+from hostsim.calibration.emulator import train
+from hostsim.calibration.ensemble import Ensemble, read_ensemble, write_ensemble
+from hostsim.calibration.observation import Observation, observations_of
+from hostsim.calibration.posterior import Target, sample
+from hostsim.calibration.summary import interval_score
+from hostsim.errors import InputError
+from hostsim.expect import At, Band, Expectation
+
+COUNT, MEMBERS = 30, 128
+
+
+@pytest.fixture(scope="module")
+def design() -> np.ndarray:
+    return qmc.Sobol(COUNT, seed=3).random(MEMBERS)
+
+
+def observation(name: str = "a", *, is_aimed: bool = True, low: float = -1.0, high: float = 1.0) -> Observation:
+    return Observation(name, "x", 0.0, 1.0, is_aimed, low, high)
+
+
+def test_an_emulator_finds_the_few_inputs_that_matter(design: np.ndarray) -> None:
+    """Two in straight lines, one bent, among thirty; what it misses on members left out is little more than the noise."""
+    inputs = 2 * design - 1
+    noise = 0.1 * np.random.default_rng(1).standard_normal(MEMBERS)
+    found = train(design, 5 * inputs[:, 3] - 2 * inputs[:, 7] + np.sin(3 * inputs[:, 11]) + noise)
+    assert {3, 7} <= set(found.active)
+    assert found.error < 0.35 < 0.1 * found.spread * 2
+    assert found.predict(np.full((1, COUNT), 0.5)) == pytest.approx([0.0], abs=0.3)
+
+
+def test_an_output_of_noise_alone_has_an_emulator_that_knows_nothing(design: np.ndarray) -> None:
+    """Its error is as large as the spread."""
+    found = train(design, np.random.default_rng(2).standard_normal(MEMBERS))
+    assert found.error == pytest.approx(found.spread, rel=0.15)
+
+
+def test_an_output_that_never_moves_is_no_matter_of_chance(design: np.ndarray) -> None:
+    """And too few members are an error."""
+    assert train(design, np.full(MEMBERS, 2.0)).error == 0.0
+    with pytest.raises(ValueError, match="11 members"):
+        train(design, np.where(np.arange(MEMBERS) < 11, 1.0, math.nan))
+
+
+def test_chains_find_the_posterior_of_a_straight_line(design: np.ndarray) -> None:
+    """A line in one input, standard normal in it: the posterior is that of two normal numbers; the others keep their prior.
+
+    The output is 4 z with z standard normal and the observation 0 with the standard deviation s: the variance of z is 1 / (1 + 16 / s^2).
+    """
+    from scipy.special import ndtri
+
+    class Line:
+        error = 1.0
+        spread = 4.0
+
+        def predict(self, shares: np.ndarray) -> np.ndarray:
+            return 4 * (ndtri(shares[:, 0]) - 1)
+
+    found = sample([Target(observation(), 0, Line())], COUNT, 1, chains=400, steps=1500, seed=5)
+    z = ndtri(found.shares)
+    wide = 1 / 2**2 + 1 + np.mean(found.discrepancies**2)
+    assert np.mean(z[:, 0]) == pytest.approx(16 / (16 + wide), abs=0.1)
+    assert np.var(z[:, 0]) == pytest.approx(wide / (16 + wide), abs=0.1)
+    assert abs(np.mean(z[:, 1:])) < 0.05
+    assert np.var(z[:, 1:]) == pytest.approx(1.0, abs=0.05)
+    assert found.mixing < 1.1
+    assert 0.1 < found.accepted < 0.5
+
+
+def test_a_band_is_as_good_everywhere_and_an_open_end_no_bound(design: np.ndarray) -> None:
+    """Above 0: half of the prior is cut off."""
+    inputs = 2 * design - 1
+    emulator = train(design, 50 * inputs[:, 0])
+    above = observation(is_aimed=False, low=0.0, high=math.inf)
+    found = sample([Target(above, 0, emulator)], COUNT, 1, chains=200, steps=600, seed=1)
+    assert np.mean(found.shares[:, 0] > 0.5) > 0.93
+    assert np.quantile(found.shares[:, 0], 0.9) > 0.9
+
+
+def expectation(low: float | None, high: float | None, published: str, kind: str) -> Expectation:
+    return Expectation("a", At("host_cpu", {}), Band(low, high), "%", published, is_claim=False, kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "published", "kind", "is_aimed", "inside", "outside"),
+    [
+        (9.0, 11.0, "10", "scale", True, 10.0, 12.0),
+        (10.0, 12.0, "10", "scale", True, 11.0, 13.0),
+        (1.0, 1.1, "a little", "direction", False, 1.05, 1.2),
+        (0.0, 0.85, "<1", "direction", False, 0.1, 0.9),
+        (80.0, None, "80", "scale", False, 200.0, 79.0),
+    ],
+)
+def test_bands_become_observations(
+    low: float, high: float | None, published: str, kind: str, is_aimed: bool, inside: float, outside: float
+) -> None:
+    """In half-widths of the band; an open end is none."""
+    [one] = observations_of([("x", expectation(low, high, published, kind))])
+    assert one.is_aimed == is_aimed
+    assert one.low <= one.distance(inside) <= one.high
+    assert not one.low <= one.distance(outside) <= one.high
+
+
+def test_yes_or_no_is_no_observation() -> None:
+    """A band without a width says nothing about how far off a host is."""
+    assert observations_of([("x", expectation(1.0, 1.0, "exact", "direction"))]) == []
+
+
+def test_an_ensemble_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """To six digits; another member is another ensemble."""
+    members = {2000: {"a.b": 1.25, "c.d": 3e6}, 2001: {"a.b": 1.5, "c.d": 2e6}}
+    write_ensemble(tmp_path / "e.csv", members)
+    found = read_ensemble(tmp_path / "e.csv")
+    assert found.members == tuple(members.values())
+    assert found.digest != Ensemble(found.members[:1]).digest
+
+
+@pytest.mark.parametrize(("text", "said"), [("a,b\n1,2\n", "is no ensemble"), ("member,a\n1,x\n", ":2: is not a row")])
+def test_a_file_that_is_no_ensemble_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    """With its line."""
+    (tmp_path / "e.csv").write_text(text)
+    with pytest.raises(InputError, match=said):
+        read_ensemble(tmp_path / "e.csv")
+
+
+def test_an_interval_that_misses_costs_twenty_times_the_miss() -> None:
+    """Gneiting and Raftery's score at 90 %."""
+    assert interval_score(1.0, 3.0, 2.0) == 2.0
+    assert interval_score(1.0, 3.0, 4.0) == pytest.approx(2.0 + 20.0)
