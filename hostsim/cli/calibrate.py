@@ -1,231 +1,311 @@
-"""``calibrate``: a least-squares fit of the cost model's constants to published claims, and predictions of left-out claims."""
+"""``calibrate``: one's own host to its measurements, or the shipped constants to all published claims, with an ensemble of hosts."""
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict
+import math
+import os
+import shlex
+import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.option import RunOptions, Texts, option, repeated, run_options
+from hostsim.cli.option import Root, RunOptions, complete_scenario, option, run_options
 from hostsim.cli.text_table import columns, duration
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
-    from hostsim.calibration.fit import Evaluation
-    from hostsim.calibration.objective import ClaimEvaluator
-    from hostsim.calibration.target import Calibration
+    from hostsim.calibration.calibrated import Calibrated
+    from hostsim.calibration.design import Evaluated
+    from hostsim.calibration.joint import Joint, Waves
+    from hostsim.calibration.own_host import OwnHost
+    from hostsim.scenario.scenario import Scenario
 
 __all__ = ["calibrate"]
 
+BUDGET = "1 h"
+"""Of one's own host."""
+MEMBERS = (160, 50, 50)
+"""Of the shipped calibration."""
+MOST_SHOWN = 5
+"""Points that are named of those that may be measured next, and of the measurements that are off."""
 
-@run_options("quick", "seed", "replications", "jobs", "results")
+
+@run_options("seed", "jobs", "results", "plugins")
 def calibrate(
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="Groups of constants and claims; the shipped ones by default."),
-    ] = None,
-    group: Annotated[Texts, repeated("--group", "G", "Only this group.")] = None,
-    leave_out: Annotated[
-        Texts,
-        repeated(
-            "--leave-out",
-            "EXPERIMENT",
-            "Fit without the claims of this experiment, from the starts on, and predict them.",
+    scenario: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SCENARIO",
+            help="Your host as far as it is known: path of a file, or name of a shipped scenario. Without it the shipped constants are calibrated to all published claims.",
+            autocompletion=complete_scenario,
         ),
     ] = None,
-    held_by: Annotated[
-        Texts,
-        repeated(
-            "--held-by",
-            "EXPERIMENT",
-            "Fit nothing; move each fitted constant by a tenth and print the claims of this experiment that respond.",
+    to: Annotated[
+        Path | None,
+        option(
+            "--to",
+            "FILE",
+            "Measurements, a CSV file: axes of the scenario, metric, value, and interval, the half-width of its 95 % interval. By default the scenario's own expectations.",
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        option(
+            "--budget", "TIME", "Processor time of all runs: 1 h by default for a host of your own, without limit else."
+        ),
+    ] = None,
+    members: Annotated[
+        str | None,
+        option(
+            "--members",
+            "N,N,N",
+            "Hosts spread over the priors, and of each wave after them, in place of the budget; the last wave is the ensemble. 160,50,50 for the shipped calibration.",
+        ),
+    ] = None,
+    predict: Annotated[
+        str | None,
+        option(
+            "--predict",
+            "METRIC@AXIS=VALUE",
+            "What is to be predicted: with it every point of the sweep is predicted, and named which of them to measure next.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
         option(
-            "-o --output",
-            "DIR",
-            "Write each group's fit and its log, each prediction, or the claims that hold the constants, to a JSON file in this folder.",
+            "-o --output", "DIR", "Folder of everything that is run and found; one in the results folder by default."
         ),
     ] = None,
+    root: Root = None,
     *,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the fits or moves that would be made; run nothing.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Say what would be calibrated, with how many hosts and at what cost; run nothing."
+        ),
     ] = False,
     **options: Unpack[RunOptions],
 ) -> None:
-    """Fit constants of the cost model to published claims.
+    """Calibrate a host to measurements: an ensemble of hosts that agree with them.
 
-    Least squares of the distances in half-widths of the bands, with a weak pull towards where each constant starts, group by
-    group; a claim outside its band counts in proportion. Every host that is tried is stored in the results folder, so that an
-    interrupted fit resumes.
+    Hosts are spread over the priors of all assumed constants and inputs, emulators learn what the measurements depend on, and two waves
+    of hosts follow that agree with them; the last is the ensemble. A calibration that was killed goes on from its folder.
     """
-    from hostsim import api
-    from hostsim.calibration.objective import ClaimEvaluator
-    from hostsim.calibration.target import read_calibration
-    from hostsim.files import require_folder, write_whole
-
-    calibration = read_calibration(file)
-    groups, left_out, holders = group or (), leave_out or (), held_by or ()
-    _require_one_study(calibration, groups, left_out, holders, file)
-    if output is not None:
-        require_folder(output)
-    if dry_run:
-        typer.echo(_held_constants() if holders else _fits(calibration, groups, left_out))
-        return
-    evaluator = ClaimEvaluator(api.fidelity(options), api.execution_options(options))
-    started = time.monotonic()
-    if holders:
-        written = _hold(evaluator, holders)
-    elif left_out:
-        written = _predict(calibration, left_out, evaluator)
+    if scenario is None:
+        _require_none({"--to": to, "--predict": predict, "--root": root})
+        _calibrate_shipped(budget, members, output, options, dry_run=dry_run)
     else:
-        written = _fit(calibration, groups, evaluator)
-    if output is not None:
-        for name, found in written.items():
-            write_whole(output / f"{name}.json", (json.dumps(found, indent=1, allow_nan=False) + "\n").encode())
-    typer.echo(f"took {duration(time.monotonic() - started)}", err=True)
+        if budget is not None and members is not None:
+            raise InputError(Fault("go in place of one another", "--budget, --members", allowed="one of them"))
+        _calibrate_own(scenario, to, budget or BUDGET, members, predict, output, root, options, dry_run=dry_run)
 
 
-def _require_one_study(
-    calibration: Calibration, groups: Sequence[str], left_out: Sequence[str], holders: Sequence[str], file: Path | None
+def _calibrate_own(
+    name: str,
+    to: Path | None,
+    budget: str,
+    members: str | None,
+    predict: str | None,
+    output: Path | None,
+    root: Path | None,
+    options: RunOptions,
+    *,
+    dry_run: bool,
 ) -> None:
-    """Check that options name known groups and experiments, and do not contradict each other."""
-    from hostsim.scenario.shipped_data import claims
+    from hostsim import api
+    from hostsim.calibration.host_calibration import calibrate_own, own_host, read_budget
+    from hostsim.cli.failure import say_warnings
+    from hostsim.scenario.load import load
 
-    experiments = dict.fromkeys(claim.experiment for claim in claims().values())
-    _known("--group", groups, calibration.groups)
-    _known("--leave-out", left_out, experiments)
-    _known("--held-by", holders, experiments)
-    if holders and (groups or left_out or file):
-        raise InputError(Fault("fits nothing", "--held-by", allowed="no FILE, --group or --leave-out beside it"))
-    if left_out and groups:
-        allowed = "no --group beside it: the groups that have claims of the experiment are fitted again"
-        raise InputError(Fault("chooses its groups itself", "--leave-out", allowed=allowed))
-
-
-def _hold(evaluator: ClaimEvaluator, experiments: Sequence[str]) -> dict[str, Any]:
-    """Move each fitted constant and print which claims notice."""
-    from hostsim.calibration import identifiability
-
-    measured = [identifiability.measure_identifiability(evaluator, experiment) for experiment in experiments]
-    rows = [
-        (name, found.experiment, " ".join(f"{claim} {move:+.2f}" for claim, move in moves.items()) or "none")
-        for found in measured
-        for name, moves in found.moves.items()
-    ]
-    typer.echo(columns(("constant", "experiment", "claims that notice, in half-widths for +10 %"), rows))
-    return {found.experiment: asdict(found) for found in measured}
+    scenario = load(name, root=root, plugins=options["plugins"] or ())
+    execution, spent = api.execution_options(options), read_budget(budget, _numbers(members))
+    say_warnings(scenario.warnings)
+    if dry_run:
+        host = own_host(scenario, to, output, execution, predict=predict, seed=options["seed"])
+        typer.echo(_own_forecast(host, spent, options))
+        return
+    found, parts = calibrate_own(
+        scenario, to, spent, execution, output=output, predict=predict, seed=options["seed"], tell=_Teller()
+    )
+    typer.echo(_answer(found, scenario.name))
+    if command := _command(scenario, parts):
+        typer.echo(f"run the member nearest the centre: {command}")
 
 
-def _predict(calibration: Calibration, experiments: Sequence[str], evaluator: ClaimEvaluator) -> dict[str, Any]:
-    """Fit without the claims of each experiment, and print their predictions."""
-    from hostsim.calibration import fit
-    from hostsim.results.scoreboard import band_text, number
-    from hostsim.scenario.shipped_data import claims
+def _calibrate_shipped(
+    budget: str | None, members: str | None, output: Path | None, options: RunOptions, *, dry_run: bool
+) -> None:
+    from hostsim import api
+    from hostsim.calibration.calibrated import calibrated
+    from hostsim.calibration.emulator import require_library
+    from hostsim.calibration.host_calibration import FOLDER, read_budget, read_waves
+    from hostsim.calibration.shipped_claims import shipped_joint
+    from hostsim.files import require_folder
 
-    predictions = [fit.predict(calibration, experiment, evaluator, _tell) for experiment in experiments]
-    rows = [
-        (
-            prediction.experiment,
-            name,
-            f"{claims()[name].published} {claims()[name].unit}",
-            band_text(claims()[name].band),
-            number(value),
-            "yes" if prediction.holds(name) else "no",
-        )
-        for prediction in predictions
-        for name, value in prediction.values.items()
-    ]
-    typer.echo(columns(("left out", "claim", "published", "band", "predicted", "in the band"), rows))
-    return {prediction.experiment: asdict(prediction) for prediction in predictions}
-
-
-def _fit(calibration: Calibration, groups: Sequence[str], evaluator: ClaimEvaluator) -> dict[str, Any]:
-    """Fit groups of constants, all by default, and print constants and residuals."""
-    from hostsim.calibration import fit
-    from hostsim.scenario.shipped_data import claims
-
-    fitted = fit.calibrate(calibration, evaluator, tuple(groups), tell=_tell)
-    constants = [
-        (c.group, c.name, f"{c.start:g}", f"{c.value:g}", _ends(c.low, c.high), " ".join(c.held_by) or "none")
-        for c in fitted.constants
-    ]
-    residuals = [
-        (
-            c.group,
-            c.claim,
-            f"{claims()[c.claim].published} {claims()[c.claim].unit}",
-            f"{c.value:.4g}",
-            f"{c.residual:+.2f}",
-        )
-        for c in fitted.claims
-    ]
-    typer.echo(columns(("group", "constant", "start", "value", "interval", "held by"), constants) + "\n")
-    typer.echo(columns(("group", "claim", "published", "value", "residual"), residuals))
-    return fit.as_json(fitted)
+    require_library()
+    waves = read_waves(_numbers(members) or MEMBERS)
+    most = read_budget(budget, None) if budget is not None else math.inf
+    assert isinstance(most, float)
+    folder = output or Path(options["results"]) / FOLDER / "shipped"
+    require_folder(folder)
+    joint, scenarios = shipped_joint(folder, options["seed"])
+    if dry_run:
+        typer.echo(_forecast(joint, waves, _host_seconds(joint, options), options))
+        return
+    if not joint.run(waves, api.execution_options(options), budget_s=most, tell=_Teller()):
+        typer.echo(f"the budget is spent: the same command with a larger one goes on from {folder}", err=True)
+        return
+    found = calibrated(joint)
+    found.write(scenarios, "Calibrated to the published claims; the range holds 90 % of the ensemble.")
+    typer.echo(_answer(found, "the shipped constants"))
 
 
-def _known(option: str, given: Iterable[str], known: Collection[str]) -> None:
+def _require_none(given: Mapping[str, object]) -> None:
     faults = [
-        Fault("is not known", option, repr(name), "one of " + ", ".join(known), nearest_name(name, list(known)))
-        for name in given
-        if name not in known
+        Fault("needs a scenario", name, str(value), "calibrate SCENARIO")
+        for name, value in given.items()
+        if value is not None
     ]
     if faults:
         raise InputError(faults)
 
 
-def _held_constants() -> str:
-    """The table of a dry run with ``--held-by``: the constants that would be moved."""
-    from hostsim.calibration import identifiability
+def _numbers(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(
+            Fault("are no waves", "--members", repr(text), "numbers with commas, such as 160,50,50")
+        ) from None
 
-    rows = [(name, f"{value:g}") for name, value in identifiability.fitted_constants().items()]
-    return columns(("constant", "value"), rows)
+
+class _Teller:
+    """Prints a line on stderr for each host that was run."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._spent = 0.0
+
+    def __call__(self, one: Evaluated) -> None:
+        self._count += 1
+        self._spent += one.processor_s
+        why = f": cannot be: {one.error}" if one.error else ""
+        typer.echo(
+            f"host {self._count} (member {one.member}), {duration(self._spent)} of processor time{why}", err=True
+        )
 
 
-def _fits(calibration: Calibration, groups: Sequence[str], left_out: Sequence[str]) -> str:
-    """The tables of a dry run: the constants that would be fitted, and the claims that would be predicted."""
-    from hostsim.calibration.fit import refitted_groups
-    from hostsim.scenario.selection import expected_claims
-    from hostsim.scenario.shipped_data import claims
+def _own_forecast(host: OwnHost, budget: float | Waves, options: RunOptions) -> str:
+    from hostsim.calibration.joint import Waves
+    from hostsim.calibration.own_host import hosts_within
 
-    headings = ("group", "constant", "start", "hosts at most", "claims")
-    if not left_out:
-        return columns(headings, _starts(calibration, groups))
+    each = _host_seconds(host.joint, options)
+    waves = budget if isinstance(budget, Waves) else hosts_within(budget, max(each, 1e-3))
+    return _forecast(host.joint, waves, each, options)
+
+
+def _host_seconds(joint: Joint, options: RunOptions) -> float:
+    """Processor time of a host: of one that was run, or estimated."""
+    from hostsim import api
+    from hostsim.cli.forecast import forecast
+    from hostsim.scenario.plan import Fidelity
+
+    known = joint.evaluated().values()
+    if known:
+        return sum(one.processor_s for one in known) / len(known)
+    store, fidelity = api.execution_options(options).store, Fidelity(quick=True, seed=options["seed"])
+    return sum(forecast(host.plan(host.scenario, fidelity), store, 1).seconds for host in joint.hosts)
+
+
+def _forecast(joint: Joint, waves: Waves, each: float, options: RunOptions) -> str:
+    """What would be calibrated, and what it would cost, a line each."""
+    sizes = (waves.first, *waves.others)
+    done = sum(number % 1000 < sizes[number // 1000] for number in joint.evaluated() if number // 1000 < len(sizes))
+    left = max(sum(sizes) - done, 0)
+    jobs = options["jobs"] or len(os.sched_getaffinity(0))
     rows = [
-        (experiment, *row)
-        for experiment in left_out
-        for row in _starts(refitted_groups(calibration, experiment)) or [("none", "none", "-", 0, "")]
+        ("calibrated", f"{len(joint.design.priors)} constants and inputs"),
+        ("to", f"{len(joint.observations)} measurements of {', '.join(joint.experiments)}"),
+        ("hosts", f"{sum(sizes)}: {' + '.join(map(str, sizes))}, of which {done} are in {joint.folder}"),
+        ("processor time", f"at most about {duration(each * left)}, {duration(each)} each"),
+        (
+            "takes",
+            f"at most about {duration(each * left / jobs)} on {jobs} processors, and a few minutes for emulators and chains",
+        ),
     ]
-    asked = [(claims()[name].experiment, name) for name in expected_claims() if claims()[name].experiment in left_out]
-    again = columns(("left out", *headings[:-1], "fitted to"), rows)
-    return f"{again}\n\n{columns(('left out', 'predicted claim'), asked)}"
+    return columns(("", ""), rows).strip("\n")
 
 
-def _starts(calibration: Calibration, groups: Sequence[str] = ()) -> list[tuple[object, ...]]:
-    """Rows of the constants of groups, all by default, with their start and claims."""
-    from hostsim.calibration.fit import most_evaluations
-
-    return [
-        (name, constant, f"{start.start:g}", most_evaluations(group), " ".join(group.claims))
-        for name, group in calibration.groups.items()
-        if not groups or name in groups
-        for constant, start in group.constants.items()
+def _answer(found: Calibrated, name: str) -> str:
+    """The answer: what the data held and what they did not, residuals, the prediction, and what to measure next."""
+    held = found.held
+    others = [one.name for one in found.summary.learnt if one not in held]
+    rows = [
+        (
+            one.name,
+            one.unit or "-",
+            _spread(one.prior),
+            _spread(one.posterior),
+            f"{one.moved:+.1f}",
+            f"{100 * one.kept:.0f} %",
+        )
+        for one in held
     ]
+    off = [one for one in found.residuals if not one.holds]
+    lines = []
+    if held:
+        headings = ("held by the data", "unit", "before", "after", "moved, in sd", "sd left")
+        lines += [columns(headings, rows), ""]
+    lines += [
+        *textwrap.wrap(f"not held, as before: {', '.join(others) or 'none'}", 120, break_long_words=False),
+        "",
+        f"{name}: {len(held)} of {len(held) + len(others)} numbers are held, {len(found.residuals) - len(off)} of {len(found.residuals)} measurements agree with the ensemble of {len(found.ensemble)} hosts",
+    ]
+    lines += [
+        f"off: {one.name}: {_spread((one.low, one.median, one.high))}, measured {one.measured:.4g} +- {one.interval:.2g}"
+        for one in off[:MOST_SHOWN]
+    ]
+    lines += [
+        f"beyond constants the model misses {where} by about {median:.1f} half-widths (90 %: {low:.1f} to {high:.1f})"
+        for where, (low, median, high) in found.summary.discrepancies.items()
+    ]
+    if found.prediction is not None:
+        one = found.prediction
+        lines.append(f"predicted: {one.name}: {_spread((one.low, one.median, one.high))} (90 %)")
+    lines += [f"measure next: {one.name}, which narrows it by {100 * one.narrows:.0f} %" for one in found.next[:1]]
+    lines.append(f"all of it: {found.joint.folder}")
+    return "\n".join(lines)
 
 
-def _ends(low: float, high: float | None) -> str:
-    return "any" if high is None else f"{low:.4g} to {high:.4g}"
+def _spread(ends: Sequence[float]) -> str:
+    low, median, high = ends
+    return f"{median:.4g} [{low:.4g}, {high:.4g}]"
 
 
-def _tell(evaluation: Evaluation) -> None:
-    """Print a line on stderr for every evaluation of the objective: the constants tried and their sum of squares."""
-    given = ", ".join(f"{name.rpartition('.')[2]} {value:g}" for name, value in evaluation.constants.items())
-    typer.echo(f"{evaluation.group}: {given}: sum of squares {evaluation.cost:.3g}", err=True)
+def _command(scenario: Scenario, parts: Mapping[str, Mapping[str, Path]]) -> str:
+    """The command that runs a scenario with parts of its own; empty where it sweeps over parts, or is shipped."""
+    from hostsim.scenario.shipped_data import find_scenario, predictions, shipped
+
+    if scenario.file in {find_scenario(name) for name in (*shipped(), *predictions())} or any(
+        len(files) > 1 for files in parts.values()
+    ):
+        return ""
+    beside = scenario.file.parent.resolve()
+    words = ["hostsim", "run", os.path.relpath(scenario.file)]
+    paths = [
+        (path, os.path.relpath(file.resolve(), beside)) for path, files in parts.items() for file in files.values()
+    ]
+    for path, file in paths:
+        words += ["--set", f"{path}={file}"]
+    above = [file for _, file in paths if file.startswith("..")]
+    if above:
+        words += [
+            "--root",
+            os.path.relpath(os.path.commonpath([beside, *((beside / file).resolve() for file in above)])),
+        ]
+    return shlex.join(words)

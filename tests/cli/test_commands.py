@@ -440,7 +440,7 @@ def test_results_of_several_hosts_are_no_reference_for_one(cli, tiny):
         (("run", "tiny.yaml", "-o", "tiny.yaml"), "cannot be written"),
         (("run", "tiny.yaml", "-o", "tiny.yaml/below/it"), "cannot be written"),
         (("sensitivity", "tiny.yaml", "--metric", "loss", "-o", "tiny.yaml"), "cannot be written"),
-        (("calibrate", "-o", "tiny.yaml/fits"), "cannot be written"),
+        (("calibrate", "tiny.yaml", "-o", "tiny.yaml/fits"), "cannot be written"),
         (("reproduce",), "report.html: cannot be written: is a folder"),
     ],
 )
@@ -509,19 +509,6 @@ def test_a_changed_host_is_marked_wherever_claims_of_it_are_shown(cli, tiny):
     assert cli(*run, "--axis", "hardware.cpu.clock=2 GHz").exit_code == 0
     cli("report", "tiny")
     assert "of a changed host: hardware.cpu.clock=2 GHz" in page.read_text()
-
-
-def test_a_dry_run_of_leaving_out_says_what_would_be_fitted_again(cli, tiny):
-    """Only groups that have claims of the experiment, without these, from the starts on."""
-    done = cli("calibrate", "--leave-out", "splitrx", "--leave-out", "vxlan", "--dry-run")
-    fitted, predicted = done.stdout.split("\n\n")
-    rows = [line.split() for line in fitted.splitlines()[1:]]
-    assert {row[1] for row in rows if row[0] == "splitrx"} == {"multicast"}
-    assert [row[1] for row in rows if row[0] == "vxlan"] == ["none"]
-    assert "splitrx." not in fitted
-    assert "splitrx.default.40k" in predicted
-    both = cli("calibrate", "--leave-out", "splitrx", "--group", "multicast", "--dry-run")
-    assert (both.exit_code, "no --group beside it" in both.stderr) == (2, True)
 
 
 def test_the_table_of_verdicts_ends_with_what_awaits_calibration(capsys):
