@@ -23,10 +23,11 @@ from hostsim import compiled
 
 if TYPE_CHECKING:
     from hostsim.analysis.stored_run import stored_runs
-    from hostsim.api import Results, Scenario, check, compare, load, open_results, reproduce, run, what_if
+    from hostsim.api import Results, Scenario, calibrate, check, compare, load, open_results, reproduce, run, what_if
     from hostsim.errors import HostsimError, InputError, StoreError
     from hostsim.expect import Verdict, VerdictState
     from hostsim.metrics.catalogue import CATALOGUE
+    from hostsim.notebook.calibration import Calibration
     from hostsim.notebook.host import HostView
     from hostsim.notebook.results import Differences, Verdicts
     from hostsim.notebook.what_if import WhatIf
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CATALOGUE",
+    "Calibration",
     "Differences",
     "HostView",
     "HostsimError",
@@ -51,6 +53,7 @@ __all__ = [
     "Verdicts",
     "WhatIf",
     "bottleneck",
+    "calibrate",
     "check",
     "compare",
     "contexts",
@@ -67,7 +70,18 @@ __all__ = [
 
 _HOME = {
     "hostsim.analysis.stored_run": ("stored_runs",),
-    "hostsim.api": ("Results", "Scenario", "check", "compare", "load", "open_results", "reproduce", "run", "what_if"),
+    "hostsim.api": (
+        "Results",
+        "Scenario",
+        "calibrate",
+        "check",
+        "compare",
+        "load",
+        "open_results",
+        "reproduce",
+        "run",
+        "what_if",
+    ),
     "hostsim.errors": ("HostsimError", "InputError", "StoreError"),
     "hostsim.expect": ("Verdict", "VerdictState"),
     "hostsim.metrics.catalogue": ("CATALOGUE",),
@@ -76,6 +90,7 @@ _HOME = {
     "hostsim.results.cpu_breakdown": ("cpu_time",),
     "hostsim.results.context": ("contexts",),
     "hostsim.results.record_frame": ("entities", "series_frame"),
+    "hostsim.notebook.calibration": ("Calibration",),
     "hostsim.notebook.host": ("HostView",),
     "hostsim.notebook.results": ("Differences", "Verdicts"),
     "hostsim.notebook.what_if": ("WhatIf",),

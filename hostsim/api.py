@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from hostsim.caller_words import in_caller_words
-from hostsim.errors import Fault, InputError, StoreError
+from hostsim.errors import Fault, InputError
 from hostsim.notebook.progress import NotebookProgress, is_notebook
 from hostsim.notebook.results import Differences, Results, Verdicts
 from hostsim.notebook.scenario import Scenario
-from hostsim.record import RunRecord, Scalar
+from hostsim.record import Scalar
 from hostsim.results.baseline import read_baseline
 from hostsim.results.command import rerun_command
 from hostsim.results.folder import read
@@ -28,6 +28,7 @@ from hostsim.scenario.scenario import Scenario as PlainScenario
 from hostsim.scenario.selection import require_shipped, select
 
 if TYPE_CHECKING:
+    from hostsim.notebook.calibration import Calibration
     from hostsim.notebook.what_if import WhatIf
     from hostsim.pipeline import ExecutionOptions
     from hostsim.report.page import Section
@@ -40,12 +41,12 @@ __all__ = [
     "Changes",
     "Results",
     "Scenario",
+    "calibrate",
     "check",
     "compare",
     "execution_options",
     "fidelity",
     "load",
-    "longest_warm_up",
     "open_results",
     "plan",
     "reproduce",
@@ -212,6 +213,45 @@ def sides(
 
 
 @in_caller_words
+@takes_options
+def calibrate(
+    scenario: AnyScenario,
+    to: str | Path | None = None,
+    *,
+    budget: str | float = "1 h",
+    members: Sequence[int] | None = None,
+    predict: str | None = None,
+    output: str | Path | None = None,
+    overrides: Changes | None = None,
+    axes: Changes | None = None,
+    root: str | Path | None = None,
+    **options: Unpack[RunOptions],
+) -> Calibration:
+    """Calibrate a host to its own measurements: an ensemble of hosts that agree with them, predictions, and files of parts.
+
+    Args:
+        scenario: name of a shipped one, path of a file, or one that `load` returned: the host as far as it is known.
+        to: CSV file of measurements: axes of the scenario, metric, value, and the half-width of its 95 % interval; the scenario's own
+            expectations by default.
+        budget: processor time of all runs; a number is in seconds.
+        members: hosts of the design over the priors, and of each wave after it, in place of a budget; the last wave is the ensemble.
+        predict: what is to be predicted, ``"host_cpu@receivers=16"``; with it everything that was not measured is predicted.
+        output: folder of everything that is run and found, from which a killed calibration goes on; one in the results folder by default.
+        overrides: values by dotted path, as `load` takes them; not with a loaded scenario.
+        axes: values of axes by name, as `load` takes them; not with a loaded scenario.
+        root: folder that holds all files of the scenario, as `load` takes it; not with a loaded scenario.
+        **options: of a run.
+    """
+    from hostsim.calibration.host_calibration import calibrate_own, read_budget
+    from hostsim.notebook.calibration import Calibration
+
+    chosen = _chosen(scenario, overrides, axes, root, options["plugins"])
+    execution, spent = execution_options(options), read_budget(budget, members)
+    found, parts = calibrate_own(chosen, to, spent, execution, output=output, predict=predict, seed=options["seed"])
+    return Calibration(found, parts)
+
+
+@in_caller_words
 def compare(after: PlainResults, before: PlainResults | str | Path, tolerance: float = 0.02) -> Differences:
     """Compare results with a baseline, an earlier run of the same scenario, at points that both have; gives the curves that moved.
 
@@ -299,35 +339,6 @@ def open_results(folder: str | Path, results: str | Path | None = None) -> Resul
     )
     records = SavedRecords(store, runs, rerun_command(vars(found)))
     return Results.of(replace(found, records=LazyRecords(records)))
-
-
-def longest_warm_up(found: PlainResults, results: str | Path = RESULTS) -> RunRecord:
-    """The run with the longest warm-up, as a share of its length, of earlier results; read from the results folder.
-
-    Args:
-        found: the results.
-        results: folder that keeps every run.
-
-    Raises:
-        InputError: none of the runs has finished.
-        StoreError: the folder does not hold the run, or another version of the code made it.
-    """
-    from hostsim.results.axis_column import as_written
-    from hostsim.results.table import axes_of
-
-    share = (found.table["cut_s"] / found.table["length_s"]).dropna()
-    if share.empty:
-        raise InputError(Fault("no run has finished", given=found.scenario))
-    row: dict[Any, Any] = as_written(found.table).loc[[share.idxmax()]].to_dict("records")[0]
-    from hostsim.campaign.store import Store
-
-    record = Store(Path(results)).get((str(row["point"]), int(row["replication"]), int(row["seed"])))
-    if record is None:
-        raise StoreError(
-            f"{results}: does not hold the runs of {found.scenario} as this version makes them; run it again"
-        )
-    # another scenario may have run the same point under other axes
-    return replace(record, axes={axis: row[axis] for axis in axes_of(found.table)})
 
 
 def plan(scenario: PlainScenario, runs: Fidelity, *, sweep: bool = True, expectations: bool = False) -> Plan:

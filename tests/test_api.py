@@ -186,7 +186,7 @@ def test_the_largest_seed_goes_into_the_table(tiny):
     assert found.table["seed"].unique().tolist() == [MOST_SEED]
 
 
-@pytest.mark.parametrize("name", ["run", "check", "what_if", "reproduce"])
+@pytest.mark.parametrize("name", ["run", "check", "what_if", "reproduce", "calibrate"])
 def test_what_runs_a_sweep_shows_every_run_option(name):
     """In its signature with the default, and in its docstring with the help; an unknown one is refused with the nearest."""
     function = getattr(hostsim, name)

@@ -52,6 +52,7 @@ LIBRARIES: dict[str, range | set[str]] = {
     "matplotlib": range(6, 8),
     "jinja2": range(6, 7),
     "SALib": {"analysis"},
+    "sklearn": {"calibration"},
     "perfetto": range(6, 7),
     "rich": range(7, 8),
     "typer": range(7, 8),

@@ -23,7 +23,7 @@ from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import AssumedValue, Place, Tree, dotted, keys
 from hostsim.spec.base import Spec
 
-__all__ = ["constants_at", "scenario_inputs", "shipped_constants", "with_constants"]
+__all__ = ["constants_at", "part_constants", "scenario_inputs", "shipped_constants", "with_constants"]
 
 _IDEAL = "ideal"
 """Name of the shipped parts on which nothing costs anything: they are for theory, and no model of a host."""
@@ -60,8 +60,7 @@ def constants_at(scenario: Scenario, values: AxisValues) -> tuple[Constant, ...]
         scenario: the scenario.
         values: a value for every axis.
     """
-    changes = [change for name, axis in scenario.axes.items() for change in axis.changes(values[name], Place("--axis"))]
-    tree, inside = scenario.resolver.changed(changes)
+    changes, tree, inside = _changed(scenario, values)
     found: dict[str, Constant] = {}
     family = None
     for key in _part_keys(tree):
@@ -72,6 +71,28 @@ def constants_at(scenario: Scenario, values: AxisValues) -> tuple[Constant, ...]
     varied = {dotted(path) for path, _, _ in changes}
     found |= {name: constant for name, constant in scenario_inputs(scenario).items() if name not in varied}
     return tuple(constant for constant in found.values() if _is_of(family, constant))
+
+
+def part_constants(scenario: Scenario, values: AxisValues) -> dict[tuple[KeyPath, str], tuple[Constant, ...]]:
+    """The constants of the platform, the server and the guests of a point, by where the scenario names them and by how.
+
+    Args:
+        scenario: the scenario.
+        values: a value for every axis.
+    """
+    _, tree, _ = _changed(scenario, values)
+    parts = {(key, str(tree.get(key))): scenario.resolver.part(tree, key, ()) for key in _part_keys(tree)}
+    return {
+        (key, name): tuple(constants_of(part, key, ()))
+        for (key, name), part in parts.items()
+        if part is not None and part.spec is not None
+    }
+
+
+def _changed(scenario: Scenario, values: AxisValues) -> tuple[list[Change], Tree, dict[KeyPath, Changes]]:
+    """What the axes change at a point, the tree with it, and the changes inside parts."""
+    changes = [change for name, axis in scenario.axes.items() for change in axis.changes(values[name], Place("--axis"))]
+    return changes, *scenario.resolver.changed(changes)
 
 
 def scenario_inputs(scenario: Scenario) -> dict[str, Constant]:

@@ -18,6 +18,7 @@ from hostsim.calibration.fixed_point import FixedPoints
 from hostsim.calibration.prior import Prior
 from hostsim.campaign.store import Store
 from hostsim.errors import Fault, InputError
+from hostsim.files import write_whole
 from hostsim.pipeline import ExecutionOptions, execute_all
 from hostsim.record import FloatArray
 from hostsim.scenario.plan import Fidelity
@@ -106,6 +107,7 @@ def run_members(
         KeyboardInterrupt: Ctrl-C; the members of the log are kept.
     """
     names = [name for host in hosts for name in host.names]
+    _cut_unfinished(log)
     done = {one.member: one for one in read_log(log, names)} if log.exists() else {}
     left = [number for number in members if number not in done]
     while left and sum(one.processor_s for one in done.values()) < budget_s:
@@ -174,7 +176,7 @@ def read_log(log: Path, names: Collection[str]) -> Iterator[Evaluated]:
                     "is a log of other claims",
                     str(log),
                     given=", ".join(other)[:200],
-                    allowed="another file, or no --only",
+                    allowed="an empty folder",
                 )
             )
         for row in rows:
@@ -186,6 +188,14 @@ def read_log(log: Path, names: Collection[str]) -> Iterator[Evaluated]:
             )
 
 
+def _cut_unfinished(log: Path) -> None:
+    """Cut off a last row that was not written whole: its member is run again."""
+    text = log.read_bytes() if log.exists() else b""
+    if text and not text.endswith(b"\n"):
+        whole = text[: text.rfind(b"\n") + 1]
+        write_whole(log, whole) if whole else log.unlink()
+
+
 def _append(log: Path, names: Sequence[str], one: Evaluated) -> None:
     """Add a row, flushed to the disk: who kills the command loses the members that were running."""
     is_new = not log.exists()
@@ -194,6 +204,6 @@ def _append(log: Path, names: Sequence[str], one: Evaluated) -> None:
         if is_new:
             rows.writerow(["member", *names, "processor_s", "error"])
         values = (f"{one.claims[name]:.6g}" for name in names)
-        rows.writerow([one.member, *values, f"{one.processor_s:.1f}", one.error])
+        rows.writerow([one.member, *values, f"{one.processor_s:.4g}", one.error])
         file.flush()
         os.fsync(file.fileno())

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hostsim.errors import Fault, InputError
 from hostsim.record import FloatArray
 
 if TYPE_CHECKING:
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.linear_model import LassoCV
 
-__all__ = ["Emulator", "train"]
+__all__ = ["Emulator", "require_library", "single_thread", "train"]
 
 MOST_ACTIVE = 12
 """A process has at most this many inputs; what the others do is in its straight lines and its noise."""
@@ -48,10 +50,16 @@ class Emulator:
             One number a host.
         """
         found = np.full(len(shares), self._mean)
+        # what the library's own methods compute, without their checks: chains ask a hundred thousand times
         if self._lines is not None:
-            found = self._lines.predict(_features(shares))
+            found = _features(shares) @ self._lines.coef_ + self._lines.intercept_
         if self._process is not None:
-            found = found + self._process.predict(2 * shares[:, list(self.active)] - 1)
+            from scipy.spatial.distance import cdist
+
+            signal, process = self._process.kernel_.k1, self._process
+            inputs = (2 * shares[:, list(self.active)] - 1) / signal.k2.length_scale
+            apart = cdist(inputs, process.X_train_ / signal.k2.length_scale, "sqeuclidean")
+            found = found + signal.k1.constant_value * np.exp(-0.5 * apart) @ process.alpha_
         return np.asarray(found, dtype=float)
 
 
@@ -66,8 +74,6 @@ def train(shares: FloatArray, outputs: FloatArray, seed: int = 1) -> Emulator:
     Raises:
         ValueError: fewer than twelve members have an output.
     """
-    from sklearn.model_selection import KFold
-
     known = np.isfinite(outputs)
     shares, outputs = shares[known], outputs[known]
     if len(outputs) < LEAST:
@@ -76,11 +82,38 @@ def train(shares: FloatArray, outputs: FloatArray, seed: int = 1) -> Emulator:
     if spread == 0.0:
         return Emulator((), 0.0, 0.0, None, None, float(outputs[0]))
     missed = np.empty(len(outputs))
-    whole = _fit(shares, outputs, seed)
-    for kept, left in KFold(FOLDS, shuffle=True, random_state=seed).split(shares):
-        missed[left] = outputs[left] - _fit(shares[kept], outputs[kept], seed, whole).predict(shares[left])
+    with single_thread():
+        from sklearn.model_selection import KFold
+
+        whole = _fit(shares, outputs, seed)
+        for kept, left in KFold(FOLDS, shuffle=True, random_state=seed).split(shares):
+            missed[left] = outputs[left] - _fit(shares[kept], outputs[kept], seed, whole).predict(shares[left])
     error = float(np.sqrt(np.mean(missed**2)))
     return Emulator(whole.active, error, spread, whole._lines, whole._process, whole._mean)
+
+
+def require_library() -> None:
+    """Check that scikit-learn is there, before anything is run for it.
+
+    Raises:
+        InputError: it is not.
+    """
+    import importlib.util
+
+    if importlib.util.find_spec("sklearn") is None:
+        raise InputError(
+            Fault(
+                "needs scikit-learn, which is not installed", "calibrate", allowed="pip install 'hostsim[calibration]'"
+            )
+        )
+
+
+def single_thread() -> AbstractContextManager[object]:
+    """Context in which linear algebra takes one thread: matrices are small, and threads that wait for one another take ten times as long where processors are busy."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
+    return limits
 
 
 def _features(shares: FloatArray) -> FloatArray:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hostsim.campaign.driver import Outcome
-from hostsim.expect import Expectation, Find, Ratio, Verdict
+from hostsim.expect import At, Expectation, Find, Ratio, Verdict
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.pipeline import judge_expectations
 from hostsim.record import AxisValues, Scalar
@@ -146,7 +146,7 @@ class FixedPoints:
             answers[name] = SearchAnswer(name, () if math.isnan(found) else (found,))
         verdicts = {
             verdict.expectation.name: verdict
-            for verdict in judge_expectations(host, outcome.records, answers, quick=fidelity.quick)
+            for verdict in judge_expectations(_finite(host), outcome.records, answers, quick=fidelity.quick)
         }
         return {
             name: math.nan if verdicts[name].value is None else smooth(verdicts[name], verdicts) for name in self.names
@@ -167,6 +167,18 @@ class FixedPoints:
                 yield from required_points(entry.form)
         for find, values in self._grids.values():
             yield from (_at(find, value) for value in values)
+
+
+def _finite(host: Scenario) -> Scenario:
+    """The host with response times that stay finite where requests pile up: of two hosts that do not keep up there is a ratio, too."""
+    return replace(host, expectations=tuple(_finite_entry(entry) for entry in host.expectations))
+
+
+def _finite_entry(entry: Expectation) -> Expectation:
+    form = entry.form
+    if not isinstance(form, At | Ratio) or form.metric is None or not CATALOGUE[form.metric].raw:
+        return entry
+    return replace(entry, form=replace(form, metric=CATALOGUE[form.metric].raw))
 
 
 def _at(find: Find, value: int) -> AxisValues:

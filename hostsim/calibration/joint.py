@@ -7,6 +7,8 @@ matters; the last of them is the ensemble. Everything that was run is in two fil
 from __future__ import annotations
 
 import csv
+import hashlib
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,20 +17,22 @@ from pathlib import Path
 import numpy as np
 
 from hostsim.calibration.design import Design, Evaluated, read_log, run_members
-from hostsim.calibration.emulator import Emulator, train
+from hostsim.calibration.emulator import LEAST, Emulator, train
 from hostsim.calibration.fixed_point import FixedPoints
 from hostsim.calibration.observation import Observation
 from hostsim.calibration.posterior import Posterior, Target, sample
+from hostsim.campaign.store import code_digest
 from hostsim.errors import Fault, InputError
 from hostsim.files import write_whole
 from hostsim.pipeline import ExecutionOptions
 from hostsim.record import FloatArray
+from hostsim.scenario.plan import Fidelity
 
 __all__ = ["Joint", "Waves"]
 
 WAVE = 1000
 """Numbers of members a wave has room for: member 2003 is the third of wave 2."""
-LOG, MEMBERS = "log.csv", "members.csv"
+LOG, MEMBERS, IDENTITY = "log.csv", "members.csv", "calibration.json"
 FARTHEST = 30.0
 """An emulator is not asked to tell hosts apart that are farther than this many half-widths from what was published."""
 
@@ -81,6 +85,7 @@ class Joint:
             InputError: the folder holds another calibration.
             KeyboardInterrupt: Ctrl-C; what was run is kept.
         """
+        self._claim_folder()
         shares = self.design.shares(waves.first)
         wanted = {number: self.design.values(row) for number, row in enumerate(shares)}
         for wave in range(len(waves.others) + 1):
@@ -94,8 +99,26 @@ class Joint:
                 wanted = {number: self.design.values(row) for number, row in drawn.items()}
         return True
 
+    def last_wave(self) -> list[int]:
+        """Numbers of the members of the last wave that could be run: the ensemble."""
+        numbers = [number for number, one in self.evaluated().items() if not one.error]
+        wave = max(number // WAVE for number in numbers)
+        return [number for number in numbers if number // WAVE == wave]
+
+    def ensemble(self) -> dict[int, dict[str, float]]:
+        """The hosts of the last wave by the number of the member: values of constants and inputs by name."""
+        shares = self.shares()
+        return {number: self.design.values(shares[number]) for number in self.last_wave()}
+
+    def outputs(self, name: str) -> FloatArray:
+        """The value of a claim on each host of the last wave, in its unit."""
+        members = self.evaluated()
+        return np.array([members[number].claims[name] for number in self.last_wave()])
+
     def evaluated(self) -> dict[int, Evaluated]:
         """The members that were run, by number."""
+        if not (self.folder / LOG).exists():
+            return {}
         names = [name for host in self.hosts for name in host.names]
         return {one.member: one for one in read_log(self.folder / LOG, names)}
 
@@ -106,14 +129,29 @@ class Joint:
         return dict(enumerate(self.design.shares(first))) | drawn
 
     def emulators(self) -> dict[str, Emulator]:
-        """The emulators of all observations by name, trained on every member that was run: of distances in half-widths."""
+        """The emulators of the observations by name, trained on every member that was run: of distances in half-widths.
+
+        An observation without a value on enough members has none.
+
+        Raises:
+            InputError: none has.
+        """
         members, shares = self.evaluated(), self.shares()
         numbers = [number for number, one in members.items() if not one.error]
         inputs = np.array([shares[number] for number in numbers])
         found = {}
         for one in self.observations:
             outputs = np.array([one.distance(members[number].claims[one.name]) for number in numbers])
-            found[one.name] = train(inputs, np.clip(outputs, -FARTHEST, FARTHEST), self.design.seed)
+            if np.count_nonzero(np.isfinite(outputs)) >= LEAST:
+                found[one.name] = train(inputs, np.clip(outputs, -FARTHEST, FARTHEST), self.design.seed)
+        if not found:
+            raise InputError(
+                Fault(
+                    "has no value that hosts can be told apart by",
+                    str(self.folder),
+                    allowed=f"{LEAST} hosts with values",
+                )
+            )
         return found
 
     def posterior(
@@ -136,7 +174,7 @@ class Joint:
         targets = [
             Target(one, experiments.index(one.experiment), emulators[one.name])
             for one in self.observations
-            if one.experiment != without and emulators[one.name].spread > 0
+            if one.experiment != without and one.name in emulators and emulators[one.name].spread > 0
         ]
         return sample(targets, len(self.design.priors), len(experiments), chains=chains, seed=seed)
 
@@ -149,6 +187,43 @@ class Joint:
             kept = {wave * WAVE + place: row for place, row in enumerate(posterior.shares)}
             self._write_members(before | kept)
         return kept
+
+    def _claim_folder(self) -> None:
+        """Say in the folder whose it is, or check that it is this calibration's.
+
+        Raises:
+            InputError: it is another one's.
+        """
+        file, own = self.folder / IDENTITY, self._identity()
+        if not file.exists():
+            if (self.folder / LOG).exists():
+                raise InputError(
+                    Fault("holds a log of nothing that is known", str(self.folder), allowed="an empty folder")
+                )
+            write_whole(file, (json.dumps(own, indent=1) + "\n").encode())
+            return
+        try:
+            kept = json.loads(file.read_bytes())
+        except ValueError:
+            kept = {}
+        other = [name for name, value in own.items() if kept.get(name) != value]
+        if other:
+            allowed = "an empty folder, or what the calibration in it was begun with"
+            raise InputError(Fault("holds another calibration", str(self.folder), f"other {', '.join(other)}", allowed))
+
+    def _identity(self) -> dict[str, object]:
+        """What makes a calibration: digests of everything but its size."""
+        fidelity = Fidelity(quick=True, seed=self.design.seed)
+        hosts = [task.point.id for host in self.hosts for task in host.plan(host.scenario, fidelity).tasks]
+        return {
+            "scenarios": [host.scenario.name for host in self.hosts],
+            "seed": self.design.seed,
+            "priors": _digest([repr(prior) for prior in self.design.priors]),
+            "hosts": _digest(sorted(hosts)),
+            "predictions": _digest(sorted(name for host in self.hosts for name in host.names)),
+            "measurements": _digest([repr(one) for one in self.observations]),
+            "version": code_digest(),
+        }
 
     def _write_members(self, members: Mapping[int, FloatArray]) -> None:
         names = [prior.name for prior in self.design.priors]
@@ -176,6 +251,5 @@ class Joint:
         return {int(number): np.array([float(share) for share in shares]) for number, *shares in rows[1:]}
 
 
-def distances(observations: Sequence[Observation], evaluated: Evaluated) -> dict[str, float]:
-    """Distances of a member's claims from what was published, in half-widths of their bands."""
-    return {one.name: one.distance(evaluated.claims[one.name]) for one in observations}
+def _digest(texts: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]

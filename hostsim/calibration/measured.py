@@ -6,19 +6,24 @@ import csv
 import io
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import At, Band, Expectation
 from hostsim.files import display_name, read_text
-from hostsim.metrics.catalogue import CATALOGUE, nearest_metric
+from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import AxisValues, Scalar
+from hostsim.scenario.expect.lookup import Lookup
 from hostsim.scenario.scenario import Scenario
-from hostsim.spec.quantity import read_quantity
+from hostsim.scenario.yaml.reader import parse_value
+from hostsim.scenario.yaml.source_tree import Place, Tree
 
-__all__ = ["expected_at", "name_at", "read_measured"]
+__all__ = ["expected_at", "name_at", "read_measured", "read_prediction"]
 
 _NUMBERS = ("value", "interval")
+_COLUMNS = ("metric", *_NUMBERS)
 
 
 def name_at(metric: str, at: AxisValues) -> str:
@@ -44,101 +49,127 @@ def read_measured(file: Path, scenario: Scenario) -> tuple[Expectation, ...]:
     """Read the measurements of a host.
 
     The columns are axes of the scenario, ``metric``, ``value`` and ``interval``: the half-width of its 95 % interval. Values are numbers in
-    the metric's unit, or have a unit.
+    the metric's unit, or have a unit. An axis without a column has the first value of its sweep.
 
     Raises:
         InputError: every fault of the file with its line.
     """
     name = display_name(file)
-    rows = list(csv.DictReader(io.StringIO(read_text(file, name))))
-    columns = list(rows[0]) if rows else []
-    axes = [column for column in columns if column not in ("metric", *_NUMBERS)]
-    faults = [
-        Fault(
-            "is no axis of the scenario",
-            f"{name}:1",
-            repr(axis),
-            _named(scenario),
-            nearest_name(axis, list(scenario.axes)),
-        )
-        for axis in axes
-        if axis not in scenario.axes
-    ]
-    faults += [
-        Fault("has no such column", f"{name}:1", repr(column), "axes of the scenario, metric, value, interval")
-        for column in ("metric", *_NUMBERS)
-        if column not in columns
-    ]
-    if faults:
-        raise InputError(faults)
-    found: dict[str, Expectation] = {}
-    for line, row in enumerate(rows, 2):
-        try:
-            one = _measured(row, axes, scenario)
-        except InputError as error:
-            faults += [Fault(f.message, f"{name}:{line}", f.given, f.allowed, f.nearest) for f in error.faults]
-            continue
-        if one.name in found:
-            faults.append(Fault("is measured twice", f"{name}:{line}", one.name, "one row for a metric at a point"))
-        found[one.name] = one
+    reader = csv.DictReader(io.StringIO(read_text(file, name)), strict=True)
+    try:
+        columns = [column.strip() for column in reader.fieldnames or ()]
+        if not columns:
+            raise InputError(Fault("is empty", file=name, allowed="a line of columns, and a row for each measurement"))
+        reader.fieldnames = columns
+        _require_columns(columns, scenario, name)
+        found: dict[str, Expectation] = {}
+        faults: list[Fault] = []
+        for row in reader:
+            try:
+                one = _measured(row, scenario, Place(name, reader.line_num))
+            except InputError as error:
+                faults += error.faults
+                continue
+            if one.name in found:
+                fault = Fault("is measured twice", given=one.name, allowed="one row for a metric at a point")
+                faults.append(replace(fault, file=name, line=reader.line_num))
+            found[one.name] = one
+    except csv.Error as error:
+        raise InputError(Fault(f"is not CSV: {error}", file=name, line=reader.reader.line_num)) from None
+    if not found and not faults:
+        faults.append(Fault("measures nothing", file=name, allowed="a row for each measurement"))
     if faults:
         raise InputError(faults)
     return tuple(found.values())
 
 
-def _named(scenario: Scenario) -> str:
-    return "one of " + ", ".join(scenario.axes) if scenario.axes else "none: the scenario sweeps nothing"
+def _point(metric: str, at: Mapping[str, Any], scenario: Scenario, place: Place) -> tuple[str, AxisValues]:
+    """A metric and a value for every axis, as the scenario writes them; one that is not named has the first value of its sweep.
+
+    Raises:
+        InputError: an unknown metric or axis, or a host that cannot be.
+    """
+    lookup = Lookup(
+        Tree({"metric": metric, **at}, dict.fromkeys([("metric",), *((axis,) for axis in at)], place), place.file),
+        scenario.axes,
+    )
+    lookup.metric(metric, ("metric",))
+    point = lookup.point(at, ())
+    faults = lookup.faults
+    faults += [f for axis, value in point.items() if (f := scenario.axes[axis].fault(axis, value, place)) is not None]
+    if not faults:
+        resolution = scenario.points.resolve(point, scenario.run.quick_length_ps, place)
+        faults += [
+            fault if fault.file else replace(fault, file=place.file, line=place.line) for fault in resolution.faults
+        ]
+    if faults:
+        raise InputError(faults)
+    return metric, point
 
 
-def _measured(row: Mapping[str, str | None], axes: list[str], scenario: Scenario) -> Expectation:
-    metric = (row["metric"] or "").strip()
-    if metric not in CATALOGUE:
-        raise InputError(
-            Fault(
-                "unknown metric",
-                given=repr(metric),
-                allowed="one of " + ", ".join(CATALOGUE),
-                nearest=nearest_metric(metric),
-            )
+def read_prediction(text: str, scenario: Scenario) -> tuple[str, AxisValues]:
+    """Read what is to be predicted: ``METRIC@axis=value,axis=value``.
+
+    Raises:
+        InputError: it is no such text, or names what is unknown.
+    """
+    metric, _, point = text.partition("@")
+    at: dict[str, Scalar] = {}
+    for pair in filter(None, (part.strip() for part in point.split(","))):
+        axis, sign, value = (part.strip() for part in pair.partition("="))
+        if not sign or not axis or axis in at:
+            raise InputError(Fault("is no metric at a point", "--predict", repr(text), "METRIC@axis=value,axis=value"))
+        at[axis] = _scalar(value)
+    return _point(metric.strip(), at, scenario, Place("--predict"))
+
+
+def _require_columns(columns: list[str], scenario: Scenario, name: str) -> None:
+    known = [*scenario.axes, *_COLUMNS]
+    allowed = "axes of the scenario, metric, value, interval: " + ", ".join(known)
+    faults = [
+        Fault("unknown column", given=repr(column), allowed=allowed, nearest=nearest_name(column, known))
+        for column in columns
+        if column not in known
+    ]
+    faults += [
+        Fault("has no such column", given=repr(column), allowed=allowed) for column in _COLUMNS if column not in columns
+    ]
+    faults += [
+        Fault("has a column twice", given=repr(column), allowed="each column once")
+        for column in dict.fromkeys(columns)
+        if columns.count(column) > 1
+    ]
+    if faults:
+        raise InputError(faults).at(name, 1)
+
+
+def _measured(row: Mapping[str, Any], scenario: Scenario, place: Place) -> Expectation:
+    """A row; all keys are known columns but None, under which what is beyond them stands."""
+    if None in row or None in row.values():
+        raise InputError(Fault("has not as many values as columns", file=place.file, line=place.line))
+    written: dict[str, Scalar] = {column: _scalar(text) for column, text in row.items()}
+    metric, at = _point(
+        str(written["metric"]), {axis: written[axis] for axis in scenario.axes if axis in written}, scenario, place
+    )
+    tree = Tree(written, {(column,): place for column in written}, place.file)
+    lookup = Lookup(tree, scenario.axes)
+    value, interval = (lookup.bound(written[column], CATALOGUE[metric].unit, (column,)) for column in _NUMBERS)
+    if lookup.faults:
+        raise InputError(lookup.faults)
+    if value is None or interval is None or not (math.isfinite(value) and 0 < interval < math.inf):
+        fault = Fault(
+            "is no measurement",
+            given=f"{row['value']} +- {row['interval']}",
+            allowed="a number, and an interval above 0",
         )
-    value, interval = (_number(row[column], column, CATALOGUE[metric].unit) for column in _NUMBERS)
-    if not (math.isfinite(value) and 0 < interval < math.inf):
-        raise InputError(
-            Fault(
-                "is no measurement",
-                given=f"{row['value']} +- {row['interval']}",
-                allowed="a number, with an interval above 0",
-            )
-        )
-    at = {axis: scenario.axes[axis].known(_scalar(row[axis] or "")) for axis in axes}
+        raise InputError(fault).at(place.file, place.line)
     return expected_at(metric, at, value, interval)
 
 
-def _number(text: str | None, column: str, unit: str) -> float:
-    """A number in the metric's unit, or with a unit of its own."""
-    text = (text or "").strip()
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    kind = _kind_of(unit)
-    if not kind:
-        raise InputError(
-            Fault(f"is no {column}", given=repr(text), allowed=f"a number of {unit}" if unit else "a number")
-        )
-    return read_quantity(text, kind) / read_quantity(f"1 {unit}", kind)
-
-
-def _kind_of(unit: str) -> str:
-    from hostsim.spec.quantity import UNITS
-
-    return next((kind for kind, units in UNITS.items() if unit in units), "")
-
-
 def _scalar(text: str) -> Scalar:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text.strip()
+    """A number where it is one, as in YAML, and else the text."""
+    try:
+        value = parse_value(text, "")
+    except InputError:
+        return text.strip()
+    return value if isinstance(value, Scalar) else text.strip()

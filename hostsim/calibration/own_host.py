@@ -1,7 +1,8 @@
-"""Calibration to one's own host: from a scenario and measurements to a platform file, an ensemble, residuals and the next measurement."""
+"""Calibration to one's own host: from a scenario and measurements to an ensemble of hosts, their predictions and the next measurement."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ import numpy as np
 
 from hostsim.calibration.design import Design, Evaluated
 from hostsim.calibration.fixed_point import FixedPoints
-from hostsim.calibration.joint import WAVE, Joint, Waves
+from hostsim.calibration.joint import Joint, Waves
 from hostsim.calibration.measured import expected_at
 from hostsim.calibration.observation import observations_of
 from hostsim.calibration.prior import priors_of
@@ -21,24 +22,24 @@ from hostsim.pipeline import ExecutionOptions
 from hostsim.record import AxisValues, FloatArray
 from hostsim.scenario.scenario import Scenario
 
-__all__ = ["Next", "OwnHost", "Residual", "calibrate_host", "prepare"]
+__all__ = ["LEAST", "Next", "OwnHost", "Predicted", "calibrate_host", "explained", "hosts_within", "prepare"]
 
 SHARES = (0.6, 0.2, 0.2)
 """Of the budget: the design over the priors, and two waves by the emulators."""
 LEAST = 40
 """Hosts at least: fewer teach the emulators nothing."""
 MOST = 400
+LEAST_OF_WAVE = 8
 LEVEL = (0.05, 0.5, 0.95)
 
 
 @dataclass(frozen=True)
-class Residual:
-    """A measurement beside the calibrated hosts: 5, 50 and 95 % of the ensemble, in the metric's unit."""
+class Predicted:
+    """A number that was not measured, on the calibrated hosts: 5, 50 and 95 % of the ensemble, in the metric's unit."""
 
     name: str
-    measured: float
-    interval: float
-    """Half-width of its 95 % interval."""
+    metric: str
+    at: AxisValues
     low: float
     median: float
     high: float
@@ -59,71 +60,61 @@ class OwnHost:
 
     joint: Joint
     scenario: Scenario
-    measured: tuple[Expectation, ...]
-    predicted: Expectation | None
+    wanted: Expectation | None
+    """What is to be predicted."""
     candidates: tuple[Expectation, ...]
-    """Points of the sweep that were not measured, by the metrics that were."""
+    """Points of the sweep that were not measured, by the metrics that were; none where nothing is to be predicted."""
 
-    def ensemble(self) -> dict[int, dict[str, float]]:
-        """The hosts of the last wave by the number of the member: values of constants and inputs by name."""
-        shares, design = self.joint.shares(), self.joint.design
-        return {number: design.values(shares[number]) for number in self._last()}
+    def prediction(self) -> Predicted | None:
+        """What the ensemble predicts of what is wanted; None where nothing is."""
+        return None if self.wanted is None else self._predicted(self.wanted)
 
-    def residuals(self) -> list[Residual]:
-        """The measurements beside the ensemble."""
-        found = []
-        for one in self.measured:
-            low, median, high = np.quantile(self._outputs(one.name), LEVEL)
-            assert one.band.low is not None
-            assert one.band.high is not None
-            middle, half = (one.band.low + one.band.high) / 2, (one.band.high - one.band.low) / 2
-            found.append(Residual(one.name, middle, half, float(low), float(median), float(high)))
-        return found
-
-    def prediction(self) -> tuple[float, float, float] | None:
-        """5, 50 and 95 % of what the ensemble predicts; None where nothing is asked for."""
-        if self.predicted is None:
-            return None
-        low, median, high = np.quantile(self._outputs(self.predicted.name), LEVEL)
-        return float(low), float(median), float(high)
+    def predictions(self) -> list[Predicted]:
+        """What the ensemble predicts of what was not measured."""
+        return [self._predicted(one) for one in (*((self.wanted,) if self.wanted else ()), *self.candidates)]
 
     def next_measurements(self) -> list[Next]:
         """The points that may be measured next, the one that would narrow the prediction most first.
 
         Members that agree on everything measured so far still differ in the prediction. A measurement that goes with it among them takes
         away the part of its variance that a straight line explains, less what the measurement's own noise leaves: as large a share of the
-        value as that of the measurements so far.
+        value as that of the measurements so far. What is wanted itself may be measured, too.
         """
-        if self.predicted is None:
+        if self.wanted is None:
             return []
-        aim = self._outputs(self.predicted.name)
+        aim = self.joint.outputs(self.wanted.name)
         halves = [one.half / max(abs(one.centre), 1e-12) for one in self.joint.observations]
         noise = float(np.median(halves)) / 2
         found = []
-        for one in self.candidates:
-            outputs = self._outputs(one.name)
-            explained = _explained(outputs, aim, noise * abs(float(np.mean(outputs))))
-            found.append(Next(one.name, 1 - math.sqrt(1 - explained)))
+        for one in (self.wanted, *self.candidates):
+            outputs = self.joint.outputs(one.name)
+            found.append(Next(one.name, 1 - math.sqrt(1 - explained(outputs, aim, noise))))
         return sorted(found, key=lambda one: -one.narrows)
 
-    def _last(self) -> list[int]:
-        numbers = [number for number, one in self.joint.evaluated().items() if not one.error]
-        wave = max(number // WAVE for number in numbers)
-        return [number for number in numbers if number // WAVE == wave]
+    def _predicted(self, one: Expectation) -> Predicted:
+        assert isinstance(one.form, At)
+        outputs = self.joint.outputs(one.name)
+        low, median, high = (
+            np.quantile(outputs[~np.isnan(outputs)], LEVEL) if not np.isnan(outputs).all() else (math.nan,) * 3
+        )
+        return Predicted(one.name, one.form.metric, one.form.at, float(low), float(median), float(high))
 
-    def _outputs(self, name: str) -> FloatArray:
-        members = self.joint.evaluated()
-        return np.array([members[number].claims[name] for number in self._last()])
 
+def explained(outputs: FloatArray, aim: FloatArray, noise: float) -> float:
+    """Share of the variance of one number among hosts that a noisy measurement of another one explains.
 
-def _explained(outputs: FloatArray, aim: FloatArray, noise: float) -> float:
-    """Share of the variance of one number among hosts that a noisy measurement of another one explains."""
+    Args:
+        outputs: of the number to be measured.
+        aim: of the other one.
+        noise: standard deviation of the measurement, as a share of the mean.
+    """
     known = np.isfinite(outputs) & np.isfinite(aim)
-    if np.count_nonzero(known) < 3 or np.std(outputs[known]) == 0 or np.std(aim[known]) == 0:
+    outputs, aim = outputs[known], aim[known]
+    if len(outputs) < 3 or np.std(outputs) == 0 or np.std(aim) == 0:
         return 0.0
-    variance = float(np.var(outputs[known]))
-    correlation = float(np.corrcoef(outputs[known], aim[known])[0, 1])
-    return correlation**2 * variance / (variance + noise**2)
+    variance = float(np.var(outputs))
+    correlation = float(np.corrcoef(outputs, aim)[0, 1])
+    return correlation**2 * variance / (variance + (noise * float(np.mean(outputs))) ** 2)
 
 
 def prepare(
@@ -140,69 +131,81 @@ def prepare(
         scenario: the host as far as it is known.
         measured: what was measured on it (`hostsim.calibration.measured.read_measured`), or the scenario's own expectations.
         folder: for everything that is run and found.
-        predicted: a metric and the values of axes at which it is to be predicted.
+        predicted: a metric and a value for every axis at which it is to be predicted.
         seed: root seed.
 
     Raises:
-        InputError: nothing that was measured has a width.
+        InputError: nothing that was measured has a width, or what is to be predicted was measured.
     """
-    wanted = None if predicted is None else expected_at(*predicted)
-    metrics = dict.fromkeys(one.form.metric for one in measured if isinstance(one.form, At))
-    taken = {one.name for one in measured} | {wanted.name if wanted else ""}
-    points = _sweep(scenario)
-    others = [expected_at(metric, point) for metric in metrics for point in points]
-    candidates = tuple(one for one in others if one.name not in taken) if wanted else ()
-    every = (*measured, *candidates, *((wanted,) if wanted and wanted.name not in {m.name for m in measured} else ()))
-    asked = replace(scenario, expectations=every, searched=())
     observations = observations_of((scenario.name, one) for one in measured)
     if not observations:
-        raise InputError(
-            Fault("has nothing to calibrate to", scenario.name, allowed="--to FILE, or expectations with a band")
-        )
-    names = [one.name for one in every]
-    joint = Joint(Design(priors_of([(asked, names)]), seed), (FixedPoints(asked, names),), tuple(observations), folder)
-    return OwnHost(joint, scenario, tuple(measured), wanted, candidates)
+        allowed = "measurements with --to FILE, or expectations with a band that has a width"
+        raise InputError(Fault("has nothing to calibrate to", scenario.name, allowed=allowed))
+    observed = {one.name for one in observations}
+    wanted = None if predicted is None else expected_at(*predicted)
+    if wanted is not None and wanted.name in observed:
+        raise InputError(Fault("was measured", "--predict", repr(wanted.name), "what was not measured"))
+    metrics = dict.fromkeys(one.form.metric for one in measured if isinstance(one.form, At))
+    taken = observed | {one.name for one in measured} | ({wanted.name} if wanted else set())
+    others = [expected_at(metric, point) for metric in metrics for point in _sweep(scenario)] if wanted else []
+    candidates = tuple(one for one in others if one.name not in taken)
+    every = (*measured, *candidates, *((wanted,) if wanted else ()))
+    asked = replace(scenario, expectations=every, searched=())
+    names = [one.name for one in every if one.name in observed or one not in measured]
+    design = Design(priors_of([(asked, names)]), seed)
+    joint = Joint(design, (FixedPoints(asked, names),), tuple(observations), folder)
+    return OwnHost(joint, scenario, wanted, candidates)
+
+
+def hosts_within(budget_s: float, one_s: float) -> Waves:
+    """The waves that a budget has time for.
+
+    Args:
+        budget_s: processor time.
+        one_s: processor time of one host.
+
+    Raises:
+        InputError: too few hosts.
+    """
+    count = min(int(budget_s / one_s), MOST)
+    if count < LEAST:
+        allowed = f"at least {math.ceil(LEAST * one_s)} s: {LEAST} hosts of {one_s:.2g} s each"
+        raise InputError(Fault("is too little for this scenario", "--budget", f"{budget_s:.3g} s", allowed))
+    first, *others = (max(int(count * share), LEAST_OF_WAVE) for share in SHARES)
+    return Waves(first, tuple(others))
 
 
 def calibrate_host(
     host: OwnHost,
     execution: ExecutionOptions,
-    budget_s: float,
+    budget: float | Waves,
     tell: Callable[[Evaluated], None] | None = None,
-) -> bool:
-    """Calibrate a host within a budget of processor time: as many hosts as the first one says that there is time for.
+) -> None:
+    """Calibrate a host: as many hosts as the budget has time for, by what the first one takes, or as many as are asked for.
 
     Args:
         host: that was prepared.
         execution: what runs are made with.
-        budget_s: processor time of all runs.
+        budget: processor time of all runs in seconds, or the waves.
         tell: called with each host that was run.
 
-    Returns:
-        True when all waves are there.
-
     Raises:
-        InputError: there is no time for enough hosts.
+        InputError: there is no time for enough hosts, or the folder holds another calibration.
         KeyboardInterrupt: Ctrl-C; what was run is kept.
     """
+    if isinstance(budget, Waves):
+        host.joint.run(budget, execution, tell=tell)
+        return
     host.joint.run(Waves(1, ()), execution, tell=tell)
-    one_s = max(host.joint.evaluated()[0].processor_s, 1e-3)
-    count = min(int(budget_s / one_s), MOST)
-    if count < LEAST:
+    waves = hosts_within(budget, max(host.joint.evaluated()[0].processor_s, 1e-3))
+    if not host.joint.run(waves, execution, budget_s=2 * budget, tell=tell):
+        spent = sum(one.processor_s for one in host.joint.evaluated().values())
+        allowed = f"more than {spent:.0f} s; what was run is kept"
         raise InputError(
-            Fault(
-                "is too little for this scenario",
-                "--budget",
-                f"{budget_s:.0f} s",
-                f"at least {math.ceil(LEAST * one_s)} s: {LEAST} hosts of {one_s:.1f} s each",
-            )
+            Fault("is spent twice over: hosts differ in what they cost", "--budget", f"{budget:.3g} s", allowed)
         )
-    first, *others = (max(int(count * share), 8) for share in SHARES)
-    return host.joint.run(Waves(first, tuple(others)), execution, budget_s=2 * budget_s, tell=tell)
 
 
 def _sweep(scenario: Scenario) -> list[AxisValues]:
-    import itertools
-
     values = itertools.product(*(axis.values for axis in scenario.axes.values()))
     return [dict(zip(scenario.axes, point, strict=True)) for point in values]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hostsim.calibration.emulator import Emulator
+from hostsim.calibration.emulator import Emulator, single_thread
 from hostsim.calibration.observation import Observation
 from hostsim.record import FloatArray
 
@@ -78,18 +78,19 @@ def sample(
     size = np.full(chains, 0.3)
     accepted = np.zeros(chains)
     trace = []
-    for step in range(steps):
-        proposal = np.sqrt(1 - size[:, None] ** 2) * state + size[:, None] * random.standard_normal((chains, count))
-        proposed = _log_likelihood(targets, priors, proposal, ndtr)
-        taken = np.log(random.random(chains)) < proposed - likelihood
-        state[taken], likelihood[taken] = proposal[taken], proposed[taken]
-        if step < steps // 2:
-            size = np.clip(size * np.exp((taken - ACCEPT) / np.sqrt(step + 1)), 1e-3, 0.99)
-        else:
-            accepted += taken
-            trace.append(likelihood.copy())
-        if tell is not None and (step + 1) % max(steps // 20, 1) == 0:
-            tell(step + 1, float(np.mean(taken)))
+    with single_thread():
+        for step in range(steps):
+            proposal = np.sqrt(1 - size[:, None] ** 2) * state + size[:, None] * random.standard_normal((chains, count))
+            proposed = _log_likelihood(targets, priors, proposal, ndtr)
+            taken = np.log(random.random(chains)) < proposed - likelihood
+            state[taken], likelihood[taken] = proposal[taken], proposed[taken]
+            if step < steps // 2:
+                size = np.clip(size * np.exp((taken - ACCEPT) / np.sqrt(step + 1)), 1e-3, 0.99)
+            else:
+                accepted += taken
+                trace.append(likelihood.copy())
+            if tell is not None and (step + 1) % max(steps // 20, 1) == 0:
+                tell(step + 1, float(np.mean(taken)))
     half = np.array(trace)
     return Posterior(
         ndtr(state[:, :priors]),

@@ -93,11 +93,16 @@ class Summary:
         return asdict(self)
 
 
-def summarize(joint: Joint) -> Summary:
-    """Summarize a calibration whose waves were run."""
+def summarize(joint: Joint, chains: int = CHAINS) -> Summary:
+    """Summarize a calibration whose waves were run.
+
+    Args:
+        joint: the calibration; a single experiment is not left out, for nothing would be left.
+        chains: hosts of the posterior.
+    """
     emulators = joint.emulators()
-    posterior = joint.posterior(emulators, chains=CHAINS)
-    prior = np.random.default_rng(joint.design.seed).random((CHAINS, len(joint.design.priors)))
+    posterior = joint.posterior(emulators, chains=chains)
+    prior = np.random.default_rng(joint.design.seed).random((chains, len(joint.design.priors)))
     evaluated = joint.evaluated().values()
     return Summary(
         len(evaluated),
@@ -105,9 +110,18 @@ def summarize(joint: Joint) -> Summary:
         posterior.accepted,
         posterior.mixing,
         tuple(_learnt(joint, posterior)),
-        tuple(_observed(joint, one, emulators[one.name], prior, posterior) for one in joint.observations),
+        tuple(
+            _observed(joint, one, emulators[one.name], prior, posterior)
+            for one in joint.observations
+            if one.name in emulators
+        ),
         {name: _quantiles(posterior.discrepancies[:, place]) for place, name in enumerate(joint.experiments)},
-        tuple(entry for name in joint.experiments for entry in left_out(joint, name, emulators, prior)),
+        tuple(
+            entry
+            for name in joint.experiments
+            if len(joint.experiments) > 1
+            for entry in left_out(joint, name, emulators, prior)
+        ),
     )
 
 
@@ -122,17 +136,17 @@ def left_out(joint: Joint, experiment: str, emulators: Mapping[str, Emulator], p
         emulators: of all observations.
         prior: shares of hosts drawn from the prior.
     """
-    posterior = joint.posterior(emulators, without=experiment, chains=CHAINS)
+    posterior = joint.posterior(emulators, without=experiment, chains=len(prior))
     random = np.random.default_rng(joint.design.seed)
     place = joint.experiments.index(experiment)
     found = []
     for one in joint.observations:
-        if one.experiment != experiment:
+        if one.experiment != experiment or one.name not in emulators:
             continue
         emulator = emulators[one.name]
         wide = np.hypot(emulator.error, posterior.discrepancies[:, place])
-        ahead = emulator.predict(posterior.shares) + wide * random.standard_normal(CHAINS)
-        before = emulator.predict(prior) + emulator.error * random.standard_normal(CHAINS)
+        ahead = emulator.predict(posterior.shares) + wide * random.standard_normal(len(prior))
+        before = emulator.predict(prior) + emulator.error * random.standard_normal(len(prior))
         low, median, high = (one.centre + one.half * value for value in _quantiles(ahead))
         least, _, most = (one.centre + one.half * value for value in _quantiles(before))
         found.append(LeftOut(one.name, experiment, one.centre, one.half, low, median, high, (least, most)))

@@ -439,6 +439,7 @@ def test_results_of_several_hosts_are_no_reference_for_one(cli, tiny):
         (("run", "tiny.yaml", "-o", "tiny.yaml"), "cannot be written"),
         (("run", "tiny.yaml", "-o", "tiny.yaml/below/it"), "cannot be written"),
         (("sensitivity", "tiny.yaml", "--metric", "loss", "-o", "tiny.yaml"), "cannot be written"),
+        (("calibrate", "tiny.yaml", "-o", "tiny.yaml/fits"), "cannot be written"),
         (("reproduce",), "report.html: cannot be written: is a folder"),
     ],
 )

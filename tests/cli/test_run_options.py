@@ -19,6 +19,7 @@ OFFERED: dict[str, tuple[str, ...]] = {
     "predict": tuple(name for name in ALL if name != "plugins"),
     "sensitivity": (*ALL[:3], *ALL[5:8], "plugins"),
     "assumptions": ("quick", "seed", "replications", "jobs", "results", "plugins"),
+    "calibrate": ("seed", "jobs", "results", "plugins"),
     "verify": ("quick", "seed", "jobs"),
     "trace": ("quick", "seed", "plugins"),
     "show": ("quick", "replications", "plugins"),

@@ -1,0 +1,311 @@
+"""``calibrate``: one's own host to its measurements, or the shipped constants to all published claims, with an ensemble of hosts."""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Unpack
+
+import typer
+
+from hostsim.cli.option import Root, RunOptions, complete_scenario, option, run_options
+from hostsim.cli.text_table import columns, duration
+from hostsim.errors import Fault, InputError
+
+if TYPE_CHECKING:
+    from hostsim.calibration.calibrated import Calibrated
+    from hostsim.calibration.design import Evaluated
+    from hostsim.calibration.joint import Joint, Waves
+    from hostsim.calibration.own_host import OwnHost
+    from hostsim.scenario.scenario import Scenario
+
+__all__ = ["calibrate"]
+
+BUDGET = "1 h"
+"""Of one's own host."""
+MEMBERS = (160, 50, 50)
+"""Of the shipped calibration."""
+MOST_SHOWN = 5
+"""Points that are named of those that may be measured next, and of the measurements that are off."""
+
+
+@run_options("seed", "jobs", "results", "plugins")
+def calibrate(
+    scenario: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SCENARIO",
+            help="Your host as far as it is known: path of a file, or name of a shipped scenario. Without it the shipped constants are calibrated to all published claims.",
+            autocompletion=complete_scenario,
+        ),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        option(
+            "--to",
+            "FILE",
+            "Measurements, a CSV file: axes of the scenario, metric, value, and interval, the half-width of its 95 % interval. By default the scenario's own expectations.",
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        option(
+            "--budget", "TIME", "Processor time of all runs: 1 h by default for a host of your own, without limit else."
+        ),
+    ] = None,
+    members: Annotated[
+        str | None,
+        option(
+            "--members",
+            "N,N,N",
+            "Hosts spread over the priors, and of each wave after them, in place of the budget; the last wave is the ensemble. 160,50,50 for the shipped calibration.",
+        ),
+    ] = None,
+    predict: Annotated[
+        str | None,
+        option(
+            "--predict",
+            "METRIC@AXIS=VALUE",
+            "What is to be predicted: with it every point of the sweep is predicted, and named which of them to measure next.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        option(
+            "-o --output", "DIR", "Folder of everything that is run and found; one in the results folder by default."
+        ),
+    ] = None,
+    root: Root = None,
+    *,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Say what would be calibrated, with how many hosts and at what cost; run nothing."
+        ),
+    ] = False,
+    **options: Unpack[RunOptions],
+) -> None:
+    """Calibrate a host to measurements: an ensemble of hosts that agree with them.
+
+    Hosts are spread over the priors of all assumed constants and inputs, emulators learn what the measurements depend on, and two waves
+    of hosts follow that agree with them; the last is the ensemble. A calibration that was killed goes on from its folder.
+    """
+    if scenario is None:
+        _require_none({"--to": to, "--predict": predict, "--root": root})
+        _calibrate_shipped(budget, members, output, options, dry_run=dry_run)
+    else:
+        if budget is not None and members is not None:
+            raise InputError(Fault("go in place of one another", "--budget, --members", allowed="one of them"))
+        _calibrate_own(scenario, to, budget or BUDGET, members, predict, output, root, options, dry_run=dry_run)
+
+
+def _calibrate_own(
+    name: str,
+    to: Path | None,
+    budget: str,
+    members: str | None,
+    predict: str | None,
+    output: Path | None,
+    root: Path | None,
+    options: RunOptions,
+    *,
+    dry_run: bool,
+) -> None:
+    from hostsim import api
+    from hostsim.calibration.host_calibration import calibrate_own, own_host, read_budget
+    from hostsim.cli.failure import say_warnings
+    from hostsim.scenario.load import load
+
+    scenario = load(name, root=root, plugins=options["plugins"] or ())
+    execution, spent = api.execution_options(options), read_budget(budget, _numbers(members))
+    say_warnings(scenario.warnings)
+    if dry_run:
+        host = own_host(scenario, to, output, execution, predict=predict, seed=options["seed"])
+        typer.echo(_own_forecast(host, spent, options))
+        return
+    found, parts = calibrate_own(
+        scenario, to, spent, execution, output=output, predict=predict, seed=options["seed"], tell=_Teller()
+    )
+    typer.echo(_answer(found, scenario.name))
+    if command := _command(scenario, parts):
+        typer.echo(f"run the member nearest the centre: {command}")
+
+
+def _calibrate_shipped(
+    budget: str | None, members: str | None, output: Path | None, options: RunOptions, *, dry_run: bool
+) -> None:
+    from hostsim import api
+    from hostsim.calibration.calibrated import calibrated
+    from hostsim.calibration.emulator import require_library
+    from hostsim.calibration.host_calibration import FOLDER, read_budget, read_waves
+    from hostsim.calibration.shipped_claims import shipped_joint
+    from hostsim.files import require_folder
+
+    require_library()
+    waves = read_waves(_numbers(members) or MEMBERS)
+    most = read_budget(budget, None) if budget is not None else math.inf
+    assert isinstance(most, float)
+    folder = output or Path(options["results"]) / FOLDER / "shipped"
+    require_folder(folder)
+    joint, scenarios = shipped_joint(folder, options["seed"])
+    if dry_run:
+        typer.echo(_forecast(joint, waves, _host_seconds(joint, options), options))
+        return
+    if not joint.run(waves, api.execution_options(options), budget_s=most, tell=_Teller()):
+        typer.echo(f"the budget is spent: the same command with a larger one goes on from {folder}", err=True)
+        return
+    found = calibrated(joint)
+    found.write(scenarios, "Calibrated to the published claims; the range holds 90 % of the ensemble.")
+    typer.echo(_answer(found, "the shipped constants"))
+
+
+def _require_none(given: Mapping[str, object]) -> None:
+    faults = [
+        Fault("needs a scenario", name, str(value), "calibrate SCENARIO")
+        for name, value in given.items()
+        if value is not None
+    ]
+    if faults:
+        raise InputError(faults)
+
+
+def _numbers(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(
+            Fault("are no waves", "--members", repr(text), "numbers with commas, such as 160,50,50")
+        ) from None
+
+
+class _Teller:
+    """Prints a line on stderr for each host that was run."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._spent = 0.0
+
+    def __call__(self, one: Evaluated) -> None:
+        self._count += 1
+        self._spent += one.processor_s
+        why = f": cannot be: {one.error}" if one.error else ""
+        typer.echo(
+            f"host {self._count} (member {one.member}), {duration(self._spent)} of processor time{why}", err=True
+        )
+
+
+def _own_forecast(host: OwnHost, budget: float | Waves, options: RunOptions) -> str:
+    from hostsim.calibration.joint import Waves
+    from hostsim.calibration.own_host import hosts_within
+
+    each = _host_seconds(host.joint, options)
+    waves = budget if isinstance(budget, Waves) else hosts_within(budget, max(each, 1e-3))
+    return _forecast(host.joint, waves, each, options)
+
+
+def _host_seconds(joint: Joint, options: RunOptions) -> float:
+    """Processor time of a host: of one that was run, or estimated."""
+    from hostsim import api
+    from hostsim.cli.forecast import forecast
+    from hostsim.scenario.plan import Fidelity
+
+    known = joint.evaluated().values()
+    if known:
+        return sum(one.processor_s for one in known) / len(known)
+    store, fidelity = api.execution_options(options).store, Fidelity(quick=True, seed=options["seed"])
+    return sum(forecast(host.plan(host.scenario, fidelity), store, 1).seconds for host in joint.hosts)
+
+
+def _forecast(joint: Joint, waves: Waves, each: float, options: RunOptions) -> str:
+    """What would be calibrated, and what it would cost, a line each."""
+    sizes = (waves.first, *waves.others)
+    done = sum(number % 1000 < sizes[number // 1000] for number in joint.evaluated() if number // 1000 < len(sizes))
+    left = max(sum(sizes) - done, 0)
+    jobs = options["jobs"] or len(os.sched_getaffinity(0))
+    rows = [
+        ("calibrated", f"{len(joint.design.priors)} constants and inputs"),
+        ("to", f"{len(joint.observations)} measurements of {', '.join(joint.experiments)}"),
+        ("hosts", f"{sum(sizes)}: {' + '.join(map(str, sizes))}, of which {done} are in {joint.folder}"),
+        ("processor time", f"at most about {duration(each * left)}, {duration(each)} each"),
+        (
+            "takes",
+            f"at most about {duration(each * left / jobs)} on {jobs} processors, and a few minutes for emulators and chains",
+        ),
+    ]
+    return columns(("", ""), rows).strip("\n")
+
+
+def _answer(found: Calibrated, name: str) -> str:
+    """The answer: what the data held and what they did not, residuals, the prediction, and what to measure next."""
+    held = found.held
+    others = [one.name for one in found.summary.learnt if one not in held]
+    rows = [
+        (
+            one.name,
+            one.unit or "-",
+            _spread(one.prior),
+            _spread(one.posterior),
+            f"{one.moved:+.1f}",
+            f"{100 * one.kept:.0f} %",
+        )
+        for one in held
+    ]
+    off = [one for one in found.residuals if not one.holds]
+    lines = []
+    if held:
+        headings = ("held by the data", "unit", "before", "after", "moved, in sd", "sd left")
+        lines += [columns(headings, rows), ""]
+    lines += [
+        *textwrap.wrap(f"not held, as before: {', '.join(others) or 'none'}", 120, break_long_words=False),
+        "",
+        f"{name}: {len(held)} of {len(held) + len(others)} numbers are held, {len(found.residuals) - len(off)} of {len(found.residuals)} measurements agree with the ensemble of {len(found.ensemble)} hosts",
+    ]
+    lines += [
+        f"off: {one.name}: {_spread((one.low, one.median, one.high))}, measured {one.measured:.4g} +- {one.interval:.2g}"
+        for one in off[:MOST_SHOWN]
+    ]
+    lines += [
+        f"beyond constants the model misses {where} by about {median:.1f} half-widths (90 %: {low:.1f} to {high:.1f})"
+        for where, (low, median, high) in found.summary.discrepancies.items()
+    ]
+    if found.prediction is not None:
+        one = found.prediction
+        lines.append(f"predicted: {one.name}: {_spread((one.low, one.median, one.high))} (90 %)")
+    lines += [f"measure next: {one.name}, which narrows it by {100 * one.narrows:.0f} %" for one in found.next[:1]]
+    lines.append(f"all of it: {found.joint.folder}")
+    return "\n".join(lines)
+
+
+def _spread(ends: Sequence[float]) -> str:
+    low, median, high = ends
+    return f"{median:.4g} [{low:.4g}, {high:.4g}]"
+
+
+def _command(scenario: Scenario, parts: Mapping[str, Mapping[str, Path]]) -> str:
+    """The command that runs a scenario with parts of its own; empty where it sweeps over parts, or is shipped."""
+    from hostsim.scenario.shipped_data import find_scenario, predictions, shipped
+
+    if scenario.file in {find_scenario(name) for name in (*shipped(), *predictions())} or any(
+        len(files) > 1 for files in parts.values()
+    ):
+        return ""
+    beside = scenario.file.parent.resolve()
+    words = ["hostsim", "run", os.path.relpath(scenario.file)]
+    paths = [
+        (path, os.path.relpath(file.resolve(), beside)) for path, files in parts.items() for file in files.values()
+    ]
+    for path, file in paths:
+        words += ["--set", f"{path}={file}"]
+    above = [file for _, file in paths if file.startswith("..")]
+    if above:
+        words += [
+            "--root",
+            os.path.relpath(os.path.commonpath([beside, *((beside / file).resolve() for file in above)])),
+        ]
+    return shlex.join(words)

@@ -1,0 +1,89 @@
+"""Measurements of one's own host: read as expectations, and every fault of the file with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hostsim.calibration.measured import read_measured, read_prediction
+from hostsim.errors import InputError
+from hostsim.expect import At
+from hostsim.scenario.load import load
+from hostsim.scenario.scenario import Scenario
+from tests.tiny_scenario import TINY
+
+HEADER = "receivers,rate,metric,value,interval\n"
+
+
+@pytest.fixture
+def scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scenario:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    return load("tiny.yaml")
+
+
+def measured(text: str) -> Path:
+    file = Path("measured.csv")
+    file.write_text(text)
+    return file
+
+
+def test_measurements_become_expectations(scenario: Scenario) -> None:
+    """Values with a unit in that of the metric, axes as the sweep writes them, and its first value for an axis without a column."""
+    one, other = read_measured(
+        measured(f"{HEADER}1,5000 pps,host_cpu,1.5,0.2\n3,2 kpps,latency_mean,0.1 ms,5 us\n"), scenario
+    )
+    assert one.form == At("host_cpu", {"receivers": 1, "rate": "5 kpps"})
+    assert (one.band.low, one.band.high) == (1.3, 1.7)
+    assert (other.band.low, other.band.high) == (95.0, 105.0)
+    [first] = read_measured(measured("metric,value,interval\nhost_cpu,1,1\n"), scenario)
+    assert first.name == "host_cpu at receivers=1, rate=2 kpps"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ["measured.csv: is empty"]),
+        (HEADER, ["measured.csv: measures nothing"]),
+        ("receivrs,metric,value,interval\n1,host_cpu,1,1\n", [":1: unknown column", "'receivrs'", "mean 'receivers'"]),
+        ("metric,value\nhost_cpu,1\n", [":1: has no such column; given 'interval'"]),
+        ("metric,metric,value,interval\nhost_cpu,loss,1,1\n", [":1: has a column twice"]),
+        (f"{HEADER}1,5 kpps,hostcpu,1,1\n", [":2: metric: unknown metric", "mean 'host_cpu'"]),
+        (f"{HEADER}\n1,5 kpp,host_cpu,1,1\n", [":3: traffic.stream.rate", "'5 kpp'"]),
+        (f"{HEADER}-1,5 kpps,host_cpu,1,1\n", [":2: vms.receiver.count"]),
+        (f"{HEADER}1,5 kpps,host_cpu,nan,1\n", [":2: value", "'nan'"]),
+        (f"{HEADER}1,5 kpps,host_cpu,1,0\n", [":2: is no measurement; given 1 +- 0"]),
+        (f"{HEADER}1,5 kpps,host_cpu,1,-1\n", [":2: is no measurement"]),
+        (f"{HEADER}1,5 kpps,host_cpu,1 ms,1\n", [":2: value: has the unit 'ms'"]),
+        (f"{HEADER}1,5 kpps,host_cpu,1\n", [":2: has not as many values as columns"]),
+        (f"{HEADER}1,5 kpps,host_cpu,1,1\n1,5000 pps,host_cpu,2,1\n", [":3: is measured twice"]),
+        (f'{HEADER}"1', [":2: is not CSV"]),
+    ],
+)
+def test_a_fault_has_its_line(scenario: Scenario, text: str, words: list[str]) -> None:
+    """What was given, what is allowed, and the nearest name."""
+    with pytest.raises(InputError) as caught:
+        read_measured(measured(text), scenario)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_all_faults_of_a_file_are_told(scenario: Scenario) -> None:
+    """One for each row that has one."""
+    with pytest.raises(InputError) as caught:
+        read_measured(measured(f"{HEADER}1,5 kpps,host,1,1\n1,5 kpps,loss,0,1\n2,x,loss,0,1\n"), scenario)
+    assert [fault.line for fault in caught.value.faults] == [2, 4]
+
+
+def test_what_is_to_be_predicted_is_a_metric_at_a_point(scenario: Scenario) -> None:
+    """Of an axis that is not named the first value; anything else is a fault of the option."""
+    assert read_prediction("loss@receivers=3", scenario) == ("loss", {"receivers": 3, "rate": "2 kpps"})
+    for text, word in (
+        ("loss@receiver=3", "'receivers'"),
+        ("los@receivers=3", "'loss'"),
+        ("loss@receivers", "METRIC@"),
+    ):
+        with pytest.raises(InputError, match="--predict") as caught:
+            read_prediction(text, scenario)
+        assert word in str(caught.value)
