@@ -21,13 +21,14 @@ from hostsim.results.command import rerun_command
 from hostsim.results.folder import read
 from hostsim.results.results import LazyRecords
 from hostsim.results.results import Results as PlainResults
-from hostsim.run_option import RESULTS, RunOptions, quantity, takes_options
+from hostsim.run_option import RESULTS, SHIPPED, RunOptions, quantity, takes_options
 from hostsim.scenario.load import load as load_plain
 from hostsim.scenario.option_text import option_texts
 from hostsim.scenario.scenario import Scenario as PlainScenario
 from hostsim.scenario.selection import require_shipped, select
 
 if TYPE_CHECKING:
+    from hostsim.calibration.ensemble import Ensemble
     from hostsim.notebook.what_if import WhatIf
     from hostsim.pipeline import ExecutionOptions
     from hostsim.report.page import Section
@@ -143,7 +144,9 @@ def check(
     plans = [plan(scenario, runs, sweep=False, expectations=True) for scenario, _ in chosen]
     verdicts = []
     for (scenario, names), outcome in zip(chosen, execute_all(plans, execution_options(options)), strict=True):
-        found = judge_expectations(scenario, outcome.records, outcome.answers, quick=runs.quick)
+        found = judge_expectations(
+            scenario, outcome.records, outcome.answers, quick=runs.quick, is_ensemble=runs.ensemble is not None
+        )
         verdicts += [verdict for verdict in found if verdict.expectation.name in names]
     return Verdicts(verdicts, quick=runs.quick)
 
@@ -223,13 +226,19 @@ def compare(after: PlainResults, before: PlainResults | str | Path, tolerance: f
         tolerance: share of the earlier mean that a certain difference may reach; 0.02 is 2 %.
 
     Raises:
-        InputError: the earlier run is of another scenario, seed or fidelity, they share no point, or one has several hosts where
+        InputError: the earlier run is of another scenario, seed, fidelity or ensemble, they share no point, or one has several hosts where
             the other has one.
         StoreError: there is no earlier run.
     """
     from hostsim.results.compare import compare as compare_tables
 
-    then = read_baseline(before, after.scenario, quick=after.quick, seed=int(after.provenance["seed"]))
+    then = read_baseline(
+        before,
+        after.scenario,
+        quick=after.quick,
+        seed=int(after.provenance["seed"]),
+        ensemble=after.provenance.get("ensemble", ""),
+    )
     return Differences(compare_tables(after.table, then.table, after.axes, tolerance))
 
 
@@ -341,7 +350,7 @@ def fidelity(options: RunOptions) -> Fidelity:
     """The fidelity that run options ask for: how long and how often points are run.
 
     Raises:
-        InputError: a limit is no time above 0.
+        InputError: a limit is no time above 0, or an ensemble cannot be used.
     """
     from hostsim.scenario.plan import Fidelity
 
@@ -350,7 +359,24 @@ def fidelity(options: RunOptions) -> Fidelity:
         most = quantity(most, "duration", "--max-processor-time")
     if most is not None and not most > 0:
         raise InputError(Fault("is no limit", "--max-processor-time", f"{most:g} s", "a time above 0"))
-    return Fidelity(options["quick"], options["seed"], options["replications"], options["thorough"], most)
+    ensemble = read_ensemble_option(options["ensemble"], options["replications"])
+    return Fidelity(options["quick"], options["seed"], options["replications"], options["thorough"], most, ensemble)
+
+
+def read_ensemble_option(given: str | Path | bool | None, replications: int | None) -> Ensemble | None:
+    """The ensemble that a run option asks for: the shipped one, one in a file, or none.
+
+    Raises:
+        InputError: it cannot be read, or has too few members for the replications asked for.
+    """
+    from hostsim.calibration.ensemble import read_ensemble
+    from hostsim.scenario.shipped_data import shipped_ensemble
+
+    if given is None or given is False:
+        return None
+    found = read_ensemble(shipped_ensemble() if given is True or given == SHIPPED else Path(given))
+    found.require_members(replications or 1)
+    return found
 
 
 def execution_options(options: RunOptions) -> ExecutionOptions:

@@ -13,8 +13,20 @@ from hostsim.scenario.plan import MOST_REPLICATIONS, MOST_SEED
 if TYPE_CHECKING:
     from hostsim.pipeline import ProgressListener
 
-__all__ = ["OPTIONS", "RESULTS", "Option", "RunOptions", "quantity", "settle", "takes_options", "with_signature"]
+__all__ = [
+    "OPTIONS",
+    "RESULTS",
+    "SHIPPED",
+    "Option",
+    "RunOptions",
+    "quantity",
+    "settle",
+    "takes_options",
+    "with_signature",
+]
 
+SHIPPED = "shipped"
+"""Value of ``--ensemble`` without a file."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -73,6 +85,14 @@ class RunOptions(TypedDict, total=False):
             None,
             "TIME",
             unit="seconds",
+        ),
+    ]
+    ensemble: Annotated[
+        str | Path | bool | None,
+        Option(
+            "Prediction intervals: each replication runs another member of an ensemble of hosts, the shipped one or that of a CSV file; no run is added.",
+            None,
+            "[FILE.csv]",
         ),
     ]
     jobs: Annotated[

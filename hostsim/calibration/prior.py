@@ -84,7 +84,7 @@ def priors_of(
 ) -> tuple[Prior, ...]:
     """The priors of every constant and owned input behind the points that some expectations are judged by.
 
-    An input that several scenarios have under the same key, with the same value and range, is one number.
+    An input that several scenarios have under the same key, with the same value and range, is one number. A constant that is 0 without a range has none.
 
     Args:
         subjects: scenarios, each with the names of its expectations.
@@ -102,7 +102,8 @@ def priors_of(
             inputs.setdefault(key, []).append((f"{scenario.name}.{path}", constant))
         for axes in _points(scenario, names):
             for constant in constants_at(scenario, axes):
-                if constant.file and constant.name not in parts:
+                # a constant of 0 says that something is not there
+                if constant.file and constant.name not in parts and constant.ends != (0, 0):
                     parts[constant.name] = _prior([(constant.name, constant)], starts.get(constant.name))
     return (*(_prior(group, None) for group in inputs.values()), *parts.values())
 
