@@ -21,14 +21,13 @@ from hostsim.results.command import rerun_command
 from hostsim.results.folder import read
 from hostsim.results.results import LazyRecords
 from hostsim.results.results import Results as PlainResults
-from hostsim.run_option import RESULTS, SHIPPED, RunOptions, quantity, takes_options
+from hostsim.run_option import RESULTS, RunOptions, ensemble_of, quantity, takes_options
 from hostsim.scenario.load import load as load_plain
 from hostsim.scenario.option_text import option_texts
 from hostsim.scenario.scenario import Scenario as PlainScenario
 from hostsim.scenario.selection import require_shipped, select
 
 if TYPE_CHECKING:
-    from hostsim.calibration.ensemble import Ensemble
     from hostsim.notebook.what_if import WhatIf
     from hostsim.pipeline import ExecutionOptions
     from hostsim.report.page import Section
@@ -359,24 +358,8 @@ def fidelity(options: RunOptions) -> Fidelity:
         most = quantity(most, "duration", "--max-processor-time")
     if most is not None and not most > 0:
         raise InputError(Fault("is no limit", "--max-processor-time", f"{most:g} s", "a time above 0"))
-    ensemble = read_ensemble_option(options["ensemble"], options["replications"])
+    ensemble = ensemble_of(options["ensemble"], options["replications"])
     return Fidelity(options["quick"], options["seed"], options["replications"], options["thorough"], most, ensemble)
-
-
-def read_ensemble_option(given: str | Path | bool | None, replications: int | None) -> Ensemble | None:
-    """The ensemble that a run option asks for: the shipped one, one in a file, or none.
-
-    Raises:
-        InputError: it cannot be read, or has too few members for the replications asked for.
-    """
-    from hostsim.calibration.ensemble import read_ensemble
-    from hostsim.scenario.shipped_data import shipped_ensemble
-
-    if given is None or given is False:
-        return None
-    found = read_ensemble(shipped_ensemble() if given is True or given == SHIPPED else Path(given))
-    found.require_members(replications or 1)
-    return found
 
 
 def execution_options(options: RunOptions) -> ExecutionOptions:

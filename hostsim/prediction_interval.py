@@ -27,10 +27,10 @@ __all__ = [
     "member_of",
     "members_of",
     "most_replications",
+    "noise_share",
     "prediction_interval",
     "replication_interval",
     "span",
-    "variances",
 ]
 
 LEVEL = 0.9
@@ -64,15 +64,17 @@ def first_runs(values: Mapping[int, float]) -> list[float]:
     return list({member_of(replication): values[replication] for replication in sorted(values, reverse=True)}.values())
 
 
-def variances(values: Mapping[int, float]) -> tuple[float, float]:
-    """Variance between members and variance within them, of values by replication.
+def noise_share(values: Mapping[int, float]) -> float:
+    """Share of the noise in the variance of a run, whose rest is that between members; NaN where no member has two runs, or nothing varies.
 
-    That within comes from members with several runs, NaN where there are none. That between is what one run of each member varies by beyond
-    it, and 0 where that is less.
+    Args:
+        values: by replication.
     """
+    if not all(map(math.isfinite, values.values())):
+        return math.nan
     within, freedom = _within(values)
     total = _variance(first_runs(values))
-    return (max(total - within, 0.0) if freedom else math.nan), within
+    return min(within / total, 1.0) if freedom and total else math.nan
 
 
 def replication_interval(values: Mapping[int, float], level: float = 0.95) -> Interval:

@@ -11,6 +11,7 @@ from hostsim.errors import Fault, InputError, is_integer, nearest_name
 from hostsim.scenario.plan import MOST_REPLICATIONS, MOST_SEED
 
 if TYPE_CHECKING:
+    from hostsim.calibration.ensemble import Ensemble
     from hostsim.pipeline import ProgressListener
 
 __all__ = [
@@ -194,6 +195,22 @@ def takes_options(function: Callable[P, T]) -> Callable[P, T]:
         inspect.cleandoc(function.__doc__ or "").replace("**options: of a run.", "\n    ".join(lines)) + _RAISES
     )
     return made
+
+
+def ensemble_of(given: str | Path | bool | None, replications: int | None) -> "Ensemble | None":
+    """The ensemble of the run option: the shipped one, that of a file, or none.
+
+    Raises:
+        InputError: it cannot be read, or has too few members for the replications asked for.
+    """
+    from hostsim.calibration.ensemble import read_ensemble
+    from hostsim.scenario.shipped_data import shipped_ensemble
+
+    if given is None or given is False:
+        return None
+    found = read_ensemble(shipped_ensemble() if given is True or given == SHIPPED else Path(given))
+    found.require_members(replications or 1)
+    return found
 
 
 def quantity(text: str, kind: str, option: str) -> float:

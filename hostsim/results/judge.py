@@ -30,7 +30,7 @@ from hostsim.expect import (
     Worst,
     required_metrics,
 )
-from hostsim.prediction_interval import prediction_interval, span
+from hostsim.prediction_interval import noise_share, prediction_interval, span
 from hostsim.record import RunRecord, Scalar
 from hostsim.results.deterministic import deterministic_note
 from hostsim.results.point_estimate import (
@@ -134,7 +134,7 @@ def _verdict(expectation: Expectation, scenario: str, estimator: _Estimator) -> 
         ci_high=interval.high if math.isfinite(interval.high) else None,
         state=state_of(interval, expectation.band, estimate.bound),
         points=estimate.cases,
-        notes=_with_determinism(estimate),
+        notes=(*_with_determinism(estimate), *(_noise_notes(estimate) if prediction else ())),
         bound=estimate.bound,
         equal_replications=estimate.equal_replications,
         prediction=prediction,
@@ -156,6 +156,13 @@ def _with_determinism(estimate: PointEstimate) -> tuple[str, ...]:
     """The notes of an estimate, after one on what its interval means where it is deterministic."""
     equal = estimate.equal_replications
     return (deterministic_note(equal), *estimate.notes) if equal else estimate.notes
+
+
+def _noise_notes(estimate: PointEstimate) -> tuple[str, ...]:
+    """A note on what the prediction interval of an estimate is made of."""
+    share = noise_share(estimate.values) if estimate.values else math.nan
+    told = f"about {share:.0%} of the variance behind the prediction interval is the noise of the runs"
+    return () if math.isnan(share) else (f"{told}, the rest is between hosts",)
 
 
 @dataclass(frozen=True)
