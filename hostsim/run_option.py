@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypedDict, TypeVar
 
@@ -208,7 +208,10 @@ def ensemble_of(given: str | Path | bool | None, replications: int | None) -> "E
 
     if given is None or given is False:
         return None
-    found = read_ensemble(shipped_ensemble() if given is True or given == SHIPPED else Path(given))
+    if given is True or given == SHIPPED:
+        found = replace(read_ensemble(shipped_ensemble()), name=SHIPPED)
+    else:
+        found = read_ensemble(Path(given))
     found.require_members(replications or 1)
     return found
 

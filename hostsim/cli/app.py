@@ -49,7 +49,7 @@ class _Commands(TyperGroup):
     """The group of all commands; prints the faults of a `HostsimError` on stderr, without a traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse arguments; ``--ensemble`` takes the next one as its file if that is CSV, which typer cannot be told."""
+        """Parse arguments; ``--ensemble`` takes the next one as its file if that is CSV: typer has no option with an optional value."""
         alone = f"--ensemble={SHIPPED}"
         pairs = zip(args, [*args[1:], ""], strict=True)
         given = [alone if text == "--ensemble" and not after.endswith(".csv") else text for text, after in pairs]

@@ -96,7 +96,8 @@ def dry_run_table(
     if fidelity.ensemble is not None:
         most = 1 + max((task.replication for plan in plans for task in plan.tasks), default=0)
         typer.echo(
-            f"{most} replications of a point are runs of {members_of(most)} hosts of {fidelity.ensemble.name}", err=True
+            f"{most} replications of a point are runs of {members_of(most)} hosts of the ensemble {fidelity.ensemble.name}",
+            err=True,
         )
     return columns(("scenario", "points", "runs", "stored", "missing", "added by searches", "takes"), map(_row, known))
 

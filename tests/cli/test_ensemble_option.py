@@ -106,7 +106,7 @@ def test_the_option_by_itself_is_the_shipped_ensemble(cli, tiny):
     for arguments in ((tiny, "--ensemble"), ("--ensemble", tiny)):
         done = cli("run", *arguments, "--dry-run", "--replications", "10")
         assert done.exit_code == 0, done.stderr
-        assert "10 replications of a point are runs of 6 hosts of" in done.stderr
+        assert "10 replications of a point are runs of 6 hosts of the ensemble shipped" in done.stderr
 
 
 @pytest.mark.parametrize(
