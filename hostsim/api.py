@@ -21,7 +21,7 @@ from hostsim.results.command import rerun_command
 from hostsim.results.folder import read
 from hostsim.results.results import LazyRecords
 from hostsim.results.results import Results as PlainResults
-from hostsim.run_option import RESULTS, RunOptions, quantity, takes_options
+from hostsim.run_option import RESULTS, RunOptions, ensemble_of, quantity, takes_options
 from hostsim.scenario.load import load as load_plain
 from hostsim.scenario.option_text import option_texts
 from hostsim.scenario.scenario import Scenario as PlainScenario
@@ -144,7 +144,9 @@ def check(
     plans = [plan(scenario, runs, sweep=False, expectations=True) for scenario, _ in chosen]
     verdicts = []
     for (scenario, names), outcome in zip(chosen, execute_all(plans, execution_options(options)), strict=True):
-        found = judge_expectations(scenario, outcome.records, outcome.answers, quick=runs.quick)
+        found = judge_expectations(
+            scenario, outcome.records, outcome.answers, quick=runs.quick, is_ensemble=runs.ensemble is not None
+        )
         verdicts += [verdict for verdict in found if verdict.expectation.name in names]
     return Verdicts(verdicts, quick=runs.quick)
 
@@ -263,13 +265,19 @@ def compare(after: PlainResults, before: PlainResults | str | Path, tolerance: f
         tolerance: share of the earlier mean that a certain difference may reach; 0.02 is 2 %.
 
     Raises:
-        InputError: the earlier run is of another scenario, seed or fidelity, they share no point, or one has several hosts where
+        InputError: the earlier run is of another scenario, seed, fidelity or ensemble, they share no point, or one has several hosts where
             the other has one.
         StoreError: there is no earlier run.
     """
     from hostsim.results.compare import compare as compare_tables
 
-    then = read_baseline(before, after.scenario, quick=after.quick, seed=int(after.provenance["seed"]))
+    then = read_baseline(
+        before,
+        after.scenario,
+        quick=after.quick,
+        seed=int(after.provenance["seed"]),
+        ensemble=after.provenance.get("ensemble", ""),
+    )
     return Differences(compare_tables(after.table, then.table, after.axes, tolerance))
 
 
@@ -352,7 +360,7 @@ def fidelity(options: RunOptions) -> Fidelity:
     """The fidelity that run options ask for: how long and how often points are run.
 
     Raises:
-        InputError: a limit is no time above 0.
+        InputError: a limit is no time above 0, or an ensemble cannot be used.
     """
     from hostsim.scenario.plan import Fidelity
 
@@ -361,7 +369,8 @@ def fidelity(options: RunOptions) -> Fidelity:
         most = quantity(most, "duration", "--max-processor-time")
     if most is not None and not most > 0:
         raise InputError(Fault("is no limit", "--max-processor-time", f"{most:g} s", "a time above 0"))
-    return Fidelity(options["quick"], options["seed"], options["replications"], options["thorough"], most)
+    ensemble = ensemble_of(options["ensemble"], options["replications"])
+    return Fidelity(options["quick"], options["seed"], options["replications"], options["thorough"], most, ensemble)
 
 
 def execution_options(options: RunOptions) -> ExecutionOptions:

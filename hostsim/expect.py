@@ -26,6 +26,7 @@ __all__ = [
     "Limit",
     "Monotone",
     "Predicate",
+    "PredictionInterval",
     "RSquared",
     "Ratio",
     "Refusal",
@@ -320,6 +321,19 @@ class KnownRed:
 
 
 @dataclass(frozen=True)
+class PredictionInterval:
+    """A prediction interval: how sure the model is of a value, by an ensemble of hosts (`hostsim.prediction_interval`)."""
+
+    low: float | None
+    """90 % of hosts like the members lie between the ends; None for an end without bound."""
+    high: float | None
+    members: int
+    """Hosts behind it."""
+    state: VerdictState
+    """Whether the interval lies in the band; ``open`` where it straddles an end."""
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The verdict on an expectation: its value with interval, and whether it passes."""
 
@@ -344,3 +358,5 @@ class Verdict:
     """Of a deterministic value, the number of its replications, all equal to the last digit; 0 where chance acts, or of a single one."""
     wall_s: float = 0.0
     """Wall-clock seconds of the runs behind it, added up; 0 where they are not known."""
+    prediction: PredictionInterval | None = None
+    """Of runs of an ensemble; ``ci_low`` and ``ci_high`` then say how noisy the runs are, and ``state`` goes by these."""

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ExecutionOptions",
     "ProgressListener",
+    "ensemble_words",
     "execute",
     "execute_all",
     "judge_expectations",
@@ -171,13 +172,14 @@ def judge_expectations(
     answers: Mapping[str, SearchAnswer],
     *,
     quick: bool,
+    is_ensemble: bool = False,
 ) -> Verdicts:
-    """Judge what a scenario expects, by the runs that there are; a verdict on a changed host has a note of the change."""
+    """Judge what a scenario expects, by the runs that there are, of an ensemble with prediction intervals; a verdict on a changed host has a note of the change."""
     from hostsim.results.judge import judge
 
     length_ps = scenario.run.quick_length_ps if quick else scenario.run.length_ps
     runs = _sources(records, length_ps) if isinstance(records, StoredRecords) else records.values()
-    found = judge(scenario.expectations, scenario.name, runs, answers, known_red())
+    found = judge(scenario.expectations, scenario.name, runs, answers, known_red(), is_ensemble=is_ensemble)
     if scenario.changed:
         note = "of a changed host: " + "; ".join(f"{path}={value}" for path, value in scenario.changed.items())
         found = [replace(verdict, notes=(note, *verdict.notes)) for verdict in found]
@@ -212,6 +214,8 @@ def _summary(plan: Plan) -> SweepSummary:
 
 def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers: Mapping[str, SearchAnswer]) -> Results:
     """The results of a plan: tables of its sweep, verdicts, and what they rest on."""
+    from hostsim.results.table import with_members
+
     scenario, fidelity = plan.scenario, plan.fidelity
     changes = [f"{path}={value}" for path, value in scenario.departures.items()]
     brought = [f"{plugin.name} {plugin.digest}" for plugin in scenario.plugins]
@@ -226,8 +230,11 @@ def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers:
             "seed": str(fidelity.seed),
             **({"set": "; ".join(changes)} if changes else {}),
             **({"plugins": "; ".join(brought)} if brought else {}),
+            **({"ensemble": ensemble_words(fidelity)} if fidelity.ensemble else {}),
         },
     )
+    if fidelity.ensemble:
+        table = with_members(table)
     failed = int((table["error"] != "").sum())
     if failed:
         table.attrs["provenance"]["partial"] = f"{failed} of {len(table)} runs failed"
@@ -236,7 +243,9 @@ def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers:
         question=scenario.question,
         table=table,
         figures=tuple(scenario.figures),
-        verdicts=judge_expectations(scenario, records, answers, quick=fidelity.quick),
+        verdicts=judge_expectations(
+            scenario, records, answers, quick=fidelity.quick, is_ensemble=fidelity.ensemble is not None
+        ),
         settings=tuple(EffectiveSetting(row.name, str(row.value), row.origin) for row in scenario.settings),
         assumptions=tuple(
             AssumedInput(row.path, str(row.value), row.reason, " to ".join(map(str, row.range)))
@@ -255,6 +264,11 @@ def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers:
         ),
         records=LazyRecords(records),
     )
+
+
+def ensemble_words(fidelity: Fidelity) -> str:
+    """The file and the digest of a fidelity's ensemble; empty where it has none."""
+    return f"{fidelity.ensemble.name} {fidelity.ensemble.digest[:12]}" if fidelity.ensemble else ""
 
 
 def _is_shipped(scenario: Scenario) -> bool:

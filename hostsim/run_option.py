@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypedDict, TypeVar
 
@@ -11,10 +11,23 @@ from hostsim.errors import Fault, InputError, is_integer, nearest_name
 from hostsim.scenario.plan import MOST_REPLICATIONS, MOST_SEED
 
 if TYPE_CHECKING:
+    from hostsim.calibration.ensemble import Ensemble
     from hostsim.pipeline import ProgressListener
 
-__all__ = ["OPTIONS", "RESULTS", "Option", "RunOptions", "quantity", "settle", "takes_options", "with_signature"]
+__all__ = [
+    "OPTIONS",
+    "RESULTS",
+    "SHIPPED",
+    "Option",
+    "RunOptions",
+    "quantity",
+    "settle",
+    "takes_options",
+    "with_signature",
+]
 
+SHIPPED = "shipped"
+"""Value of ``--ensemble`` without a file."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -73,6 +86,14 @@ class RunOptions(TypedDict, total=False):
             None,
             "TIME",
             unit="seconds",
+        ),
+    ]
+    ensemble: Annotated[
+        str | Path | bool | None,
+        Option(
+            "Prediction intervals: each replication runs another member of an ensemble of hosts, the shipped one or that of a CSV file; no run is added.",
+            None,
+            "[FILE.csv]",
         ),
     ]
     jobs: Annotated[
@@ -174,6 +195,25 @@ def takes_options(function: Callable[P, T]) -> Callable[P, T]:
         inspect.cleandoc(function.__doc__ or "").replace("**options: of a run.", "\n    ".join(lines)) + _RAISES
     )
     return made
+
+
+def ensemble_of(given: str | Path | bool | None, replications: int | None) -> "Ensemble | None":
+    """The ensemble of the run option: the shipped one, that of a file, or none.
+
+    Raises:
+        InputError: it cannot be read, or has too few members for the replications asked for.
+    """
+    from hostsim.calibration.ensemble import read_ensemble
+    from hostsim.scenario.shipped_data import shipped_ensemble
+
+    if given is None or given is False:
+        return None
+    if given is True or given == SHIPPED:
+        found = replace(read_ensemble(shipped_ensemble()), name=SHIPPED)
+    else:
+        found = read_ensemble(Path(given))
+    found.require_members(replications or 1)
+    return found
 
 
 def quantity(text: str, kind: str, option: str) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 from hostsim.files import display_name
 from hostsim.record import Scalar
 from hostsim.scenario.component import Change, Part
-from hostsim.scenario.shipped_data import shipped_parts
+from hostsim.scenario.shipped_data import PREDICTIONS, shipped_parts
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import AssumedValue, dotted, keys
 from hostsim.spec.quantity import UNITS, read_quantity
@@ -119,8 +119,10 @@ def constants_of(part: Part[Any], key: KeyPath, changes: Iterable[Change]) -> It
 
 @functools.lru_cache(maxsize=4)
 def _shipped_names(folder: Path) -> Mapping[str, str]:
-    """Names of shipped parts by the display names of their files."""
-    return {display_name(file): name for kind in PARTS for name, file in shipped_parts(kind).items()}
+    """Names of shipped parts by the display names of their files, those of predictions included: they are the same from every folder."""
+    kinds = (*PARTS, *(f"{PREDICTIONS}/{kind}" for kind in PARTS))
+    prefix = {kind: f"{PREDICTIONS}/" if kind not in PARTS else "" for kind in kinds}
+    return {display_name(file): prefix[kind] + name for kind in kinds for name, file in shipped_parts(kind).items()}
 
 
 def _bodies(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Mapping[str, Any]]]:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 from hostsim.analysis.prediction import TIMES, Prediction, Score, scores
-from hostsim.results.scoreboard import band_text, interval_cell, number, value_text
+from hostsim.results.scoreboard import PREDICTION, band_text, interval_cell, number, prediction_text, value_text
 
-__all__ = ["HEADINGS", "SCORE_HEADINGS", "as_json", "percent", "rows", "score_rows", "value_cell"]
+__all__ = ["HEADINGS", "SCORE_HEADINGS", "as_json", "headings", "percent", "rows", "score_rows", "value_cell"]
 
 HEADINGS = (
     "measurement",
@@ -22,14 +22,29 @@ HEADINGS = (
     "order",
     "note",
 )
+_PLACE = HEADINGS.index("interval") + 1
+"""Of the column of prediction intervals, where there are any."""
 SCORE_HEADINGS = ("kind", "predicted", "measurements", "median error", "in band", "orders right", "scored apart")
 NONE = "–"
 """In the place of what there is not."""
 
 
 def rows(predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
-    """Two rows a prediction, the first and today's, under `HEADINGS`."""
-    return [_row(each, time, predictions) for each in predictions for time in TIMES]
+    """Two rows a prediction, the first and today's, under `headings`."""
+    found = [(each, time, _row(each, time, predictions)) for each in predictions for time in TIMES]
+    if not _is_predicted(predictions):
+        return [row for _, _, row in found]
+    cells = [prediction_text(each.verdict) if time == "today" else NONE for each, time, _ in found]
+    return [(*row[:_PLACE], cell, *row[_PLACE:]) for (_, _, row), cell in zip(found, cells, strict=True)]
+
+
+def headings(predictions: Sequence[Prediction]) -> tuple[str, ...]:
+    """`HEADINGS`, with that of the prediction interval where there are any."""
+    return (*HEADINGS[:_PLACE], PREDICTION, *HEADINGS[_PLACE:]) if _is_predicted(predictions) else HEADINGS
+
+
+def _is_predicted(predictions: Sequence[Prediction]) -> bool:
+    return any(each.verdict.prediction for each in predictions)
 
 
 def _row(each: Prediction, time: str, others: Sequence[Prediction]) -> tuple[str, ...]:
@@ -103,7 +118,7 @@ def as_json(predictions: Sequence[Prediction]) -> dict[str, list[dict[str, objec
 def _plain(each: Prediction, others: Sequence[Prediction]) -> dict[str, object]:
     row, verdict = each.measurement, each.verdict
     first = None if each.first is None else each.first.model_dump(mode="json")
-    today = {
+    today: dict[str, object] = {
         "digest": each.digest,
         "value": _finite(verdict.value),
         "interval": [_finite(verdict.ci_low), _finite(verdict.ci_high)],
@@ -111,6 +126,9 @@ def _plain(each: Prediction, others: Sequence[Prediction]) -> dict[str, object]:
         "reason": verdict.reason,
         "notes": list(verdict.notes),
     }
+    if found := verdict.prediction:
+        today["prediction"] = [found.low, found.high]
+        today["members"] = found.members
     judged = {
         time: {"error": _finite(each.error(time)), "in_band": each.in_band(time), "orders": each.orders(others, time)}
         for time in TIMES

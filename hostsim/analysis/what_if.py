@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.pipeline import ExecutionOptions, run_sweep
 from hostsim.plugin.source import read_plugins
+from hostsim.prediction_interval import BLOCK
 from hostsim.record import Scalar
 from hostsim.results.differences import Differences
 from hostsim.results.results import Results
@@ -34,6 +35,8 @@ __all__ = ["LEAST_REPLICATIONS", "SIDE", "WhatIf", "cost_paths", "sides", "what_
 
 LEAST_REPLICATIONS = 3
 """Replications at least: fewer have no interval worth the name."""
+LEAST_OF_ENSEMBLE = BLOCK
+"""The same of an ensemble: fewer do not tell its noise from the model."""
 SIDE = "what_if"
 """Column, in frames of both sides, that says ``before`` or ``after``."""
 
@@ -92,7 +95,7 @@ def what_if(
         before: the scenario.
         after: the same with the change made, as `sides` gives them.
         changes: the change in words.
-        runs: how long and how often; at least three replications are run.
+        runs: how long and how often; at least three replications are run, five of an ensemble, whose members are the same on both sides.
         means: what with.
 
     Returns:
@@ -131,11 +134,8 @@ def with_least_replications(scenario: Scenario, runs: Fidelity) -> Fidelity:
     run = scenario.run
     quick = (run.quick_replications, run.quick_swept_replications)
     asked = min(quick if runs.quick else (run.replications, run.swept_replications))
-    return (
-        replace(runs, replications=LEAST_REPLICATIONS)
-        if runs.replications is None and asked < LEAST_REPLICATIONS
-        else runs
-    )
+    least = LEAST_OF_ENSEMBLE if runs.ensemble else LEAST_REPLICATIONS
+    return replace(runs, replications=least) if runs.replications is None and asked < least else runs
 
 
 def sides(

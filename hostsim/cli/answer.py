@@ -73,10 +73,10 @@ def _values(rows: Sequence[Mapping[Any, Any]], x: str) -> str:
 
 def _judged(found: Results) -> list[str]:
     """The expectations that have a value, as a table."""
-    from hostsim.results.scoreboard import HEADINGS, as_rows
+    from hostsim.results.scoreboard import as_rows, headings
 
     judged = [verdict for verdict in found.verdicts if verdict.state is not VerdictState.MISSING]
-    return columns(HEADINGS, as_rows(judged, quick=found.quick)).splitlines() if judged else []
+    return columns(headings(judged), as_rows(judged, quick=found.quick)).splitlines() if judged else []
 
 
 def _bottlenecks(found: Results) -> Iterator[str]:

@@ -29,6 +29,7 @@ from hostsim.cli.status import Status
 from hostsim.cli.trace import trace
 from hostsim.cli.verify import verify
 from hostsim.cli.what_if import what_if
+from hostsim.run_option import SHIPPED
 
 __all__ = ["app"]
 
@@ -45,6 +46,13 @@ read or written; 3 a sweep ended with failed runs; 4 an error in hostsim itself;
 
 class _Commands(TyperGroup):
     """The group of all commands; prints the faults of a `HostsimError` on stderr, without a traceback."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse arguments; ``--ensemble`` takes the next one as its file if that is CSV: typer has no option with an optional value."""
+        alone = f"--ensemble={SHIPPED}"
+        pairs = zip(args, [*args[1:], ""], strict=True)
+        given = [alone if text == "--ensemble" and not after.endswith(".csv") else text for text, after in pairs]
+        return super().parse_args(ctx, given)
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         with _until_read():  # --help is printed here

@@ -158,10 +158,10 @@ def _write_junit(file: Path, suites: Sequence[Suite], started: datetime, options
 
 def print_verdicts(verdicts: Sequence[Verdict], *, quick: bool) -> None:
     """Print the table of verdicts and their tally by kind on stdout, and on stderr the reasons and notes to know before trusting them."""
-    from hostsim.results.scoreboard import HEADINGS, as_rows
+    from hostsim.results.scoreboard import as_rows, headings
     from hostsim.results.tally import TALLY_HEADINGS, awaiting_words, outcomes, tally_rows
 
-    typer.echo(verdict_table(HEADINGS, as_rows(verdicts, quick=quick)))
+    typer.echo(verdict_table(headings(verdicts), as_rows(verdicts, quick=quick)))
     typer.echo("\n" + columns(TALLY_HEADINGS, tally_rows(outcomes(verdicts, quick=quick))))
     if words := awaiting_words(verdicts):
         typer.echo(words)
@@ -188,10 +188,13 @@ def _swept(subjects: Sequence[str], root: Path | None, plugins: Sequence[str | P
 
 def _earlier(folder: Path, scenario: Scenario, options: RunOptions) -> Results:
     """The earlier results of a scenario, checked: its points can be found in them."""
+    from hostsim import api
+    from hostsim.pipeline import ensemble_words
     from hostsim.results.baseline import read_baseline
     from hostsim.results.compare import require_axes
 
-    found = read_baseline(folder, scenario.name, quick=options["quick"], seed=options["seed"])
+    ensemble = ensemble_words(api.fidelity(options))
+    found = read_baseline(folder, scenario.name, quick=options["quick"], seed=options["seed"], ensemble=ensemble)
     try:
         require_axes(found.table, list(scenario.axes), "earlier")
     except InputError as error:

@@ -8,9 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import typer
+
 from hostsim.cli.failure import say_warnings
 from hostsim.cli.text_table import columns, duration
 from hostsim.errors import HostsimError
+from hostsim.prediction_interval import members_of
+from hostsim.run_option import SHIPPED
 
 if TYPE_CHECKING:
     from hostsim.campaign.shard import Shard
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
     from hostsim.scenario.plan import Plan, Task
     from hostsim.scenario.scenario import Scenario
 
-__all__ = ["Forecast", "dry_run_table", "forecast"]
+__all__ = ["Forecast", "dry_run_table", "ensemble_adds_s", "forecast"]
 
 PROBES = 3
 """Runs that are tried, cut short, when the store has none of the plan to go by."""
@@ -89,7 +93,40 @@ def dry_run_table(
     if len(known) > 1:
         known.append(_total(known))
     say_warnings(warnings)
+    if fidelity.ensemble is not None:
+        most = 1 + max((task.replication for plan in plans for task in plan.tasks), default=0)
+        typer.echo(
+            f"{most} replications of a point are runs of {members_of(most)} hosts of the ensemble {fidelity.ensemble.name}",
+            err=True,
+        )
     return columns(("scenario", "points", "runs", "stored", "missing", "added by searches", "takes"), map(_row, known))
+
+
+def ensemble_adds_s(sides: Sequence[Scenario], options: RunOptions) -> float:
+    """Wall-clock seconds that a what-if comparison takes longer with the shipped ensemble than without one.
+
+    Args:
+        sides: before and after.
+        options: of the run.
+
+    Raises:
+        InputError: the shipped ensemble is of other hosts.
+    """
+    from hostsim import api
+    from hostsim.analysis.what_if import with_least_replications
+    from hostsim.campaign.driver import preview
+
+    execution = api.execution_options(options)
+    plans: list[list[Plan]] = []
+    for ensemble in (SHIPPED, None):
+        runs = with_least_replications(sides[0], api.fidelity({**options, "ensemble": ensemble}))
+        plans.append([api.plan(side, runs) for side in sides])
+    missing = [[(each := preview(plan, execution.store)).total - each.done for plan in both] for both in plans]
+    more = sum(missing[0]) - sum(missing[1])
+    if more <= 0:
+        return 0.0
+    place = max(range(len(sides)), key=missing[0].__getitem__)
+    return more * forecast(plans[0][place], execution.store, execution.jobs).seconds / missing[0][place]
 
 
 def _total(known: Sequence[Forecast]) -> Forecast:

@@ -11,6 +11,7 @@ from hostsim.cli.option import DryRun, Root, RunOptions, Texts, run_options
 from hostsim.cli.status import Status
 from hostsim.cli.strict_json import print_json
 from hostsim.cli.text_table import columns
+from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
     from hostsim.analysis.prediction import Prediction
@@ -19,7 +20,7 @@ __all__ = ["predict"]
 
 
 @run_options(
-    *("quick", "seed", "replications", "thorough", "max_processor_time"),
+    *("quick", "seed", "replications", "thorough", "max_processor_time", "ensemble"),
     *("jobs", "cluster", "results", "max_memory", "max_time"),
 )
 def predict(
@@ -55,6 +56,9 @@ def predict(
     from hostsim.cli.progress import Reporter
     from hostsim.scenario.shipped_data import predictions
 
+    if record and options["ensemble"]:
+        allowed = "a first prediction is one of the shipped constants"
+        raise InputError(Fault("does not go with --ensemble", "--record-first", allowed=allowed))
     chosen = api.select(*(subjects or ()), root=root, among=predictions())
     prediction.require_measurements(chosen)
     scenarios = [scenario for scenario, _ in chosen]
@@ -79,9 +83,9 @@ def predict(
 
 def _print_tables(found: list[Prediction]) -> None:
     """Print the predictions and their scores on stdout, and on stderr the reasons and notes to know before trusting them."""
-    from hostsim.analysis.prediction_table import HEADINGS, SCORE_HEADINGS, rows, score_rows
+    from hostsim.analysis.prediction_table import SCORE_HEADINGS, headings, rows, score_rows
 
-    typer.echo(columns(HEADINGS, rows(found)) + "\n\n" + columns(SCORE_HEADINGS, score_rows(found)))
+    typer.echo(columns(headings(found), rows(found)) + "\n\n" + columns(SCORE_HEADINGS, score_rows(found)))
     for each in found:
         verdict = each.verdict
         for text in [*([verdict.reason] if verdict.reason else []), *verdict.notes]:

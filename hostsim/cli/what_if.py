@@ -11,11 +11,17 @@ from hostsim.cli.failure import say_failed
 from hostsim.cli.option import DryRun, Root, RunOptions, ScenarioName, Texts, pairs, repeated, run_options
 from hostsim.cli.status import Status
 from hostsim.cli.strict_json import plain, print_json
+from hostsim.errors import Fault, InputError
+from hostsim.run_option import SHIPPED
 
 if TYPE_CHECKING:
     from hostsim.analysis.what_if import WhatIf
+    from hostsim.scenario.scenario import Scenario
 
 __all__ = ["what_if"]
+
+LONGEST_S = 60.0
+"""Wall-clock time that nobody is asked about."""
 
 
 @run_options()
@@ -38,6 +44,10 @@ def what_if(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print strict JSON instead of a table, every measure.")
     ] = False,
+    no_ensemble: Annotated[
+        bool,
+        typer.Option("--no-ensemble", help="Leave out the prediction intervals of the shipped ensemble of hosts."),
+    ] = False,
     root: Root = None,
     *,
     dry_run: DryRun = False,
@@ -46,9 +56,11 @@ def what_if(
     """Before and after a change: paired differences.
 
     Both sides run on common random numbers, at least three replications each; a difference is certain when its 95 % interval
-    excludes 0. The value before of a changed axis is the one that --axis gives it, or the first of its sweep.
+    excludes 0. Where that adds less than a minute, replications are runs of the shipped ensemble of hosts, at least five: the model is sure
+    of a difference whose 90 % prediction interval excludes 0. The value before of a changed axis is the one that --axis gives it, or the first of its sweep.
     """
     from hostsim import api
+    from hostsim.analysis.what_if import what_if as run_both
     from hostsim.analysis.what_if import with_least_replications
     from hostsim.cli.forecast import dry_run_table
     from hostsim.cli.progress import Reporter
@@ -57,16 +69,20 @@ def what_if(
     require_metrics(metrics or ())
     wanted, prices = pairs(changes, "--set"), pairs(costs, "--cost")
     overrides, values = pairs(both, "--both"), pairs(axes, "--axis")
+    if no_ensemble and options["ensemble"]:
+        raise InputError(Fault("contradicts --ensemble", "--no-ensemble"))
+    before, after = api.sides(
+        scenario, wanted, costs=prices, overrides=overrides, axes=values, root=root, plugins=options["plugins"]
+    )
+    if not no_ensemble and not options["ensemble"]:
+        options["ensemble"], told = _default_ensemble(before, after, options)
+        typer.echo(f"note: {told}", err=True)
     if dry_run:
-        plugins = options["plugins"]
-        before, after = api.sides(
-            scenario, wanted, costs=prices, overrides=overrides, axes=values, root=root, plugins=plugins
-        )
         options["replications"] = with_least_replications(before, api.fidelity(options)).replications
         typer.echo(dry_run_table([before, after], options, sweep=True, expectations=False))
         return
     with Reporter() as options["progress"]:
-        found = api.what_if(scenario, wanted, costs=prices, overrides=overrides, axes=values, root=root, **options)
+        found = run_both(before, after, {**wanted, **prices}, api.fidelity(options), api.execution_options(options))
     _print_differences(found, metrics or (), as_json=as_json)
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)
@@ -74,6 +90,24 @@ def what_if(
         say_failed(side)
     if len(found.before.failed) or len(found.after.failed):
         raise typer.Exit(Status.FAILED_RUNS)
+
+
+def _default_ensemble(before: Scenario, after: Scenario, options: RunOptions) -> tuple[str | None, str]:
+    """The ensemble of a comparison for which none is asked, none where it would take long, and what to say of it."""
+    from dataclasses import replace
+
+    from hostsim.cli.forecast import ensemble_adds_s
+    from hostsim.cli.text_table import duration
+
+    try:
+        seconds = ensemble_adds_s([replace(side, expectations=()) for side in (before, after)], options)
+    except InputError as error:
+        return None, f"no prediction intervals: {error.faults[0]}"
+    added = "no time" if not seconds else f"about {duration(seconds)}"
+    if seconds < LONGEST_S:
+        told = f"which add {added}; --no-ensemble leaves them out"
+        return SHIPPED, f"runs of the shipped ensemble of hosts give prediction intervals, {told}"
+    return None, f"--ensemble gives prediction intervals, which say how sure the model is, and adds {added}"
 
 
 def _print_differences(found: WhatIf, metrics: Sequence[str], *, as_json: bool) -> None:

@@ -12,7 +12,15 @@ from hostsim.report.gauge import gauge
 from hostsim.results.axis_column import as_written
 from hostsim.results.differences import Differences, difference_rows
 from hostsim.results.results import Results
-from hostsim.results.scoreboard import band_text, interval_cell, known_text, label, value_text
+from hostsim.results.scoreboard import (
+    PREDICTION,
+    band_text,
+    interval_cell,
+    known_text,
+    label,
+    prediction_text,
+    value_text,
+)
 from hostsim.results.tally import TALLY_HEADINGS, outcomes, tally_rows, tally_words
 from hostsim.results.verdicts import Verdicts
 
@@ -73,7 +81,7 @@ def differences_html(found: Differences, caption: str = "", notes: Sequence[str]
             _bold(row, "95 % interval", headings) if entry.is_certain else row
             for entry, row in zip(found, rows, strict=True)
         ]
-        parts.append(table(headings, shown, headings[-5:]))
+        parts.append(table(headings, shown, headings[headings.index("before") :]))
     else:
         parts.append(paragraph("No difference is certain: every 95 % interval contains 0."))
     return Markup("").join(parts)
@@ -93,9 +101,12 @@ def _kinds(verdicts: Iterable[Verdict], *, quick: bool) -> Markup:
 
 
 def _scores(verdicts: Iterable[Verdict], *, quick: bool) -> Markup:
-    headings = ("claim", "published", "value", "95 % interval", "band", "", "verdict")
+    shown = list(verdicts)
+    is_predicted = any(verdict.prediction for verdict in shown)
+    more = (PREDICTION,) if is_predicted else ()
+    headings = ("claim", "published", "value", "95 % interval", "band", "", *more, "verdict")
     rows = []
-    for verdict in verdicts:
+    for verdict in shown:
         expectation = verdict.expectation
         word = chip(label(verdict, quick=quick)) + (f" ({known_text(verdict)})" if verdict.known else "")
         published = f"{expectation.published} {expectation.unit}".strip() if expectation.is_claim else "–"
@@ -107,6 +118,7 @@ def _scores(verdicts: Iterable[Verdict], *, quick: bool) -> Markup:
                 interval_cell(verdict),
                 band_text(expectation.band, expectation.unit),
                 _painted_gauge(verdict),
+                *([prediction_text(verdict)] if is_predicted else []),
                 word,
             )
         )

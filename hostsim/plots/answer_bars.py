@@ -18,7 +18,7 @@ from hostsim.figure import AnswersSpec
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.metrics.label import in_sentence, label_of, unit_of
 from hostsim.plots.axis import metric_label
-from hostsim.plots.curve import draw_absent, draw_bars
+from hostsim.plots.curve import draw_absent, draw_bars, interval_names
 from hostsim.plots.data_series import Curve
 from hostsim.plots.reference_overlay import Bracket, draw_brackets
 from hostsim.plots.style import INK, LOOKS, backed, house_style
@@ -52,7 +52,7 @@ def draw_answers(
     ax: Axes | None = None,
     make: Callable[[], Figure] | None = None,
 ) -> Axes:
-    """Draw a bar chart of answers: the number at the foot of each bar, its 95 % interval and, beside the bar of a claim, the accepted band and the published number.
+    """Draw a bar chart of answers: the number at the foot of each bar, its 95 % interval, of an ensemble its prediction interval, and, beside the bar of a claim, the accepted band and the published number.
 
     A bound has an arrowhead at its end, upwards where the answer is at least that, and no interval.
 
@@ -97,8 +97,12 @@ def draw_answers(
         ax.tick_params(axis="x", length=0)
         if not curve.is_negative:
             ax.set_ylim(bottom=0)
-        if brackets:
-            ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderpad=0.1, fontsize=7.5)
+        handles, labels = ax.get_legend_handles_labels()
+        if curve.predicted:
+            named = interval_names(banded=False)
+            handles, labels = [*handles, *(one for one, _ in named)], [*labels, *(name for _, name in named)]
+        if handles:
+            ax.legend(handles, labels, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderpad=0.1, fontsize=7.5)
     return ax
 
 
@@ -129,16 +133,21 @@ def require_answers(figure: AnswersSpec, verdicts: Iterable[Verdict]) -> None:
 def _curve(found: Mapping[int, Verdict]) -> Curve:
     """The values as a curve, with infinite intervals where there are none."""
     points = {
-        x: Interval(
-            verdict.value,
-            -math.inf if verdict.ci_low is None else verdict.ci_low,
-            math.inf if verdict.ci_high is None else verdict.ci_high,
-            0,  # not known of a verdict
-        )
+        x: _interval(verdict.value, verdict.ci_low, verdict.ci_high)
         for x, verdict in found.items()
         if verdict.value is not None
     }
-    return Curve(tuple(map(float, points)), tuple(points.values()))
+    told = {x: found[x].prediction for x in points}
+    predicted = [
+        _interval(one.mean, told_of.low if told_of else None, told_of.high if told_of else None)
+        for one, told_of in zip(points.values(), told.values(), strict=True)
+    ]
+    return Curve(tuple(map(float, points)), tuple(points.values()), tuple(predicted) if any(told.values()) else ())
+
+
+def _interval(value: float, low: float | None, high: float | None) -> Interval:
+    ends = -math.inf if low is None else low, math.inf if high is None else high
+    return Interval(value, *ends, 0)  # how many values are behind it is not known of a verdict
 
 
 def _draw_bounds(axes: Axes, curve: Curve, bounds: Mapping[float, Bound]) -> None:

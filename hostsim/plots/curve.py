@@ -11,11 +11,15 @@ from hostsim.plots.data_series import Curve
 from hostsim.plots.style import INK, PAPER, Look, figure_of, halo, look_of
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 __all__ = [
     "ABREAST",
+    "BAND",
     "DOTS",
+    "LIGHTER",
+    "PREDICTED",
     "draw_absent",
     "draw_bars",
     "draw_beyond",
@@ -23,10 +27,15 @@ __all__ = [
     "draw_markers",
     "draw_right",
     "draw_stack",
+    "interval_names",
 ]
 
 DOTS = (0, (1.0, 1.3))
 """Dash of the lines of the right-hand axis."""
+BAND, LIGHTER = 0.18, 0.09
+"""Opacity of the band of an interval, and of that of a prediction."""
+PREDICTED = 5.0
+"""Width of the bar of a prediction interval, in points."""
 ABREAST = 5
 """Most arrowheads at one place in a row."""
 MARK_POINTS = 7.0
@@ -49,15 +58,16 @@ def draw_markers(axes: Axes, curve: Curve, look: Look, label: str) -> None:
 
 
 def draw_line(axes: Axes, curve: Curve, look: Look, label: str) -> None:
-    """Draw a line through the means, with the intervals as a band around it."""
+    """Draw a line through the means, with the intervals as a band around it, and those of predictions as a lighter one."""
     if not curve.points:
         return
-    x = np.array(curve.x)
-    low, high = np.array([(point.low, point.high) for point in curve.points]).T
-    shown = np.isfinite(low) & np.isfinite(high)
-    axes.fill_between(x, low, high, where=shown.tolist(), color=look.colour, alpha=0.18, linewidth=0)
+    for intervals, alpha in ((curve.predicted, LIGHTER), (curve.points, BAND)):
+        if intervals:
+            low, high = np.array([(one.low, one.high) for one in intervals]).T
+            shown = np.isfinite(low) & np.isfinite(high)
+            axes.fill_between(curve.x, low, high, where=shown.tolist(), color=look.colour, alpha=alpha, linewidth=0)
     axes.plot(
-        x,
+        curve.x,
         curve.means,
         color=look.colour,
         linestyle=look.dash,
@@ -124,6 +134,17 @@ def draw_right(axes: Axes, curve: Curve, look: Look, *, joined: bool) -> None:
 
 
 def _error_bars(axes: Axes, curve: Curve, colour: str) -> None:
+    """Bars of the intervals, before wider and lighter ones of the predictions."""
+    if any(np.isfinite(one.half) for one in curve.predicted):
+        axes.errorbar(
+            curve.x,
+            curve.means,
+            yerr=curve.predicted_errors(),
+            fmt="none",
+            ecolor=colour,
+            elinewidth=PREDICTED,
+            alpha=2 * BAND,
+        )
     if any(np.isfinite(point.half) for point in curve.points):
         axes.errorbar(
             curve.x,
@@ -135,6 +156,28 @@ def _error_bars(axes: Axes, curve: Curve, colour: str) -> None:
             capsize=2,
             capthick=0.9,
         )
+
+
+def interval_names(*, banded: bool) -> list[tuple[Artist, str]]:
+    """Legend entries that tell the intervals of an ensemble apart.
+
+    Args:
+        banded: bands are drawn, and not bars.
+    """
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    names = "95 % interval of the runs", "90 % prediction interval"
+    handles: list[Artist] = [
+        Patch(color=INK, alpha=BAND + LIGHTER, linewidth=0),
+        Patch(color=INK, alpha=LIGHTER, linewidth=0),
+    ]
+    if not banded:
+        handles = [
+            Line2D([], [], color=INK, linewidth=0.9),
+            Line2D([], [], color=INK, linewidth=PREDICTED, alpha=2 * BAND),
+        ]
+    return list(zip(handles, names, strict=True))
 
 
 def draw_beyond(axes: Axes, curves: Sequence[Curve], looks: Sequence[Look], first: int = 0) -> int:

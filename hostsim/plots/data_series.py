@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from hostsim.estimate import Interval, student
+from hostsim.estimate import Interval
 from hostsim.figure import FigureSpec
 from hostsim.plots.style import Look, look_of
 from hostsim.record import AxisValues, Scalar
-from hostsim.results.curve import figure_rows, is_percentile
+from hostsim.results.curve import figure_rows, intervals_of, is_percentile
 from hostsim.results.table import axes_of
 
 __all__ = ["Curve", "DataSeries", "curve_of", "matching_series", "series_of"]
@@ -39,6 +39,8 @@ class Curve:
     x: tuple[float, ...] = ()
     points: tuple[Interval, ...] = ()
     """Mean and interval; an interval of measures that are not negative is cut at 0."""
+    predicted: tuple[Interval, ...] = ()
+    """Prediction intervals of these, of an ensemble."""
     missing: tuple[float, ...] = ()
     """Where there are runs of which the percentile is not estimable."""
     beyond: tuple[float, ...] = ()
@@ -58,13 +60,21 @@ class Curve:
     def tops(self) -> dict[float, float]:
         """By place, the upper end of the interval, or the mean where it has none."""
         ends = [point.high if np.isfinite(point.half) else point.mean for point in self.points]
-        return dict(zip(self.x, ends, strict=True))
+        widest = [one.high if np.isfinite(one.half) else end for one, end in zip(self.predicted, ends, strict=False)]
+        return dict(zip(self.x, map(max, ends, widest or ends), strict=True))
 
     def errors(self) -> list[list[float]]:
         """Distances of the interval's ends from the mean, below and above; NaN where it has none, or none with a width."""
+        return self._errors(self.points)
+
+    def predicted_errors(self) -> list[list[float]]:
+        """The same of the prediction intervals."""
+        return self._errors(self.predicted)
+
+    def _errors(self, intervals: Sequence[Interval]) -> list[list[float]]:
         ends = [
-            (p.mean - p.low, p.high - p.mean) if np.isfinite(p.half) and p.half else (np.nan, np.nan)
-            for p in self.points
+            (max(mean - p.low, 0.0), max(p.high - mean, 0.0)) if np.isfinite(p.half) and p.half else (np.nan, np.nan)
+            for mean, p in zip(self.means, intervals, strict=True)
         ]
         return [[low for low, _ in ends], [high for _, high in ends]]
 
@@ -101,24 +111,26 @@ def curve_of(series: DataSeries, x: str, metric: str, *, signed: bool = False) -
         metric: column of the rows.
         signed: the measure may be negative, as a difference may; else its interval is cut at 0.
     """
-    points: list[tuple[float, Interval]] = []
+    points: list[tuple[float, list[Interval]]] = []
     missing, beyond = [], []
     for value, group in series.rows.groupby(x, sort=False):
         at = series.place[str(value)]
-        measured = group[metric].dropna().to_numpy(dtype=np.float64)
+        finished = group.dropna(subset=[metric])
+        measured = finished[metric].to_numpy(dtype=np.float64)
         if len(measured) < len(group) and is_percentile(metric):
             missing.append(at)
         elif np.isinf(measured).any():
             beyond.append(at)
         elif len(measured):
-            interval = student(measured.tolist())
+            interval, *predicted = intervals_of(finished, metric, signed=signed)
             if not signed and measured.min() >= 0:
                 interval = replace(interval, low=max(0.0, interval.low) if np.isfinite(interval.half) else interval.low)
-            points.append((at, interval))
+            points.append((at, [interval, *predicted]))
     points.sort(key=lambda point: point[0])
     return Curve(
         tuple(at for at, _ in points),
-        tuple(interval for _, interval in points),
+        tuple(interval for _, (interval, *_) in points),
+        tuple(interval for _, (_, *predicted) in points for interval in predicted),
         tuple(sorted(missing)),
         tuple(sorted(beyond)),
     )

@@ -26,6 +26,7 @@ from hostsim.plots.curve import (
     draw_markers,
     draw_right,
     draw_stack,
+    interval_names,
 )
 from hostsim.plots.data_series import Curve, DataSeries, curve_of
 from hostsim.plots.reference_overlay import ROW, draw_accepted, draw_limits, draw_searched, draw_thresholds, thresholds
@@ -68,7 +69,7 @@ def draw(
     titled: bool = False,
     name: str = "",
 ) -> Axes:
-    """Draw a figure: means of the replications, their 95 % Student intervals, and the published reference values.
+    """Draw a figure: means of the replications, their 95 % Student intervals, and the published reference values; of an ensemble the 90 % prediction intervals as well, wider and lighter.
 
     Args:
         table: one row a point and replication, as `hostsim.results.table.to_table` makes it; of no use to a figure of answers.
@@ -165,7 +166,8 @@ def _draw_curves(axes: Axes, layers: Sequence[Layer]) -> int:
         draw_searched(axes, published, figure, series, table)
     if figure.right is not None:
         _draw_right(axes, series, figure.x, figure.right, rows_beyond, joined=numeric)
-    return _legend(axes, figure, len(above), joined=numeric)
+    is_predicted = any(curve.predicted for curve in curves) and not figure.stack
+    return _legend(axes, figure, len(above), joined=numeric, is_predicted=is_predicted)
 
 
 def _y_label(table: pd.DataFrame, figure: FigureSpec) -> str:
@@ -209,7 +211,7 @@ def _draw_absent(axes: Axes, curves: Sequence[Curve], metric: str) -> None:
     draw_absent(axes, [x for curve in curves for x in curve.beyond], name + NO_BOUND)
 
 
-def _legend(axes: Axes, figure: FigureSpec, rows: int, *, joined: bool) -> int:
+def _legend(axes: Axes, figure: FigureSpec, rows: int, *, joined: bool, is_predicted: bool) -> int:
     """Names of what is drawn: inside where there is room for it, above where bars, a second metric or many lines fill the figure.
 
     Args:
@@ -217,6 +219,7 @@ def _legend(axes: Axes, figure: FigureSpec, rows: int, *, joined: bool) -> int:
         figure: what is drawn.
         rows: of thresholds above the figure.
         joined: lines join the values of the second metric.
+        is_predicted: there are prediction intervals beside the others.
 
     Returns:
         Rows of names above the figure.
@@ -242,6 +245,10 @@ def _legend(axes: Axes, figure: FigureSpec, rows: int, *, joined: bool) -> int:
             )
         )
         labels.append(f"{label_of(figure.right)} (right)")
+    if is_predicted:
+        for handle, name in interval_names(banded=joined and figure.kind == "line"):
+            handles.append(handle)
+            labels.append(name)
     if not handles:
         return 0
     if figure.kind == "line" and figure.right is None and len(labels) <= MOST_INSIDE:

@@ -6,20 +6,28 @@ Reads tidy tables and verdicts only.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hostsim.estimate import student
 from hostsim.expect import At, Refused, Verdict
 from hostsim.figure import FigureSpec, TableSpec
 from hostsim.metrics.label import label_of, unit_of
 from hostsim.plots.answer_bars import NO_ANSWER
 from hostsim.plots.axis import with_unit
 from hostsim.plots.style import GRID, house_style
-from hostsim.results.curve import figure_rows, require_figure
-from hostsim.results.scoreboard import band_text, interval_cell, number, value_text
+from hostsim.results.curve import figure_rows, intervals_of, require_figure
+from hostsim.results.scoreboard import (
+    PREDICTION,
+    band_text,
+    ends_text,
+    interval_cell,
+    number,
+    prediction_text,
+    value_text,
+)
+from hostsim.results.table import is_of_ensemble
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,9 +66,13 @@ def table_cells(table: pd.DataFrame, figure: TableSpec, verdicts: Iterable[Verdi
     refused = [rule for rule in rules if isinstance(rule, Refused)]
     if rules and len(refused) == len(rules):
         return _refusals(refused)
-    return ("", "published", "simulated", "95 % interval", "accepted"), [
-        _answer(figure.conditions.get(name, name), by_name.get(name)) for name in figure.answers
-    ]
+    headings: tuple[str, ...] = ("", "published", "simulated", "95 % interval", "accepted")
+    rows = [_answer(figure.conditions.get(name, name), by_name.get(name)) for name in figure.answers]
+    if any(verdict.prediction for verdict in by_name.values()):
+        headings = (*headings, PREDICTION)
+        cells = [prediction_text(by_name.get(name)) for name in figure.answers]
+        rows = [(*row, cell) for row, cell in zip(rows, cells, strict=True)]
+    return headings, rows
 
 
 def _answer(name: str, verdict: Verdict | None) -> tuple[str, ...]:
@@ -101,25 +113,35 @@ def _metrics(table: pd.DataFrame, figure: TableSpec, verdicts: Iterable[Verdict]
         spec = FigureSpec(figure.name, figure.x, metric, at=figure.at)
         require_figure(table, spec)
         rows = figure_rows(table, spec)
-        values = {str(at): group[metric].to_list() for at, group in rows.groupby(figure.x, sort=False)}
-        names = list(values)
+        groups = {str(at): group for at, group in rows.groupby(figure.x, sort=False)}
+        names = list(groups)
         published = {at: told[metric, at] for at in names if (metric, at) in told}
         if published:
             headings.append("published")
             columns.append([published.get(at, "") for at in names])
         headings.append(with_unit(label_of(metric), unit_of(metric)))
-        columns.append([_mean(values[at]) for at in names])
+        columns.append([_mean(groups[at], metric) for at in names])
+        if is_of_ensemble(rows):
+            headings.append(PREDICTION)
+            columns.append([_predicted(groups[at], metric) for at in names])
     return tuple(headings), [(figure.row_name(at), *cells) for at, *cells in zip(names, *columns, strict=True)]
 
 
-def _mean(values: Sequence[float]) -> str:
+def _mean(rows: pd.DataFrame, metric: str) -> str:
     """The mean of replications with the half-width of its interval."""
-    known = [value for value in values if not np.isnan(value)]
-    if not known:
+    known = rows.dropna(subset=[metric])
+    if known.empty:
         return "–"
-    interval = student(known)
+    interval = intervals_of(known, metric)[0]
     half = f" ± {interval.half:.2g}" if np.isfinite(interval.half) and interval.half else ""
     return number(interval.mean) + half
+
+
+def _predicted(rows: pd.DataFrame, metric: str) -> str:
+    """The prediction interval of an ensemble."""
+    known = rows.dropna(subset=[metric])
+    interval = intervals_of(known, metric)[-1] if len(known) else None
+    return "–" if interval is None or not np.isfinite(interval.half) else ends_text(interval.low, interval.high)
 
 
 def draw_table(

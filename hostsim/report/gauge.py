@@ -13,14 +13,16 @@ _MARGIN = 8.0
 
 
 def gauge(verdict: Verdict, *, state: str) -> str:
-    """Draw a gauge of a verdict as SVG text; colours are CSS classes, so that page and printer choose them.
+    """Draw a gauge of a verdict as SVG text, a prediction interval as a wide light line; colours are CSS classes, so that page and printer choose them.
 
     Args:
         verdict: what to draw; without a value only the band is drawn.
         state: class of the marks: ``pass``, ``fail``, ``open`` or ``missing``.
     """
     band = verdict.expectation.band
+    prediction = verdict.prediction
     marks = [verdict.value, verdict.ci_low, verdict.ci_high]
+    marks += [] if prediction is None else [prediction.low, prediction.high]
     drawn = [mark for mark in marks if mark is not None and math.isfinite(mark)]
     start, end = _scale(band, drawn)
 
@@ -36,6 +38,10 @@ def gauge(verdict: Verdict, *, state: str) -> str:
         f'<line class="axis" x1="0" x2="{WIDTH:g}" y1="{middle:g}" y2="{middle:g}"/>',
         f'<rect class="band" x="{left:.1f}" y="4" width="{max(right - left, 2.0):.1f}" height="{HEIGHT - 8:g}" rx="2"/>',
     ]
+    if prediction is not None:
+        low, high = x(prediction.low, 0.0), x(prediction.high, WIDTH)
+        ends = f'x1="{low:.1f}" x2="{high:.1f}" y1="{middle:g}" y2="{middle:g}"'
+        parts.append(f'<line {ends} stroke="currentColor" stroke-width="7" stroke-opacity=".22"/>')
     if verdict.value is not None and math.isfinite(verdict.value):
         low, high = x(verdict.ci_low, 0.0), x(verdict.ci_high, WIDTH)
         if verdict.bound is not None:

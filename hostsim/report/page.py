@@ -30,7 +30,16 @@ from hostsim.report.source import cited, publications
 from hostsim.results.figure_data import bars_frame, figure_frame
 from hostsim.results.folder import plain_csv
 from hostsim.results.results import AssumedInput, Results
-from hostsim.results.scoreboard import band_text, interval_cell, known_text, label, number, range_text, value_text
+from hostsim.results.scoreboard import (
+    band_text,
+    interval_cell,
+    known_text,
+    label,
+    number,
+    prediction_text,
+    range_text,
+    value_text,
+)
 from hostsim.results.tally import OUTCOMES, OWN, TALLY_HEADINGS, outcome, outcomes, tally_rows, tally_words
 
 if TYPE_CHECKING:
@@ -135,6 +144,8 @@ def section(results: Results, place: int) -> Section:
             {**_claim(verdict, quick=results.quick), "sources": results.citations.get(verdict.expectation.name, ())}
             for verdict in results.verdicts
         ],
+        "predicted": any(verdict.prediction for verdict in results.verdicts),
+        "ensemble": results.provenance.get("ensemble", "").rpartition(" ")[0],
         "tally": tally_words(outcomes(results.verdicts, quick=results.quick)),
         "figures": [
             _figure(results, figure, f"{prefix}f{place}")
@@ -230,6 +241,7 @@ def _claim(verdict: Verdict, *, quick: bool) -> dict[str, Any]:
         "unit": expectation.unit,
         "interval": interval_cell(verdict),
         "band": band_text(expectation.band, expectation.unit),
+        "prediction": prediction_text(verdict),
         "gauge": _markup(gauge(verdict, state=verdict.state.value)),
         "label": label(verdict, quick=quick),
         "state": verdict.state.value,

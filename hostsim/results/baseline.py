@@ -11,7 +11,9 @@ from hostsim.results.results import Results
 __all__ = ["read_baseline"]
 
 
-def read_baseline(before: Results | str | Path, scenario: str, *, quick: bool, seed: int) -> Results:
+def read_baseline(
+    before: Results | str | Path, scenario: str, *, quick: bool, seed: int, ensemble: str = ""
+) -> Results:
     """Read the baseline of a scenario and check that runs can be paired with it.
 
     Args:
@@ -19,9 +21,10 @@ def read_baseline(before: Results | str | Path, scenario: str, *, quick: bool, s
         scenario: name of the scenario to compare.
         quick: its fidelity.
         seed: its root seed.
+        ensemble: words of the ensemble that it is run with (`hostsim.pipeline.ensemble_words`); empty for none.
 
     Raises:
-        InputError: they are of another scenario, seed or fidelity.
+        InputError: they are of another scenario, seed, fidelity or ensemble.
         StoreError: there are none.
     """
     if isinstance(before, Results):
@@ -35,6 +38,10 @@ def read_baseline(before: Results | str | Path, scenario: str, *, quick: bool, s
             ("scenario", found.scenario, scenario),
             ("fidelity", "quick" if found.quick else "full", "quick" if quick else "full"),
             ("seed", str(found.provenance["seed"]), str(seed)),
+            (
+                "ensemble",
+                *(told.rpartition(" ")[2] or "none" for told in (found.provenance.get("ensemble", ""), ensemble)),
+            ),
         )
         if then != now
     ]

@@ -31,6 +31,8 @@ def rerun_command(kept: Mapping[str, Any], folder: Path | None = None) -> str:
         words += ["--axis" if "," in value and not value.startswith("[") else "--set", change]
     for plugin in filter(None, _text(told.get("plugins", "")).split("; ")):
         words += ["--plugin", plugin.partition(" ")[0]]
+    if told.get("ensemble"):
+        words += [f"--ensemble={_text(told['ensemble']).rpartition(' ')[0]}"]
     if folder is not None and folder.name != kept.get("scenario"):
         words += ["--output", str(folder)]
     return shlex.join(words)

@@ -13,9 +13,10 @@ import pandas as pd
 from hostsim.errors import Fault, InputError
 from hostsim.estimate import paired_difference, variance_ratio
 from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.prediction_interval import prediction_interval, replication_interval
 from hostsim.results.axis_column import as_written
 from hostsim.results.differences import PairedDifference
-from hostsim.results.table import axes_of
+from hostsim.results.table import axes_of, is_of_ensemble
 
 __all__ = ["Coverage", "compare", "coverage", "differences", "require_axes", "wall_seconds"]
 
@@ -144,10 +145,15 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) 
             if values.empty:
                 continue
             old, new = (values[column] for column in values)
-            difference = paired_difference(new.tolist(), old.tolist())
+            difference, prediction = paired_difference(new.tolist(), old.tolist()), None
+            if is_of_ensemble(after):
+                apart = (new - old).mask(new == old, 0.0)  # where both are infinite they do not differ
+                paired = dict(zip(runs.loc[values.index, "replication"], apart, strict=True))
+                difference, prediction = replication_interval(paired), prediction_interval(paired)
             ratio = variance_ratio(new.tolist(), old.tolist())
             unit = CATALOGUE[metric].unit
-            found.append(PairedDifference(metric, unit, at, float(old.mean()), float(new.mean()), difference, ratio))
+            means = float(old.mean()), float(new.mean())
+            found.append(PairedDifference(metric, unit, at, *means, difference, ratio, prediction))
     return found
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.estimate import student
+from hostsim.estimate import Interval, student
 from hostsim.figure import AxisNames, FigureSpec
 from hostsim.metrics.catalogue import CATALOGUE, nearest_metric
+from hostsim.prediction_interval import prediction_interval, replication_interval
 from hostsim.record import AxisValues
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ __all__ = [
     "curve_frame",
     "curve_spec",
     "figure_rows",
+    "intervals_of",
     "is_partial",
     "is_percentile",
     "require_axes",
@@ -158,29 +161,51 @@ def is_partial(table: pd.DataFrame, figure: FigureSpec) -> bool:
 def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
     """The left-hand measure of a figure as a tidy frame: the axes of its series, x, ``mean``, ``low``, ``high``, ``runs``.
 
-    Ends of an interval are NaN where there is one run, or no bound; a percentile that is not estimable has NaN everywhere.
+    Of an ensemble ``low`` and ``high`` are the ends of the replication's interval, and before ``runs`` there are those of the prediction
+    interval, ``prediction_low`` and ``prediction_high`` (`hostsim.prediction_interval`). Ends of an interval are NaN where there is one run, or no bound; a percentile that is not estimable has NaN everywhere.
     """
     import numpy as np
     import pandas as pd
 
     from hostsim.results.axis_column import as_numbers
+    from hostsim.results.table import is_of_ensemble
 
     rows = figure_rows(table, figure)
     keys = [*figure.series, figure.x]
     ranks = [{value: rank for rank, value in enumerate(dict.fromkeys(rows[key]))} for key in keys]
     groups = [(at, group) for at, group in rows.groupby(keys, sort=False)]
+    names = ["mean", "low", "high", *(("prediction_low", "prediction_high") if is_of_ensemble(table) else ())]
     groups.sort(key=lambda entry: [rank[value] for rank, value in zip(ranks, entry[0], strict=True)])
     found = []
     for at, group in groups:
-        values = group[figure.y].dropna().to_list()
-        interval = student(values) if values and (len(values) == len(group) or not is_percentile(figure.y)) else None
-        ends = (
-            [] if interval is None else [end if np.isfinite(end) else np.nan for end in (interval.low, interval.high)]
-        )
-        found.append((*at, *([np.nan] * 3 if interval is None else [interval.mean, *ends]), len(group)))
-    frame = pd.DataFrame(found, columns=[*keys, "mean", "low", "high", "runs"])
-    frame.attrs["units"] = dict.fromkeys(("mean", "low", "high"), y_unit(table, figure))
+        known = group[figure.y].notna()
+        if known.all() or (known.any() and not is_percentile(figure.y)):
+            intervals = intervals_of(group[known], figure.y, signed=bool(figure.less))
+            ends = [end if np.isfinite(end) else np.nan for one in intervals for end in (one.low, one.high)]
+            numbers = [intervals[0].mean, *ends]
+        else:
+            numbers = [np.nan] * len(names)
+        found.append((*at, *numbers, len(group)))
+    frame = pd.DataFrame(found, columns=[*keys, *names, "runs"])
+    frame.attrs["units"] = dict.fromkeys(names, y_unit(table, figure))
     return as_numbers(frame, keys)
+
+
+def intervals_of(rows: pd.DataFrame, measure: str, *, signed: bool = False) -> list[Interval]:
+    """The intervals of a measure at a point: Student's, or of an ensemble that of its replications and then the prediction's.
+
+    Args:
+        rows: of finished runs, one at least.
+        measure: column of the rows, without NaN.
+        signed: the measure may be negative, as a difference may; else no prediction is.
+    """
+    from hostsim.results.table import is_of_ensemble
+
+    if not is_of_ensemble(rows):
+        return [student(rows[measure].to_list())]
+    values = dict(zip(rows["replication"], rows[measure], strict=True))
+    least = -math.inf if signed or min(values.values()) < 0 else 0.0
+    return [replication_interval(values), prediction_interval(values, least)]
 
 
 def y_unit(table: pd.DataFrame, figure: FigureSpec) -> str:

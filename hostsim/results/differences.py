@@ -11,7 +11,7 @@ from hostsim.errors import Fault, InputError
 from hostsim.estimate import Interval
 from hostsim.expect import NOT_ESTIMABLE
 from hostsim.metrics.catalogue import CATALOGUE, NO_BOUND, nearest_metric
-from hostsim.results.scoreboard import number
+from hostsim.results.scoreboard import PREDICTION, ends_text, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +38,8 @@ class PairedDifference:
     ratio: float
     """Variance of the paired difference over that of two independent runs: what common random numbers are worth. NaN for
     fewer than three pairs, and where nothing varies."""
+    prediction: Interval | None = None
+    """Of runs of an ensemble its 90 % prediction interval; that of the difference then says how noisy the runs are."""
 
     @property
     def relative(self) -> float:
@@ -57,10 +59,13 @@ class PairedDifference:
         before, after = (_words(self.metric, value) for value in (self.before, self.after))
         if not math.isfinite(self.difference.mean):
             return f"{where}{before} -> {after} {self.unit}"
+        told = ""
+        if self.prediction is not None:
+            told = f"; {PREDICTION} {self.prediction.low:.4g} to {self.prediction.high:.4g}"
         paired = "" if math.isnan(self.ratio) else f"; pairing leaves {self.ratio:.2g} of its variance"
         return (
             f"{where}{before} -> {after} {self.unit}"
-            f" ({self.relative:+.2%}; difference {self.difference.low:.4g} to {self.difference.high:.4g}{paired})"
+            f" ({self.relative:+.2%}; difference {self.difference.low:.4g} to {self.difference.high:.4g}{paired}{told})"
         )
 
 
@@ -87,13 +92,14 @@ class Differences(tuple[PairedDifference, ...]):
         """The differences as a tidy frame, a row for each metric and point.
 
         Columns: the axes, with units in ``attrs["units"]``; ``metric``, ``unit``; ``before``, ``after``, ``difference`` and the ends ``low``, ``high`` of its 95 %
-        interval, in that unit; ``change``, the difference as a share of what was before; ``pairing``, the share of the variance
+        interval, in that unit; of an ensemble ``prediction_low`` and ``prediction_high``, the ends of its 90 % prediction interval; ``change``, the difference as a share of what was before; ``pairing``, the share of the variance
         that common random numbers leave.
         """
         import pandas as pd
 
         from hostsim.results.axis_column import as_numbers
 
+        ends = ("low", "high") if any(entry.prediction for entry in self) else ()
         rows = [
             {
                 **entry.at,
@@ -107,10 +113,12 @@ class Differences(tuple[PairedDifference, ...]):
                 "change": entry.relative,
                 "pairing": entry.ratio,
             }
+            | {f"prediction_{name}": _end(entry.prediction, name) for name in ends}
             for entry in self
         ]
         axes = list(dict.fromkeys(axis for entry in self for axis in entry.at))
         names = ["metric", "unit", "before", "after", "difference", "low", "high", "change", "pairing"]
+        names += [f"prediction_{name}" for name in ends]
         return as_numbers(pd.DataFrame(rows, columns=[*axes, *names]), axes)
 
     def __repr__(self) -> str:
@@ -132,6 +140,7 @@ def require_metrics(names: Iterable[str]) -> None:
 def difference_rows(found: Differences) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Differences as a table: headings, axes first, and the cells."""
     axes = tuple(dict.fromkeys(axis for entry in found for axis in entry.at))
+    is_predicted = any(entry.prediction for entry in found)
     rows = [
         (
             *(str(entry.at.get(axis, "")) for axis in axes),
@@ -140,14 +149,22 @@ def difference_rows(found: Differences) -> tuple[tuple[str, ...], list[tuple[str
             number(entry.before),
             number(entry.after),
             number(entry.difference.mean),
-            f"[{number(entry.difference.low)}, {number(entry.difference.high)}]"
-            if math.isfinite(entry.difference.half)
-            else "–",
+            _ends_text(entry.difference),
+            *([_ends_text(entry.prediction)] if is_predicted else []),
             "–" if not math.isfinite(entry.relative) else f"{entry.relative:+.1%}",
         )
         for entry in found
     ]
-    return (*axes, *HEADINGS), rows
+    more = (PREDICTION,) if is_predicted else ()
+    return (*axes, *HEADINGS[:-1], *more, HEADINGS[-1]), rows
+
+
+def _ends_text(interval: Interval | None) -> str:
+    return "–" if interval is None or not math.isfinite(interval.half) else ends_text(interval.low, interval.high)
+
+
+def _end(interval: Interval | None, name: str) -> float:
+    return math.nan if interval is None else _finite(getattr(interval, name))
 
 
 def _finite(value: float) -> float:

@@ -48,10 +48,13 @@ def figure_frame(table: pd.DataFrame, figure: Figure, verdicts: Iterable[Verdict
 def answers_frame(names: Sequence[str], verdicts: Iterable[Verdict]) -> pd.DataFrame:
     """Answers to expectations beside what was published, a row each; those that are not among the verdicts have no numbers."""
     found = {verdict.expectation.name: verdict for verdict in verdicts}
+    is_predicted = any(verdict.prediction for verdict in found.values())
     rows = []
     for name in names:
         verdict = found.get(name)
         expectation = verdict.expectation if verdict else None
+        prediction = verdict.prediction if verdict else None
+        ends = {f"prediction_{end}": getattr(prediction, end, None) for end in ("low", "high")}
         rows.append(
             {
                 "answer": name,
@@ -63,6 +66,7 @@ def answers_frame(names: Sequence[str], verdicts: Iterable[Verdict]) -> pd.DataF
                 "accepted_low": expectation.band.low if expectation else None,
                 "accepted_high": expectation.band.high if expectation else None,
                 "verdict": verdict.state.value if verdict else "missing",
+                **(ends if is_predicted else {}),
             }
         )
     return pd.DataFrame(rows)

@@ -32,6 +32,7 @@ from hostsim.expect import (
     KnownRed,
     Limit,
     Predicate,
+    PredictionInterval,
     Refusal,
     RSquared,
     Verdict,
@@ -190,6 +191,8 @@ def _plain(value: Any) -> Any:
         return value.value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         named = {entry.name: _plain(getattr(value, entry.name)) for entry in dataclasses.fields(value)}
+        if isinstance(value, Verdict) and value.prediction is None:
+            del named["prediction"]  # which nobody has asked for
         return {"form": type(value).__name__} | named if type(value).__name__ in _TAGGED else named
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
@@ -230,11 +233,12 @@ def _verdict(kept: dict[str, Any]) -> Verdict:
     expectation = kept.pop("expectation")
     form = _read(expectation.pop("form"))
     band = Band(**expectation.pop("band"))
-    known, bound = kept.pop("known"), kept.pop("bound")
+    known, bound, prediction = kept.pop("known"), kept.pop("bound"), kept.pop("prediction", None)
     return Verdict(
         expectation=Expectation(form=form, band=band, **expectation),
         state=VerdictState(kept.pop("state")),
         known=known and KnownRed(Band(**known.pop("range")), **known),
         bound=bound and Bound(bound),
+        prediction=prediction and PredictionInterval(**prediction | {"state": VerdictState(prediction["state"])}),
         **_tuples(kept),
     )

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hostsim.estimate import Interval, r_squared, student
+from hostsim.estimate import Interval, r_squared
 from hostsim.expect import (
     Always,
     At,
@@ -20,6 +20,7 @@ from hostsim.expect import (
     Find,
     Form,
     KnownRed,
+    PredictionInterval,
     Ratio,
     Refused,
     RSquared,
@@ -29,6 +30,7 @@ from hostsim.expect import (
     Worst,
     required_metrics,
 )
+from hostsim.prediction_interval import noise_share, prediction_interval, span
 from hostsim.record import RunRecord, Scalar
 from hostsim.results.deterministic import deterministic_note
 from hostsim.results.point_estimate import (
@@ -58,6 +60,8 @@ def judge(
     answers: Mapping[str, SearchAnswer],
     known: Mapping[str, KnownRed] | None = None,
     level: float = 0.95,
+    *,
+    is_ensemble: bool = False,
 ) -> list[Verdict]:
     """Judge the expectations of a scenario, in their order.
 
@@ -70,12 +74,13 @@ def judge(
             which level, an expectation is judged.
         known: the known reds, by claim id.
         level: of the intervals.
+        is_ensemble: the replications are runs of several hosts (`hostsim.prediction_interval`): verdicts have prediction intervals.
     """
     expectations = list(expectations)
     sources = (entry if isinstance(entry, RunSource) else RunSource.of(entry) for entry in records)
     metrics = {metric for expectation in expectations for metric in required_metrics(expectation.form)}
-    runs = Runs(sources, metrics, level)
-    estimator = _Estimator(runs, answers, {expectation.name: expectation for expectation in expectations}, level)
+    runs = Runs(sources, metrics, level, is_ensemble=is_ensemble)
+    estimator = _Estimator(runs, answers, {expectation.name: expectation for expectation in expectations})
     verdicts = []
     for expectation in expectations:
         answer = answers.get(look_name(expectation.name))
@@ -98,19 +103,26 @@ def state_of(interval: Interval, band: Band, bound: Bound | None = None) -> Verd
     with an open end sets no width; an interval without width passes or fails. The upper end of what is less than a bound
     does not belong to the interval.
     """
+    lies = _lies(interval, band, bound)
+    if lies is not VerdictState.PASS:
+        return lies
+    widest = math.inf if band.low is None or band.high is None else (band.high - band.low) / 2
+    return VerdictState.PASS if interval.high - interval.low <= widest else VerdictState.OPEN
+
+
+def _lies(interval: Interval, band: Band, bound: Bound | None) -> VerdictState:
+    """Whether an interval lies in a band, however wide it is."""
     if bound is Bound.LESS_THAN and band.low is not None and interval.high <= band.low:
         return VerdictState.FAIL
     if (band.low is not None and interval.high < band.low) or (band.high is not None and interval.low > band.high):
         return VerdictState.FAIL
-    if not (band.holds(interval.low) and band.holds(interval.high)):
-        return VerdictState.OPEN
-    widest = math.inf if band.low is None or band.high is None else (band.high - band.low) / 2
-    return VerdictState.PASS if interval.high - interval.low <= widest else VerdictState.OPEN
+    return VerdictState.PASS if band.holds(interval.low) and band.holds(interval.high) else VerdictState.OPEN
 
 
 def _verdict(expectation: Expectation, scenario: str, estimator: _Estimator) -> Verdict:
     try:
         estimate = estimator.estimate(expectation)
+        prediction = estimator.prediction(expectation, estimate) if estimator.runs.is_ensemble else None
     except MissingError as missing:
         return Verdict(expectation, scenario, None, None, None, VerdictState.MISSING, reason=str(missing))
     interval = estimate.interval
@@ -122,9 +134,10 @@ def _verdict(expectation: Expectation, scenario: str, estimator: _Estimator) -> 
         ci_high=interval.high if math.isfinite(interval.high) else None,
         state=state_of(interval, expectation.band, estimate.bound),
         points=estimate.cases,
-        notes=_with_determinism(estimate),
+        notes=(*_with_determinism(estimate), *(_noise_notes(estimate) if prediction else ())),
         bound=estimate.bound,
         equal_replications=estimate.equal_replications,
+        prediction=prediction,
     )
 
 
@@ -145,6 +158,13 @@ def _with_determinism(estimate: PointEstimate) -> tuple[str, ...]:
     return (deterministic_note(equal), *estimate.notes) if equal else estimate.notes
 
 
+def _noise_notes(estimate: PointEstimate) -> tuple[str, ...]:
+    """A note on what the prediction interval of an estimate is made of."""
+    share = noise_share(estimate.values) if estimate.values else math.nan
+    told = f"about {share:.0%} of the variance behind the prediction interval is the noise of the runs"
+    return () if math.isnan(share) else (f"{told}, the rest is between hosts",)
+
+
 @dataclass(frozen=True)
 class _Estimator:
     """Estimator of expectations: the runs and search answers of a scenario, and the estimate of each form of expectation from them."""
@@ -152,12 +172,35 @@ class _Estimator:
     runs: Runs
     answers: Mapping[str, SearchAnswer]
     expectations: Mapping[str, Expectation]
-    level: float
 
     def at(self, look: Look) -> _Estimator:
         """The estimator of a look of an interim analysis."""
         runs = self.runs.first(look.replications, look.level)
-        return replace(self, runs=runs, answers={**self.answers, **look.searches}, level=look.level)
+        return replace(self, runs=runs, answers={**self.answers, **look.searches})
+
+    def prediction(self, expectation: Expectation, estimate: PointEstimate) -> PredictionInterval | None:
+        """The prediction interval of an expectation, of which runs of an ensemble have given an estimate; None of what takes no runs.
+
+        A statement holds on some members or on all or none; all other values differ by more than yes and no.
+
+        Raises:
+            MissingError: a statement cannot be judged on one of the members.
+        """
+        form = expectation.form
+        if isinstance(form, Refused):
+            return None
+        if isinstance(form, Always | Switches):
+            by_member = {
+                replication: replace(self, runs=self.runs.only(replication)).estimate(expectation).interval.mean
+                for replication in self.runs.replications()
+            }
+            found = span(by_member)
+        else:
+            least = 0.0 if not isinstance(form, Difference) else -math.inf
+            most = 1.0 if isinstance(form, RSquared) else math.inf
+            found = opened(prediction_interval(estimate.values, least, most), estimate.bounds)
+        low, high = (end if math.isfinite(end) else None for end in (found.low, found.high))
+        return PredictionInterval(low, high, found.count, _lies(found, expectation.band, estimate.bound))
 
     def estimate(self, expectation: Expectation) -> PointEstimate:
         """Estimate the value of an expectation.
@@ -171,7 +214,7 @@ class _Estimator:
                 return self.runs.at(form.metric, form.at)
             case Difference():
                 of, less = (self.runs.at(form.metric, at) for at in (form.at, form.less))
-                return difference(of, less, self.level)
+                return difference(of, less, self.runs)
             case Worst():
                 return self._worst(form, expectation.band)
             case Find():
@@ -208,10 +251,9 @@ class _Estimator:
             raise MissingError("the search has not ended")
         if not answer.values:
             raise MissingError("; ".join(answer.notes) or "the search found nothing")
-        interval = opened(student(answer.values, self.level), answer.bounds)
-        return PointEstimate(
-            interval, dict(enumerate(answer.values)), answer.points, answer.notes, bounds=answer.bounds
-        )
+        values = dict(enumerate(answer.values))
+        interval = opened(self.runs.signed_interval(values), answer.bounds)
+        return PointEstimate(interval, values, answer.points, answer.notes, bounds=answer.bounds)
 
     def _side(self, form: Ratio, side: Case | str) -> PointEstimate:
         if not isinstance(side, str):

@@ -10,9 +10,10 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hostsim.estimate import Interval, paired_difference, student, variance_ratio
+from hostsim.estimate import Interval, student, variance_ratio
 from hostsim.expect import NOT_ESTIMABLE
 from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.prediction_interval import replication_interval
 from hostsim.record import AxisValues, RunRecord, Scalar
 from hostsim.results.batch_means import batch_means_interval
 from hostsim.results.deterministic import digest_of, equal_replications
@@ -106,15 +107,20 @@ def _run(record: RunRecord, metrics: Collection[str]) -> _Run:
 class Runs:
     """Runs of a scenario by their points, for point estimates. The records of a point are read when it is first asked for."""
 
-    def __init__(self, sources: Iterable[RunSource], metrics: Iterable[str], level: float) -> None:
+    def __init__(
+        self, sources: Iterable[RunSource], metrics: Iterable[str], level: float, *, is_ensemble: bool = False
+    ) -> None:
         """Sort runs by their points.
 
         Args:
             sources: of the runs, in any order.
             metrics: measures that will be asked for.
             level: of the intervals.
+            is_ensemble: replications are of several hosts: intervals are those of the noise of the runs alone.
         """
+        self.is_ensemble = is_ensemble
         self._level = level
+        self._only: int | None = None
         self._most = math.inf
         self._asked: set[frozenset[tuple[str, Scalar]]] = set()
         self._metrics = set(metrics)
@@ -144,7 +150,7 @@ class Runs:
                 )
             raise MissingError(f"{metric} has nothing to be measured on at {point_text(at)}")
         interval, notes = self.interval(values), _flags(runs.values())
-        if len(runs) == 1:
+        if len(runs) == 1 and self._only is None:
             spread, rests_on = self._spread(metric, at)
             if math.isfinite(spread.half):
                 interval, notes = _possible(spread), (*notes, f"one replication: the interval is that of {rests_on}")
@@ -158,14 +164,30 @@ class Runs:
         view._most, view._level = replications, level
         return view
 
+    def only(self, replication: int) -> Runs:
+        """The runs of one replication."""
+        view = copy.copy(self)
+        view._only = replication
+        return view
+
+    def replications(self) -> set[int]:
+        """The replications of all points that were looked at."""
+        return set.intersection(*(set(runs) for runs in self._runs.values()))
+
     def line(self, metric: str, at: Case, axis: str, values: Iterable[Scalar]) -> list[PointEstimate]:
         """Estimate a metric at every point of a line; raises as `at` does."""
         return [self.at(metric, {**at, axis: value}) for value in values]
 
     def interval(self, values: Mapping[int, float], most: float = math.inf) -> Interval:
-        """Student's interval, cut to the possible values of the measure."""
-        interval = student(list(values.values()), self._level)
+        """The interval of values by replication, cut to the possible values of the measure."""
+        interval = self.signed_interval(values)
         return interval if interval.count == 1 else _possible(interval, most)
+
+    def signed_interval(self, values: Mapping[int, float]) -> Interval:
+        """Student's interval of values by replication; of an ensemble that of the noise of its runs."""
+        if self.is_ensemble:
+            return replication_interval(values, self._level)
+        return student(list(values.values()), self._level)
 
     def take_wall_s(self, lines: Iterable[Case] = ()) -> float:
         """Wall-clock seconds of the runs at all points that were looked at since the last call, added up.
@@ -190,7 +212,13 @@ class Runs:
                 raise MissingError(
                     f"(partial) replication {replication} failed at {point_text(at)}: {run.error.splitlines()[-1]}"
                 )
-        return dict(sorted((replication, run) for replication, run in runs.items() if replication < self._most))
+        return dict(
+            sorted(
+                (replication, run)
+                for replication, run in runs.items()
+                if replication < self._most and self._only in (None, replication)
+            )
+        )
 
     def _spread(self, metric: str, at: Case) -> tuple[Interval, str]:
         """Interval of a metric within the only run of a point, and what that rests on."""
@@ -231,7 +259,7 @@ def ratio(of: PointEstimate, to: PointEstimate, runs: Runs) -> PointEstimate:
     return PointEstimate(interval, values, cases_of([of, to]), notes, equal_in_all([of, to]), bounds=bounds)
 
 
-def difference(of: PointEstimate, less: PointEstimate, level: float) -> PointEstimate:
+def difference(of: PointEstimate, less: PointEstimate, runs: Runs) -> PointEstimate:
     """Difference estimate: one estimate less another, replication by replication.
 
     Raises:
@@ -241,7 +269,8 @@ def difference(of: PointEstimate, less: PointEstimate, level: float) -> PointEst
     if not paired:
         raise MissingError("no replication has both sides of the difference")
     values = {replication: of.values[replication] - less.values[replication] for replication in paired}
-    interval = paired_difference([of.values[r] for r in paired], [less.values[r] for r in paired], level)
+    # where both are infinite they do not differ
+    interval = runs.signed_interval({r: 0.0 if of.values[r] == less.values[r] else values[r] for r in paired})
     return PointEstimate(interval, values, cases_of([of, less]), notes_of([of, less]), equal_in_all([of, less]))
 
 

@@ -180,7 +180,7 @@ class Results:
 
         Returns:
             Columns ``by`` ..., ``x``, ``mean``, ``low`` and ``high`` (ends of the 95 % Student interval; NaN of a single
-            replication), in the unit of y, and ``runs``, in the order of the sweep; units in ``attrs["units"]``.
+            replication), of an ensemble ``prediction_low`` and ``prediction_high`` (of the 90 % prediction interval), in the unit of y, and ``runs``, in the order of the sweep; units in ``attrs["units"]``.
 
         Raises:
             InputError: an unknown axis, an unknown measure, or a value that the sweep does not have.

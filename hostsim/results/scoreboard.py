@@ -13,15 +13,19 @@ from hostsim.metrics.catalogue import NO_BOUND
 from hostsim.results.deterministic import DETERMINISTIC
 
 __all__ = [
+    "PREDICTION",
     "as_json",
     "as_rows",
     "band_text",
+    "ends_text",
+    "headings",
     "interval_cell",
     "interval_text",
     "is_accepted",
     "known_text",
     "label",
     "number",
+    "prediction_text",
     "range_text",
     "sentence",
     "value_text",
@@ -35,6 +39,19 @@ ROUNDING = 1e-9
 """Rounding of a range's ends that is let pass, as a share of the larger."""
 
 HEADINGS = ("claim", "published", "value", "interval", "band", "verdict")
+
+
+PREDICTION = "90 % prediction"
+"""Heading of prediction intervals."""
+
+
+def headings(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+    """The headings of the scoreboard: `HEADINGS`, before the verdict that of the prediction where there are any."""
+    return _with_prediction(verdicts, HEADINGS, PREDICTION)
+
+
+def _with_prediction(verdicts: Iterable[Verdict], cells: tuple[str, ...], cell: str) -> tuple[str, ...]:
+    return (*cells[:-1], cell, cells[-1]) if any(verdict.prediction for verdict in verdicts) else cells
 
 
 def number(value: float | None) -> str:
@@ -99,20 +116,20 @@ def range_text(known: KnownRed) -> str:
 
 
 def as_rows(verdicts: Iterable[Verdict], *, quick: bool) -> list[tuple[str, ...]]:
-    """The scoreboard as a table, one row a verdict, under `HEADINGS`."""
+    """The scoreboard as a table, one row a verdict, under `headings`."""
+    shown = list(verdicts)
     rows: list[tuple[str, ...]] = []
-    for verdict in verdicts:
+    for verdict in shown:
         expectation = verdict.expectation
-        rows.append(
-            (
-                expectation.name,
-                f"{expectation.published} {expectation.unit}".rstrip() if expectation.is_claim else "–",
-                value_text(verdict),
-                interval_cell(verdict),
-                band_text(expectation.band, expectation.unit),
-                label(verdict, quick=quick) + (f" ({known_text(verdict)})" if verdict.known else ""),
-            )
+        cells = (
+            expectation.name,
+            f"{expectation.published} {expectation.unit}".rstrip() if expectation.is_claim else "–",
+            value_text(verdict),
+            interval_cell(verdict),
+            band_text(expectation.band, expectation.unit),
+            label(verdict, quick=quick) + (f" ({known_text(verdict)})" if verdict.known else ""),
         )
+        rows.append(_with_prediction(shown, cells, prediction_text(verdict)))
     return rows
 
 
@@ -132,7 +149,24 @@ def interval_text(verdict: Verdict) -> str:
         return "–"
     if not (math.isfinite(verdict.ci_low) or math.isfinite(verdict.ci_high)):
         return "–"
-    return f"[{number(verdict.ci_low)}, {number(verdict.ci_high)}]"
+    return ends_text(verdict.ci_low, verdict.ci_high)
+
+
+_IN_BAND = {VerdictState.PASS: "in the band", VerdictState.FAIL: "outside", VerdictState.OPEN: "across an end"}
+"""Where a prediction interval lies."""
+
+
+def prediction_text(verdict: Verdict | None) -> str:
+    """The prediction interval of a value and where it lies, ``[12, 19] across an end``; a dash where there is none."""
+    found = None if verdict is None else verdict.prediction
+    if found is None or (found.low is None and found.high is None):
+        return "–"
+    return f"{ends_text(found.low, found.high)} {_IN_BAND[found.state]}"
+
+
+def ends_text(low: float | None, high: float | None) -> str:
+    """An interval by its ends; a dash for one without bound."""
+    return f"[{number(low)}, {number(high)}]"
 
 
 def interval_cell(verdict: Verdict) -> str:
@@ -169,15 +203,30 @@ def as_json(verdicts: Iterable[Verdict], *, quick: bool) -> list[dict[str, objec
                 {name: finite(value) if isinstance(value, float) else value for name, value in case.items()}
                 for case in verdict.points
             ],
+            **_plain_prediction(verdict),
         }
         for verdict in verdicts
     ]
+
+
+def _plain_prediction(verdict: Verdict) -> dict[str, object]:
+    """The prediction interval as plain values; nothing where there is none."""
+    found = verdict.prediction
+    if found is None:
+        return {}
+    return {
+        "prediction_low": found.low,
+        "prediction_high": found.high,
+        "prediction_members": found.members,
+        "prediction_verdict": found.state.value,
+    }
 
 
 def sentence(verdict: Verdict, *, quick: bool) -> str:
     """One verdict in a sentence, with all that a reader of a log needs."""
     expectation = verdict.expectation
     text = f"{label(verdict, quick=quick)}: {value_text(verdict)} {expectation.unit} {interval_text(verdict)}"
+    text += f", {PREDICTION} {prediction_text(verdict)}" if verdict.prediction else ""
     text += f", band {band_text(expectation.band, expectation.unit)}"
     if verdict.known is not None:
         text += f"; {known_text(verdict)}"

@@ -24,6 +24,7 @@ from hostsim import compiled
 from hostsim.confinement import require_small_table, require_small_text
 from hostsim.errors import Fault, InputError, StoreError
 from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.prediction_interval import member_of
 from hostsim.record import AxisValues, FloatArray, RunRecord
 from hostsim.results.axis_column import as_numbers
 from hostsim.results.bottleneck import bottleneck
@@ -34,16 +35,20 @@ __all__ = [
     "WALL_CLOCK",
     "TableRow",
     "axes_of",
+    "is_of_ensemble",
     "read_table",
     "table_of",
     "table_row",
     "to_table",
+    "with_members",
     "write_table",
 ]
 
 WALL_CLOCK = ("wall_s",)
 """Columns that differ from one run of the same point to the next; all others do not."""
 
+MEMBER = "member"
+"""Column of an ensemble's tables."""
 _KEYS = ("point", "replication", "seed")
 _WINDOW = {"cut_s": "s", "length_s": "s"}
 _FACTS = {"events": "", "run_dispatches": "", "wall_s": "s"}
@@ -122,6 +127,24 @@ def axes_of(table: pd.DataFrame) -> list[str]:
     names = list(table.columns)
     first = names.index("seed") + 1
     return names[first : next(i for i, name in enumerate(names) if i >= first and name in CATALOGUE)]
+
+
+def with_members(table: pd.DataFrame) -> pd.DataFrame:
+    """The table of an ensemble: with the column ``member``, the host that each replication ran, before ``seed``.
+
+    Raises:
+        InputError: an axis has this name.
+    """
+    if MEMBER in table.columns:
+        raise InputError(Fault("is the name of a column of every table of an ensemble", f"sweep.{MEMBER}"))
+    made = table.copy(deep=False)
+    made.insert(list(table.columns).index("seed"), MEMBER, table["replication"].map(member_of))
+    return made
+
+
+def is_of_ensemble(table: pd.DataFrame) -> bool:
+    """True of a table whose replications are runs of several hosts."""
+    return MEMBER in table.columns and MEMBER not in axes_of(table)
 
 
 def table_row(record: RunRecord, *, single: bool = False) -> TableRow:

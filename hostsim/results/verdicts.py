@@ -60,8 +60,11 @@ class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  a tuple has no room for `
             "notes",
             "deterministic",
         ]
-        numbers = dict.fromkeys(("value", "ci_low", "ci_high", "low", "high"), "float64")
-        return pd.DataFrame(as_json(self, quick=self.quick), columns=columns).astype(numbers)
+        numbers = ["value", "ci_low", "ci_high", "low", "high"]
+        if any(verdict.prediction for verdict in self):
+            columns += ["prediction_low", "prediction_high", "prediction_members", "prediction_verdict"]
+            numbers += ["prediction_low", "prediction_high"]
+        return pd.DataFrame(as_json(self, quick=self.quick), columns=columns).astype(dict.fromkeys(numbers, "float64"))
 
     def tally(self) -> pd.DataFrame:
         """Counts by kind of claim as a tidy frame: in band, undecided, known red, red and missing, each by itself."""

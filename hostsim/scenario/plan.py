@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from hostsim.errors import InputError
     from hostsim.record import AxisValues, RunRecord, Scalar
     from hostsim.scenario.scenario import Scenario
     from hostsim.search_answer import SearchAnswer
@@ -104,12 +105,17 @@ class Fidelity:
 
     @property
     def looks(self) -> bool:
-        """True when open verdicts are looked at again with more replications."""
-        return not (self.quick or self.thorough or self.replications)
+        """True when open verdicts are looked at again with more replications; an ensemble adds no run."""
+        return not (self.quick or self.thorough or self.replications or self.ensemble)
 
 
 class Members(Protocol):
     """An ensemble of hosts, as a plan knows it."""
+
+    @property
+    def name(self) -> str:
+        """Its file, as the user knows it."""
+        ...
 
     @property
     def digest(self) -> str:
@@ -117,7 +123,11 @@ class Members(Protocol):
         ...
 
     def changed(self, scenario: Scenario, replication: int) -> Scenario:
-        """A scenario on the host of the member that a replication runs; raises InputError where it cannot be."""
+        """A scenario on the host of the member that a replication runs; raises InputError where there is none."""
+        ...
+
+    def refused(self, replication: int, error: InputError) -> InputError:
+        """The faults of a host that cannot be, with the member that it is of."""
         ...
 
 
@@ -260,7 +270,12 @@ class PointMaker:
         if self._ensemble is not None:
             if replication not in self._hosts:
                 self._hosts[replication] = self._ensemble.changed(self._scenario, replication)
-            spec, _ = self._spec(self._hosts[replication], point.axes, point.spec.length)
+            from hostsim.errors import InputError
+
+            try:
+                spec, _ = self._spec(self._hosts[replication], point.axes, point.spec.length)
+            except InputError as error:
+                raise self._ensemble.refused(replication, error) from None
             point = replace(point, spec=spec)
         return Task(point, replication, self._seed)
 

@@ -25,8 +25,8 @@ def make_plan(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, exp
         sweep: with every point of the sweep: axes crossed, the last one fastest.
         expectations: with every point that an expectation is judged by, and a search for each threshold.
 
-    Points of the sweep on which no expectation rests may have shorter and fewer runs (``run.swept``). Where the scenario asks for a precision, every point has a search for enough replications, unless their number is given or
-    the fidelity is quick. A search for a threshold has none: each of its replications is an answer of its own.
+    Points of the sweep on which no expectation rests may have shorter and fewer runs (``run.swept``). Where the scenario asks for a precision, every point has a search for enough replications, unless their number is given,
+    the fidelity is quick or the runs are those of an ensemble. A search for a threshold has none: each of its replications is an answer of its own.
     """
     maker = PointMaker(scenario, fidelity)
     crossed = itertools.product(*(axis.values for axis in scenario.axes.values())) if sweep else ()
@@ -43,7 +43,7 @@ def make_plan(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, exp
     )
     searches: list[Search] = list(searches_of(scenario, asked, maker, fixed))
     targets = scenario.run.precision
-    if targets and not fidelity.quick and fidelity.replications is None:
+    if targets and not fidelity.quick and fidelity.replications is None and fidelity.ensemble is None:
         searches += [Replications(point, maker, targets, counts.get(point.id, maker.replications)) for point in fixed]
     return Plan(scenario, fidelity, tasks, tuple(searches), tuple(swept))
 

@@ -18,6 +18,7 @@ from hostsim.files import display_name, find_below, is_there, why_not
 from hostsim.scenario.yaml.reader import read
 
 __all__ = [
+    "PREDICTIONS",
     "claims",
     "data_root",
     "find_part",
@@ -26,9 +27,12 @@ __all__ = [
     "measurements",
     "predictions",
     "shipped",
+    "shipped_ensemble",
     "shipped_parts",
 ]
 
+PREDICTIONS: Final = "predictions"
+"""Folder of the scenarios that predict measurements, with parts of their own."""
 LEDGER = "first.yaml"
 """Beside the scenarios of predictions: their first values (`hostsim.scenario.ledger`)."""
 
@@ -53,12 +57,17 @@ def shipped() -> dict[str, Path]:
 
 def predictions() -> dict[str, Path]:
     """Shipped scenarios that predict measurements: name -> file. They are no claims, and none of `shipped`."""
-    files = sorted((data_root() / "predictions").glob("*.yaml"))
+    files = sorted((data_root() / PREDICTIONS).glob("*.yaml"))
     return {file.stem: file for file in files if file.name != LEDGER}
 
 
+def shipped_ensemble() -> Path:
+    """The file of the shipped ensemble of hosts."""
+    return data_root() / "calibration" / "ensemble.csv"
+
+
 def shipped_parts(kind: str) -> dict[str, Path]:
-    """Shipped parts of a kind, ``platforms``, ``hardware``, ``guests`` or ``peers``: name -> file."""
+    """Shipped parts of a kind, ``platforms``, ``hardware``, ``guests`` or ``peers``, or ``predictions/`` and one of these: name -> file."""
     return {file.stem: file for file in sorted((data_root() / kind).glob("*.yaml"))}
 
 

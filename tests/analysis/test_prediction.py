@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from hostsim.analysis.prediction import TIMES, Prediction, scores
-from hostsim.analysis.prediction_table import HEADINGS, SCORE_HEADINGS, as_json, rows, score_rows
+from hostsim.analysis.prediction_table import HEADINGS, SCORE_HEADINGS, as_json, headings, rows, score_rows
 from hostsim.claim import Measurement
-from hostsim.expect import At, Band, Expectation, Verdict, VerdictState
+from hostsim.expect import At, Band, Expectation, PredictionInterval, Verdict, VerdictState
 from hostsim.scenario.ledger import FirstPrediction
 from hostsim.search_answer import Bound
 
@@ -162,3 +162,15 @@ def test_json_has_first_and_today_beside_each_other():
     assert low["first"]["value"] == 60
     assert (low["today"]["value"], low["today"]["in_band"], low["today"]["orders"]) == (55, True, [])
     assert [score["predicted"] for score in made["scores"]] == ["first", "today"]
+
+
+def test_todays_prediction_interval_has_a_column_where_there_is_one():
+    """Of runs of an ensemble; the first prediction has none."""
+    told = PredictionInterval(40.0, 95.0, 3, VerdictState.OPEN)
+    found = [replace(LOW, verdict=replace(LOW.verdict, prediction=told)), OTHER]
+    place = headings(found).index("90 % prediction")
+    assert [row[place] for row in rows(found)] == ["–", "[40, 95] across an end", "–", "–"]
+    low, other = as_json(found)["predictions"]
+    assert (low["today"]["prediction"], low["today"]["members"]) == ([40.0, 95.0], 3)
+    assert "prediction" not in other["today"]
+    assert headings([OTHER]) == HEADINGS

@@ -13,9 +13,17 @@ from hostsim.calibration.emulator import train
 from hostsim.calibration.ensemble import Ensemble, read_ensemble, write_ensemble
 from hostsim.calibration.observation import Observation, observations_of
 from hostsim.calibration.posterior import Target, sample
+from hostsim.calibration.prior import priors_of
+from hostsim.calibration.prior_ensemble import draw_from_priors
 from hostsim.calibration.summary import interval_score
+from hostsim.calibration.target import read_calibration
 from hostsim.errors import InputError
 from hostsim.expect import At, Band, Expectation
+from hostsim.interim_analysis import make_plan
+from hostsim.scenario.load import load
+from hostsim.scenario.plan import Fidelity
+from hostsim.scenario.shipped_data import predictions, shipped, shipped_ensemble
+from tests.tiny_scenario import TINY
 
 COUNT, MEMBERS = 30, 128
 
@@ -137,3 +145,36 @@ def test_an_interval_that_misses_costs_twenty_times_the_miss() -> None:
     """Gneiting and Raftery's score at 90 %."""
     assert interval_score(1.0, 3.0, 2.0) == 2.0
     assert interval_score(1.0, 3.0, 4.0) == pytest.approx(2.0 + 20.0)
+
+
+def test_the_first_two_of_three_members_run_twice_and_the_same_on_both_sides(tmp_path: Path) -> None:
+    """A toy ensemble of one cost: the host of each replication has its member's value, whatever else is changed."""
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    costs = (1000.0, 2000.0, 4000.0)
+    toy = Ensemble(tuple({"esxi.costs.context_switch": cost} for cost in costs))
+    for overrides in ({}, {"hardware.cpu.clock": "2 GHz"}):
+        plan = make_plan(
+            load(tmp_path / "tiny.yaml", overrides), Fidelity(replications=5, ensemble=toy), expectations=False
+        )
+        found = {task.replication: task.point.spec.costs.context_switch.cycles for task in plan.tasks}
+        assert found == dict(enumerate((*costs, *costs[:2])))
+
+
+def test_the_shipped_ensemble_is_of_every_shipped_scenario() -> None:
+    """Its names are all known, and its head says that it is of the priors."""
+    found = read_ensemble(shipped_ensemble())
+    assert len(found.members) >= 50
+    for name in (*shipped(), *predictions()):
+        found.require(load(name))
+
+
+def test_draws_from_the_priors_lie_in_their_ranges_and_are_hosts_that_can_be(tmp_path: Path) -> None:
+    """Each time the same ones by the same seed."""
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    subjects = [(scenario := load(tmp_path / "tiny.yaml"), {"nothing lost"})]
+    drawn = draw_from_priors(subjects, 4)
+    assert drawn == draw_from_priors(subjects, 4) != draw_from_priors(subjects, 4, seed=2)
+    ends = {prior.name: (prior.low, prior.high) for prior in priors_of(subjects)}
+    fitted = {name for group in read_calibration(None).groups.values() for name in group.constants}
+    assert all(ends[n][0] <= v <= ends[n][1] for values in drawn for n, v in values.items() if n not in fitted)
+    Ensemble(tuple(drawn)).require(scenario)

@@ -11,13 +11,13 @@ from hostsim.cli.option import run_options
 from hostsim.run_option import OPTIONS
 
 ALL = (
-    *("quick", "seed", "replications", "thorough", "max_processor_time"),
+    *("quick", "seed", "replications", "thorough", "max_processor_time", "ensemble"),
     *("jobs", "cluster", "results", "max_memory", "max_time", "plugins"),
 )
 OFFERED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("run", "check", "reproduce", "what-if"), ALL),
     "predict": tuple(name for name in ALL if name != "plugins"),
-    "sensitivity": (*ALL[:3], *ALL[5:8], "plugins"),
+    "sensitivity": (*ALL[:3], *ALL[6:9], "plugins"),
     "assumptions": ("quick", "seed", "replications", "jobs", "results", "plugins"),
     "calibrate": ("seed", "jobs", "results", "plugins"),
     "verify": ("quick", "seed", "jobs"),

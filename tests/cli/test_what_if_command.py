@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-OPTIONS = ("--quick", "--jobs", "1", "--axis", "receivers=1", "--axis", "rate=5 kpps")
+OPTIONS = ("--quick", "--no-ensemble", "--jobs", "1", "--axis", "receivers=1", "--axis", "rate=5 kpps")
 
 
 def test_certain_differences_are_a_table(cli, tiny):

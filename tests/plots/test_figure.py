@@ -18,7 +18,7 @@ from hostsim.figure import FigureSpec
 from hostsim.plots.axis import axis_label, metric_label
 from hostsim.plots.figure import draw
 from hostsim.plots.style import LOOKS, as_svg, look_of, save
-from hostsim.results.table import axes_of
+from hostsim.results.table import axes_of, with_members
 
 LOSS = FigureSpec("loss", "receivers", "loss", ("split",))
 
@@ -255,3 +255,17 @@ def test_looks():
     for part in ("marker", "dash", "hatch"):
         assert len({(look.colour, getattr(look, part)) for look in looks}) == 64
     assert look_of(64) == LOOKS[0]
+
+
+@pytest.mark.parametrize("kind", ["line", "bar"])
+def test_an_ensemble_has_both_intervals_with_names(kind):
+    """The prediction's is wider and lighter, beside what tells the series apart; without an ensemble nothing of it is there."""
+    rows = table(replications=5)
+    rows["loss"] += np.where(rows["replication"] % 5 % 3 == 2, 7.0, 0.0)
+    figure = replace(LOSS, kind=kind)
+    plain, found = draw(rows, figure), draw(with_members(rows), figure)
+    names = ["95 % interval of the runs", "90 % prediction interval"]
+    assert [text.get_text() for text in found.get_legend().get_texts()][-2:] == names
+    assert not {text.get_text() for text in plain.get_legend().get_texts()} & set(names)
+    drawn = [[shape for shape in axes.collections if shape.get_paths()] for axes in (plain, found)]
+    assert len(drawn[1]) == 2 * len(drawn[0])
