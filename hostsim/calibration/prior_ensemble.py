@@ -10,7 +10,6 @@ import numpy as np
 from hostsim.calibration.design import Design, Subjects
 from hostsim.calibration.ensemble import Ensemble, write_ensemble
 from hostsim.calibration.prior import priors_of
-from hostsim.calibration.target import read_calibration
 from hostsim.errors import InputError
 from hostsim.interim_analysis import make_plan
 from hostsim.scenario.plan import Fidelity
@@ -36,12 +35,7 @@ def draw_from_priors(subjects: Subjects, count: int, seed: int = 1) -> list[dict
         count: of the hosts.
         seed: of the draws.
     """
-    starts = {
-        name: (constant.start, "")
-        for group in read_calibration(None).groups.values()
-        for name, constant in group.constants.items()
-    }
-    design, random = Design(priors_of(subjects, starts)), np.random.default_rng(seed)
+    design, random = Design(priors_of(subjects)), np.random.default_rng(seed)
     found: list[dict[str, float]] = []
     while len(found) < count:
         values = design.values(random.random(len(design.priors)))

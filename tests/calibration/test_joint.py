@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hostsim.calibration.target import read_calibration
 from scipy.stats import qmc
 
 from hostsim.calibration.emulator import train
@@ -16,7 +17,6 @@ from hostsim.calibration.posterior import Target, sample
 from hostsim.calibration.prior import priors_of
 from hostsim.calibration.prior_ensemble import draw_from_priors
 from hostsim.calibration.summary import interval_score
-from hostsim.calibration.target import read_calibration
 from hostsim.errors import InputError
 from hostsim.expect import At, Band, Expectation
 from hostsim.interim_analysis import make_plan
