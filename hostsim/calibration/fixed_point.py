@@ -17,7 +17,7 @@ from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.pipeline import judge_expectations
 from hostsim.record import AxisValues, Scalar
 from hostsim.scenario.expect.expectation import required_points
-from hostsim.scenario.plan import Fidelity, Plan, PointMaker
+from hostsim.scenario.plan import Fidelity, Plan, Point, PointMaker
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import restrict
 from hostsim.scenario.shipped_data import claims
@@ -121,8 +121,7 @@ class FixedPoints:
             fidelity: its root seed tells hosts apart, so that noise is not mistaken for an effect of constants.
         """
         maker = PointMaker(host, fidelity)
-        points = [maker.point(values) for values in self._values()]
-        tasks = [maker.task(point, 0) for point in maker.distinct(points)]
+        tasks = [maker.task(point, 0) for point in maker.distinct(self._points(maker))]
         return Plan(host, fidelity, tuple({task.key: task for task in tasks}.values()), ())
 
     def values(self, host: Scenario, fidelity: Fidelity, outcome: Outcome) -> dict[str, float]:
@@ -138,7 +137,7 @@ class FixedPoints:
         for name, (find, values) in self._grids.items():
             measured = []
             for value in values:
-                record = outcome.records.get((maker.point(_at(find, value)).id, 0))
+                record = outcome.records.get((maker.short(_at(find, value)).id, 0))
                 if record is not None and record.error is None:
                     metric, load = (CATALOGUE[metric].evaluate(record) for metric in (find.metric, _LOAD))
                     measured.append(Measured(float(value), metric, load))
@@ -161,12 +160,13 @@ class FixedPoints:
             alike = [_published(e, f) for e, f in finds.values() if (f.axis, f.at) == (find.axis, find.at)]
             yield name, (find, grid(sum(alike) / len(alike)))
 
-    def _values(self) -> Iterator[AxisValues]:
+    def _points(self, maker: PointMaker) -> Iterator[Point]:
+        """Points of a threshold are as short as a search far from its end probes them: an emulator averages the noise of all hosts."""
         for entry in self.scenario.expectations:
             if not isinstance(entry.form, Find):
-                yield from required_points(entry.form)
+                yield from map(maker.point, required_points(entry.form))
         for find, values in self._grids.values():
-            yield from (_at(find, value) for value in values)
+            yield from (maker.short(_at(find, value)) for value in values)
 
 
 def _finite(host: Scenario) -> Scenario:

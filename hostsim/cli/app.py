@@ -20,6 +20,7 @@ from hostsim import compiled
 from hostsim.caller_words import command_line
 from hostsim.cli import check, inspection, sweep
 from hostsim.cli.assumptions import assumptions
+from hostsim.cli.calibrate import calibrate
 from hostsim.cli.cite import cite
 from hostsim.cli.predict import predict
 from hostsim.cli.prune import prune
@@ -132,5 +133,6 @@ app.command("metrics")(inspection.metrics)
 app.command("sensitivity")(sensitivity)
 app.command("assumptions")(assumptions)
 app.command("verify")(verify)
+app.command("calibrate")(calibrate)
 app.command("schema")(inspection.schema)
 app.command("cite")(cite)
