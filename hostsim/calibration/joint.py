@@ -34,7 +34,7 @@ WAVE = 1000
 """Numbers of members a wave has room for: member 2003 is the third of wave 2."""
 LOG, MEMBERS, IDENTITY = "log.csv", "members.csv", "calibration.json"
 FARTHEST = 30.0
-"""An emulator is not asked to tell hosts apart that are farther than this many half-widths from what was published."""
+"""An emulator need not tell hosts apart that are farther than this many half-widths from what was published."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class Joint:
         if not found:
             raise InputError(
                 Fault(
-                    "has no value that hosts can be told apart by",
+                    "has no value that tells hosts apart",
                     str(self.folder),
                     allowed=f"{LEAST} hosts with values",
                 )

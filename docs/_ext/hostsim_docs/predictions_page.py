@@ -25,7 +25,7 @@ HEAD = """\
 # Predictions
 
 Published measurements that nothing is fitted to and no input is chosen by. The inputs of each were written down and committed from its source and from documented facts before it was run for the first time; its first value came in a later commit and stays here permanently,
-beside the value of today, whatever the model has become since. A miss is a miss. {ref}`How a prediction is made <predict-first>`.
+beside the value of today, whatever the model has become since. A miss is a miss. {ref}`How a prediction is made <predict-first>`. {doc}`explanation/missed-predictions` has the mechanisms of the large misses.
 
 An error is relative to the published value. Orders are those that were published without doubt: a quotient above or below 1, and two measurements of one source whose bands are apart. A measurement for which a mechanism was changed, or whose inputs are other ones now, is scored apart.
 """
