@@ -123,11 +123,7 @@ def run(
 
 @in_caller_words
 @takes_options
-def check(
-    *subjects: AnyScenario,
-    root: str | Path | None = None,
-    **options: Unpack[RunOptions],
-) -> Verdicts:
+def check(*subjects: AnyScenario, root: str | Path | None = None, **options: Unpack[RunOptions]) -> Verdicts:
     """Judge expectations and claims; runs only what they need and the results folder does not hold.
 
     The verdicts are in the order of the scenarios and of their expectations.
@@ -233,8 +229,7 @@ def calibrate(
 
     Args:
         scenario: name of a shipped one, path of a file, or one that `load` returned: the host as far as it is known.
-        to: CSV file of measurements: axes of the scenario, metric, value, and the half-width of its 95 % interval; the scenario's own
-            expectations by default.
+        to: CSV file of measurements: axes, metric, value, half-width of its 95 % interval; the scenario's own expectations by default.
         budget: processor time of all runs; a number is in seconds.
         members: hosts of the design over the priors, and of each wave after it, in place of a budget; the last wave is the ensemble.
         predict: what is to be predicted, ``"host_cpu@receivers=16"``; with it everything that was not measured is predicted.
@@ -249,8 +244,8 @@ def calibrate(
 
     chosen = _chosen(scenario, overrides, axes, root, options["plugins"])
     execution, spent = execution_options(options), read_budget(budget, members)
-    found, parts = calibrate_own(chosen, to, spent, execution, output=output, predict=predict, seed=options["seed"])
-    return Calibration(found, parts)
+    found = calibrate_own(chosen, to, spent, execution, output=output, predict=predict, seed=options["seed"])
+    return Calibration(*found)
 
 
 @in_caller_words
@@ -265,19 +260,13 @@ def compare(after: PlainResults, before: PlainResults | str | Path, tolerance: f
         tolerance: share of the earlier mean that a certain difference may reach; 0.02 is 2 %.
 
     Raises:
-        InputError: the earlier run is of another scenario, seed, fidelity or ensemble, they share no point, or one has several hosts where
-            the other has one.
+        InputError: the earlier run is of another scenario, seed, fidelity or ensemble, shares no point, or has other hosts.
         StoreError: there is no earlier run.
     """
     from hostsim.results.compare import compare as compare_tables
 
-    then = read_baseline(
-        before,
-        after.scenario,
-        quick=after.quick,
-        seed=int(after.provenance["seed"]),
-        ensemble=after.provenance.get("ensemble", ""),
-    )
+    seed, ensemble = int(after.provenance["seed"]), after.provenance.get("ensemble", "")
+    then = read_baseline(before, after.scenario, quick=after.quick, seed=seed, ensemble=ensemble)
     return Differences(compare_tables(after.table, then.table, after.axes, tolerance))
 
 
