@@ -152,7 +152,7 @@ def evaluate(
         outcomes = execute_all([entry[-1] for entry in plans], replace(execution, store=Store(Path(folder))))
         for (number, host, scenario, plan), outcome in zip(plans, outcomes, strict=True):
             found[number] |= host.values(scenario, plan.fidelity, outcome)
-            spent[number] += sum(float(record.facts["wall_s"]) for record in outcome.records.values())
+            spent[number] += sum(float(record.facts["wall_processor_s"]) for record in outcome.records.values())
     names = [name for host in hosts for name in host.names]
     return [
         Evaluated(number, {name: values.get(name, math.nan) for name in names}, spent[number], refused.get(number, ""))

@@ -145,7 +145,8 @@ class FixedPoints:
             answers[name] = SearchAnswer(name, () if math.isnan(found) else (found,))
         verdicts = {
             verdict.expectation.name: verdict
-            for verdict in judge_expectations(_finite(host), outcome.records, answers, quick=fidelity.quick)
+            # as plain records, for stored ones bear no expectation where they are short
+            for verdict in judge_expectations(_finite(host), dict(outcome.records), answers, quick=fidelity.quick)
         }
         return {
             name: math.nan if verdicts[name].value is None else smooth(verdicts[name], verdicts) for name in self.names
@@ -161,10 +162,10 @@ class FixedPoints:
             yield name, (find, grid(sum(alike) / len(alike)))
 
     def _points(self, maker: PointMaker) -> Iterator[Point]:
-        """Points of a threshold are as short as a search far from its end probes them: an emulator averages the noise of all hosts."""
+        """Every point is as short as a search far from its end probes it: an emulator averages the noise of all hosts."""
         for entry in self.scenario.expectations:
             if not isinstance(entry.form, Find):
-                yield from map(maker.point, required_points(entry.form))
+                yield from map(maker.short, required_points(entry.form))
         for find, values in self._grids.values():
             yield from (maker.short(_at(find, value)) for value in values)
 
