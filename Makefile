@@ -39,14 +39,14 @@ check: setup
 	$(BIN)/hostsim check $(QUICK) --results $(RESULTS) $(CHECK)
 
 # The tests run the sources, for they take hosts apart; that what is compiled gives the same bytes is tested where it is there. Those in
-# WHOLE only run whole points, long ones or with policies of a user's own, and take what is compiled where it fits.
+# WHOLE (`make recipes`) only run whole points, long ones or with policies of a user's own, and take what is compiled where it fits.
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(WHOLE))
-	HOSTSIM_PURE= $(BIN)/python -m pytest -n auto --dist worksteal $(WHOLE)
 
-# The slow tests that `.ci/run` has time for.
+# Tests that take longer and that `.ci/run` has time for: whole points, the recipes of docs/project/extend.md, compiled code, clusters.
 recipes: setup
-	$(BIN)/python -m pytest -m slow tests/docs/test_extend.py
+	HOSTSIM_PURE= $(BIN)/python -m pytest $(WHOLE)
+	$(BIN)/python -m pytest -m slow tests/docs/test_extend.py tests/test_compiled.py tests/engine/test_jitter.py tests/faults/test_cluster.py
 
 # Executes the notebooks and keeps their outputs; NOTEBOOKS=--check holds them against those that are kept, NOTEBOOKS=splitrx takes one.
 notebooks: setup

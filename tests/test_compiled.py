@@ -55,6 +55,7 @@ def digests() -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow  # `make recipes` runs it, in CI as well
 @pytest.mark.skipif(not compiled.fits(), reason="nothing is compiled")
 def test_compiled_modules_give_the_same_bytes() -> None:
     """Every kind of small host, and corners of every shipped scenario, in a process with and in one without."""
