@@ -2,7 +2,7 @@
 
 The figure of a cell with the tag ``figure:NAME`` is a picture of the pages, too: ``docs/images/NAME.png``.
 
-Runs are kept in ``build/notebooks``, so that the second time is short; the plug-ins of ``docs/examples`` stand there, too.
+Runs are kept in ``build/notebooks``, so that the second time is short, as long as the installed code can reuse them; the plug-ins of ``docs/examples`` stand there, too.
 Pictures are not compared: they depend on fonts and on matplotlib; every number and text is.
 """
 
@@ -20,6 +20,8 @@ from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
+
+from hostsim.campaign.stored_run import prunable, remove, stored_runs
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
@@ -65,8 +67,13 @@ def main(arguments: list[str]) -> int:
 def executed(notebook: Any, folder: Path) -> Any:
     """The notebook with the outputs of a run from top to bottom in a folder, without what differs from one run to the next."""
     folder.mkdir(parents=True, exist_ok=True)
-    for stale in folder.glob("*.yaml"):  # a notebook says whether it wrote a file for the first time
-        stale.unlink()
+    # notices name runs of other code, and a notebook says whether it wrote a file for the first time
+    remove(prunable(stored_runs(folder / "results"), needed=()))
+    for stale in folder.iterdir():
+        if stale.is_dir() and stale.name != "results":
+            shutil.rmtree(stale)
+        elif stale.is_file():
+            stale.unlink()
     for plugin in PLUGINS.glob("*.py"):
         shutil.copy(plugin, folder)
     client = NotebookClient(

@@ -20,6 +20,7 @@ from hostsim.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["HELD", "Calibrated", "Residual", "calibrated"]
 
@@ -113,15 +114,15 @@ class Calibrated:
                 parts[path] = parts.get(path, {}) | files
         return parts
 
-    def draw(self) -> Axes:
-        """Draw the residuals; gives the axes."""
+    def draw(self, figure: Figure | None = None) -> Axes:
+        """Draw the residuals, into a new figure by default; gives the axes."""
         from hostsim.plots.residuals import draw_residuals
 
         rows = []
         for one in self.residuals:
             low, median, high = ((end - one.measured) / one.interval for end in (one.low, one.median, one.high))
             rows.append((one.name, low, median, high))
-        return draw_residuals(rows, "Calibrated hosts beside what was measured")
+        return draw_residuals(rows, "Calibrated hosts beside what was measured", figure)
 
 
 def is_held(one: Learnt) -> bool:

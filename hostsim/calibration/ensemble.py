@@ -16,6 +16,7 @@ from hostsim.analysis.cost_model import constants_at, scenario_inputs, shipped_c
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.files import display_name, read_text, write_whole
 from hostsim.prediction_interval import member_of, members_of, most_replications
+from hostsim.record import AxisValues
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.shipped_data import PREDICTIONS, predictions, shipped
 
@@ -40,6 +41,14 @@ class Ensemble:
         """Digest of all values: runs of another ensemble are other runs."""
         text = "\n".join(f"{name}={value!r}" for member in self.members for name, value in sorted(member.items()))
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def moves(self, scenario: Scenario, axes: AxisValues) -> str:
+        """The ensemble's digest, and the names of what it moves at a point: not of what the user or an axis has set there."""
+        known = (
+            constant.name if constant.file else f"{scenario.name}.{constant.name}"
+            for constant in constants_at(scenario, axes)
+        )
+        return " ".join([self.digest, *sorted(self.members[0].keys() & set(known))])
 
     def changed(self, scenario: Scenario, replication: int) -> Scenario:
         """A scenario with the values of the member that a replication runs (`hostsim.prediction_interval.member_of`).

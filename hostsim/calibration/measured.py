@@ -14,7 +14,9 @@ from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import At, Band, Expectation
 from hostsim.files import display_name, read_text
 from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.quantity import common_unit
 from hostsim.record import AxisValues, Scalar
+from hostsim.scenario.axis import Axis
 from hostsim.scenario.expect.lookup import Lookup
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.yaml.reader import parse_value
@@ -49,7 +51,7 @@ def read_measured(file: Path, scenario: Scenario) -> tuple[Expectation, ...]:
     """Read the measurements of a host.
 
     The columns are axes of the scenario, ``metric``, ``value`` and ``interval``: the half-width of its 95 % interval. Values are numbers in
-    the metric's unit, or have a unit. An axis without a column has the first value of its sweep.
+    the metric's unit, or have a unit; those of an axis are written as in the scenario, or as numbers in the unit that tables have. An axis without a column has the first value of its sweep.
 
     Raises:
         InputError: every fault of the file with its line.
@@ -94,7 +96,7 @@ def _point(metric: str, at: Mapping[str, Any], scenario: Scenario, place: Place)
         scenario.axes,
     )
     lookup.metric(metric, ("metric",))
-    point = lookup.point(at, ())
+    point = {axis: _in_unit(value, scenario.axes.get(axis)) for axis, value in lookup.point(at, ()).items()}
     faults = lookup.faults
     faults += [f for axis, value in point.items() if (f := scenario.axes[axis].fault(axis, value, place)) is not None]
     if not faults:
@@ -105,6 +107,12 @@ def _point(metric: str, at: Mapping[str, Any], scenario: Scenario, place: Place)
     if faults:
         raise InputError(faults)
     return metric, point
+
+
+def _in_unit(value: Scalar, axis: Axis | None) -> Scalar:
+    """The value as the axis writes it; a bare number is in the unit that tables have, where there is one."""
+    unit = common_unit(axis.values) if axis is not None and isinstance(value, int | float) else ""
+    return axis.known(f"{value:.12g} {unit}") if axis is not None and unit else value
 
 
 def read_prediction(text: str, scenario: Scenario) -> tuple[str, AxisValues]:

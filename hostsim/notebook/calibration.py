@@ -51,19 +51,17 @@ class Calibration:
 
     @property
     def predictions(self) -> pd.DataFrame:
-        """What was not measured, one row a metric and point: 5, 50 and 95 % of the ensemble."""
+        """What was not measured, one row a metric and point: 5, 50 and 95 % of the ensemble; axes are numbers with units in ``attrs``, as in a run's table."""
         import pandas as pd
 
+        from hostsim.results.axis_column import as_numbers
+
         host = self.found.host
-        rows = (
-            []
-            if host is None
-            else [
-                {"metric": one.metric, **one.at, "low": one.low, "median": one.median, "high": one.high}
-                for one in host.predictions()
-            ]
-        )
-        return pd.DataFrame(rows)
+        found = [] if host is None else host.predictions()
+        rows = [
+            {"metric": one.metric, **one.at, "low": one.low, "median": one.median, "high": one.high} for one in found
+        ]
+        return as_numbers(pd.DataFrame(rows), found[0].at if found else ())
 
     @property
     def next_measurements(self) -> pd.DataFrame:
@@ -80,8 +78,10 @@ class Calibration:
         return pd.DataFrame.from_dict(dict(self.found.ensemble), orient="index").rename_axis("member")
 
     def plot(self) -> Axes:
-        """Draw the residuals."""
-        return self.found.draw()
+        """Draw the residuals, into a figure of pyplot's where pyplot is in use, so that notebooks show it."""
+        from hostsim.plots.style import shown_figure
+
+        return self.found.draw(shown_figure())
 
     def _repr_html_(self) -> str:
         return self.learnt.query("held").drop(columns="held").to_html(float_format="{:.3g}".format)

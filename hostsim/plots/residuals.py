@@ -9,6 +9,7 @@ from hostsim.plots.style import GRID, INK, LOOKS, house_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["draw_residuals"]
 
@@ -18,17 +19,21 @@ FARTHEST = 6.0
 """What is farther off is drawn at the edge."""
 
 
-def draw_residuals(rows: Sequence[tuple[str, float, float, float]], title: str = "") -> Axes:
+def draw_residuals(
+    rows: Sequence[tuple[str, float, float, float]], title: str = "", figure: Figure | None = None
+) -> Axes:
     """Draw residuals: for each measurement an interval of the model about its median, with the measurement's own interval as a band.
 
     Args:
         rows: name, and low end, median and high end of the model less the measurement, in half-widths of its interval; the first on top.
         title: above the figure.
+        figure: to draw into; a new one by default.
     """
     from matplotlib.figure import Figure
 
     with house_style():
-        figure = Figure(figsize=(6.4, 1.1 + ROW_INCHES * len(rows)))
+        figure = figure or Figure()
+        figure.set_size_inches(6.4, 1.1 + ROW_INCHES * len(rows))
         axes = figure.add_subplot()
         axes.axvspan(-1.0, 1.0, color=GRID, linewidth=0, zorder=0.5, label="interval of the measurement")
         axes.axvline(0.0, color=INK, linewidth=0.8, zorder=1)

@@ -122,6 +122,10 @@ class Members(Protocol):
         """Digest of all of it."""
         ...
 
+    def moves(self, scenario: Scenario, axes: AxisValues) -> str:
+        """What it moves of the host of a point, as a text that tells points apart."""
+        ...
+
     def changed(self, scenario: Scenario, replication: int) -> Scenario:
         """A scenario on the host of the member that a replication runs; raises InputError where there is none."""
         ...
@@ -203,20 +207,25 @@ class PointMaker:
         key = point_key(axes.values()), length_ps
         if key not in self._points:
             spec, warnings = self._spec(self._scenario, axes, length_ps)
-            self._points[key] = Point(self._id(spec.digest()), axes, spec, warnings, spec.effort)
+            self._points[key] = Point(self._id(spec.digest(), axes), axes, spec, warnings, spec.effort)
         return self._points[key]
 
     def _spec(self, scenario: Scenario, axes: AxisValues, length_ps: int) -> tuple[PointSpec, tuple[str, ...]]:
         spec, warnings = scenario.spec(axes, length_ps)
         return (spec.model_copy(update={"lengthening": 1.0}), warnings) if self.thorough else (spec, warnings)
 
-    def _id(self, digest: str) -> str:
-        """Id of a point; of an ensemble it is another one, because its replications are of other hosts."""
+    def _id(self, digest: str, axes: AxisValues) -> str:
+        """Id of a point; of an ensemble it is another one, because its replications are of other hosts.
+
+        A number that the user has set is his in every replication, so that it is another point even where it is the shipped number.
+        """
         if self._ensemble is None:
             return digest
         import hashlib
 
-        return hashlib.sha256(f"{digest} {self._ensemble.digest}".encode()).hexdigest()[: len(digest)]
+        return hashlib.sha256(f"{digest} {self._ensemble.moves(self._scenario, axes)}".encode()).hexdigest()[
+            : len(digest)
+        ]
 
     def short(self, values: AxisValues) -> Point:
         """The point at these values as a search far from its end probes it; at its whole length where its runs or traffic need that."""

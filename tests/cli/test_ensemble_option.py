@@ -46,6 +46,20 @@ def test_a_sweep_tells_both_intervals_in_tables_figures_and_verdicts(cli, tiny, 
     assert (curve["prediction_high"] - curve["prediction_low"] > 3 * (curve["high"] - curve["low"])).all()
 
 
+def test_a_number_that_was_set_is_so_on_every_host(cli, tiny, members):
+    """The shipped number, set by the user, is another host than the shipped one, whose number every member has its own of."""
+    members.write_text(f"member,{COST},esxi.costs.driver_rx\n0,1000,420\n1,3000,420\n2,8000,420\n")
+    shipped, put = (
+        cli("run", tiny, *FIVE, "--ensemble", members, *changes, "-o", name)
+        for name, *changes in (["shipped"], ["put", "--set", "platform.costs.context_switch.cycles=1900"])
+    )
+    assert (shipped.exit_code, put.exit_code) == (0, 0), put.stderr
+    first, other = (pd.read_csv(tiny.parent / name / "table.csv") for name in ("shipped", "put"))
+    assert set(first["point"]).isdisjoint(other["point"])
+    spreads = [table.groupby("point")["host_used"].std().max() for table in (first, other)]
+    assert spreads[0] > 2 * spreads[1]
+
+
 def test_verdicts_tell_both_intervals(cli, tiny, members):
     """As a table and as JSON; a search has one for its threshold, and its interval in the results folder is read as it was written."""
     done = cli("check", tiny, *FIVE, "--ensemble", members)
