@@ -94,6 +94,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +120,10 @@ class Series:
     values: IntArray
     """Cumulative values, or levels, shape (boundaries, entities); the first row is the start of the run (zeros)."""
 
+    def thinned(self, rows: list[int]) -> Self:
+        """The series at some of its boundaries only."""
+        return replace(self, values=self.values[rows])
+
     def __repr__(self) -> str:
         return f"<Series of {len(self.entities)} entities at {len(self.values)} boundaries>"
 
@@ -134,6 +139,10 @@ class Histogram:
     """Cumulative counts, shape (boundaries, entities, buckets)."""
     sums_ps: IntArray
     """Cumulative sum of the durations, shape (boundaries, entities)."""
+
+    def thinned(self, rows: list[int]) -> Self:
+        """The histogram at some of its boundaries only."""
+        return replace(self, counts=self.counts[rows], sums_ps=self.sums_ps[rows])
 
     def __repr__(self) -> str:
         return f"<Histogram of {len(self.entities)} entities in {len(self.edges_ps) - 1} buckets>"
@@ -199,11 +208,8 @@ class RunRecord:
         return replace(
             self,
             instants_ps=self.instants_ps[rows],
-            series={name: replace(series, values=series.values[rows]) for name, series in self.series.items()},
-            histograms={
-                name: replace(histogram, counts=histogram.counts[rows], sums_ps=histogram.sums_ps[rows])
-                for name, histogram in self.histograms.items()
-            },
+            series={name: series.thinned(rows) for name, series in self.series.items()},
+            histograms={name: histogram.thinned(rows) for name, histogram in self.histograms.items()},
             cut=cut,
         )
 
