@@ -151,7 +151,7 @@ def _searched(plan: Plan) -> int:
 
 
 def _tried(plan: Plan) -> float:
-    """Wall-clock seconds of a run of the plan, from the first, the middle and the last of it, each cut short."""
+    """Processor seconds of a run of the plan, from the first, the middle and the last of it, each cut short."""
     tasks = list(plan.tasks) or [task for search in plan.searches for task in search.wants({})]
     tried = [tasks[place * (len(tasks) - 1) // max(PROBES - 1, 1)] for place in range(PROBES)]
     _seconds(tried[0])  # the first time pays for imports and is no measure of the others
@@ -159,18 +159,18 @@ def _tried(plan: Plan) -> float:
 
 
 def _seconds(task: Task) -> float:
-    """Wall-clock seconds of a run, extrapolated from a part of it; 0 where it fails, which is reported when it is run."""
+    """Processor seconds of a run, extrapolated from a part of it; 0 where it fails, which is reported when it is run."""
     from hostsim.campaign.deferred_sigint import deferred_sigint
     from hostsim.campaign.simulate import simulate
     from hostsim.engine.random_stream import Streams
     from hostsim.model.build import build_host
 
     spec = task.point.spec.model_copy(update={"length": max(task.point.spec.length // CUT, 1)})
-    started = time.perf_counter()
+    started = time.process_time()  # of a busy machine, the clock on the wall says nothing about the run
     try:
         with deferred_sigint():
             build_host(spec, Streams(task.seed, task.replication))
-        built = time.perf_counter()
+        built = time.process_time()
         record = simulate(
             spec, point_id=task.point.id, axes=task.point.axes, seed=task.seed, replication=task.replication
         )
@@ -178,5 +178,5 @@ def _seconds(task: Task) -> float:
         return 0.0
     # a host is built once, however long it runs; and a short run may go on because it is all warm-up: what counts is how far it came
     building = built - started
-    running = max(time.perf_counter() - built - building, 0.0)
+    running = max(time.process_time() - built - building, 0.0)
     return building + running * task.point.spec.length / int(record.instants_ps[-1])
