@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from hostsim.calibration.design import Design
@@ -17,12 +18,13 @@ from hostsim.scenario.shipped_data import claims
 __all__ = ["shipped_joint"]
 
 
-def shipped_joint(folder: Path, seed: int = 1) -> tuple[Joint, list[Scenario]]:
+def shipped_joint(folder: Path, seed: int = 1, *, experiments: Collection[str] = ()) -> tuple[Joint, list[Scenario]]:
     """Prepare the joint calibration against the published claims: nothing is run.
 
     Args:
         folder: for everything that is run and found.
         seed: root seed.
+        experiments: names of those whose claims it is to; all by default.
 
     Returns:
         The calibration, and the scenarios of the claims.
@@ -32,7 +34,7 @@ def shipped_joint(folder: Path, seed: int = 1) -> tuple[Joint, list[Scenario]]:
         (claims()[entry.name].experiment, entry)
         for scenario, names in selected
         for entry in scenario.expectations
-        if entry.name in names
+        if entry.name in names and (not experiments or claims()[entry.name].experiment in experiments)
     ]
     observations = observations_of(entries)
     observed = {one.name for one in observations}

@@ -14,13 +14,15 @@ from hostsim.calibration.observation import Observation
 from hostsim.calibration.posterior import Posterior
 from hostsim.record import FloatArray
 
-__all__ = ["Learnt", "LeftOut", "Observed", "Summary", "interval_score", "left_out", "summarize"]
+__all__ = ["Learnt", "LeftOut", "Observed", "Pull", "Summary", "interval_score", "left_out", "summarize"]
 
 LEVEL = 0.9
 """Of the intervals."""
 CHAINS = 400
 """Hosts behind a posterior that is summarized; a member of an ensemble takes runs, these take none."""
 SPREAD = (0.05, 0.5, 0.95)
+LEAST_PULL = 0.3
+"""An experiment pulls a number that moves by so many standard deviations of its prior without it."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,16 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
+class Pull:
+    """What an experiment does to a number that the others hold, too: two that pull one number to opposite sides pull against each other."""
+
+    name: str
+    experiment: str
+    by: float
+    """Median of the posterior less that of the posterior without the experiment, in standard deviations of the prior."""
+
+
+@dataclass(frozen=True)
 class Summary:
     """A joint calibration in numbers."""
 
@@ -87,6 +99,8 @@ class Summary:
     discrepancies: Mapping[str, tuple[float, float, float]]
     """By experiment: how far the model is off beyond its constants, in half-widths."""
     left_out: tuple[LeftOut, ...]
+    pulls: tuple[Pull, ...]
+    """Those of `LEAST_PULL` at least, the strongest first."""
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -104,6 +118,9 @@ def summarize(joint: Joint, chains: int = CHAINS) -> Summary:
     posterior = joint.posterior(emulators, chains=chains)
     prior = np.random.default_rng(joint.design.seed).random((chains, len(joint.design.priors)))
     evaluated = joint.evaluated().values()
+    names = joint.experiments if len(joint.experiments) > 1 else ()
+    without = {name: joint.posterior(emulators, without=name, chains=chains) for name in names}
+    pulls = [one for name, other in without.items() for one in _pulls(joint, name, posterior, other)]
     return Summary(
         len(evaluated),
         sum(one.processor_s for one in evaluated) / 3600,
@@ -116,27 +133,25 @@ def summarize(joint: Joint, chains: int = CHAINS) -> Summary:
             if one.name in emulators
         ),
         {name: _quantiles(posterior.discrepancies[:, place]) for place, name in enumerate(joint.experiments)},
-        tuple(
-            entry
-            for name in joint.experiments
-            if len(joint.experiments) > 1
-            for entry in left_out(joint, name, emulators, prior)
-        ),
+        tuple(entry for name, other in without.items() for entry in left_out(joint, name, emulators, prior, other)),
+        tuple(sorted(pulls, key=lambda one: -abs(one.by))),
     )
 
 
-def left_out(joint: Joint, experiment: str, emulators: Mapping[str, Emulator], prior: FloatArray) -> list[LeftOut]:
-    """Predict an experiment by all others: intervals of the hosts that agree with these, the noise and a discrepancy as large as may be.
+def left_out(
+    joint: Joint, experiment: str, emulators: Mapping[str, Emulator], prior: FloatArray, posterior: Posterior
+) -> list[LeftOut]:
+    """Leave-one-out prediction of an experiment by all others: intervals of the hosts that agree with these, the noise and a discrepancy as large as may be.
 
     The emulators know how claims depend on constants and nothing of what was published, so that they stay.
 
     Args:
         joint: the calibration.
-        experiment: to leave out.
+        experiment: that is left out.
         emulators: of all observations.
         prior: shares of hosts drawn from the prior.
+        posterior: without the experiment, of as many hosts.
     """
-    posterior = joint.posterior(emulators, without=experiment, chains=len(prior))
     random = np.random.default_rng(joint.design.seed)
     place = joint.experiments.index(experiment)
     found = []
@@ -147,10 +162,19 @@ def left_out(joint: Joint, experiment: str, emulators: Mapping[str, Emulator], p
         wide = np.hypot(emulator.error, posterior.discrepancies[:, place])
         ahead = emulator.predict(posterior.shares) + wide * random.standard_normal(len(prior))
         before = emulator.predict(prior) + emulator.error * random.standard_normal(len(prior))
-        low, median, high = (one.centre + one.half * value for value in _quantiles(ahead))
-        least, _, most = (one.centre + one.half * value for value in _quantiles(before))
+        low, median, high = _in_units(one, _quantiles(ahead))
+        least, _, most = _in_units(one, _quantiles(before))
         found.append(LeftOut(one.name, experiment, one.centre, one.half, low, median, high, (least, most)))
     return found
+
+
+def _pulls(joint: Joint, experiment: str, posterior: Posterior, without: Posterior) -> list[Pull]:
+    even = (np.arange(1000) + 0.5) / 1000
+    found = []
+    for place, prior in enumerate(joint.design.priors):
+        before, after = (np.median(prior.quantiles(each.shares[:, place])) for each in (without, posterior))
+        found.append(Pull(prior.name, experiment, float((after - before) / np.std(prior.quantiles(even)))))
+    return [one for one in found if abs(one.by) >= LEAST_PULL]
 
 
 def interval_score(low: float, high: float, value: float, level: float = LEVEL) -> float:
