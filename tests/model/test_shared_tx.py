@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.guest.shared_tx import SharedTxQueue
+from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.host import Host
+from hostsim.model.net.directpath import DirectTx
 from hostsim.model.net.networld import TxQueue
 from hostsim.model.workload.flow import Flow
 from hostsim.model.workload.tcp import GuestPackets
@@ -74,3 +78,24 @@ def test_a_long_burst_does_not_keep_what_it_writes_early() -> None:
     traffic = {"w": files("get", vnic=1, size="1000 B", connections=16)}
     host = run(point(vm, traffic=traffic, nics=TWO, cost=CALM, cores=6), 60 * MS)
     assert min(vcpu.used for vcpu in host.vcpus) > 0.95 * 60 * MS
+
+
+def test_a_burst_that_is_cut_short_takes_back_what_it_wrote_queue_by_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not flow by flow: the answers to 64 connections are taken back at once, however many of them one burst writes."""
+    calls: Counter[str] = Counter()
+
+    def counted(owner: type, name: str) -> None:
+        whole = getattr(owner, name)
+
+        def count(*given: object) -> object:
+            calls[name] += 1
+            return whole(*given)
+
+        monkeypatch.setattr(owner, name, count)
+
+    counted(DirectTx, "cancel")
+    counted(Vcpu, "cut")
+    vm = group(vcpus=4, passthrough=("vmnic1",), reserved=1.0)
+    traffic = {"w": files("get", vnic=1, size="1000 B", connections=64)}
+    run(point(vm, traffic=traffic, nics=TWO, cost=CALM, cores=6), 20 * MS)
+    assert 0 < calls["cancel"] <= calls["cut"]

@@ -51,6 +51,7 @@ class GuestDevice:
         self.interrupt_ps, self.doorbell_ps = interrupt_ps, doorbell_ps
         self.ports: list[Port] = []
         self.transmits: list[TransmitQueue] = []
+        self._shared: dict[tuple[int, int], SharedTxQueue] = {}
         self.filter = VnicFilter([])
         self.rings: list[RxQueue] = []
         self.rss = self.udp_rss = False
@@ -87,8 +88,15 @@ class GuestDevice:
 
     def posted(self, vm: VirtualMachine, number: int, which: int) -> PacketSink[GuestStream]:
         """Return transmit queue ``which``, the queues counted round, as vCPU ``number`` posts to it."""
-        queue = self.transmits[which % len(self.transmits)]
-        return SharedTxQueue(queue, vm.vcpus[number]) if len(vm.vcpus) > 1 else queue
+        place = which % len(self.transmits)
+        if len(vm.vcpus) == 1:
+            return self.transmits[place]
+        if (
+            place,
+            number,
+        ) not in self._shared:  # one for all flows: a burst that is cut short takes back what it wrote queue by queue
+            self._shared[place, number] = SharedTxQueue(self.transmits[place], vm.vcpus[number])
+        return self._shared[place, number]
 
     def transmit_contexts(self) -> list[tuple[str, TxQueue]]:
         """Return the transmit queues that NetWorlds serve, each with the name of its context after the VM's."""
