@@ -124,8 +124,20 @@ def is_integer(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
+MEANT = {
+    "duration": "length",
+    "time": "length",
+    "repetitions": "replications",
+    "runs": "replications",
+    "cores": "vcpus",
+}
+"""What is called something else elsewhere, whose spelling is no help."""
+
+
 def nearest_name(given: str, known: Sequence[str]) -> str:
-    """The known name nearest to the given one, or an empty string when none is near."""
+    """The known name nearest to the given one, by its meaning or its spelling, or an empty string when none is near."""
+    if MEANT.get(given) in known:
+        return MEANT[given]
     if len(given) > 2 * max(map(len, known), default=0):  # less than 0.6 alike, and long to compare
         return ""
     matches = difflib.get_close_matches(given, known, n=1, cutoff=0.6)

@@ -56,6 +56,13 @@ RATE = "rate: 40 kpps"
             id="unknown key at the top",
         ),
         pytest.param(
+            "guest: rhel6",
+            "guest: rhel6\n    cores: 2",
+            "small.yaml:11: vms.receiver.cores: unknown key; given 2; allowed: one of count, guest, networks, vcpus, vmx, uses, rx_ring, tx_ring; "
+            "did you mean 'vcpus'?",
+            id="unknown key that means another",
+        ),
+        pytest.param(
             "40 kpps",
             "40 kbps",
             "small.yaml:14: traffic.stream.rate: has the unit 'kbps', which is not one of rate; given '40 kbps'; "
