@@ -9,12 +9,12 @@ QUICK := $(if $(FULL),,--quick)
 CHECK ?=
 NOTEBOOKS ?=
 MUTANTS ?=
-WHOLE := $(addprefix tests/,test_ablation.py test_ablation_latency.py test_ablation_small_udp.py test_determinism.py model/test_own_policy.py theory/test_oracles.py theory/test_ciw.py)
+WHOLE := $(addprefix tests/,calibration/test_reduced_calibration.py test_ablation.py test_ablation_latency.py test_ablation_small_udp.py test_determinism.py model/test_own_policy.py theory/test_oracles.py theory/test_ciw.py)
 
 COMPILED := build/.compiled
 SOURCES := hostsim/errors.py hostsim/quantity.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
 
-.PHONY: setup reproduce check test recipes notebooks verify mutants fuzz lint bench docs claims cost-model predictions verification-page clean
+.PHONY: setup reproduce check test recipes notebooks verify mutants fuzz lint bench docs claims cost-model predictions calibration-page verification-page clean
 
 setup: $(COMPILED)
 
@@ -84,6 +84,10 @@ predictions: setup
 # The values of the claims page, after the model or a claim has changed: judges every claim, at quick fidelity.
 claims: setup
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.claim_values docs/claims.json $(QUICK) --results $(RESULTS)
+
+# The page about the joint calibration, after another one was shipped (.ci/ship_calibration.py).
+calibration-page: $(STAMP)
+	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.calibration_page docs/calibration.md
 
 # The page about verification, after any oracle has changed: runs them all.
 verification-page: setup

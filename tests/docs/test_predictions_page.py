@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from hostsim_docs import predictions_page
+from hostsim_docs.interval_coverage import Forecast
 from hostsim_docs.predictions_page import HEAD, main, page
 
 import hostsim
 from hostsim.analysis.commit import first_commit_with
 from hostsim.analysis.prediction import Prediction
-from hostsim.expect import At, Expectation, Verdict, VerdictState
+from hostsim.expect import At, Band, Expectation, Verdict, VerdictState
 from hostsim.results.scoreboard import number
 from hostsim.scenario.ledger import FirstPrediction, read_ledger
 from hostsim.scenario.load import load
@@ -70,16 +71,25 @@ def test_a_first_value_stands_beside_todays_and_what_was_changed_for_it_is_said(
         hostsim="0",
         changed_for="GRO in the driver",
     )
-    text = page([made(first)], quick=False)
+    text = page([made(first)], [], quick=False)
     apart = "mechanism changed for it: GRO in the driver"
     values = ["14.1 Gbit/s", "13.7 to 14.5", "12.69", "-10.0 %", "13.8", "-2.1 %", apart]
     assert cells(text, "First and today") == {"esxi55-40g.1vcpu": values}
     commits = ["`small`", "`0123456789ab`", "not yet", "2026-01-02", "full, 1"]
     assert cells(text, "Commits") == {"esxi55-40g.1vcpu": commits}
     assert "| scale | first | 1 | 10.0 % | 0 of 1 | – | mechanism changed for it |" in text
-    without = page([made(None)], quick=True)
+    without = page([made(None)], [], quick=True)
     assert cells(without, "First and today")["esxi55-40g.1vcpu"][2] == "not yet"
     assert "Today's values are of quick fidelity." in without
+
+
+def test_a_prediction_interval_that_misses_is_bold():
+    """The published value is asked, and not the band."""
+    ends = {"low": 13.0, "value": 13.8, "high": 14.0, "prior": (10.0, 20.0)}
+    forecast = Forecast("esxi55-40g.1vcpu", "model as it was", "scale", 14.1, Band(13.7, 14.5), **ends)
+    text = page([made(None)], [forecast], quick=False)
+    assert cells(text, "Prediction intervals") == {"esxi55-40g.1vcpu": ["14.1", "**13.8 (13 to 14)**", "10 to 20"]}
+    assert "| model as it was | scale | 1 | 0 (0 %) |" in text
 
 
 def test_the_command_runs_the_predictions_that_are_shipped(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Page of the predictions: the first value of each measurement for ever beside today's, both commits, and the error by kind.
+"""Page of the predictions: the first value of each measurement for ever beside today's, both commits, the error by kind, and coverage of the prediction intervals.
 
 ``python -m hostsim_docs.predictions_page FILE`` runs them all and writes it, as `make predictions` does for the documentation.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,10 +14,15 @@ from hostsim import api
 from hostsim.analysis.commit import first_commit_with
 from hostsim.analysis.prediction import Prediction, predict
 from hostsim.analysis.prediction_table import SCORE_HEADINGS, percent, score_rows, value_cell
+from hostsim.calibration.ensemble import Ensemble, read_ensemble
+from hostsim.calibration.prior_ensemble import draw_from_priors
 from hostsim.files import write_whole
-from hostsim.results.scoreboard import band_text
+from hostsim.prediction_interval import most_replications
+from hostsim.results.scoreboard import band_text, number
 from hostsim.run_option import settle
-from hostsim.scenario.shipped_data import LEDGER, data_root, predictions
+from hostsim.scenario.plan import Fidelity
+from hostsim.scenario.shipped_data import LEDGER, data_root, predictions, shipped_ensemble
+from hostsim_docs.interval_coverage import HEADINGS, MEANING, Forecast, rows
 from hostsim_docs.markdown import code, row, table
 
 __all__ = ["main", "page"]
@@ -29,21 +35,28 @@ beside the value of today, whatever the model has become since. A miss is a miss
 
 An error is relative to the published value. Orders are those that were published without doubt: a quotient above or below 1, and two measurements of one source whose bands are apart. A measurement for which a mechanism was changed, or whose inputs are other ones now, is scored apart.
 """
+SURE = f"""\
+## Prediction intervals
+
+Every host of the shipped ensemble predicts each measurement, in quick runs ({{doc}}`guide/how-sure`, {{doc}}`calibration`): 90 % of the hosts lie between the ends, which know nothing of how far the model itself is off. As many draws from the priors predict it, too. {MEANING}"""
 NOT_YET = "not yet"
+AS_IT_IS = "model as it was"
 
 
-def page(found: Sequence[Prediction], *, quick: bool) -> str:
-    """The page as Markdown: the scores by kind, then each measurement with its two values and its two commits.
+def page(found: Sequence[Prediction], forecasts: Sequence[Forecast], *, quick: bool) -> str:
+    """The page as Markdown: the scores by kind, each measurement with its two values, its prediction interval, and its two commits.
 
     Args:
         found: the predictions.
+        forecasts: of the shipped ensemble.
         quick: fidelity of today's values.
     """
     fidelity = "quick" if quick else "full"
     lines = [HEAD, "## Error by kind", "", table(SCORE_HEADINGS, score_rows(found)).rstrip(), ""]
     lines += ["## First and today", "", f"Today's values are of {fidelity} fidelity.", ""]
     lines += [row(("measurement", "published", "band", "first", "error", "today", "error", "scored apart"))]
-    lines += [row(("---",) * 8), *map(_values, found), "", "## Commits", ""]
+    lines += [row(("---",) * 8), *map(_values, found), ""]
+    lines += [SURE, table(("scored apart", *HEADINGS), rows(forecasts)), _intervals(forecasts), "## Commits", ""]
     lines += [
         "The inputs as they were for the first value, and the commit that it came in. The ledger is `scenarios/predictions/first.yaml`.",
         "",
@@ -66,6 +79,42 @@ def _values(each: Prediction) -> str:
     )
 
 
+def _intervals(forecasts: Sequence[Forecast]) -> str:
+    lines = []
+    for one in forecasts:
+        text = f"{number(one.value)} ({number(one.low)} to {number(one.high)})"
+        cells = (number(one.published), text if one.is_inside else f"**{text}**")
+        lines.append((code(one.name), *cells, f"{number(one.prior[0])} to {number(one.prior[1])}"))
+    return table(("measurement", "published", "predicted, 90 %", "by the prior, 90 %"), lines)
+
+
+def _forecasts(of_ensemble: Sequence[Prediction], of_priors: Sequence[Prediction]) -> list[Forecast]:
+    """Prediction intervals by the shipped ensemble and by the priors; of what has both."""
+    found = []
+    for one, other in zip(of_ensemble, of_priors, strict=True):
+        ahead, before = one.verdict.prediction, other.verdict.prediction
+        if one.verdict.value is None or ahead is None or before is None:
+            continue
+        row = one.measurement
+        ends = [
+            (-math.inf if p.low is None else p.low, math.inf if p.high is None else p.high) for p in (ahead, before)
+        ]
+        found.append(
+            Forecast(
+                row.id,
+                one.apart or AS_IT_IS,
+                row.kind,
+                row.number,
+                row.band,
+                ends[0][0],
+                one.verdict.value,
+                ends[0][1],
+                ends[1],
+            )
+        )
+    return found
+
+
 def _commits(each: Prediction) -> str:
     name, first = each.measurement.id, each.first
     if first is None:
@@ -83,8 +132,17 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("results"))
     given = parser.parse_args()
     options = settle({"quick": given.quick, "results": given.results})
-    found = predict(api.select(among=predictions()), api.fidelity(options), api.execution_options(options))
-    write_whole(given.file, page(found, quick=given.quick).encode())
+    chosen, execution = api.select(among=predictions()), api.execution_options(options)
+    found = predict(chosen, api.fidelity(options), execution)
+    shipped = read_ensemble(shipped_ensemble())
+    priors = Ensemble(tuple(draw_from_priors(chosen, len(shipped.members))), "priors")
+    of_ensemble, of_priors = (predict(chosen, _all_of(each), execution) for each in (shipped, priors))
+    write_whole(given.file, page(found, _forecasts(of_ensemble, of_priors), quick=given.quick).encode())
+
+
+def _all_of(ensemble: Ensemble) -> Fidelity:
+    """One run of each member at least; quick ones, for members differ by more than noise."""
+    return Fidelity(quick=True, replications=most_replications(len(ensemble.members)), ensemble=ensemble)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,146 @@
+"""Ship a calibration: its centre as the constants of the shipped files, its ensemble, its log and its summary.
+
+``python .ci/ship_calibration.py FOLDER`` takes the folder that ``hostsim calibrate -o FOLDER`` has filled. A number that the data hold gets
+the median of its posterior, with the median of its prior beside it; every other number gets the median of its prior.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hostsim.analysis.constant import PARTS, Constant
+from hostsim.analysis.cost_model import scenario_inputs, shipped_constants
+from hostsim.calibration.calibrated import calibrated
+from hostsim.calibration.ensemble import read_ensemble, write_ensemble
+from hostsim.calibration.shipped_claims import shipped_joint
+from hostsim.scenario.load import load
+from hostsim.scenario.shipped_data import data_root, shipped, shipped_ensemble, shipped_parts
+from hostsim.scenario.yaml.source_tree import keys
+
+NUMBERS = ("cycles", "time", "value")
+DIGITS = 3
+ABOUT = (
+    "Ensemble of hosts: a row a member, a column a constant or an input, in their units.",
+    "The last wave of the joint calibration to the published claims (docs/calibration.md), each of whose members was run. What no claim is",
+    "behind, for it is asked by predictions alone, is drawn from its prior.",
+)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A number of a file, and the median of its prior where another number stands there."""
+
+    file: Path
+    path: tuple[Any, ...]
+    number: str
+    value: str
+    """Empty where it stands there already."""
+    prior: str | None
+
+
+def main(folder: Path) -> None:
+    """Write everything that is shipped of a calibration."""
+    joint, _ = shipped_joint(folder)
+    found = calibrated(joint)
+    found.write((), "")
+    target = data_root() / "calibration"
+    for name in ("calibration.json", "log.csv", "members.csv", "summary.json"):
+        shutil.copy(folder / name, target / name)
+    shutil.copy(folder / "residuals.svg", target.parents[1] / "docs" / "images" / "calibration.svg")
+    before = read_ensemble(shipped_ensemble()).members
+    members = {
+        place: {name: values.get(name, drawn) for name, drawn in before[place].items()}
+        for place, values in enumerate(found.ensemble.values())
+    }
+    write_ensemble(shipped_ensemble(), members, ABOUT)
+    held = {one.name for one in found.held}
+    by_name = dict(constants())
+    edits = []
+    for prior, learnt in zip(joint.design.priors, found.summary.learnt, strict=True):
+        median = min(max(float(f"{learnt.posterior[1]:.{DIGITS}g}"), prior.low), prior.high)
+        for name in prior.members:
+            edits += edits_of(*by_name[name], median if learnt.name in held else prior.value, prior.value)
+    for file in dict.fromkeys(edit.file for edit in edits):
+        file.write_text(
+            edited(file.read_text(encoding="utf-8"), [e for e in edits if e.file == file]), encoding="utf-8"
+        )
+    print(json.dumps({"held": sorted(held), "files": len({edit.file for edit in edits})}, indent=1))
+
+
+def constants() -> Iterator[tuple[str, tuple[Path, Constant]]]:
+    """The constants of all shipped parts and the inputs of all scenarios by name, each with its file."""
+    files = {name: file for kind in PARTS for name, file in shipped_parts(kind).items()}
+    for constant in shipped_constants():
+        yield constant.name, (files[constant.file], constant)
+    for name in shipped():
+        scenario = load(name)
+        for path, constant in scenario_inputs(scenario).items():
+            yield f"{name}.{path}", (scenario.file, constant)
+
+
+def edits_of(file: Path, constant: Constant, value: float, prior: float) -> Iterator[Edit]:
+    """What has to be written of a constant, in each place where it stands."""
+    written, median = (re.sub(r"^(-?\d+)\.0\b", r"\1", str(constant.written(number))) for number in (value, prior))
+    for text in constant.paths:
+        path, number = tuple(keys(text)), "value"
+        if path[-1] in NUMBERS and not constant.name.endswith(f".{path[-1]}"):
+            path, number = path[:-1], str(path[-1])
+        yield Edit(
+            file, path, number, written if value != constant.value else "", None if written == median else median
+        )
+
+
+def edited(text: str, edits: list[Edit]) -> str:
+    """The text of a file with numbers replaced, and priors written beside them or taken away; everything else as it is."""
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    changes: list[tuple[int, int, str]] = []
+    for edit in edits:
+        body = node_at(root, edit.path)
+        entries = {key.value: (key, value) for key, value in body.value}
+        _, number = entries[edit.number]
+        kept = number.style if number.style in ("'", '"') else ""
+        if edit.value:
+            changes.append((number.start_mark.index, number.end_mark.index, f"{kept}{edit.value}{kept}"))
+        if "prior" in entries:
+            key, prior = entries["prior"]
+            kept = prior.style if prior.style in ("'", '"') else ""
+            if edit.prior is not None:
+                changes.append((prior.start_mark.index, prior.end_mark.index, f"{kept}{edit.prior}{kept}"))
+            else:
+                changes.append((start_of_entry(text, key.start_mark.index), prior.end_mark.index, ""))
+        elif edit.prior is not None:
+            quoted = f"{kept}{edit.prior}{kept}"
+            between = ", " if body.flow_style else "\n" + " " * entries[edit.number][0].start_mark.column
+            changes.append((number.end_mark.index, number.end_mark.index, f"{between}prior: {quoted}"))
+    for start, end, new in sorted(set(changes), reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def node_at(root: Any, path: tuple[Any, ...]) -> Any:
+    """The node of a document at a path."""
+    node = root
+    for step in path:
+        if isinstance(node, yaml.SequenceNode):
+            node = node.value[int(step)]
+        else:
+            node = next(value for key, value in node.value if key.value == str(step))
+    return node
+
+
+def start_of_entry(text: str, start: int) -> int:
+    """Where the comma or the line end before an entry of a mapping is."""
+    return max(text.rfind(",", 0, start), text.rfind("\n", 0, start))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,172 @@
+"""Page of the joint calibration: priors beside posteriors, what pulls against what, and each experiment predicted by all others.
+
+``python -m hostsim_docs.calibration_page FILE`` writes it from ``scenarios/calibration/summary.json``, as `make calibration-page` does for the documentation.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hostsim.files import write_whole
+from hostsim.results.scoreboard import number
+from hostsim.scenario.shipped_data import claims, data_root
+from hostsim_docs.interval_coverage import HEADINGS, MEANING, Forecast, rows
+from hostsim_docs.markdown import code, table
+
+__all__ = ["page", "shipped_page"]
+
+HEAD = """\
+# Joint calibration
+
+All constants and assumed inputs behind the published claims were calibrated at once, from priors that know no claim ({doc}`decisions/index`, 0158 and 0159). Hosts were spread over the priors and run; emulators learnt from these runs what each claim depends on; further hosts that agree with the claims
+were drawn by Markov chains and run as well. The last of them are the shipped ensemble ({doc}`guide/how-sure`). Each experiment has a discrepancy: how far the model misses its claims beyond noise and constants.
+
+`hostsim calibrate` repeats it, and goes on from its folder when it is stopped; `python .ci/ship_calibration.py FOLDER` ships what it has found. The log has a row for each host: `scenarios/calibration/log.csv`.
+"""
+LEARNT = """\
+## Held by the data
+
+Numbers whose posterior has less than 70 % of the prior's standard deviation, or a median more than one standard deviation away. Quantiles of 5, 50 and 95 %. The shipped value is the median; every number that is not held has the median of its prior.
+"""
+PULLS = """\
+## What pulls against what
+
+Where the median of a number would be without an experiment: *up* are experiments that move it up, *down* those that move it down, in standard deviations of the prior. With both, they pull against each other.
+"""
+LEFT_OUT = f"""\
+## Each experiment predicted by all others
+
+The chains run again without the experiment; nothing of what was published about it is used. The interval holds constants, noise, the emulator's error and a discrepancy as large as may be. {MEANING}"""
+ONE_BY_ONE = """\
+## Claim by claim
+
+Bold: the published value is outside.
+"""
+
+
+def page(found: Mapping[str, Any]) -> str:
+    """The page as Markdown.
+
+    Args:
+        found: what ``summary.json`` holds.
+    """
+    summary, held = found["summary"], set(found["held"])
+    forecasts = [_forecast(one) for one in summary["left_out"]]
+    learnt = summary["learnt"]
+    moved = sum(abs(one["moved"]) > 1 for one in learnt)
+    lines = [HEAD, _run(found), "", LEARNT, _learnt([one for one in learnt if one["name"] in held]), ""]
+    lines.append(
+        f"Moved by more than a standard deviation of the prior: {moved} of {len(learnt)} numbers. Not held: {len(learnt) - len(held)}."
+    )
+    lines += [
+        "",
+        "```{image} images/calibration.svg",
+        ":alt: Claims on the calibrated hosts beside what was published",
+        "```",
+        "",
+    ]
+    lines += [
+        "## Discrepancies",
+        "",
+        _discrepancies(summary["discrepancies"]),
+        "",
+        PULLS,
+        _pulls(summary["pulls"]),
+        "",
+        LEFT_OUT,
+    ]
+    lines += [
+        table(("experiment", *HEADINGS), rows(forecasts)),
+        "",
+        ONE_BY_ONE,
+        _claims(forecasts),
+        "",
+        "## Not held by the data",
+        "",
+    ]
+    lines.append(_learnt([one for one in learnt if one["name"] not in held]))
+    return "\n".join(line.rstrip("\n") if line.startswith("|") else line for line in lines).rstrip() + "\n"
+
+
+def _run(found: Mapping[str, Any]) -> str:
+    summary = found["summary"]
+    return (
+        f"{summary['members']} hosts took {summary['processor_h']:.1f} core-hours. {len(summary['learnt'])} numbers, {len(summary['observed'])} claims. "
+        f"The chains accepted {100 * summary['accepted']:.0f} % of their proposals; their potential scale reduction is {summary['mixing']:.2f}."
+    )
+
+
+def _spread(ends: Sequence[float]) -> str:
+    low, middle, high = ends
+    return f"{number(middle)} ({number(low)} to {number(high)})"
+
+
+def _learnt(rows: Iterable[Mapping[str, Any]]) -> str:
+    heads = ("number", "unit", "prior", "posterior", "moved, in sd", "sd left")
+    cells = [
+        (
+            code(one["name"]),
+            one["unit"],
+            _spread(one["prior"]),
+            _spread(one["posterior"]),
+            f"{one['moved']:+.1f}",
+            f"{100 * one['kept']:.0f} %",
+        )
+        for one in sorted(rows, key=lambda one: float(one["kept"]))
+    ]
+    return table(heads, cells)
+
+
+def _discrepancies(found: Mapping[str, Sequence[float]]) -> str:
+    heads = ("experiment", "in half-widths of its bands (5 to 95 %)")
+    return table(heads, [(name, _spread(ends)) for name, ends in found.items()])
+
+
+def _pulls(found: Sequence[Mapping[str, Any]]) -> str:
+    rows = []
+    for name in dict.fromkeys(one["name"] for one in found):
+        own = [one for one in found if one["name"] == name]
+        sides = [
+            ", ".join(f"{one['experiment']} ({one['by']:+.1f})" for one in own if (one["by"] > 0) == up)
+            for up in (True, False)
+        ]
+        rows.append((code(name), *sides))
+    return table(("number", "up", "down"), rows)
+
+
+def _forecast(one: Mapping[str, Any]) -> Forecast:
+    claim = claims()[one["name"]]
+    return Forecast(
+        name=one["name"],
+        group=one["experiment"],
+        kind=claim.kind,
+        published=one["centre"],
+        band=claim.band,
+        low=one["low"],
+        value=one["median"],
+        high=one["high"],
+        prior=(one["prior"][0], one["prior"][1]),
+    )
+
+
+def _claims(found: Sequence[Forecast]) -> str:
+    lines = []
+    for one in found:
+        text = f"{number(one.value)} ({number(one.low)} to {number(one.high)})"
+        prior = f"{number(one.prior[0])} to {number(one.prior[1])}"
+        cell = text if one.is_inside else f"**{text}**"
+        lines.append((code(one.name), one.kind, number(one.published), cell, prior))
+    return table(("claim", "kind", "published", "predicted by all others, 90 %", "by the prior, 90 %"), lines)
+
+
+def shipped_page() -> str:
+    """The page of the shipped calibration."""
+    return page(json.loads((data_root() / "calibration" / "summary.json").read_text(encoding="utf-8")))
+
+
+if __name__ == "__main__":
+    write_whole(Path(sys.argv[1]), shipped_page().encode())

@@ -1,0 +1,89 @@
+"""Interval coverage of predictions: share of published values inside, widths, errors and interval scores, by group and kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from hostsim.calibration.summary import interval_score
+from hostsim.claim import CLAIM_KINDS
+from hostsim.expect import Band
+
+__all__ = ["HEADINGS", "MEANING", "Forecast", "rows"]
+
+NAIVE = 0.2
+"""Half of the width, as a share of the value, of the intervals that others have to be better than."""
+HEADINGS = ("kind", "asked", "inside", "median width", "median error", "score", "by the prior", "by 20 %")
+MEANING = """\
+*Inside* is the share of published values that lie in the interval of 90 %, or, where only a band or a direction is published, of bands that it meets; the aim is 80 to 97 %. Width, error and score are relative to the published value. The interval score (Gneiting and Raftery, 2007) is the mean of the widths, each
+with twenty times what the published value lies beyond an end: smaller is better. Beside it, that of intervals by the prior alone, and of 20 % to either side of the same value.
+"""
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A 90 % prediction interval beside what was published, in its unit."""
+
+    name: str
+    group: str
+    """Within which kinds are counted."""
+    kind: str
+    published: float | None
+    """None where only a direction is published."""
+    band: Band
+    low: float
+    value: float
+    high: float
+    prior: tuple[float, float]
+    """The interval by the prior alone."""
+
+    @property
+    def is_inside(self) -> bool:
+        """True when the published value lies in the interval, or, of a band alone, when the band meets it."""
+        low, high = self.band.low, self.band.high
+        if self.kind != "direction" and self.published is not None and None not in (low, high):
+            return self.low <= self.published <= self.high
+        return (low is None or self.high >= low) and (high is None or self.low <= high)
+
+
+def rows(found: Sequence[Forecast]) -> list[tuple[str, ...]]:
+    """The scores by group and kind, then by kind, then of all: a group and the cells of `HEADINGS`; none of nothing."""
+    if not found:
+        return []
+    groups = [(name, [one for one in found if one.group == name]) for name in dict.fromkeys(one.group for one in found)]
+    lines = [
+        (name, kind, *_scores([one for one in own if one.kind == kind]))
+        for name, own in ([*groups, (ALL, found)] if len(groups) > 1 else groups)
+        for kind in CLAIM_KINDS
+        if any(one.kind == kind for one in own)
+    ]
+    return [*lines, (ALL, ALL, *_scores(found))]
+
+
+def _scores(found: Sequence[Forecast]) -> tuple[str, ...]:
+    inside = sum(one.is_inside for one in found)
+    known = [(one, one.published) for one in found if one.published and one.kind != "direction"]
+    cells = (str(len(found)), f"{inside} ({100 * inside / len(found):.0f} %)")
+    if not known:
+        return (*cells, *["–"] * (len(HEADINGS) - 1 - len(cells)))
+
+    def score(ends: Iterable[tuple[float, float]]) -> str:
+        return _percent(
+            fmean(interval_score(*pair, value) / abs(value) for pair, (_, value) in zip(ends, known, strict=True))
+        )
+
+    naive = [sorted((one.value * (1 - NAIVE), one.value * (1 + NAIVE))) for one, _ in known]
+    return (
+        *cells,
+        _percent(median((one.high - one.low) / abs(value) for one, value in known)),
+        _percent(median(abs(one.value / value - 1) for one, value in known)),
+        score((one.low, one.high) for one, _ in known),
+        score(one.prior for one, _ in known),
+        score((low, high) for low, high in naive),
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

@@ -1,0 +1,92 @@
+"""The page of the joint calibration says what a summary holds, and its scores are those of the intervals."""
+
+from __future__ import annotations
+
+import pytest
+from hostsim_docs.calibration_page import page
+from hostsim_docs.interval_coverage import Forecast, rows
+
+from hostsim.expect import Band
+
+
+def forecast(published: float | None, low: float, high: float, **changes: object) -> Forecast:
+    found = {"name": "a", "group": "one", "kind": "scale", "band": Band(9, 11), "value": 10.0, "prior": (5.0, 15.0)}
+    return Forecast(published=published, low=low, high=high, **(found | changes))  # type: ignore[arg-type]
+
+
+def test_a_score_is_the_width_and_twenty_times_the_miss() -> None:
+    """In shares of the published value; by the prior, which is wider and misses nothing, and by 20 % of the value."""
+    assert rows([forecast(10.0, 11.0, 12.0)]) == [
+        ("one", "scale", "1", "0 (0 %)", "10 %", "0 %", "210 %", "100 %", "40 %"),
+        ("all", "all", "1", "0 (0 %)", "10 %", "0 %", "210 %", "100 %", "40 %"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "band", "low", "high", "inside"),
+    [
+        ("direction", Band(None, 0.99), 0.98, 1.2, True),
+        ("direction", Band(None, 0.99), 1.0, 1.2, False),
+        ("ratio", Band(1.1, None), 1.0, 1.1, True),
+        ("scale", Band(9, 11), 9.5, 10.5, True),
+        ("scale", Band(9, 11), 10.2, 10.9, False),
+    ],
+)
+def test_a_band_alone_has_to_meet_the_interval_and_a_number_to_be_in_it(
+    kind: str, band: Band, low: float, high: float, *, inside: bool
+) -> None:
+    """A band that meets the interval is not enough where a number is published."""
+    assert forecast(10.0 if kind == "scale" else None, low, high, kind=kind, band=band).is_inside is inside
+
+
+def test_kinds_are_counted_in_each_group_and_together() -> None:
+    """A group of one kind, another of two, then both kinds, and all."""
+    found = [
+        forecast(10.0, 9.0, 11.0),
+        forecast(10.0, 9.0, 11.0, group="two"),
+        forecast(None, 0.5, 0.9, group="two", kind="direction", band=Band(None, 0.95)),
+    ]
+    assert [row[:4] for row in rows(found)] == [
+        ("one", "scale", "1", "1 (100 %)"),
+        ("two", "scale", "1", "1 (100 %)"),
+        ("two", "direction", "1", "1 (100 %)"),
+        ("all", "scale", "2", "2 (100 %)"),
+        ("all", "direction", "1", "1 (100 %)"),
+        ("all", "all", "3", "3 (100 %)"),
+    ]
+    assert set(rows(found)[2][4:]) == {"–"}
+
+
+def test_what_is_held_and_what_pulls_is_told_from_the_rest() -> None:
+    """Held numbers come first, each with its prior; experiments that move a number stand on their sides."""
+    learnt = {"unit": "cycles", "prior": [1.0, 2.0, 3.0], "posterior": [2.5, 2.6, 2.7], "moved": 1.4, "kept": 0.1}
+    left = {"name": "numa.10g.cpu", "experiment": "numa", "centre": 0.92, "half": 0.02}
+    text = page(
+        {
+            "held": ["a.held"],
+            "summary": {
+                "members": 60,
+                "processor_h": 2.5,
+                "accepted": 0.3,
+                "mixing": 1.02,
+                "learnt": [
+                    {"name": "a.held", **learnt},
+                    {"name": "a.loose", **learnt, "moved": 0.1, "kept": 0.95},
+                ],
+                "observed": [left],
+                "discrepancies": {"numa": [0.1, 0.5, 1.2]},
+                "left_out": [{**left, "low": 0.8, "median": 0.85, "high": 0.9, "prior": [0.7, 0.99]}],
+                "pulls": [
+                    {"name": "a.held", "experiment": "numa", "by": 0.6},
+                    {"name": "a.held", "experiment": "vxlan", "by": -0.4},
+                ],
+            },
+        }
+    )
+    held, loose = text.split("## Held by the data")[1].split("## Not held by the data")
+    assert "| `a.held` | cycles | 2 (1 to 3) | 2.6 (2.5 to 2.7) | +1.4 | 10 % |" in held
+    assert "`a.loose`" not in held
+    assert "| `a.loose` |" in loose
+    assert "Moved by more than a standard deviation of the prior: 1 of 2 numbers. Not held: 1." in text
+    assert "| `a.held` | numa (+0.6) | vxlan (-0.4) |" in text
+    assert "| `numa.10g.cpu` | ratio | 0.92 | **0.85 (0.8 to 0.9)** | 0.7 to 0.99 |" in text
