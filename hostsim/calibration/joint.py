@@ -33,8 +33,8 @@ __all__ = ["Joint", "Waves"]
 WAVE = 1000
 """Numbers of members a wave has room for: member 2003 is the third of wave 2."""
 LOG, MEMBERS, IDENTITY = "log.csv", "members.csv", "calibration.json"
-FARTHEST = 30.0
-"""An emulator need not tell hosts apart that are farther than this many half-widths from what was published."""
+FARTHEST = 20.0
+"""Distance beyond which an emulator need not tell hosts apart; what is infinite is as far."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Joint:
         return dict(enumerate(self.design.shares(first))) | drawn
 
     def emulators(self) -> dict[str, Emulator]:
-        """The emulators of the observations by name, trained on every member that was run: of distances in half-widths.
+        """The emulators of the observations by name, trained on every member that was run: of distances (`Observation.distance`).
 
         An observation without a value on enough members has none.
 

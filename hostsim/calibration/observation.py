@@ -11,6 +11,8 @@ from hostsim.expect import Expectation
 
 __all__ = ["Observation", "observations_of"]
 
+STRAIGHT = 2.0
+"""Half-widths up to which a distance counts as it is. Beyond, its logarithm does: no claim that is far from every host outweighs the others, and an emulator of it still tells a far host from a farther one."""
 EDGE = 0.05
 """Half-width of a band with one end, as a share of that end."""
 
@@ -27,13 +29,17 @@ class Observation:
     """Half of the band, likewise."""
     is_aimed: bool
     """True where nearer to the centre is better: of what was published as a number."""
-    low: float = -1.0
-    """End of the band in half-widths from the centre; infinite where it is open."""
-    high: float = 1.0
+    low: float = -STRAIGHT * math.asinh(1 / STRAIGHT)
+    """Distance of the end of the band from the centre; infinite where it is open."""
+    high: float = STRAIGHT * math.asinh(1 / STRAIGHT)
 
     def distance(self, value: float) -> float:
-        """Distance of a value from the centre, in half-widths of the band."""
-        return (value - self.centre) / self.half
+        """Distance of a value from the centre, in half-widths of the band; of more than `STRAIGHT`, by its logarithm."""
+        return STRAIGHT * math.asinh((value - self.centre) / self.half / STRAIGHT)
+
+    def value(self, distance: float) -> float:
+        """The value at a distance from the centre, in the quantity's unit."""
+        return self.centre + self.half * STRAIGHT * math.sinh(distance / STRAIGHT)
 
 
 def observations_of(expectations: Iterable[tuple[str, Expectation]]) -> list[Observation]:

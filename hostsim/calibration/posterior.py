@@ -31,7 +31,7 @@ class Target:
     experiment: int
     """Place of the experiment among all."""
     emulator: Emulator
-    """Of the distance from the centre, in half-widths of the band."""
+    """Of the distance from the centre (`Observation.distance`)."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Posterior:
     shares: FloatArray
     """Of the priors' probability: one row a host, the last of each chain; one column a prior."""
     discrepancies: FloatArray
-    """Standard deviation of what the model misses of each experiment, in half-widths: one row a host, one column an experiment."""
+    """Standard deviation of what the model misses of each experiment, as a distance: one row a host, one column an experiment."""
     accepted: float
     """Share of the proposals that were accepted after the tuning."""
     mixing: float

@@ -48,7 +48,7 @@ class Observed:
     centre: float
     half: float
     error: float
-    """Of the emulator, in half-widths of the band; the noise of a run included."""
+    """Of the emulator, as a distance; the noise of a run included."""
     prior: tuple[float, float, float]
     posterior: tuple[float, float, float]
     depends_on: tuple[str, ...]
@@ -97,7 +97,7 @@ class Summary:
     learnt: tuple[Learnt, ...]
     observed: tuple[Observed, ...]
     discrepancies: Mapping[str, tuple[float, float, float]]
-    """By experiment: how far the model is off beyond its constants, in half-widths."""
+    """By experiment: how far the model is off beyond its constants, as a distance: in half-widths where it is small."""
     left_out: tuple[LeftOut, ...]
     pulls: tuple[Pull, ...]
     """Those of `LEAST_PULL` at least, the strongest first."""
@@ -203,7 +203,7 @@ def _observed(joint: Joint, one: Observation, emulator: Emulator, prior: FloatAr
 
 
 def _in_units(one: Observation, distances: Sequence[float]) -> tuple[float, float, float]:
-    low, median, high = (one.centre + one.half * distance for distance in distances)
+    low, median, high = map(one.value, distances)
     return low, median, high
 
 
