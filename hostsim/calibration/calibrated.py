@@ -156,7 +156,7 @@ def _residuals(joint: Joint) -> list[Residual]:
         outputs = joint.outputs(one.name)
         known = outputs[np.isfinite(outputs)]
         if len(known):
-            low, median, high = (float(end) for end in np.quantile(known, LEVEL))
+            low, median, high = (float(end) for end in np.quantile(known, LEVEL, method="weibull"))
             found.append(Residual(one.name, one.centre, one.half, low, median, high))
     return found
 

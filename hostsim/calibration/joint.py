@@ -33,7 +33,7 @@ __all__ = ["Joint", "Waves"]
 WAVE = 1000
 """Numbers of members a wave has room for: member 2003 is the third of wave 2."""
 LOG, MEMBERS, IDENTITY = "log.csv", "members.csv", "calibration.json"
-FARTHEST = 20.0
+FARTHEST = 60.0
 """Distance beyond which an emulator need not tell hosts apart; what is infinite is as far."""
 
 

@@ -11,7 +11,7 @@ from hostsim.expect import Expectation
 
 __all__ = ["Observation", "observations_of"]
 
-STRAIGHT = 2.0
+STRAIGHT = 10.0
 """Half-widths up to which a distance counts as it is. Beyond, its logarithm does: no claim that is far from every host outweighs the others, and an emulator of it still tells a far host from a farther one."""
 EDGE = 0.05
 """Half-width of a band with one end, as a share of that end."""

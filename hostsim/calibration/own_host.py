@@ -95,7 +95,9 @@ class OwnHost:
         assert isinstance(one.form, At)
         outputs = self.joint.outputs(one.name)
         low, median, high = (
-            np.quantile(outputs[~np.isnan(outputs)], LEVEL) if not np.isnan(outputs).all() else (math.nan,) * 3
+            np.quantile(outputs[~np.isnan(outputs)], LEVEL, method="weibull")
+            if not np.isnan(outputs).all()
+            else (math.nan,) * 3
         )
         return Predicted(one.name, one.form.metric, one.form.at, float(low), float(median), float(high))
 

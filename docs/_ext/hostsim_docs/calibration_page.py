@@ -122,7 +122,7 @@ def _learnt(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _discrepancies(found: Mapping[str, Sequence[float]]) -> str:
-    heads = ("experiment", "in half-widths of its bands, those beyond two by their logarithm (5 to 95 %)")
+    heads = ("experiment", "in half-widths of its bands, those beyond ten by their logarithm (5 to 95 %)")
     return table(heads, [(name, _spread(ends)) for name, ends in found.items()])
 
 
