@@ -58,7 +58,7 @@ def main(folder: Path) -> None:
     shutil.copy(folder / "residuals.svg", target.parents[1] / "docs" / "images" / "calibration.svg")
     before = read_ensemble(shipped_ensemble()).members
     members = {
-        place: {name: values.get(name, drawn) for name, drawn in before[place].items()}
+        place: {name: values.get(name, drawn) for name, drawn in before[place % len(before)].items()}
         for place, values in enumerate(found.ensemble.values())
     }
     write_ensemble(shipped_ensemble(), members, ABOUT)

@@ -1,4 +1,4 @@
-"""The joint calibration to published claims, reduced to two experiments and thirty hosts: every step of it by real runs, within a minute."""
+"""The joint calibration to published claims, reduced to two experiments and thirty hosts: every step of it by real runs."""
 
 from __future__ import annotations
 

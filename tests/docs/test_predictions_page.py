@@ -88,7 +88,9 @@ def test_a_prediction_interval_that_misses_is_bold():
     ends = {"low": 13.0, "value": 13.8, "high": 14.0, "prior": (10.0, 20.0)}
     forecast = Forecast("esxi55-40g.1vcpu", "model as it was", "scale", 14.1, Band(13.7, 14.5), **ends)
     text = page([made(None)], [forecast], quick=False)
-    assert cells(text, "Prediction intervals") == {"esxi55-40g.1vcpu": ["14.1", "**13.8 (13 to 14)**", "10 to 20"]}
+    assert cells(text, "Prediction intervals") == {
+        "esxi55-40g.1vcpu": ["scale", "14.1", "**13.8 (13 to 14)**", "10 to 20"]
+    }
     assert "| model as it was | scale | 1 | 0 (0 %) |" in text
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from hostsim.files import write_whole
 from hostsim.results.scoreboard import number
 from hostsim.scenario.shipped_data import claims, data_root
-from hostsim_docs.interval_coverage import HEADINGS, MEANING, Forecast, rows
+from hostsim_docs.interval_coverage import HEADINGS, MEANING, Forecast, one_by_one, rows
 from hostsim_docs.markdown import code, table
 
 __all__ = ["page", "shipped_page"]
@@ -35,7 +35,7 @@ Numbers whose posterior has less than 70 % of the prior's standard deviation, or
 PULLS = """\
 ## What pulls against what
 
-Where the median of a number would be without an experiment: *up* are experiments that move it up, *down* those that move it down, in standard deviations of the prior. With both, they pull against each other.
+By how many standard deviations of its prior an experiment moves the median of a number, up or down. Experiments on both sides pull against each other.
 """
 LEFT_OUT = f"""\
 ## Each experiment predicted by all others
@@ -83,7 +83,7 @@ def page(found: Mapping[str, Any]) -> str:
         table(("experiment", *HEADINGS), rows(forecasts)),
         "",
         ONE_BY_ONE,
-        _claims(forecasts),
+        one_by_one(forecasts, "claim"),
         "",
         "## Not held by the data",
         "",
@@ -151,16 +151,6 @@ def _forecast(one: Mapping[str, Any]) -> Forecast:
         high=one["high"],
         prior=(one["prior"][0], one["prior"][1]),
     )
-
-
-def _claims(found: Sequence[Forecast]) -> str:
-    lines = []
-    for one in found:
-        text = f"{number(one.value)} ({number(one.low)} to {number(one.high)})"
-        prior = f"{number(one.prior[0])} to {number(one.prior[1])}"
-        cell = text if one.is_inside else f"**{text}**"
-        lines.append((code(one.name), one.kind, number(one.published), cell, prior))
-    return table(("claim", "kind", "published", "predicted by all others, 90 %", "by the prior, 90 %"), lines)
 
 
 def shipped_page() -> str:

@@ -9,8 +9,10 @@ from statistics import fmean, median
 from hostsim.calibration.summary import interval_score
 from hostsim.claim import CLAIM_KINDS
 from hostsim.expect import Band
+from hostsim.results.scoreboard import number
+from hostsim_docs.markdown import code, table
 
-__all__ = ["HEADINGS", "MEANING", "Forecast", "rows"]
+__all__ = ["HEADINGS", "MEANING", "Forecast", "one_by_one", "rows"]
 
 NAIVE = 0.2
 """Half of the width, as a share of the value, of the intervals that others have to be better than."""
@@ -60,6 +62,16 @@ def rows(found: Sequence[Forecast]) -> list[tuple[str, ...]]:
         if any(one.kind == kind for one in own)
     ]
     return [*lines, (ALL, ALL, *_scores(found))]
+
+
+def one_by_one(found: Sequence[Forecast], subject: str) -> str:
+    """The intervals as a table, bold where the published value is outside; ``subject`` is the heading of the names."""
+    lines = []
+    for one in found:
+        text = f"{number(one.value)} ({number(one.low)} to {number(one.high)})"
+        cells = (number(one.published), text if one.is_inside else f"**{text}**")
+        lines.append((code(one.name), one.kind, *cells, f"{number(one.prior[0])} to {number(one.prior[1])}"))
+    return table((subject, "kind", "published", "predicted, 90 %", "by the prior, 90 %"), lines)
 
 
 def _scores(found: Sequence[Forecast]) -> tuple[str, ...]:

@@ -16,13 +16,14 @@ from hostsim.analysis.prediction import Prediction, predict
 from hostsim.analysis.prediction_table import SCORE_HEADINGS, percent, score_rows, value_cell
 from hostsim.calibration.ensemble import Ensemble, read_ensemble
 from hostsim.calibration.prior_ensemble import draw_from_priors
+from hostsim.expect import PredictionInterval
 from hostsim.files import write_whole
 from hostsim.prediction_interval import most_replications
-from hostsim.results.scoreboard import band_text, number
+from hostsim.results.scoreboard import band_text
 from hostsim.run_option import settle
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.shipped_data import LEDGER, data_root, predictions, shipped_ensemble
-from hostsim_docs.interval_coverage import HEADINGS, MEANING, Forecast, rows
+from hostsim_docs.interval_coverage import HEADINGS, MEANING, Forecast, one_by_one, rows
 from hostsim_docs.markdown import code, row, table
 
 __all__ = ["main", "page"]
@@ -56,7 +57,13 @@ def page(found: Sequence[Prediction], forecasts: Sequence[Forecast], *, quick: b
     lines += ["## First and today", "", f"Today's values are of {fidelity} fidelity.", ""]
     lines += [row(("measurement", "published", "band", "first", "error", "today", "error", "scored apart"))]
     lines += [row(("---",) * 8), *map(_values, found), ""]
-    lines += [SURE, table(("scored apart", *HEADINGS), rows(forecasts)), _intervals(forecasts), "## Commits", ""]
+    lines += [
+        SURE,
+        table(("scored apart", *HEADINGS), rows(forecasts)),
+        one_by_one(forecasts, "measurement"),
+        "## Commits",
+        "",
+    ]
     lines += [
         "The inputs as they were for the first value, and the commit that it came in. The ledger is `scenarios/predictions/first.yaml`.",
         "",
@@ -79,15 +86,6 @@ def _values(each: Prediction) -> str:
     )
 
 
-def _intervals(forecasts: Sequence[Forecast]) -> str:
-    lines = []
-    for one in forecasts:
-        text = f"{number(one.value)} ({number(one.low)} to {number(one.high)})"
-        cells = (number(one.published), text if one.is_inside else f"**{text}**")
-        lines.append((code(one.name), *cells, f"{number(one.prior[0])} to {number(one.prior[1])}"))
-    return table(("measurement", "published", "predicted, 90 %", "by the prior, 90 %"), lines)
-
-
 def _forecasts(of_ensemble: Sequence[Prediction], of_priors: Sequence[Prediction]) -> list[Forecast]:
     """Prediction intervals by the shipped ensemble and by the priors; of what has both."""
     found = []
@@ -95,24 +93,25 @@ def _forecasts(of_ensemble: Sequence[Prediction], of_priors: Sequence[Prediction
         ahead, before = one.verdict.prediction, other.verdict.prediction
         if one.verdict.value is None or ahead is None or before is None:
             continue
-        row = one.measurement
-        ends = [
-            (-math.inf if p.low is None else p.low, math.inf if p.high is None else p.high) for p in (ahead, before)
-        ]
+        row, (low, high) = one.measurement, _ends(ahead)
         found.append(
             Forecast(
-                row.id,
-                one.apart or AS_IT_IS,
-                row.kind,
-                row.number,
-                row.band,
-                ends[0][0],
-                one.verdict.value,
-                ends[0][1],
-                ends[1],
+                name=row.id,
+                group=one.apart or AS_IT_IS,
+                kind=row.kind,
+                published=row.number,
+                band=row.band,
+                low=low,
+                value=one.verdict.value,
+                high=high,
+                prior=_ends(before),
             )
         )
     return found
+
+
+def _ends(found: PredictionInterval) -> tuple[float, float]:
+    return -math.inf if found.low is None else found.low, math.inf if found.high is None else found.high
 
 
 def _commits(each: Prediction) -> str:

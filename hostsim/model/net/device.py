@@ -91,12 +91,10 @@ class GuestDevice:
         place = which % len(self.transmits)
         if len(vm.vcpus) == 1:
             return self.transmits[place]
-        if (
-            place,
-            number,
-        ) not in self._shared:  # one for all flows: a burst that is cut short takes back what it wrote queue by queue
-            self._shared[place, number] = SharedTxQueue(self.transmits[place], vm.vcpus[number])
-        return self._shared[place, number]
+        key = place, number
+        if key not in self._shared:  # one for all flows: a burst that is cut short takes back what it wrote by queue
+            self._shared[key] = SharedTxQueue(self.transmits[place], vm.vcpus[number])
+        return self._shared[key]
 
     def transmit_contexts(self) -> list[tuple[str, TxQueue]]:
         """Return the transmit queues that NetWorlds serve, each with the name of its context after the VM's."""
