@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.linear_model import LassoCV
 
-__all__ = ["Emulator", "require_library", "single_thread", "train"]
+__all__ = ["Emulator", "features_of", "require_library", "single_thread", "train"]
 
 MOST_ACTIVE = 12
 """A process has at most this many inputs; what the others do is in its straight lines and its noise."""
@@ -40,11 +40,12 @@ class Emulator:
     _process: GaussianProcessRegressor | None
     _mean: float
 
-    def predict(self, shares: FloatArray) -> FloatArray:
+    def predict(self, shares: FloatArray, features: FloatArray | None = None) -> FloatArray:
         """Predict the output of hosts.
 
         Args:
             shares: of the priors' probability, one row a host and one column a prior.
+            features: `features_of` the same shares, by whoever asks several emulators.
 
         Returns:
             One number a host.
@@ -52,7 +53,7 @@ class Emulator:
         found = np.full(len(shares), self._mean)
         # what the library's own methods compute, without their checks: chains ask a hundred thousand times
         if self._lines is not None:
-            found = _features(shares) @ self._lines.coef_ + self._lines.intercept_
+            found = (features_of(shares) if features is None else features) @ self._lines.coef_ + self._lines.intercept_
         if self._process is not None:
             from scipy.spatial.distance import cdist
 
@@ -116,8 +117,8 @@ def single_thread() -> AbstractContextManager[object]:
     return limits
 
 
-def _features(shares: FloatArray) -> FloatArray:
-    """Each input and its square, both without a mean over the prior."""
+def features_of(shares: FloatArray) -> FloatArray:
+    """Features of the straight lines: each input and its square, both without a mean over the prior."""
     inputs = 2 * shares - 1
     return np.hstack([inputs, inputs**2 - 1 / 3])
 
@@ -130,11 +131,11 @@ def _fit(shares: FloatArray, outputs: FloatArray, seed: int, like: Emulator | No
     from sklearn.linear_model import LassoCV
 
     count = shares.shape[1]
-    lines = LassoCV(cv=FOLDS, random_state=seed, max_iter=20_000).fit(_features(shares), outputs)
+    lines = LassoCV(cv=FOLDS, random_state=seed, max_iter=20_000).fit(features_of(shares), outputs)
     weights = np.abs(lines.coef_).reshape(2, count).max(axis=0)
     order = np.argsort(-weights, kind="stable")[:MOST_ACTIVE]
     active = tuple(int(place) for place in order if weights[place] > 0)
-    rest = outputs - lines.predict(_features(shares))
+    rest = outputs - lines.predict(features_of(shares))
     process = None
     if like is not None and like._process is not None:
         active = like.active

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hostsim.calibration.emulator import Emulator, single_thread
+from hostsim.calibration.emulator import Emulator, features_of, single_thread
 from hostsim.calibration.observation import Observation
 from hostsim.record import FloatArray
 
@@ -106,9 +106,9 @@ def _log_likelihood(
     from scipy.special import log_ndtr
 
     shares, discrepancies = ndtr(state[:, :priors]), np.abs(state[:, priors:])
-    total = np.zeros(len(state))
+    features, total = features_of(shares), np.zeros(len(state))
     for target in targets:
-        distance = target.emulator.predict(shares)
+        distance = target.emulator.predict(shares, features)
         wide = np.sqrt(1 / BAND_SD**2 + target.emulator.error**2 + discrepancies[:, target.experiment] ** 2)
         observation = target.observation
         if observation.is_aimed:

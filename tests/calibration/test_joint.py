@@ -70,7 +70,7 @@ def test_chains_find_the_posterior_of_a_straight_line(design: np.ndarray) -> Non
         error = 1.0
         spread = 4.0
 
-        def predict(self, shares: np.ndarray) -> np.ndarray:
+        def predict(self, shares: np.ndarray, features: np.ndarray) -> np.ndarray:
             return 4 * (ndtri(shares[:, 0]) - 1)
 
     found = sample([Target(observation(), 0, Line())], COUNT, 1, chains=400, steps=1500, seed=5)
