@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["HELD", "Calibrated", "Residual", "calibrated"]
 
 HELD = 0.7
-"""A number is held by the data where less than this share of its prior standard deviation is left, or its median moved by more than one."""
+"""A number is held by the data where less than this share of its prior standard deviation is left, or its mean moved by more than one."""
 FEW_CHAINS = 100
 """Hosts of the posterior of one's own host, whose chains would else take longer than its runs."""
 

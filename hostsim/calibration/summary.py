@@ -34,7 +34,7 @@ class Learnt:
     prior: tuple[float, float, float]
     posterior: tuple[float, float, float]
     moved: float
-    """Distance of the medians, in standard deviations of the prior."""
+    """Distance of the means, in standard deviations of the prior; medians of what has few values jump."""
     kept: float
     """Standard deviation of the posterior over that of the prior: 1 where nothing was learnt."""
 
@@ -83,7 +83,7 @@ class Pull:
     name: str
     experiment: str
     by: float
-    """Median of the posterior less that of the posterior without the experiment, in standard deviations of the prior."""
+    """Mean of the posterior less that of the posterior without the experiment, in standard deviations of the prior."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def _pulls(joint: Joint, experiment: str, posterior: Posterior, without: Posteri
     even = (np.arange(1000) + 0.5) / 1000
     found = []
     for place, prior in enumerate(joint.design.priors):
-        before, after = (np.median(prior.quantiles(each.shares[:, place])) for each in (without, posterior))
+        before, after = (np.mean(prior.quantiles(each.shares[:, place])) for each in (without, posterior))
         found.append(Pull(prior.name, experiment, float((after - before) / np.std(prior.quantiles(even)))))
     return [one for one in found if abs(one.by) >= LEAST_PULL]
 
@@ -189,7 +189,7 @@ def _learnt(joint: Joint, posterior: Posterior) -> list[Learnt]:
     for place, prior in enumerate(joint.design.priors):
         before, after = prior.quantiles(even), prior.quantiles(posterior.shares[:, place])
         wide = float(np.std(before))
-        moved = float(np.median(after) - np.median(before)) / wide
+        moved = float(np.mean(after) - np.mean(before)) / wide
         found.append(
             Learnt(prior.name, prior.unit, _quantiles(before), _quantiles(after), moved, float(np.std(after)) / wide)
         )

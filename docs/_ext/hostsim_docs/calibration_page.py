@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from numpy import format_float_positional
+
 from hostsim.files import write_whole
-from hostsim.results.scoreboard import number
 from hostsim.scenario.shipped_data import claims, data_root
 from hostsim_docs.interval_coverage import HEADINGS, MEANING, Forecast, one_by_one, rows
 from hostsim_docs.markdown import code, table
@@ -30,12 +31,12 @@ were drawn by Markov chains and run as well. The last of them are the shipped en
 LEARNT = """\
 ## Held by the data
 
-Numbers whose posterior has less than 70 % of the prior's standard deviation, or a median more than one standard deviation away. Quantiles of 5, 50 and 95 %. The shipped value is the median; every number that is not held has the median of its prior.
+Numbers whose posterior has less than 70 % of the prior's standard deviation, or a mean more than one standard deviation away. Quantiles of 5, 50 and 95 %. The shipped value is the median; every number that is not held has the median of its prior.
 """
 PULLS = """\
 ## What pulls against what
 
-By how many standard deviations of its prior an experiment moves the median of a number, up or down. Experiments on both sides pull against each other.
+By how many standard deviations of its prior an experiment moves the mean of a number, up or down. Experiments on both sides pull against each other.
 """
 LEFT_OUT = f"""\
 ## Each experiment predicted by all others
@@ -101,8 +102,8 @@ def _run(found: Mapping[str, Any]) -> str:
 
 
 def _spread(ends: Sequence[float]) -> str:
-    low, middle, high = ends
-    return f"{number(middle)} ({number(low)} to {number(high)})"
+    low, middle, high = (format_float_positional(float(f"{end:.3g}"), trim="-") for end in ends)
+    return f"{middle} ({low} to {high})"
 
 
 def _learnt(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean, median
+from statistics import median
 
 from hostsim.calibration.summary import interval_score
 from hostsim.claim import CLAIM_KINDS
@@ -18,8 +18,8 @@ NAIVE = 0.2
 """Half of the width, as a share of the value, of the intervals that others have to be better than."""
 HEADINGS = ("kind", "asked", "inside", "median width", "median error", "score", "by the prior", "by 20 %")
 MEANING = """\
-*Inside* is the share of published values that lie in the interval of 90 %, or, where only a band or a direction is published, of bands that it meets; the aim is 80 to 97 %. Width, error and score are relative to the published value. The interval score (Gneiting and Raftery, 2007) is the mean of the widths, each
-with twenty times what the published value lies beyond an end: smaller is better. Beside it, that of intervals by the prior alone, and of 20 % to either side of the same value.
+*Inside* is the share of published values that lie in the interval of 90 %, or, where only a band or a direction is published, of bands that it meets; the aim is 80 to 97 %. Width, error and score are relative to the published value. The interval score (Gneiting and Raftery, 2007) of a claim is the width and twenty times
+what the published value lies beyond an end: smaller is better. The table has medians, for relative to a loss of nearly nothing every miss is enormous. Beside it, that of intervals by the prior alone, and of 20 % to either side of the same value.
 """
 ALL = "all"
 
@@ -83,7 +83,7 @@ def _scores(found: Sequence[Forecast]) -> tuple[str, ...]:
 
     def score(ends: Iterable[tuple[float, float]]) -> str:
         return _percent(
-            fmean(interval_score(*pair, value) / abs(value) for pair, (_, value) in zip(ends, known, strict=True))
+            median(interval_score(*pair, value) / abs(value) for pair, (_, value) in zip(ends, known, strict=True))
         )
 
     naive = [sorted((one.value * (1 - NAIVE), one.value * (1 + NAIVE))) for one, _ in known]
