@@ -136,6 +136,9 @@ def evaluate(
         members: values of constants and inputs, by number of the member.
         execution: what runs are made with; its results folder is not used.
         seed: of the design.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C; what was run of these hosts is lost.
     """
     plans, refused = [], {}
     for number, values in members.items():
@@ -150,9 +153,13 @@ def evaluate(
     spent: dict[int, float] = dict.fromkeys(members, 0.0)
     with tempfile.TemporaryDirectory(prefix="hostsim-design-") as folder:
         outcomes = execute_all([entry[-1] for entry in plans], replace(execution, store=Store(Path(folder))))
+        if any(outcome.interrupted for outcome in outcomes):
+            raise KeyboardInterrupt
         for (number, host, scenario, plan), outcome in zip(plans, outcomes, strict=True):
             found[number] |= host.values(scenario, plan.fidelity, outcome)
-            spent[number] += sum(float(record.facts["wall_processor_s"]) for record in outcome.records.values())
+            spent[number] += sum(
+                float(record.facts.get("wall_processor_s", 0.0)) for record in outcome.records.values()
+            )
     names = [name for host in hosts for name in host.names]
     return [
         Evaluated(number, {name: values.get(name, math.nan) for name in names}, spent[number], refused.get(number, ""))

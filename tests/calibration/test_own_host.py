@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hostsim.analysis.cost_model import with_constants
+from hostsim.calibration import design
 from hostsim.calibration.calibrated import Calibrated, calibrated
 from hostsim.calibration.ensemble import own_values, read_ensemble
 from hostsim.calibration.joint import IDENTITY, LOG, Waves
 from hostsim.calibration.measured import expected_at
 from hostsim.calibration.own_host import OwnHost, calibrate_host, explained, hosts_within, prepare
+from hostsim.campaign.driver import Outcome
 from hostsim.campaign.store import Store
 from hostsim.errors import InputError
 from hostsim.pipeline import ExecutionOptions
 from hostsim.scenario.load import load
+from hostsim.scenario.plan import Plan
 from hostsim.scenario.scenario import Scenario
 from tests.tiny_scenario import TINY
 
@@ -119,6 +124,30 @@ def test_what_was_killed_goes_on(found: Calibrated, scenario: Scenario, home: Pa
     assert told == [22, 23]
     before, after = found.joint.evaluated(), host.joint.evaluated()
     assert all(after[number].claims == before[number].claims for number in range(24))
+
+
+def test_hosts_that_ctrl_c_cut_short_are_no_rows(scenario: Scenario, home: Path, tmp_path: Path, monkeypatch) -> None:
+    """Those finished before stay, the rest is run when the calibration goes on."""
+    whole = design.execute_all
+
+    def cut(plans: Sequence[Plan], options: ExecutionOptions) -> list[Outcome]:
+        found = whole(plans, options)
+        return [replace(one, interrupted=len(rows()) > 1) for one in found]
+
+    def rows() -> list[str]:
+        log = tmp_path / "out" / LOG
+        return log.read_text().splitlines() if log.exists() else []
+
+    monkeypatch.setattr(design, "execute_all", cut)
+    host = prepared(scenario, tmp_path / "out")
+    with pytest.raises(KeyboardInterrupt):
+        host.joint.run(Waves(24, ()), execution(home / "results"))
+    kept = rows()
+    assert 1 < len(kept) < 25
+    monkeypatch.undo()
+    host.joint.run(Waves(24, ()), execution(home / "results"))
+    assert len(rows()) == 25
+    assert rows()[: len(kept)] == kept
 
 
 def test_a_folder_of_another_calibration_is_refused(found: Calibrated, scenario: Scenario, home: Path) -> None:
