@@ -35,21 +35,27 @@ def draw_residuals(
         figure = figure or Figure()
         figure.set_size_inches(6.4, 1.1 + ROW_INCHES * len(rows))
         axes = figure.add_subplot()
-        axes.axvspan(-1.0, 1.0, color=GRID, linewidth=0, zorder=0.5, label="interval of the measurement")
+        axes.axvspan(-1.0, 1.0, color=GRID, linewidth=0, zorder=0.5, label="measured")
         axes.axvline(0.0, color=INK, linewidth=0.8, zorder=1)
+        points: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
         for place, (_, *ends) in enumerate(rows):
             low, median, high = (min(max(end, -FARTHEST), FARTHEST) for end in ends)
-            is_inside = ends[0] <= 0.0 <= ends[2]
-            look = LOOKS[0] if is_inside else LOOKS[1]
-            axes.plot([low, high], [place, place], color=look.colour, linewidth=1.4, zorder=2)
-            axes.plot([median], [place], look.marker, color=look.colour, markersize=4, zorder=3)
+            meets = ends[0] <= 1.0 and ends[2] >= -1.0
+            axes.plot([low, high], [place, place], color=LOOKS[not meets].colour, linewidth=1.4, zorder=2)
+            points[meets].append((median, place))
+        for meets, label in ((True, "90 % of hosts"), (False, "all off")):
+            if points[meets]:
+                look = LOOKS[not meets]
+                axes.plot(*zip(*points[meets], strict=True), look.marker, color=look.colour, markersize=4, label=label)
         axes.set_yticks(range(len(rows)), [name for name, *_ in rows], fontsize=7)
         axes.tick_params(axis="y", length=0)
-        axes.invert_yaxis()
+        axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.grid(visible=False, axis="y")
         widest = max((min(max(abs(end), 1.2), FARTHEST) for _, *ends in rows for end in ends), default=1.2)
         axes.set_xlim(-1.05 * widest, 1.05 * widest)
         axes.set_xlabel("model less measurement, in half-widths of the measurement's interval")
         figure.suptitle(title, x=0.01, ha="left", fontsize=8.5)
-        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.3, borderpad=0.1, fontsize=7.5)
+        axes.legend(
+            loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.3, borderpad=0.1, fontsize=7.5, ncols=3
+        )
     return axes
