@@ -19,7 +19,6 @@ import yaml
 
 from hostsim.analysis.constant import PARTS, Constant
 from hostsim.analysis.cost_model import scenario_inputs, shipped_constants
-from hostsim.calibration.calibrated import calibrated
 from hostsim.calibration.ensemble import read_ensemble, write_ensemble
 from hostsim.calibration.shipped_claims import shipped_joint
 from hostsim.scenario.load import load
@@ -49,9 +48,7 @@ class Edit:
 
 def main(folder: Path) -> None:
     """Write everything that is shipped of a calibration."""
-    joint, _ = shipped_joint(folder)
-    found = calibrated(joint)
-    found.write((), "")
+    found = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     target = data_root() / "calibration"
     for name in ("calibration.json", "log.csv", "members.csv", "summary.json"):
         shutil.copy(folder / name, target / name)
@@ -59,21 +56,20 @@ def main(folder: Path) -> None:
     before = read_ensemble(shipped_ensemble()).members
     members = {
         place: {name: values.get(name, drawn) for name, drawn in before[place % len(before)].items()}
-        for place, values in enumerate(found.ensemble.values())
+        for place, values in enumerate(read_ensemble(folder / "ensemble.csv").members)
     }
     write_ensemble(shipped_ensemble(), members, ABOUT)
-    held = {one.name for one in found.held}
+    joint, _ = shipped_joint(folder)
     by_name = dict(constants())
     edits = []
-    for prior, learnt in zip(joint.design.priors, found.summary.learnt, strict=True):
-        median = min(max(float(f"{learnt.posterior[1]:.{DIGITS}g}"), prior.low), prior.high)
+    for prior, learnt in zip(joint.design.priors, found["summary"]["learnt"], strict=True):
+        median = min(max(float(f"{learnt['posterior'][1]:.{DIGITS}g}"), prior.low), prior.high)
         for name in prior.members:
-            edits += edits_of(*by_name[name], median if learnt.name in held else prior.value, prior.value)
+            edits += edits_of(*by_name[name], median if prior.name in found["held"] else prior.value, prior.value)
     for file in dict.fromkeys(edit.file for edit in edits):
         file.write_text(
             edited(file.read_text(encoding="utf-8"), [e for e in edits if e.file == file]), encoding="utf-8"
         )
-    print(json.dumps({"held": sorted(held), "files": len({edit.file for edit in edits})}, indent=1))
 
 
 def constants() -> Iterator[tuple[str, tuple[Path, Constant]]]:

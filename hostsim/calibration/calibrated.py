@@ -14,7 +14,7 @@ from hostsim.calibration.ensemble import write_ensemble
 from hostsim.calibration.joint import Joint
 from hostsim.calibration.own_host import LEVEL, Next, OwnHost, Predicted
 from hostsim.calibration.part_file import write_parts
-from hostsim.calibration.summary import CHAINS, Learnt, Summary, summarize
+from hostsim.calibration.summary import CHAINS, LEAST_MOVED, Learnt, Summary, summarize
 from hostsim.files import write_whole
 from hostsim.scenario.scenario import Scenario
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["HELD", "Calibrated", "Residual", "calibrated"]
 
 HELD = 0.7
-"""A number is held by the data where less than this share of its prior standard deviation is left, or its mean moved by more than one."""
+"""A number is held by the data where less than this share of its prior standard deviation is left, or its mean has moved by `LEAST_MOVED`."""
 FEW_CHAINS = 100
 """Hosts of the posterior of one's own host, whose chains would else take longer than its runs."""
 
@@ -127,7 +127,7 @@ class Calibrated:
 
 def is_held(one: Learnt) -> bool:
     """True of a number that the data hold."""
-    return one.kept < HELD or abs(one.moved) > 1
+    return one.kept < HELD or abs(one.moved) >= LEAST_MOVED
 
 
 def calibrated(joint: Joint, host: OwnHost | None = None) -> Calibrated:

@@ -21,8 +21,8 @@ LEVEL = 0.9
 CHAINS = 400
 """Hosts behind a posterior that is summarized; a member of an ensemble takes runs, these take none."""
 SPREAD = (0.05, 0.5, 0.95)
-LEAST_PULL = 0.3
-"""An experiment pulls a number that moves by so many standard deviations of its prior without it."""
+LEAST_MOVED = 0.3
+"""In standard deviations of the prior: a number whose mean has moved by less has not moved, as chains of a few hundred hosts leave a noise of a tenth."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Summary:
     """By experiment: how far the model is off beyond its constants, as a distance: in half-widths where it is small."""
     left_out: tuple[LeftOut, ...]
     pulls: tuple[Pull, ...]
-    """Those of `LEAST_PULL` at least, the strongest first."""
+    """Those of `LEAST_MOVED` at least, the strongest first."""
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -174,7 +174,7 @@ def _pulls(joint: Joint, experiment: str, posterior: Posterior, without: Posteri
     for place, prior in enumerate(joint.design.priors):
         before, after = (np.mean(prior.quantiles(each.shares[:, place])) for each in (without, posterior))
         found.append(Pull(prior.name, experiment, float((after - before) / np.std(prior.quantiles(even)))))
-    return [one for one in found if abs(one.by) >= LEAST_PULL]
+    return [one for one in found if abs(one.by) >= LEAST_MOVED]
 
 
 def interval_score(low: float, high: float, value: float, level: float = LEVEL) -> float:
