@@ -88,7 +88,7 @@ def test_what_is_moved_is_every_assumption_behind_the_points(small: Path) -> Non
     assert found[OWN[2]].constant.written(1.0) == "poisson"
     assert "esxi.costs.context_switch" in found
     assert "dell-r810.nics.vmnic0.interrupt_step" in found
-    assert not {"esxi.costs.vnic_deliver", "rhel6.applications.udp_sink"} & found.keys()
+    assert not {"esxi.costs.poll_entry", "rhel6.applications.udp_sink"} & found.keys()
 
 
 def test_a_word_is_one_of_the_words_that_may_stand_in_its_place(small: Path) -> None:

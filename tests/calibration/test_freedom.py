@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 import hostsim
-from hostsim.analysis.cost_model import shipped_constants
+from hostsim.analysis.cost_model import scenario_inputs, shipped_constants
 from hostsim.calibration.assumption import Move, Study, flipping, shipped_studies
 from hostsim.calibration.freedom import FittedCount, count_fitted, read_fitted_inputs
 from hostsim.errors import InputError
-from hostsim.scenario.shipped_data import claims
+from hostsim.scenario.load import load
+from hostsim.scenario.shipped_data import claims, shipped
 
 README = Path(hostsim.__file__).parent.parent / "README.md"
 
@@ -59,7 +60,9 @@ def test_a_flip_in_a_study_raises_the_count_and_a_choice_in_several_scenarios_do
 
 def _of_studies_alone(count: FittedCount) -> int:
     """Numbers that only the shipped studies know."""
-    listed = {*read_fitted_inputs(), *(constant.name for constant in shipped_constants() if constant.is_calibrated)}
+    inputs = {f"{name}.{path}": one for name in shipped() for path, one in scenario_inputs(load(name)).items()}
+    known = {constant.name: constant for constant in shipped_constants()} | inputs
+    listed = {*read_fitted_inputs(), *(name for name, one in known.items() if one.is_calibrated)}
     return len({*count.constants, *count.inputs} - listed)
 
 

@@ -170,9 +170,9 @@ def test_the_first_two_of_three_members_run_twice_and_the_same_on_both_sides(tmp
 
 
 def test_the_shipped_ensemble_is_of_every_shipped_scenario() -> None:
-    """Its names are all known, and its head says that it is of the priors."""
+    """Its names are all known: every member is a host that each scenario can be."""
     found = read_ensemble(shipped_ensemble())
-    assert len(found.members) >= 50
+    assert len(found.members) >= 40
     for name in (*shipped(), *predictions()):
         found.require(load(name))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from hostsim_docs.calibration_page import page
+from hostsim_docs.calibration_page import page, shipped_page
 from hostsim_docs.interval_coverage import Forecast, rows
 
 from hostsim.expect import Band
@@ -90,3 +92,8 @@ def test_what_is_held_and_what_pulls_is_told_from_the_rest() -> None:
     assert "Moved by more than a standard deviation of the prior: 1 of 2 numbers. Not held: 1." in text
     assert "| `a.held` | numa (+0.6) | vxlan (-0.4) |" in text
     assert "| `numa.10g.cpu` | ratio | 0.92 | **0.85 (0.8 to 0.9)** | 0.7 to 0.99 |" in text
+
+
+def test_the_page_says_what_is_shipped() -> None:
+    """`make calibration-page` writes it."""
+    assert (Path(__file__).parents[2] / "docs" / "calibration.md").read_text(encoding="utf-8") == shipped_page()

@@ -65,9 +65,7 @@ def page(found: Mapping[str, Any]) -> str:
     )
     lines += [
         "",
-        "```{image} images/calibration.svg",
-        ":alt: Claims on the calibrated hosts beside what was published",
-        "```",
+        "![Claims on the calibrated hosts beside what was published](images/calibration.svg)",
         "",
     ]
     lines += [
