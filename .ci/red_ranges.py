@@ -15,7 +15,7 @@ from hostsim.scenario.shipped_data import data_root, known_red
 
 WIDER = 0.25
 """Of the distance between the least and the greatest value, added to either side."""
-DIGITS = 5
+DIGITS = 12
 
 
 def main(files: list[Path]) -> None:
@@ -40,7 +40,7 @@ def main(files: list[Path]) -> None:
             if any(verdict == "pass" for _, verdict in answers):
                 print(f"passes in some: {claim} {answers}")
             low, high = ends(values)
-            text, count = re.subn(rf"(?m)^({re.escape(claim)}:\n  range: )\[.*\]$", rf"\g<1>[{low:g}, {high:g}]", text)
+            text, count = re.subn(rf"(?m)^({re.escape(claim)}:\n  range: )\[.*\]$", rf"\g<1>[{low!r}, {high!r}]", text)
             assert count == 1, claim
     target.write_text(text, encoding="utf-8")
 
@@ -53,7 +53,7 @@ def ends(values: list[float]) -> tuple[float, float]:
     room = WIDER * (high - low)
     unit = 10.0 ** (math.floor(math.log10(high - low)) - 1)
     rounded = math.ceil((low - room) / unit) * unit, math.floor((high + room) / unit) * unit
-    return float(f"{rounded[0]:.{DIGITS}g}"), float(f"{rounded[1]:.{DIGITS}g}")
+    return float(f"{rounded[0]:.{DIGITS}g}"), float(f"{rounded[1]:.{DIGITS}g}")  # without the digits of a sum in binary
 
 
 if __name__ == "__main__":
