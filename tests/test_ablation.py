@@ -116,14 +116,14 @@ def test_the_limit_of_one_queue_moves_with_the_cost_of_a_frame(cost: str, cycles
     assert value(moved, "throughput") == pytest.approx(value(base, "throughput") * frame / (frame + added), rel=0.05)
 
 
-@pytest.mark.parametrize("generation", [0.7, 1.0])
+@pytest.mark.parametrize("generation", [0.75, 1.0])
 def test_the_limit_of_one_queue_moves_with_the_processor(generation: float) -> None:
     """A frame takes as much longer as all cycles do."""
     base = record("40gbe-single", SATURATED)
     moved = record("40gbe-single", SATURATED, {"platform.costs.generations.sandy-bridge.value": str(generation)})
     spec = _spec("40gbe-single", tuple(SATURATED.items()), (), "200 ms")
     factor = spec.costs.generations["sandy-bridge"].value / generation
-    assert value(moved, "busiest_netpoll") > 98
+    assert value(moved, "busiest_netpoll") > 99
     assert value(moved, "throughput") == pytest.approx(value(base, "throughput") * factor, rel=0.05)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections import defaultdict
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import yaml
+
+from tests.ci_tool import load_tool
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,13 +28,7 @@ costs:  # of a dispatch
 @pytest.fixture(scope="module")
 def ship() -> ModuleType:
     """The tool as a module."""
-    spec = importlib.util.spec_from_file_location("ship_calibration", ROOT / ".ci/ship_calibration.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["ship_calibration"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("ship_calibration")
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.ci_tool import load_tool
 
 ROOT = Path(__file__).parents[2]
 
@@ -15,13 +15,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def prose() -> ModuleType:
     """The linter as a module."""
-    spec = importlib.util.spec_from_file_location("prose", ROOT / ".ci/prose.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["prose"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("prose")
 
 
 def test_pages_help_and_messages_have_none_of_the_patterns(prose):

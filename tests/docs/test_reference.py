@@ -101,7 +101,7 @@ def test_every_measure_claim_and_scenario_is_there(pages: dict[str, str]) -> Non
     }
     assert set(claims()) <= set(rows(pages["claims"]))
     for claim, known in known_red().items():
-        assert f"- `{claim}`, {known.range.low:g} to {known.range.high:g}" in pages["claims"]
+        assert f"- `{claim}`, {known.range.low:.10g} to {known.range.high:.10g}" in pages["claims"]
     assert {*shipped(), *predictions()} <= set(rows(pages["shipped"]))
 
 
