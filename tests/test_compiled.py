@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from mypy.main import process_options
 
 from hostsim import compiled
 from hostsim.campaign.simulate import simulate
@@ -25,6 +26,7 @@ from tests.test_determinism import corners, digest
 from tests.test_floors import parts_seen
 
 BASELINE = Path(__file__).parent / "baseline"
+TYPES = Path(__file__).parents[1] / ".ci" / "mypyc.ini"
 
 
 def small_points(folder: Path) -> dict[str, Point]:
@@ -73,6 +75,22 @@ def test_compiled_modules_give_the_same_bytes() -> None:
     assert (first["compiled"], second["compiled"]) == (True, False)
     assert len(first["digests"]) > len(shipped())
     assert first["digests"] == second["digests"]
+
+
+def test_an_init_above_a_checkout_does_not_rename_its_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The compiler would skip what they import, which it knows as ``hostsim.*``, and compile nothing."""
+    package = tmp_path / "clone" / "hostsim"
+    package.mkdir(parents=True)
+    for file in (
+        tmp_path / "__init__.py",
+        package.parent / "__init__.py",
+        package / "__init__.py",
+        package / "units.py",
+    ):
+        file.touch()
+    monkeypatch.chdir(package.parent)
+    sources, _ = process_options([f"--config-file={TYPES}", "hostsim/units.py"])
+    assert [source.module for source in sources] == ["hostsim.units"]
 
 
 @pytest.fixture
