@@ -4,6 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 RESULTS ?= results
+# Images of containers like to set it; every process would compile anew what is installed without bytecode, for seconds (docs/decisions/0162).
+unexport PYTHONDONTWRITEBYTECODE
 QUICK := $(if $(FULL),,--quick)
 
 CHECK ?=
