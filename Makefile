@@ -12,6 +12,8 @@ CHECK ?=
 NOTEBOOKS ?=
 MUTANTS ?=
 WHOLE := $(addprefix tests/,calibration/test_reduced_calibration.py test_ablation.py test_ablation_latency.py test_ablation_small_udp.py test_determinism.py model/test_own_policy.py theory/test_oracles.py theory/test_ciw.py)
+OUTER := $(addprefix tests/,analysis calibration campaign cli docs faults notebook plots report results scenario verification)
+RUNS := $(addprefix tests/,test_api.py test_common_random_numbers.py test_coverage.py test_interim_analysis.py test_same_points.py test_shipped.py $(addprefix model/test_,jitter.py latency_stage.py moderation.py receive.py steering.py tcp.py vectors.py))
 
 COMPILED := build/.compiled
 SOURCES := hostsim/errors.py hostsim/quantity.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
@@ -40,10 +42,12 @@ reproduce: setup
 check: setup
 	$(BIN)/hostsim check $(QUICK) --results $(RESULTS) $(CHECK)
 
-# The tests run the sources, for they take hosts apart; that what is compiled gives the same bytes is tested where it is there. Those in
-# WHOLE (`make recipes`) only run whole points, long ones or with policies of a user's own, and take what is compiled where it fits.
+# Tests of what is compiled run the sources, for they take hosts apart (docs/decisions/0161); that both give the same bytes is tested where it is there.
+# Tests of what is not (OUTER), and those that only run hosts and look at them (RUNS), take what is compiled where it fits, as users do.
+# So do those in WHOLE (`make recipes`), which run whole points, long ones or with policies of a user's own.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(WHOLE))
+	$(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(WHOLE) $(OUTER) $(RUNS))
+	HOSTSIM_PURE= $(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(WHOLE)) $(OUTER) $(RUNS)
 
 # Tests that take longer and that `.ci/run` has time for: whole points, the recipes of docs/project/extend.md, compiled code, clusters.
 recipes: setup

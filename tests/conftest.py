@@ -1,4 +1,4 @@
-"""Tests take parts of hosts apart, put others in their place and break them, which compiled classes do not allow."""
+"""Tests take parts of hosts apart, put others in their place and break them, which compiled classes do not allow: they run the sources, unless `make` says otherwise."""
 
 import os
 
