@@ -5,7 +5,10 @@ Text with units ("40 kpps") is read on floor 1 (`hostsim.spec.quantity`); this m
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
 
 __all__ = [
     "END",
@@ -16,6 +19,9 @@ __all__ = [
     "US",
     "cycles_to_ps",
     "ps_to_seconds",
+    "rounded",
+    "scaled",
+    "scaled_up",
     "seconds_to_ps",
     "transmission_ps",
 ]
@@ -33,6 +39,37 @@ LONGEST: Final = 997_200 * SECOND
 """Longest time that may be written anywhere, in picoseconds: 277 hours. Sums of four stay below `END`, sums of nine below 2^63."""
 END: Final = 1 << 62
 """An instant that no run reaches, in picoseconds: 53 days. Machine integers hold it, and twice as much."""
+
+
+_SMALL: Final = 1 << 31
+"""The product of two integers below it is less than 2^62."""
+
+
+def rounded(value: float) -> int:
+    """Return what ``round`` does, for a number that is not negative and below 2^53; compiled, without a call through Python."""
+    whole = int(value)
+    rest = value - whole  # exact
+    return whole + 1 if rest > 0.5 or (rest == 0.5 and whole % 2) else whole
+
+
+def scaled(amount: int, factor: int, divisor: int) -> int:
+    """Return ``amount * factor // divisor``, the last two positive; compiled, without large integers where the product needs none."""
+    if 0 <= amount < _SMALL and factor < _SMALL:
+        product: i64 = amount
+        by: i64 = factor
+        product *= by  # below 2^62
+        return product // divisor
+    return amount * factor // divisor
+
+
+def scaled_up(amount: int, factor: int, divisor: int) -> int:
+    """Return ``amount * factor / divisor``, rounded up, as `scaled` does."""
+    if 0 <= amount < _SMALL and factor < _SMALL and divisor < _SMALL:
+        product: i64 = amount
+        by: i64 = factor
+        product = product * by + (divisor - 1)  # below 2^62 + 2^31
+        return product // divisor
+    return -(-amount * factor // divisor)
 
 
 def seconds_to_ps(seconds: float) -> int:

@@ -109,10 +109,12 @@ def test_a_wrong_tie_break_moves_parts(tmp_path: Path, monkeypatch: pytest.Monke
     original = Scheduler.wake
 
     def wake(self, world, now, source=None):
-        idle = world.node.idle._all
-        if idle and world.last not in idle:
-            first = next(iter(idle))
-            idle[first] = idle.pop(first)
+        idle = world.node.idle
+        idle._look(idle._all, None)
+        queues = idle.queues()
+        if queues and world.last not in queues:
+            idle.remove(queues[0])
+            idle.put(queues[0])
         original(self, world, now, source)
 
     monkeypatch.setattr(Scheduler, "wake", wake)

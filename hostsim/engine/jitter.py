@@ -5,6 +5,7 @@ All of it is uniform, from nothing up to an amplitude, and drawn from the source
 
 from __future__ import annotations
 
+from array import array
 from fractions import Fraction
 from typing import Final, TypeVar
 
@@ -33,7 +34,7 @@ class Jitter:
 
     def __init__(self, amplitude: int, random: np.random.Generator) -> None:
         self._amplitude, self._random = amplitude, random
-        self._drawn: list[int] = []
+        self._drawn = array("q")  # a list would have an object for each, and a host has thousands of sources
         self._left = 0
 
     def draw(self) -> int:
@@ -42,7 +43,7 @@ class Jitter:
             return 0
         left = self._left
         if not left:
-            self._drawn = self._random.integers(0, self._amplitude, BLOCK, endpoint=True).tolist()
+            self._drawn = array("q", self._random.integers(0, self._amplitude, BLOCK, endpoint=True).tobytes())
             left = BLOCK
         self._left = left = left - 1
         return self._drawn[left]

@@ -41,6 +41,7 @@ class Train(Generic[S_co]):
         gap: picoseconds from one arrival to the next, where that is constant.
         timestamps: all arrival times where it is not; None otherwise.
         frames: frames of the wire in each packet: more than one where large receive or segmentation offload made it.
+        following: the train behind it in the ring that it is in.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Train(Generic[S_co]):
         self.gap = gap
         self.timestamps = timestamps
         self.frames = frames
+        self.following: Train[S_co] | None = None
 
     def arrival_times(self) -> list[int]:
         """Return the arrival time of every packet."""
@@ -73,7 +75,7 @@ class Train(Generic[S_co]):
         late = now - self.ready
         if late < 0:
             return 0
-        if self.step == 0:
+        if self.step == 0 or self.count == 1:
             return self.count
         return min(self.count, late // self.step + 1)
 

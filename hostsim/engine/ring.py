@@ -4,7 +4,7 @@ A producer pushes a train whose instants may still lie ahead; the ring holds onl
 finds room is settled when somebody looks, in closed form, so that a push costs the same for one packet and for many. A slot is
 free as soon as its packet is taken (docs/decisions/0002).
 
-Most rings hold one train at most, which comes whole and is taken whole. It has a place of its own; lists begin with the second.
+Trains are linked to each other (`Train.following`): nothing is made when one comes or goes, and no list is moved.
 """
 
 from __future__ import annotations
@@ -48,65 +48,60 @@ class Ring(Generic[S_co]):
         self.capacity = capacity
         self.held = self.pushed = self.taken = self.dropped = 0
         self.on_drop: Callable[[Train[S_co]], None] | None = None
-        self._only: Train[S_co] | None = None
-        """The only train: held as a whole if anything is held, else on its way in. None when there are others."""
-        self._here: list[Train[S_co]] = []
-        self._coming: list[Train[S_co]] = []
+        self._first: Train[S_co] | None = None
+        """The oldest train held; None when none is."""
+        self._last: Train[S_co] | None = None
+        """The youngest of them; means nothing when none is held."""
+        self._next: Train[S_co] | None = None
+        """The first train on its way in, in the order of pushes; None when none is."""
+        self._latest: Train[S_co] | None = None
+        """The last of them; means nothing when none is on its way."""
         self._in_order = True
+        """None of those on their way is ready before one that was pushed earlier; False also where nobody knows."""
 
     def push(self, train: Train[S_co]) -> None:
         """Enqueue a train whose packets may become ready later; the ring owns it from now on."""
         self.pushed += train.count
-        coming = self._coming
-        if self._only is not None:
-            self._list()
-        elif not coming and not self._here:
-            self._only = train
+        if self._next is None:
+            self._next = self._latest = train
+            self._in_order = True
             return
-        if coming and train.ready < coming[-1].ready:
+        latest = self._latest
+        assert latest is not None
+        if train.ready < latest.ready:
             self._in_order = False
-        coming.append(train)
-
-    def _list(self) -> None:
-        """Move the only train to the lists."""
-        only = self._only
-        assert only is not None
-        self._only = None
-        if self.held:
-            self._here.append(only)
-        else:
-            self._coming.append(only)
-        self._in_order = True
+        latest.following = self._latest = train
 
     def settle(self, now: int) -> None:
         """Admit the packets that are ready by ``now``, and drop those that find the ring full."""
-        only = self._only
-        if only is not None:
-            if self.held or only.ready > now:
-                return
-            count = only.count
-            if count <= self.capacity and only.ready + (count - 1) * only.step <= now:  # its last instant: below 2^63
-                self.held = count
-                return
-            self._list()
-        if self._coming:
+        train = self._next
+        if train is not None and (train.ready <= now or not self._in_order):
             self._settle_all(now)
 
     def _settle_all(self, now: int) -> None:
-        coming = self._coming
-        late: list[Train[S_co]] = []
-        while coming:
-            train = coming[0]
+        late: Train[S_co] | None = None
+        latest: Train[S_co] | None = None
+        while (train := self._next) is not None:
+            count: i64 = train.count
             if train.ready > now:
                 if self._in_order:
                     break  # and so do all behind it
-                late.append(coming.pop(0))
+                self._next = train.following
+                if late is None:
+                    late = latest = train
+                elif latest is not None:
+                    latest.following = latest = train
                 continue
-            coming.pop(0)
-            count: i64 = train.count_by(now)
-            if count < train.count:
-                late.append(train)
-                train = train.split(count)
+            self._next = train.following
+            train.following = None
+            if count > 1 and train.ready + (count - 1) * train.step > now:  # its last instant: below 2^63
+                rest = train
+                count = rest.count_by(now)
+                train = rest.split(count)
+                if late is None:
+                    late = latest = rest
+                elif latest is not None:
+                    latest.following = latest = rest
             room = self.capacity - self.held
             if count > room:
                 self.dropped += count - room
@@ -118,41 +113,42 @@ class Ring(Generic[S_co]):
                 if self.on_drop is not None:
                     self.on_drop(train)
                 train = front
-            self._here.append(train)
+            last = self._last
+            if self._first is None or last is None:
+                self._first = train
+            else:
+                last.following = train
+            self._last = train
             self.held += count
-        if late:  # every train passes once, so the order of the rest is kept
-            for train in reversed(late):
-                if coming and train.ready > coming[0].ready:
-                    self._in_order = False
-                coming.insert(0, train)
-        elif not coming:
-            self._in_order = True
+        if latest is not None:
+            self._go_before(late, latest)
+
+    def _go_before(self, late: Train[S_co] | None, latest: Train[S_co]) -> None:
+        """Put trains that were looked at, the last of them ``latest``, before the rest of those on their way: the order is kept."""
+        latest.following = self._next
+        if self._next is None:
+            self._latest = latest
+        self._next = train = late
+        while train is not None:
+            following = train.following
+            if following is not None and train.ready > following.ready:
+                self._in_order = False
+            if train is latest:
+                return
+            train = following
 
     def take_next(self, limit: int, now: int) -> Train[S_co] | None:
         """Dequeue the oldest train that is ready by ``now``, or its first ``limit`` packets (at least 1); None when there is none."""
-        only = self._only
-        if only is not None:
-            count = only.count
-            held = self.held
-            if not held and only.ready > now:
-                return None
-            if count <= limit and (
-                held or (count <= self.capacity and only.ready + (count - 1) * only.step <= now)
-            ):  # the usual case: one train, all of it here, taken whole
-                self._only = None
-                self.held = 0
-                self.taken += count
-                return only
-            self._list()
-        here = self._here
-        if self._coming:
+        coming = self._next
+        if coming is not None and (coming.ready <= now or not self._in_order):
             self._settle_all(now)
-        if not here:
+        train = self._first
+        if train is None:
             return None
-        train = here[0]
-        count = train.count
+        count: i64 = train.count
         if count <= limit:
-            here.pop(0)
+            self._first = train.following
+            train.following = None
         else:
             train = train.split(limit)
             count = limit
@@ -171,41 +167,44 @@ class Ring(Generic[S_co]):
     def recall(self, trains: Iterable[Train[S_co]], now: int) -> list[Train[S_co]]:
         """Remove and return those of ``trains``, pushed before, that are not ready by ``now``, in the order of their pushes."""
         self.settle(now)
-        only = self._only
-        if only is not None and not self.held:
-            self._list()
-        if not self._coming:
-            return []
-        wanted = {id(train) for train in trains}
         back: list[Train[S_co]] = []
-        staying: list[Train[S_co]] = []
-        for train in self._coming:
-            if id(train) in wanted:
+        train = self._next
+        if train is None:
+            return back
+        wanted = set(trains)
+        before: Train[S_co] | None = None  # the last of those that stay, so far
+        while train is not None:
+            following = train.following
+            if train not in wanted:
+                before = train
+            else:
                 back.append(train)
                 self.pushed -= train.count
-            else:
-                staying.append(train)
-        self._coming = staying
+                train.following = None
+                if before is None:
+                    self._next = following
+                else:
+                    before.following = following
+            train = following
+        self._latest = before
         return back
 
     def first(self) -> int | None:
         """Return the time at which the oldest packet is ready, past or future; None when the ring is empty."""
-        if self._only is not None:
-            return self._only.ready
-        if self._here:
-            return self._here[0].ready
+        if self._first is not None:
+            return self._first.ready
         return self._next_to_come()
 
     def _next_to_come(self) -> int | None:
-        if self._only is not None:
-            return None if self.held else self._only.ready
-        if not self._coming:
+        train = self._next
+        if train is None:
             return None
-        soonest = self._coming[0].ready
+        soonest = train.ready
         if not self._in_order:
-            for train in self._coming:
+            while train is not None:
                 if train.ready < soonest:
                     soonest = train.ready
+                train = train.following
         return soonest
 
     def nth(self, count: int) -> int | None:
@@ -215,40 +214,54 @@ class Ring(Generic[S_co]):
             return self.first()
         if missing == 1:
             return self._next_to_come()
-        only = self._only
-        if only is not None:
-            if self.held or only.count < missing:
-                return None
-            return only.ready + (missing - 1) * only.step  # at most its last instant: below 2^63
+        train = self._next
+        if not self._in_order:
+            return self._nth_of_all(missing)
+        while train is not None:
+            following = train.following
+            found: i64 = train.count
+            if found > missing:
+                found = missing
+            instant = train.ready + (found - 1) * train.step  # at most its last instant: below 2^63
+            if following is not None and following.ready < instant:
+                return self._nth_of_all(count - self.held)
+            missing -= found
+            if missing == 0:
+                return instant
+            train = following
+        return None
+
+    def _nth_of_all(self, missing: int) -> int | None:
+        """Return the time at which so many packets have come of trains that overlap; None when fewer are known."""
         instants: list[int] = []
-        for train in self._coming:
-            if self._in_order and instants and len(instants) >= missing and train.ready >= max(instants):
+        train = self._next
+        while train is not None:
+            if self._in_order and len(instants) >= missing and train.ready >= max(instants):
                 break
-            instants.extend(train.ready + i * train.step for i in range(min(train.count, missing)))
+            instants.extend([train.ready + i * train.step for i in range(min(train.count, missing))])
+            train = train.following
         return sorted(instants)[missing - 1] if len(instants) >= missing else None
 
     def count_inside(self) -> int:
         """Count the packets held or on their way in, train by train, independently of the counters."""
         count: i64 = 0
-        only = self._only
-        if only is not None:
-            count += only.count
-        for train in self._here:
+        train = self._first
+        while train is not None:
             count += train.count
-        for train in self._coming:
+            train = train.following
+        train = self._next
+        while train is not None:
             count += train.count
+            train = train.following
         return count
 
     def count_coming(self, now: int) -> int:
         """Count the packets that are not ready by ``now``."""
         count: i64 = 0
-        only = self._only
-        if only is not None:
-            if not self.held:
-                count = only.count - only.count_by(now)
-        else:
-            for train in self._coming:
-                count += train.count - train.count_by(now)
+        train = self._next
+        while train is not None:
+            count += train.count - train.count_by(now)
+            train = train.following
         return count
 
     def waiting(self, now: int) -> int:
@@ -257,15 +270,20 @@ class Ring(Generic[S_co]):
 
     def coming(self, now: int) -> Iterator[tuple[Train[S_co], int]]:
         """Iterate over the trains with packets not ready by ``now``, with the number of these packets. They may still be recalled."""
-        only = self._only
-        for train in self._coming if only is None else [] if self.held else [only]:
+        train = self._next
+        while train is not None:
             count = train.count - train.count_by(now)
             if count:
                 yield train, count
+            train = train.following
 
     def trains(self) -> Iterator[Train[S_co]]:
         """Iterate over the trains held or on their way in."""
-        if self._only is not None:
-            yield self._only
-        yield from self._here
-        yield from self._coming
+        train = self._first
+        while train is not None:
+            yield train
+            train = train.following
+        train = self._next
+        while train is not None:
+            yield train
+            train = train.following

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from hostsim.spec.costs import Cost, CostModel
 from hostsim.spec.cpu import CpuSpec
+from hostsim.units import rounded
 
 __all__ = ["CostTable"]
 
@@ -115,11 +116,11 @@ class CostTable:
 
     def copied(self, octets: int, wait_ps: float = 0.0) -> int:
         """Return the cost of a copy, of which each byte waits ``wait_ps`` for memory: none where both ends are in the cache."""
-        return round(octets * (self._copy + wait_ps))
+        return rounded(octets * (self._copy + wait_ps))
 
     def segmented(self, octets: int) -> int:
         """Return the cost of the bytes of a large packet that software cuts into frames."""
-        return round(octets * self._segmented)
+        return rounded(octets * self._segmented)
 
     def frame(self, octets: int, wait_ps: float = 0.0, *, far: bool = False) -> int:
         """Return the cost of copying a frame into guest memory with its shared cache lines; ``far`` when one end is on another node."""

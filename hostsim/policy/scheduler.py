@@ -15,7 +15,7 @@ from hostsim.compiled import mypyc_attr
 from hostsim.policy.numa import move_to_balance
 from hostsim.spec.platform import HostSettings
 
-__all__ = ["PolicyMaker", "ProportionalShare", "Q", "RunQueue", "Schedulable", "SchedulerPolicy", "W"]
+__all__ = ["IdleQueues", "PolicyMaker", "ProportionalShare", "Q", "RunQueue", "Schedulable", "SchedulerPolicy", "W"]
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)  # worlds
@@ -66,6 +66,22 @@ class RunQueue(Generic[W]):
 
 
 Q = TypeVar("Q", bound=RunQueue[Any])
+
+
+class IdleQueues(Generic[Q]):
+    """Run queues of idle PCPUs, as a scheduler policy sees them when it is to choose one."""
+
+    def latest(self) -> Q:
+        """Return the one that became idle last."""
+        raise NotImplementedError
+
+    def has(self, queue: Q) -> bool:
+        """True when this one is among them."""
+        raise NotImplementedError
+
+    def queues(self) -> list[Q]:
+        """Return all of them in the order in which they became idle."""
+        raise NotImplementedError
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -147,11 +163,11 @@ class SchedulerPolicy:
         """
         raise NotImplementedError
 
-    def idle_queue(self, idle: dict[Q, None], preferred: Q | None) -> Q:
+    def idle_queue(self, idle: IdleQueues[Q], preferred: Q | None) -> Q:
         """Return the idle PCPU that a runnable world takes.
 
         Args:
-            idle: idle PCPUs of the node that are looked at (``Cpu.WakeupMigrateIdlePcpus``), the one idle for the shortest time last;
+            idle: idle PCPUs of the node that are looked at (``Cpu.WakeupMigrateIdlePcpus``), at least one;
                 with hyperthreads only those whose core is idle as a whole, if there are any.
             preferred: the PCPU to which the world goes, idle or not; None when it comes from another node.
         """
@@ -276,9 +292,9 @@ class ProportionalShare(SchedulerPolicy):
     def wake_queue(self, world: W, last: Q, queues: list[Q]) -> Q:
         return last
 
-    def idle_queue(self, idle: dict[Q, None], preferred: Q | None) -> Q:
+    def idle_queue(self, idle: IdleQueues[Q], preferred: Q | None) -> Q:
         """The preferred one, else the one that became idle last."""
-        return preferred if preferred is not None and preferred in idle else next(reversed(idle))
+        return preferred if preferred is not None and idle.has(preferred) else idle.latest()
 
     def admitting_queue(self, world: W, queues: list[Q]) -> Q:
         """The shortest."""

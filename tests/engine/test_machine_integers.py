@@ -17,7 +17,7 @@ from hostsim.engine.event_queue import Entry, EventQueue
 from hostsim.engine.latency_log import LatencyLog
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
-from hostsim.units import END, LONGEST
+from hostsim.units import END, LONGEST, rounded, scaled, scaled_up
 
 FLOW = SimpleNamespace(size=64)
 MOST_PACKETS = 10**18
@@ -109,3 +109,20 @@ def test_a_delay_beyond_the_last_instant_is_an_error():
     clock.timeout(END)
     with pytest.raises(ValueError, match="ends after all that the clock can count"):
         clock.timeout(END + 1)
+
+
+@given(
+    st.integers(-5, 5) | st.integers(0, END) | st.integers(2**31 - 2, 2**31 + 2),
+    st.integers(1, 2**31 + 2) | st.integers(1, END),
+    st.integers(1, 1000) | st.integers(1, END) | st.integers(2**31 - 2, 2**31 + 2),
+)
+def test_a_scaled_amount_is_what_python_counts(amount: int, factor: int, divisor: int):
+    """On both sides of where products are made of machine integers."""
+    assert scaled(amount, factor, divisor) == amount * factor // divisor
+    assert scaled_up(amount, factor, divisor) == -(-amount * factor // divisor)
+
+
+@given(st.floats(0, 2.0**52) | st.integers(0, 2**51).map(lambda halves: halves / 2))
+def test_a_rounded_number_is_the_nearest_and_the_even_one_of_two(value: float):
+    """As ``round`` has it."""
+    assert rounded(value) == round(value)

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from hostsim.engine.clock import Clock
 from hostsim.model.cost_table import CostTable
+from hostsim.model.cpu.idle import IdleList, IdlePcpus
 from hostsim.model.cpu.node import Node
-from hostsim.model.cpu.pcpu import IdlePcpus, Pcpu
+from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.world import World
 from hostsim.policy.scheduler import SchedulerPolicy
+from hostsim.units import scaled, scaled_up
 
 __all__ = ["Hyperthread", "IdleHyperthreads"]
 
@@ -85,18 +87,18 @@ class Hyperthread(Pcpu):
 
     def _slowed(self, work: int) -> int:
         """Return the wall time of work on a shared core, at most a quantum; the rest of the work is left for later."""
-        wall = -(-work * self._wall // self._work)
+        wall = scaled_up(work, self._wall, self._work)
         if wall > self._quantum:
             wall = self._quantum
             assert self.running is not None
-            self.running.left += work - wall * self._work // self._wall
+            self.running.left += work - scaled(wall, self._work, self._wall)
         return wall
 
     def _count_work(self, now: int) -> None:
         """Convert the remaining wall time of a batch that is preempted back to work."""
         self._pending = False
         if self._shared:
-            self._ends = now + (self._ends - now) * self._work // self._wall
+            self._ends = now + scaled(self._ends - now, self._work, self._wall)
 
     def _leave(self, now: int) -> None:
         """End the sharing of the core if this thread has just become idle."""
@@ -116,7 +118,7 @@ class Hyperthread(Pcpu):
         self._shared = False
         self._shared_total += now - self._shared_since
         if self._pending and self._ends > now:
-            self._move_end(now, (self._ends - now) * self._work // self._wall)
+            self._move_end(now, scaled(self._ends - now, self._work, self._wall))
 
     def _move_end(self, now: int, wall: int) -> None:
         queue, alarm = self._event_queue, self._alarm
@@ -128,10 +130,10 @@ class Hyperthread(Pcpu):
             queue.enter(alarm, end)
 
     def _as_work(self, wall: int) -> int:
-        return wall * self._work // self._wall if self._shared else wall
+        return scaled(wall, self._work, self._wall) if self._shared else wall
 
     def _as_time(self, work: int) -> int:
-        return -(-work * self._wall // self._work) if self._shared else work
+        return scaled_up(work, self._wall, self._work) if self._shared else work
 
 
 class IdleHyperthreads(IdlePcpus):
@@ -139,24 +141,26 @@ class IdleHyperthreads(IdlePcpus):
 
     def __init__(self, policy: SchedulerPolicy, pcpus: list[Pcpu]) -> None:
         super().__init__(policy, pcpus)
-        self._whole: dict[Pcpu, None] = {}
+        self._whole = IdleList()
 
     def put(self, pcpu: Pcpu) -> None:
         super().put(pcpu)
         assert isinstance(pcpu, Hyperthread)
-        if pcpu.sibling in self._all:
-            self._whole[pcpu.sibling] = self._whole[pcpu] = None
+        sibling = pcpu.sibling
+        if sibling.idle_place.listed is self._all:
+            self._whole.put(sibling.whole_place)
+            self._whole.put(pcpu.whole_place)
 
     def remove(self, pcpu: Pcpu) -> None:
         super().remove(pcpu)
-        if pcpu in self._whole:
+        if pcpu.whole_place.listed is not None:
             assert isinstance(pcpu, Hyperthread)
-            del self._whole[pcpu], self._whole[pcpu.sibling]
+            self._whole.remove(pcpu.whole_place)
+            self._whole.remove(pcpu.sibling.whole_place)
 
     def take(self, preferred: Pcpu | None) -> Pcpu | None:
-        candidates = self._considered(self._whole, preferred) or self._considered(self._all, preferred)
-        if not candidates:
+        if not self._look(self._whole, preferred) and not self._look(self._all, preferred):
             return None
-        pcpu = self._policy.idle_queue(candidates, preferred)
+        pcpu = self._policy.idle_queue(self, preferred)
         self.remove(pcpu)
         return pcpu

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Final
 
 from hostsim.engine.probe import Level
+from hostsim.model.cpu.idle import IdlePcpus
 from hostsim.model.cpu.memory import Memory
-from hostsim.model.cpu.pcpu import IdlePcpus, Pcpu
+from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.world import World, WorldState
 from hostsim.policy.scheduler import SchedulerPolicy
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Final
 from hostsim.engine.clock import Clock
 from hostsim.engine.event_queue import Entry
 from hostsim.model.cost_table import CostTable
+from hostsim.model.cpu.idle import Place
 from hostsim.model.cpu.world import World, WorldState
 from hostsim.policy.scheduler import RunQueue, SchedulerPolicy
 
 if TYPE_CHECKING:
     from hostsim.model.cpu.node import Node
 
-__all__ = ["End", "IdlePcpus", "Pcpu"]
+__all__ = ["End", "Pcpu"]
 
 _RUNNING: Final = WorldState.RUNNING
 _READY: Final = WorldState.READY
@@ -48,6 +49,8 @@ class Pcpu(RunQueue[World]):
         dispatches: times a world was given this PCPU.
         switches: of these, with another world than the last one, the idle loop included.
         preemptions: running worlds cut short.
+        idle_place: its place among the idle PCPUs of its pool.
+        whole_place: its place among those whose core is idle as a whole, with hyperthreads.
     """
 
     def __init__(self, clock: Clock, index: int, node: Node, costs: CostTable, policy: SchedulerPolicy) -> None:
@@ -62,6 +65,7 @@ class Pcpu(RunQueue[World]):
         self.dispatches = self.switches = self.preemptions = 0
         self._last: World | None = None
         self._alarm = End(self)
+        self.idle_place, self.whole_place = Place(self), Place(self)
         self._ends = 0
         self._halted = True
         self._idle_total = self._idle_since = 0
@@ -317,44 +321,3 @@ class Pcpu(RunQueue[World]):
         self.queued -= 1
         self.node.waiting.add(-1, now)
         return True
-
-
-class IdlePcpus:
-    """The idle PCPUs of a node.
-
-    Attributes:
-        reach: PCPUs that a world is offered which finds its own busy, the next of the node.
-    """
-
-    def __init__(self, policy: SchedulerPolicy, pcpus: list[Pcpu]) -> None:
-        self._policy, self._pcpus, self.reach = policy, pcpus, 0
-        self._all: dict[Pcpu, None] = {}  # the one idle for the shortest time last
-
-    def put(self, pcpu: Pcpu) -> None:
-        """Add a PCPU that becomes idle."""
-        self._all[pcpu] = None
-
-    def remove(self, pcpu: Pcpu) -> None:
-        """Remove a PCPU."""
-        del self._all[pcpu]
-
-    def take(self, preferred: Pcpu | None) -> Pcpu | None:
-        """Remove and return the idle PCPU of the policy's choice; None when none is idle."""
-        idle = self._considered(self._all, preferred)
-        if not idle:
-            return None
-        pcpu = self._policy.idle_queue(idle, preferred)
-        del self._all[pcpu]
-        return pcpu
-
-    def _considered(self, idle: dict[Pcpu, None], preferred: Pcpu | None) -> dict[Pcpu, None]:
-        """Return those of the idle PCPUs that are looked at for a world with this PCPU: all if it has none."""
-        count, reach = len(self._pcpus), self.reach
-        if not idle or count <= reach + 1 or preferred is None or preferred in idle:
-            return idle
-        first = preferred.index
-        considered: dict[Pcpu, None] = {}
-        for pcpu in idle:
-            if (pcpu.index - first) % count <= reach:
-                considered[pcpu] = None
-        return considered

@@ -8,7 +8,7 @@ to do is done as much later (docs/decisions/0124). A process on another vCPU fin
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import Stream, Train
@@ -19,6 +19,7 @@ from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import WorldState
 from hostsim.model.guest.inbox import Inbox
+from hostsim.model.guest.postings import Postings
 from hostsim.model.guest.softirq import NetworkSoftirq
 from hostsim.model.guest.tick import Ticks
 from hostsim.model.net.vnic import Vnic
@@ -28,7 +29,6 @@ from hostsim.spec.guest import GuestSpec
 __all__ = ["Vcpu"]
 
 S = TypeVar("S", bound=Stream)
-Posted: TypeAlias = tuple[PacketSink[Any], Train[Any]]
 _SLEEPING: Final = WorldState.SLEEPING
 _RUNNING: Final = WorldState.RUNNING
 
@@ -76,8 +76,7 @@ class Vcpu(InterruptTarget):
         self.inbox = Inbox(self)
         self._inbox_timer = Timer(clock, self._inbox_due)
         self.ipi_sender: Vcpu | None = None
-        self._handed: list[Posted] = []
-        self._held_back: list[Posted] = []
+        self._postings = Postings()
         self._softirq_end = self._cut_at = self._work_ps = self._since = 0
         self._awake: set[object] = set()
         self._processes: deque[GuestProcess] = deque()
@@ -149,8 +148,7 @@ class Vcpu(InterruptTarget):
 
     def post_to(self, target: PacketSink[S], train: Train[S]) -> None:
         """Post packets of this burst to a sink, to be cancelled if the burst is preempted."""
-        self._handed.append((target, train))
-        target.post(train)
+        self._postings.post(target, train)
 
     # --- as a world
 
@@ -175,8 +173,7 @@ class Vcpu(InterruptTarget):
             end += costs.vcpu_wake
         elif raised:
             end += costs.virtual_interrupt
-        if self._handed:
-            self._handed = []
+        self._postings.forget()
         self._awake, self._since = self._awake and set(), start
         self._softirq_end = end = self._interrupts(end, polls=polls)
         if softirq.polling and work is not None and not self._work_ps and (burst := work.start(start)) is not None:
@@ -223,7 +220,7 @@ class Vcpu(InterruptTarget):
                 end = self._processes.popleft().run(end)
             self._await_inbox()
         else:
-            self._post_held_back(end)
+            self._postings.post_again(end - self._cut_at)
             self._await_turn(end + left - self._work_ps)
         pcpu.extend(end - now + self._socket.reading - reading)
         for queue in self.burst_queues:
@@ -302,15 +299,7 @@ class Vcpu(InterruptTarget):
 
     def cut(self, now: int, left: int) -> None:
         """Handle an interruption: account for the reads done by now, and take back the packets not yet posted."""
-        handed = self._handed
-        if handed:
-            self._handed = []
-        while handed:  # as a rule, all of it was for one
-            target = handed[0][0]
-            mine = [train for other, train in handed if other is target]
-            for train in target.cancel(mine, now):
-                self._held_back.append((target, train))
-            handed = [] if len(mine) == len(handed) else [posted for posted in handed if posted[0] is not target]
+        self._postings.take_back(now)
         self._cut_at = now
         for queue in self.burst_queues:
             queue.send(now)
@@ -323,21 +312,12 @@ class Vcpu(InterruptTarget):
         """Resume a preempted burst: post the packets that were held back, as much later; then take what has come meanwhile."""
         if self._softirq_end > self._cut_at:
             self._softirq_end += start - self._cut_at
-        self._post_held_back(start)
+        self._postings.post_again(start - self._cut_at)
         for queue in self.burst_queues:
             queue.send_early()
         self._since = start
         if self._raised or self._softirq.polling or self._work_ps:
             self._attend_timer.arm(max(start, self._softirq_end))
-
-    def _post_held_back(self, start: int) -> None:
-        held = self._held_back
-        if not held:
-            return
-        self._held_back = []
-        for target, train in held:
-            train.ready += start - self._cut_at
-            self.post_to(target, train)
 
     def wakes(self, process: object) -> bool:
         """True for the first time that a process is woken in a burst."""

@@ -1,4 +1,4 @@
-"""Departure: a train of packets on its way out of a physical NIC."""
+"""Departures: trains of packets on their way out of a physical NIC."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from hostsim.model.contract import GuestStream, TransmitQueue
 if TYPE_CHECKING:
     from hostsim.model.net.pnic import RxQueue
 
-__all__ = ["Departure"]
+__all__ = ["Departure", "Departures"]
 
 
 class Departure:
-    """A train being transmitted: end of its first packet, picoseconds to each further one, time of each on the wire; who learns of it."""
+    """A train being transmitted: end of its first packet, picoseconds to each further one, time of each on the wire; who learns of it.
+
+    Attributes:
+        following: the one handed over next.
+    """
 
     def __init__(
         self,
@@ -29,3 +33,36 @@ class Departure:
     ) -> None:
         self.train, self.first, self.step, self.packet_ps, self.cut = train, first, step, packet_ps, cut
         self.queue, self.vector = queue, vector
+        self.following: Departure | None = None
+
+
+class Departures:
+    """Departures in the order in which they were handed over, linked to each other.
+
+    Attributes:
+        first: the first of them; None when there is none.
+        last: the last of them.
+    """
+
+    def __init__(self) -> None:
+        self.first: Departure | None = None
+        self.last: Departure | None = None
+
+    def put(self, departure: Departure) -> None:
+        """Append a departure."""
+        last = self.last
+        if last is None:
+            self.first = departure
+        else:
+            last.following = departure
+        self.last = departure
+
+    def soonest(self, vector: RxQueue) -> int | None:
+        """Return the time at which the first packet of those that a queue announces is through; None when there is none."""
+        soonest: int | None = None
+        departure = self.first
+        while departure is not None:
+            if departure.vector is vector and (soonest is None or departure.first < soonest):
+                soonest = departure.first
+            departure = departure.following
+        return soonest

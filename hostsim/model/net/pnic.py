@@ -13,7 +13,7 @@ from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
 from hostsim.model.contract import GuestStream, RxPoller, TransmitQueue, Wire
 from hostsim.model.cpu.node import Node
-from hostsim.model.net.departure import Departure
+from hostsim.model.net.departure import Departure, Departures
 from hostsim.model.net.lro_table import LroTable
 from hostsim.model.net.tx_room import TxRoom, descriptors
 from hostsim.model.workload.flow import Sender
@@ -264,7 +264,7 @@ class Pnic:
         self.queues: list[RxQueue] = []
         self.vector: RxQueue | None = None
         self._room = TxRoom(tx_limit)
-        self._leaving: list[Departure] = []
+        self._leaving = Departures()
         self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
         self.rx_wire_ps = self.tx_wire_ps = self.rx_octets = 0
 
@@ -345,34 +345,37 @@ class Pnic:
         if vector is None:
             vector = self.vector
         self._room.use(count, train.frames if cut else descriptors(train.frames * train.flow.size), first, step)
-        self._leaving.append(Departure(train, first, step, packet_ps, queue, vector, cut=cut))
+        self._leaving.put(Departure(train, first, step, packet_ps, queue, vector, cut=cut))
         if vector is not None:
             vector.transmits(first)
         return first, step
 
     def first_departure(self, vector: RxQueue) -> int | None:
         """Return the time at which the first packet that is counted as waiting for the wire has left it, of those that a queue announces."""
-        soonest: int | None = None
-        for departure in self._leaving:
-            if departure.vector is vector and (soonest is None or departure.first < soonest):
-                soonest = departure.first
-        return soonest
+        return self._leaving.soonest(vector)
 
     def depart(self, now: int) -> None:
         """Count the packets that have left the wire by ``now``."""
-        if not self._leaving:
-            return
-        staying: list[Departure] = []
-        for departure in self._leaving:
+        before: Departure | None = None  # the last of those that stay, so far
+        leaving = self._leaving
+        departure = leaving.first
+        while departure is not None:
+            following = departure.following
             if departure.first > now:
-                staying.append(departure)
+                before, departure = departure, following
                 continue
             train, step, at = departure.train, departure.step, departure.first
-            count = train.count if step == 0 else min(train.count, (now - departure.first) // step + 1)
+            count = train.count
+            if count > 1 and step:
+                count = min(count, (now - at) // step + 1)
             if count < train.count:
                 departure.first += count * step
                 train = train.split(count)
-                staying.append(departure)
+                before = departure
+            elif before is None:
+                leaving.first = following
+            else:
+                before.following = following
             frames = count * train.frames
             packets = frames if departure.cut else count
             vector, stream = departure.vector, train.flow
@@ -388,4 +391,5 @@ class Pnic:
                 self.tx_data += packets
                 self.tx_octets += frames * size
                 stream.totals.octets += frames * size
-        self._leaving = staying
+            departure = following
+        leaving.last = before

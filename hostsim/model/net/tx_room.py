@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from hostsim.compiled import mypyc_attr
+
 __all__ = ["TxRoom", "descriptors"]
 
 PAGE: Final = 4096
@@ -19,11 +21,13 @@ def descriptors(octets: int) -> int:
     return -(-octets // PAGE) if octets > PAGE else 1
 
 
+@mypyc_attr(acyclic=True)  # of integers and its like: no search for cycles has to know of it
 class _InUse:
     """Descriptors in use: ``count`` packets of ``each``, the first through at ``first``, the others ``step`` after one another."""
 
     def __init__(self, count: int, each: int, first: int, step: int) -> None:
         self.count, self.each, self.first, self.step = count, each, first, step
+        self.following: _InUse | None = None
 
 
 class TxRoom:
@@ -35,7 +39,8 @@ class TxRoom:
 
     def __init__(self, size: int) -> None:
         self._size, self._used = size, 0
-        self._trains: list[_InUse] = []
+        self._first: _InUse | None = None
+        self._last: _InUse | None = None
 
     def fits(self, count: int, each: int, at: int) -> int:
         """Return how many of ``count`` packets of ``each`` descriptors find room at an instant, which does not go back."""
@@ -47,23 +52,32 @@ class TxRoom:
     def use(self, count: int, each: int, first: int, step: int) -> None:
         """Record packets that will be through the wire at instants."""
         self._used += count * each
-        self._trains.append(_InUse(count, each, first, step))
+        train = _InUse(count, each, first, step)
+        last = self._last
+        if last is None:
+            self._first = train
+        else:
+            last.following = train
+        self._last = train
 
     def _free(self, at: int) -> None:
         """Free the descriptors of what is through by an instant."""
-        staying: list[_InUse] = []
-        place = 0
-        for place, train in enumerate(self._trains):  # noqa: B007  what follows is untouched
-            if train.first > at:  # and so are all behind it
-                break
+        before: _InUse | None = None
+        train = self._first
+        while train is not None and train.first <= at:  # else none of those behind it is through either
             through = train.count
             if train.step:
                 through = min(through, (at - train.first) // train.step + 1)
             self._used -= through * train.each
+            following = train.following
             if through < train.count:
                 train.count -= through
                 train.first += through * train.step
-                staying.append(train)
-        else:
-            place = len(self._trains)
-        self._trains[:place] = staying
+                before = train
+            elif before is None:
+                self._first = following
+            else:
+                before.following = following
+            train = following
+        if train is None:
+            self._last = before

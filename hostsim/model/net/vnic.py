@@ -91,7 +91,8 @@ class Vnic:
         self.listed = self.local_frames = 0
         self.poller: PollMode | None = None
         self.interrupt_ps = self.doorbell_ps = 0
-        self._refill, self._used_up = refill, 0
+        self._refills, self._used_up = refill is not None, 0
+        self._lot, self._refills_rest = (0, False) if refill is None else (refill.lot, refill.rest)
         self._refilled_at: int | None = None
         self._line = _QUIET
         self._unmasked_at = -1
@@ -176,7 +177,7 @@ class Vnic:
         """Interrupt when the depth of the scheme is reached, but not before ``soonest``."""
         depth = self._scheme.depth()
         if depth is not None and (full := self.ring.nth(depth)) is not None:
-            self._timer.arm_by(max(full, soonest, self._unmasked_at))
+            self._timer.arm_by(max(max(full, soonest), self._unmasked_at))  # noqa: PLW3301  of two at a time: compiled, no call
 
     def _dropped(self, train: Train[Sender]) -> None:
         frames = train.count * train.frames
@@ -211,7 +212,7 @@ class Vnic:
         """Poll the ring with its interrupt masked."""
         self._line = _MASKED
         taken = self.ring.take(limit, now)
-        if self._refill is not None:
+        if self._refills:
             count = sum(train.count for train in taken)
             self._used_up += count
             self.ring.capacity -= count
@@ -224,18 +225,18 @@ class Vnic:
 
     def batch(self, budget: int) -> int:
         """Return the part of a poll budget that the guest's driver handles before it refills descriptors."""
-        if self._refill is None:
+        if not self._refills:
             return budget
         if self._refilled_at is not None:
             self.ring.settle(self._refilled_at)  # what came by then has found the ring as it was
             self.ring.capacity += self._used_up
             self._used_up, self._refilled_at = 0, None
-        return min(budget, self._refill.lot - self._used_up)
+        return min(budget, self._lot - self._used_up)
 
     def handled(self, at: int, *, drained: bool) -> None:
         """Refill descriptors if it is time to: by ``at`` the driver has handled what it took, and polled the ring empty or not."""
-        refill = self._refill
-        if refill is not None and (self._used_up >= refill.lot or (drained and refill.rest and self._used_up)):
+        used = self._used_up
+        if self._refills and (used >= self._lot or (drained and self._refills_rest and used)):
             self._refilled_at = at
             self.vcpu.pending_ps += self.doorbell_ps
 
