@@ -59,7 +59,7 @@ def scaled(amount: int, factor: int, divisor: int) -> int:
         by: i64 = factor
         product *= by  # below 2^62
         return product // divisor
-    return amount * factor // divisor
+    return amount // divisor if factor == 1 else amount * factor // divisor
 
 
 def scaled_up(amount: int, factor: int, divisor: int) -> int:
@@ -69,7 +69,7 @@ def scaled_up(amount: int, factor: int, divisor: int) -> int:
         by: i64 = factor
         product = product * by + (divisor - 1)  # below 2^62 + 2^31
         return product // divisor
-    return -(-amount * factor // divisor)
+    return -(-amount // divisor) if factor == 1 else -(-amount * factor // divisor)
 
 
 def seconds_to_ps(seconds: float) -> int:

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from hostsim.engine.packet_train import Stream, Train
-from hostsim.units import MS, SECOND
+from hostsim.units import MS, SECOND, scaled, scaled_up
 
 __all__ = ["HOLD", "Jitter", "JitteredArrivals"]
 
@@ -77,18 +77,18 @@ class JitteredArrivals:
 
     def upcoming(self) -> int | None:
         """Return the time of the first arrival not yet collected."""
-        return self._start + self._next * self._num // self._den + self._late
+        return self._start + scaled(self._next, self._num, self._den) + self._late
 
     def collect(self, now: int, flow: S) -> list[Train[S]]:
         """Return the arrivals up to and including ``now`` that were not collected before, as trains of one lateness each."""
         trains: list[Train[S]] = []
         while True:
             passed = now - self._start - self._late
-            stop = min((passed * self._den + self._den - 1) // self._num + 1, self._until) if passed >= 0 else 0
+            stop = min(scaled_up(passed + 1, self._den, self._num), self._until) if passed >= 0 else 0
             count = stop - self._next
             if count <= 0:
                 return trains
-            first = self._start + self._next * self._num // self._den + self._late
+            first = self._start + scaled(self._next, self._num, self._den) + self._late
             gap = self._num // self._den
             trains.append(Train(flow, count, first, gap, first, gap))
             self._next = stop

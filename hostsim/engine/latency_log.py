@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from hostsim.record import IntArray
+from hostsim.units import scaled
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
@@ -56,7 +57,7 @@ class LatencyLog:
             last = first
         else:
             last = first + (count - 1) * step
-            self.total += (first + last) * count // 2  # not of machine integers: it may be larger
+            self.total += scaled(first + last, count, 2)
         if first < self.least:
             self.least = first
         if last < self.least:

@@ -124,8 +124,12 @@ class Probe:
         for bring_up_to_date in self.on_sample:
             bring_up_to_date(now)
         self._instants.append(now)
-        # A list of integers is copied to machine integers in a quarter of the time that numpy takes to look at it.
-        self._rows.append([array("q", group.read(now)) for group in self._groups])
+        row: list[array[int]] = []
+        for group in self._groups:
+            values = array("q")
+            values.fromlist(group.read(now))  # in two thirds of the time of array("q", ...), and of numpy's
+            row.append(values)
+        self._rows.append(row)
         sampled = {}
         for name, logs in self._logs.items():
             for _, log in logs:

@@ -7,7 +7,6 @@ contract. NUMA scheduling is `hostsim.policy.numa` (docs/decisions/0117).
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -57,7 +56,7 @@ class RunQueue(Generic[W]):
     def __init__(self, index: int) -> None:
         self.index = index
         self.since = self.charged = self.queued = 0
-        self.systems: deque[W] = deque()
+        self.systems: list[W] = []
         self.vcpus: list[W] = []
 
     def current(self) -> W | None:
@@ -286,7 +285,10 @@ class ProportionalShare(SchedulerPolicy):
             return True
         own = world.vtime
         if payers and running not in payers:
-            own = sum([payer.vtime for payer in payers]) // len(payers)
+            own = 0
+            for payer in payers:  # sum() of a list takes compiled code several times as long
+                own += payer.vtime
+            own //= len(payers)
         return self.vtime(running, queue, now) - own >= self._lead
 
     def wake_queue(self, world: W, last: Q, queues: list[Q]) -> Q:

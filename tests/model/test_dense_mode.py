@@ -10,7 +10,7 @@ from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.model.workload.flow import Flow, Sender
-from hostsim.model.workload.tcp import GuestPackets
+from hostsim.model.workload.tcp import GuestPackets, PacketHandler
 from hostsim.policy.coalescing import CoalescingScheme, RateBoundCalls, StaticCoalescing, TxCoalescing
 from hostsim.policy.dense_mode import is_dense
 from hostsim.spec.platform import Coalescing
@@ -158,7 +158,7 @@ def test_while_the_guest_runs_packets_leave_after_exactly_that_timer():
     """A packet is written at 1 ms by a guest that does not halt: its context is woken at 9 ms, and not a picosecond before."""
     host = dense()
     queue, vcpu = host.transmits[0], host.vcpus[0]
-    queue.post(Train(GuestPackets(host.flows[0], 100, lambda *_: None, lambda _: None), 1, 1 * MS, 0, 1 * MS, 0))
+    queue.post(Train(GuestPackets(host.flows[0], 100, PacketHandler(), lambda _: None), 1, 1 * MS, 0, 1 * MS, 0))
     vcpu.work = None
     host.clock.advance(1 * MS - 1)
     assert queue._timer.due == 9 * MS

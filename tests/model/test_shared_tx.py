@@ -15,7 +15,7 @@ from hostsim.model.host import Host
 from hostsim.model.net.directpath import DirectTx
 from hostsim.model.net.networld import TxQueue
 from hostsim.model.workload.flow import Flow
-from hostsim.model.workload.tcp import GuestPackets
+from hostsim.model.workload.tcp import GuestPackets, PacketHandler
 from hostsim.policy.coalescing import TxCoalescing
 from hostsim.units import MS
 from tests.model.small_point import CALM, files, group, nic, point, run, stream, users, work
@@ -23,12 +23,18 @@ from tests.model.small_point import CALM, files, group, nic, point, run, stream,
 TWO = {"vmnic0": nic(), "vmnic1": nic()}
 
 
+class Unheeded(PacketHandler):
+    """Nobody waits for what is sent."""
+
+    def gone(self, packets: GuestPackets, train: Train, first: int, step: int) -> None: ...
+
+
 def posted(place: int, coalescing: TxCoalescing | None) -> tuple[Host, TxQueue]:
     """A VM with one transmit queue and two vCPUs, of which one has just written a packet."""
     host = build_host(point(group(vcpus=2), traffic={"w": work("10 /s", "1 us")}), Streams(1, 0))
     (queue,) = host.transmits
     queue.coalesce(coalescing)
-    flow = GuestPackets(Flow("x", 100, 1), 100, lambda train, first, step, frame_ps: None, lambda frames: None)
+    flow = GuestPackets(Flow("x", 100, 1), 100, Unheeded(), lambda frames: None)
     SharedTxQueue(queue, host.vcpus[place]).post(Train(flow, 1, 0, 0, 0, 0))
     return host, queue
 

@@ -180,7 +180,7 @@ def sender_of(spec) -> tuple[Host, TcpSender]:
     """A host with one connection on which the guest sends, before anything has been sent."""
     host = build_host(spec, Streams(1, 0))
     (acks,) = {flow for flow, _ in host.vms[0].devices[0].filter.senders if flow.size == 0 and flow.burst > 1}
-    return host, acks._handle.__self__
+    return host, acks._handler
 
 
 @pytest.mark.parametrize(("under_way", "posted"), [(0, 1), (1, 0)])
@@ -207,7 +207,7 @@ def test_an_acknowledgement_covers_whole_packets_of_several_frames():
     """Three packets of four frames and an acknowledgement for every second one: it covers eight frames, and four wait for the next."""
     host = build_host(point(traffic={"s": stream("receive", window="64 KiB")}), Streams(1, 0))
     (data,) = {flow for flow, _ in host.vms[0].devices[0].filter.senders}
-    receiver = data._handle.__self__
+    receiver = data._handler
     receiver._congestion.in_flight = 40
     receiver._read(Train(data, 3, 0, 0, 0, 0, None, 4), 0, False)
     assert (receiver._acks_out, receiver._acks_out_frames, receiver._owing) == (1, 8, 4)
@@ -217,7 +217,7 @@ def test_a_dropped_answer_is_sent_again_once_after_the_retransmission_timeout():
     """The peer has sent all of its file and waits for the answer, so that nothing but the server's timer brings it about."""
     host = build_host(point(traffic={"f": files("post", size="1448 B")}), Streams(1, 0))
     (data,) = {flow for flow, _ in host.vms[0].devices[0].filter.senders}
-    receiver = data._handle.__self__
+    receiver = data._handler
     receiver._remaining = 0
     receiver._answer_dropped(1)
     assert receiver._timer.due == RETRANSMIT_AFTER

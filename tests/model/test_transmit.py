@@ -80,6 +80,23 @@ def test_counters_take_each_packet_when_it_is_through() -> None:
         assert nic.tx_packets == sum(at <= now * US for at in slow + fast)
 
 
+@given(trains, st.lists(st.integers(0, 40_000), min_size=30, max_size=30))
+def test_counters_and_the_next_departure_are_those_of_a_walk_through_all_packets(
+    sent: list[tuple[int, int, int, int]], looks: list[int]
+) -> None:
+    """Whenever somebody looks, after each train was handed over: trains that are partly through lie before those that have not begun."""
+    nic, ready, now = port(), 0, 0
+    nic.vector = vector = SimpleNamespace(adapts=False, transmits=lambda at: None, departed=lambda *what: None)
+    instants: list[int] = []
+    for (pause, count, step, frames), look in zip(sent, looks, strict=False):
+        ready += pause * NS
+        instants += send(nic, ready, count, step * NS, frames)
+        now = max(now, ready - 5_000 * NS + look * NS)
+        nic.depart(now)
+        assert nic.tx_packets == sum(at <= now for at in instants)
+        assert nic.first_departure(vector) == min((at for at in instants if at > now), default=None)
+
+
 def test_a_small_packet_finds_room_behind_much_data() -> None:
     """Nine packets of 64 KiB wait, with 16 descriptors each, which is half a millisecond of the wire: 20 of 164 descriptors are left, for one more
     of them, or for twenty acknowledgements.

@@ -239,4 +239,4 @@ class Scheduler:
             pcpu.preempt(world, now)
         else:
             pcpu.node.enqueue(pcpu, world, now)
-            pcpu.systems.rotate()
+            pcpu.systems.insert(0, pcpu.systems.pop())

@@ -18,15 +18,19 @@ class DatagramSocket:
         overhead: bytes charged for each packet on top of its data.
 
     Attributes:
-        waiting: packets in the buffer, and picoseconds to read each.
+        waiting: the first packets in the buffer, linked to those behind them; ``step`` is the time to read each.
         reading: picoseconds that the process takes for all that waits.
     """
 
     def __init__(self, name: str, buffer: int, overhead: int) -> None:
         self._name, self._buffer, self._overhead = name, buffer, overhead
-        self.waiting: list[tuple[Train[Sender], int]] = []
+        self.waiting: Train[Sender] | None = None
+        self._last: Train[Sender] | None = None
         self._octets = self.reading = 0
         self._newest: dict[Sender, int] = {}
+        """Arrival of the newest packet of each sender that was read, but for that of the latest sender."""
+        self._sender: Sender | None = None
+        self._newest_of_sender = 0
 
     def admit(self, train: Train[Sender], read: int) -> int:
         """Put packets into the buffer, each read in ``read`` picoseconds; returns the number that found no room."""
@@ -39,7 +43,13 @@ class DatagramSocket:
             train = train.split(room)
         self._octets += train.count * size
         self.reading += train.count * read
-        self.waiting.append((train, read))
+        train.step = read
+        last = self._last
+        if self.waiting is None or last is None:
+            self.waiting = train
+        else:
+            last.following = train
+        self._last = train
         return dropped
 
     def read(self, now: int, left: int = 0) -> int:
@@ -48,10 +58,10 @@ class DatagramSocket:
         Raises:
             InvariantError: packets of a sender are out of order.
         """
-        waiting, total = self.waiting, 0
+        total = 0
         at = now + left - self.reading
-        while waiting:
-            train, read = waiting[0]
+        while (train := self.waiting) is not None:
+            read = train.step
             spent = self.reading - left
             done = train.count if train.count * read <= spent else spent // read if read else 0
             if done <= 0:
@@ -59,7 +69,8 @@ class DatagramSocket:
             if done < train.count:
                 train = train.split(done)
             else:
-                waiting.pop(0)
+                self.waiting = train.following
+                train.following = None
             self._count(train, at, read)
             at += done * read
             self.reading -= done * read
@@ -70,8 +81,10 @@ class DatagramSocket:
     def held(self) -> int:
         """Return the number of packets that wait."""
         count = 0
-        for train, _ in self.waiting:
+        train = self.waiting
+        while train is not None:
             count += train.count
+            train = train.following
         return count
 
     def _count(self, train: Train[Sender], start: int, read: int) -> None:
@@ -79,14 +92,18 @@ class DatagramSocket:
         sender = train.flow
         flow = sender.totals
         count = train.count
-        newest = self._newest
-        if train.arrived < newest.get(sender, 0):
+        if sender is not self._sender:
+            if self._sender is not None:
+                self._newest[self._sender] = self._newest_of_sender
+            self._sender, self._newest_of_sender = sender, self._newest.get(sender, 0)
+        newest = self._newest_of_sender
+        if train.arrived < newest:
             raise InvariantError(
-                f"a packet that arrived at {train.arrived} ps is read after one that arrived at {newest[sender]} ps",
+                f"a packet that arrived at {train.arrived} ps is read after one that arrived at {newest} ps",
                 f"{self._name}, {flow.name}",
                 start,
             )
-        newest[sender] = train.arrived
+        self._newest_of_sender = train.arrived
         flow.delivered += count
         flow.octets += count * sender.size
         if train.timestamps is None:

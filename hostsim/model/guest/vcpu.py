@@ -287,7 +287,7 @@ class Vcpu(InterruptTarget):
         return end
 
     def end(self, now: int) -> None:
-        if self._socket.waiting:
+        if self._socket.waiting is not None:
             self.read += self._socket.read(now - self._work_ps)
         if self._work_ps:
             self._work_ps = 0

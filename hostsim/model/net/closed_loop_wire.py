@@ -8,6 +8,7 @@ later, for now or for an instant before others, still finds its place: the times
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 from heapq import heappop, heappush
 from typing import Final
@@ -45,7 +46,8 @@ class ClosedLoopWire(Wire):
 
     def __init__(self, random: np.random.Generator, flows: Iterable[tuple[Sender, Arrivals]] = ()) -> None:
         self._random = random
-        self._draws: list[float] = []
+        self._draws = array("d")
+        self._left = 0
         self._released = Heap()
         self._number = 0
         self._active: list[Sender] = []
@@ -111,10 +113,13 @@ class ClosedLoopWire(Wire):
 
     def _choose(self) -> Sender:
         """Remove and return a random one of the active senders."""
-        if not self._draws:
-            self._draws = self._random.random(BLOCK).tolist()
+        left = self._left
+        if not left:
+            self._draws = array("d", self._random.random(BLOCK).tobytes())
+            left = BLOCK
+        self._left = left = left - 1
         active = self._active
-        place = int(self._draws.pop() * len(active))
+        place = int(self._draws[left] * len(active))
         sender = active[place]
         active[place] = active[-1]
         active.pop()

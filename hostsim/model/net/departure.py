@@ -18,6 +18,7 @@ class Departure:
 
     Attributes:
         following: the one handed over next.
+        is_begun: packets of it are through already.
     """
 
     def __init__(
@@ -34,10 +35,13 @@ class Departure:
         self.train, self.first, self.step, self.packet_ps, self.cut = train, first, step, packet_ps, cut
         self.queue, self.vector = queue, vector
         self.following: Departure | None = None
+        self.is_begun = False
 
 
 class Departures:
     """Departures in the order in which they were handed over, linked to each other.
+
+    Those that have not begun will begin in this order, behind those that have: each begins when the wire is free of all before it.
 
     Attributes:
         first: the first of them; None when there is none.
@@ -62,7 +66,10 @@ class Departures:
         soonest: int | None = None
         departure = self.first
         while departure is not None:
-            if departure.vector is vector and (soonest is None or departure.first < soonest):
-                soonest = departure.first
+            if departure.vector is vector:
+                if soonest is None or departure.first < soonest:
+                    soonest = departure.first
+                if not departure.is_begun:
+                    break  # all behind it begin later
             departure = departure.following
         return soonest

@@ -362,6 +362,8 @@ class Pnic:
         while departure is not None:
             following = departure.following
             if departure.first > now:
+                if not departure.is_begun:
+                    return  # and so do all behind it
                 before, departure = departure, following
                 continue
             train, step, at = departure.train, departure.step, departure.first
@@ -370,6 +372,7 @@ class Pnic:
                 count = min(count, (now - at) // step + 1)
             if count < train.count:
                 departure.first += count * step
+                departure.is_begun = True
                 train = train.split(count)
                 before = departure
             elif before is None:

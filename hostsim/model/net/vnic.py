@@ -63,6 +63,7 @@ class Vnic:
         interrupt_ps: what an interrupt costs the guest in accesses to registers.
         doorbell_ps: cost for the guest of announcing refilled descriptors.
         gro: the guest's driver has GRO join the frames of a poll.
+        is_served: a receive context has put packets there in its present poll.
         is_polled_on: packets came before the driver's poll was done, and it takes them without an interrupt.
         local_frames: frames from other VMs of the host, of `frames`.
         listed: frames from other VMs of the host that wait on its receive list, or were dropped there.
@@ -86,7 +87,7 @@ class Vnic:
         self.transmits: list[TxQueue] = []
         self.frames = self.unicast = self.lost = self.raised = self.reclaimable = self.polled = 0
         self._asked: int | None = None
-        self.gro = self.is_polled_on = False
+        self.gro = self.is_polled_on = self.is_served = False
         self.wait_ps = 0.0
         self.listed = self.local_frames = 0
         self.poller: PollMode | None = None

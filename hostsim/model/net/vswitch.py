@@ -35,6 +35,9 @@ class SplitRx(NetContext):
         super().__init__("splitrx", name, node, last, scheduler, costs)
         self._vnic, self._budget = vnic, budget
         self.ring: Ring[Sender] = Ring(capacity)
+        self._sender: Sender | None = None
+        self._readers = self._readers_at = 0
+        """Contexts of this node that read what comes from that sender, as of so many moves."""
 
     def begin(self, start: int) -> int | None:
         ring, end = self.ring, start
@@ -51,8 +54,11 @@ class SplitRx(NetContext):
             vnic.wait_ps = 0.0
             sender = train.flow
             memory = sender.queue.memory
+            if sender is not self._sender or self._readers_at != self._scheduler.homes_changed:
+                self._sender, self._readers_at = sender, self._scheduler.homes_changed
+                self._readers = self.switch.readers(sender, node)
             # whoever of them comes first has the packet fetched for all contexts of the node
-            wait = node.read_wait(memory) / self.switch.readers(sender, node) + node.write_wait(node)
+            wait = node.read_wait(memory) / self._readers + node.write_wait(node)
             copy = self._costs.port_copy(sender.size, wait, far=memory is not node)
             node.memory.octets += train.count * sender.size
             vnic.receive(train.restamped(end + copy, copy))
@@ -98,7 +104,7 @@ class VSwitch:
         self._readers: dict[tuple[Sender, Node], int] = {}
         self._readers_at = 0
         self._filled: list[SplitRx] = []
-        self._served: dict[Vnic, None] = {}
+        self._served: list[Vnic] = []
         self._growing: dict[Sender, Train[Sender]] = {}
         """Sessions of software LRO, by connection: packets that grow in this poll."""
         self.runs_on = True
@@ -171,7 +177,9 @@ class VSwitch:
                 continue
             node = vnic.vcpu.node
             vnic.wait_ps = 0.0 if where is node else node.memory.far_ps
-            self._served[vnic] = None
+            if not vnic.is_served:
+                vnic.is_served = True
+                self._served.append(vnic)
             far = where is not node or where is not memory
             wait = where.copy_wait(memory, node)
             lro = vnic.lro
@@ -242,8 +250,8 @@ class VSwitch:
         steps, total = self._steps(sender, where, memory)
         step = packet_ps + total
         ready = start + packet_ps
-        for port, own in zip(ports, steps, strict=True):
-            ready += own
+        for place, port in enumerate(ports):
+            ready += steps[place]
             split = port.split
             if split is None:
                 node = port.vnic.vcpu.node
@@ -264,7 +272,8 @@ class VSwitch:
                 split.wake(now)
         served = self._served
         if served:
-            self._served = {}
+            self._served = []
             for vnic in served:
+                vnic.is_served = False
                 for queue in vnic.transmits:
                     queue.look(now)

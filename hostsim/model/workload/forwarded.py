@@ -55,12 +55,10 @@ class ForwardedStream(Connection):
             step_ps: what forwarding a packet takes, besides receiving it.
         """
         super().__init__(near, congestion, ENDLESS)
-        self.data = PeerFrames(
-            near, size, frame_ps, self._forward, self._lose, burst=burst, joins=True, in_softirq=True
-        )
-        self.acks = PeerFrames(far, 0, small_ps, self._return, self._acks_dropped, burst=MOST_ACKS, in_softirq=True)
-        self._out = GuestPackets(near.totals, size, self._data_there, self._lose_out)
-        self._back = GuestPackets(near.totals, 0, self._acks_there, self._acks_dropped)
+        self.data = PeerFrames(near, size, frame_ps, self, self._lose, burst=burst, joins=True, in_softirq=True)
+        self.acks = PeerFrames(far, 0, small_ps, self, self._acks_dropped, burst=MOST_ACKS, in_softirq=True)
+        self._out = GuestPackets(near.totals, size, self, self._lose_out)
+        self._back = GuestPackets(near.totals, 0, self, self._acks_dropped)
         self._far, self._acks_every, self._step = far, acks_every, step_ps
         self._owing = self._acks_out = self._covered = 0
         self._onward: PacketSink[GuestStream] = far.queue
@@ -82,9 +80,18 @@ class ForwardedStream(Connection):
             self._congestion.in_flight += frames
             self._endpoints.release(self.data, at, step, turns, frames)
 
+    def take(self, frames: PeerFrames, train: Train[InboundStream], start: int, wait_ps: float) -> int:
+        return self._forward(train, start) if frames is self.data else self._return(train, start)
+
+    def gone(self, packets: GuestPackets, train: Train[GuestStream], first: int, step: int) -> None:
+        if packets is self._out:
+            self._data_there(train, first, step)
+        else:
+            self._acks_there(train, first, step)
+
     # --- the guest
 
-    def _forward(self, train: Train[InboundStream], start: int, _wait_ps: float) -> int:
+    def _forward(self, train: Train[InboundStream], start: int) -> int:
         """Forward data, or drop what LRO has made too long for it; returns the end."""
         count, frames, step, vcpu = train.count, train.frames, self._step, self.data.vcpu
         assert vcpu is not None
@@ -96,7 +103,7 @@ class ForwardedStream(Connection):
             vcpu.post_to(self._onward, Train(self._out, count, start + step, step, start, 0, None, frames))
         return end
 
-    def _return(self, train: Train[InboundStream], start: int, _wait_ps: float) -> int:
+    def _return(self, train: Train[InboundStream], start: int) -> int:
         """Forward acknowledgements; returns the end."""
         count, step, vcpu = train.count, self._step, self.acks.vcpu
         assert vcpu is not None
@@ -112,7 +119,7 @@ class ForwardedStream(Connection):
 
     # --- the peers
 
-    def _data_there(self, train: Train[GuestStream], first: int, step: int, _frame_ps: int) -> None:
+    def _data_there(self, train: Train[GuestStream], first: int, step: int) -> None:
         """Handle data that reaches the receiver, which acknowledges it."""
         last = first + (train.count - 1) * step
         acks, owing = divmod(self._owing + train.count * train.frames, self._acks_every)
@@ -125,7 +132,7 @@ class ForwardedStream(Connection):
             self._covered += covered
             self._far.release(self.acks, self._far.answer(last), 0, 1, acks)
 
-    def _acks_there(self, train: Train[GuestStream], first: int, step: int, _frame_ps: int) -> None:
+    def _acks_there(self, train: Train[GuestStream], first: int, step: int) -> None:
         """Handle acknowledgements that reach the sender, which sends more."""
         count = train.count
         covered = self._covered * count // self._acks_out

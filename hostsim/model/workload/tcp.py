@@ -29,6 +29,7 @@ __all__ = [
     "Connection",
     "Endpoints",
     "GuestPackets",
+    "PacketHandler",
     "PeerFrames",
     "Think",
     "no_think_time",
@@ -107,6 +108,32 @@ class Endpoints:
         return self._answered
 
 
+class PacketHandler:
+    """What handles the packets of a connection, at both of its ends: compiled, without a call through Python for each train."""
+
+    def take(self, frames: PeerFrames, train: Train[InboundStream], start: int, wait_ps: float) -> int:
+        """Let the guest's process handle frames of the peer from ``start`` on; returns the end.
+
+        Args:
+            frames: of which kind they are.
+            train: the frames.
+            start: when the process begins.
+            wait_ps: wait for memory of each byte that it copies.
+        """
+        raise NotImplementedError
+
+    def gone(self, packets: GuestPackets, train: Train[GuestStream], first: int, step: int) -> None:
+        """Handle packets that are through the wire, the first at ``first``, each further one ``step`` later.
+
+        Args:
+            packets: of which kind they are.
+            train: the packets.
+            first: when the first was through.
+            step: picoseconds from one to the next.
+        """
+        raise NotImplementedError
+
+
 class PeerFrames(Sender):
     """Frames of a peer, handled by a process of the guest.
 
@@ -114,7 +141,7 @@ class PeerFrames(Sender):
         endpoints: of the connection.
         size: bytes of data in each.
         frame_ps: time of each on the wire.
-        handle: lets the process handle packets from an instant on; also gets the wait for memory of each byte that it copies; returns the end.
+        handler: lets the process handle them (`PacketHandler.take`).
         dropped: told of frames that were dropped on the host.
         burst: frames that the peer puts on the wire in one go.
         joins: large receive offload may join them.
@@ -128,7 +155,7 @@ class PeerFrames(Sender):
         endpoints: Endpoints,
         size: int,
         frame_ps: int,
-        handle: Callable[[Train[InboundStream], int, float], int],
+        handler: PacketHandler,
         dropped: Callable[[int], None],
         *,
         burst: int = 1,
@@ -137,12 +164,12 @@ class PeerFrames(Sender):
     ) -> None:
         super().__init__(endpoints.totals, size, frame_ps, burst, joins=joins)
         self.in_softirq = in_softirq
-        self.vcpu, self._handle, self._dropped = endpoints.vcpu, handle, dropped
+        self.vcpu, self._handler, self._dropped = endpoints.vcpu, handler, dropped
 
     def handle(self, train: Train[InboundStream], start: int) -> int:
         """Handle packets from ``start`` on; returns the end."""
         assert self.vnic is not None
-        return self._handle(train, start, self.vnic.wait_ps)
+        return self._handler.take(self, train, start, self.vnic.wait_ps)
 
     def dropped(self, frames: int) -> None:
         """Report frames dropped on the host."""
@@ -155,7 +182,7 @@ class GuestPackets(GuestStream):
     Args:
         totals: counts the data that is through the wire.
         size: bytes of data in each frame.
-        sent: told of packets that are through the wire: the train, when the first was, picoseconds to each further one, and time of a frame.
+        handler: told of packets that are through the wire (`PacketHandler.gone`).
         dropped: told of frames that found no room.
     """
 
@@ -166,21 +193,21 @@ class GuestPackets(GuestStream):
         self,
         totals: Flow,
         size: int,
-        sent: Callable[[Train[GuestStream], int, int, int], None],
+        handler: PacketHandler,
         dropped: Callable[[int], None],
     ) -> None:
-        self.totals, self.size, self._sent, self._dropped = totals, size, sent, dropped
+        self.totals, self.size, self._handler, self._dropped = totals, size, handler, dropped
 
     def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
         """Report packets that have left the wire."""
-        self._sent(train, first, step, frame_ps)
+        self._handler.gone(self, train, first, step)
 
     def dropped(self, frames: int) -> None:
         """Report frames dropped at a full queue."""
         self._dropped(frames)
 
 
-class Connection:
+class Connection(PacketHandler):
     """The base class of both directions: congestion window and loss detection.
 
     Args:

@@ -42,9 +42,9 @@ class TcpReceiver(Connection):
             think: time from an answer to the next file; none where nothing is said.
         """
         super().__init__(endpoints, congestion, file)
-        self.data = PeerFrames(endpoints, size, frame_ps, self._read, self._lose, burst=burst, joins=full)
-        self._acks = GuestPackets(endpoints.totals, 0, self._acks_sent, self._acks_dropped)
-        self._answer = GuestPackets(endpoints.totals, 0, self._answer_sent, self._answer_dropped)
+        self.data = PeerFrames(endpoints, size, frame_ps, self, self._lose, burst=burst, joins=full)
+        self._acks = GuestPackets(endpoints.totals, 0, self, self._acks_dropped)
+        self._answer = GuestPackets(endpoints.totals, 0, self, self._answer_dropped)
         self._seen = self._owing = self._acks_out = self._acks_out_frames = self._due = self._asked = 0
         self._answer_lost, self._think = False, think
 
@@ -63,6 +63,15 @@ class TcpReceiver(Connection):
             self._remaining -= frames
             self._congestion.in_flight += frames
             self._endpoints.release(self.data, at, step, turns, frames)
+
+    def take(self, frames: PeerFrames, train: Train[InboundStream], start: int, wait_ps: float) -> int:
+        return self._read(train, start, wait_ps)
+
+    def gone(self, packets: GuestPackets, train: Train[GuestStream], first: int, step: int) -> None:
+        if packets is self._acks:
+            self._acks_sent(train, first, step)
+        else:
+            self._answer_sent(first)
 
     def _read(self, train: Train[InboundStream], start: int, wait_ps: float) -> int:
         """Let the process read and acknowledge data, and answer a complete file; returns the end."""
@@ -98,7 +107,7 @@ class TcpReceiver(Connection):
             vcpu.post_to(endpoints.queue, Train(self._acks, acks, end - (acks - 1) * step, step, end, 0))
         return end
 
-    def _acks_sent(self, train: Train[GuestStream], first: int, step: int, _frame_ps: int) -> None:
+    def _acks_sent(self, train: Train[GuestStream], first: int, step: int) -> None:
         """Handle acknowledgements that reach the peer, which sends more."""
         count = train.count
         acked = self._acks_out_frames * count // self._acks_out
@@ -118,7 +127,7 @@ class TcpReceiver(Connection):
             if self._owing + self._lost >= self._congestion.in_flight:
                 self._await_time_out()
 
-    def _answer_sent(self, _train: Train[GuestStream], first: int, _step: int, _frame_ps: int) -> None:
+    def _answer_sent(self, first: int) -> None:
         """Handle an answer that reaches the peer: it acknowledges the file, and the peer posts the next one."""
         self._congestion.acked(self._congestion.in_flight)
         self._owing = self._acks_out_frames = 0

@@ -68,13 +68,11 @@ class TcpSender(Connection):
         super().__init__(endpoints, congestion, file)
         # a process that writes does so in its own time; data that lies in the socket goes when it may
         kernel = not endpoints.application.write_copies
-        self.acks = PeerFrames(
-            endpoints, 0, small_ps, self._ack, self._acks_dropped, burst=MOST_ACKS, in_softirq=kernel
-        )
+        self.acks = PeerFrames(endpoints, 0, small_ps, self, self._acks_dropped, burst=MOST_ACKS, in_softirq=kernel)
         octets, request_ps = request or (0, small_ps)
-        self.requests = PeerFrames(endpoints, octets, request_ps, self._request, self._request_dropped)
+        self.requests = PeerFrames(endpoints, octets, request_ps, self, self._request_dropped)
         self._think, self._acks_every = think, acks_every
-        self._data = GuestPackets(endpoints.totals, size, self._data_sent, self._lose)
+        self._data = GuestPackets(endpoints.totals, size, self, self._lose)
         self._most = max(1, MOST_TSO // size) if full else 1
         self._carry = self._there = self._acked = self._acks_coming = self._asked = 0
 
@@ -98,20 +96,26 @@ class TcpSender(Connection):
         self._carry = self._there = 0
         self._endpoints.release(self.requests, at, 0, 1, 1)
 
+    def take(self, frames: PeerFrames, train: Train[InboundStream], start: int, wait_ps: float) -> int:
+        return self._ack(train, start) if frames is self.acks else self._request(train, start)
+
+    def gone(self, packets: GuestPackets, train: Train[GuestStream], first: int, step: int) -> None:
+        self._data_sent(train, first, step)
+
     # --- the guest's side
 
     def _transfer(self, start: int) -> int:
         self._remaining = self._file
         return self._send(start)
 
-    def _request(self, train: Train[InboundStream], start: int, _wait_ps: float) -> int:
+    def _request(self, train: Train[InboundStream], start: int) -> int:
         end = start + self._endpoints.application.per_request
         self._endpoints.vcpu.count_read(train, start, end)
         self._congestion.acked(self._congestion.in_flight)
         self._acked = 0
         return self._transfer(end)
 
-    def _ack(self, train: Train[InboundStream], start: int, _wait_ps: float) -> int:
+    def _ack(self, train: Train[InboundStream], start: int) -> int:
         """Handle acknowledgements, which open the window; returns the end."""
         acks = train.count * train.frames
         self._endpoints.vcpu.count_read(train, start, start)
@@ -159,7 +163,7 @@ class TcpSender(Connection):
 
     # --- the peer's side
 
-    def _data_sent(self, train: Train[GuestStream], first: int, step: int, _frame_ps: int) -> None:
+    def _data_sent(self, train: Train[GuestStream], first: int, step: int) -> None:
         """Handle data that reaches the peer, which acknowledges it, or requests the next file."""
         endpoints = self._endpoints
         frames = train.count * train.frames

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hostsim.engine.clock import Timer
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import GuestStream, InboundStream
-from hostsim.model.workload.tcp import RETRANSMIT_AFTER, Endpoints, GuestPackets, PeerFrames, Think
+from hostsim.model.workload.tcp import RETRANSMIT_AFTER, Endpoints, GuestPackets, PacketHandler, PeerFrames, Think
 
 __all__ = ["User"]
 
 
-class User:
+class User(PacketHandler):
     """A closed-loop user with a connection to a process of the guest. Requests and replies acknowledge each other.
 
     Attributes:
@@ -40,8 +40,8 @@ class User:
         self._endpoints, self._frames, self._think = endpoints, reply_frames, think
         self._asked = 0
         self._posted: Train[GuestStream] | None = None
-        self.requests = PeerFrames(endpoints, request_size, request_ps, self._request, self._request_dropped)
-        self._reply = GuestPackets(endpoints.totals, reply_size, self._reply_sent, self._reply_dropped)
+        self.requests = PeerFrames(endpoints, request_size, request_ps, self, self._request_dropped)
+        self._reply = GuestPackets(endpoints.totals, reply_size, self, self._reply_dropped)
         self._timer = Timer(endpoints.clock, self._write_again)
 
     def begin(self, at: int) -> None:
@@ -53,7 +53,7 @@ class User:
     def _ask(self, at: int) -> None:
         self._endpoints.release(self.requests, at, 0, 1, 1)
 
-    def _request(self, train: Train[InboundStream], start: int, wait_ps: float) -> int:
+    def take(self, frames: PeerFrames, train: Train[InboundStream], start: int, wait_ps: float) -> int:
         """Wake the process, which reads the request; the transaction is a burst of its own. Returns the end."""
         endpoints = self._endpoints
         vcpu, size = endpoints.vcpu, self.requests.size
@@ -77,7 +77,7 @@ class User:
         self._posted = train = Train(self._reply, 1, at, 0, at, 0, None, self._frames)
         return train
 
-    def _reply_sent(self, train: Train[GuestStream], first: int, _step: int, _frame_ps: int) -> None:
+    def gone(self, packets: GuestPackets, train: Train[GuestStream], first: int, step: int) -> None:
         there = self._endpoints.answer(first)
         trip, posted = self.requests.round_trip, self._posted
         if trip is not None and posted is not None:

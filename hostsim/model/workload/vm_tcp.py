@@ -50,13 +50,25 @@ class VmStream(TcpSender):
         """
         super().__init__(endpoints, congestion, ENDLESS, size=size, small_ps=0, full=full, acks_every=1)
         self._receiver, self._seen = receiver, 0
-        self.segments = PeerFrames(receiver, size, 0, self._read, self._lose)
-        self.returned = GuestPackets(endpoints.totals, 0, _on_a_wire, self._acks_dropped)
+        self.segments = PeerFrames(receiver, size, 0, self, self._lose)
+        self.returned = GuestPackets(endpoints.totals, 0, self, self._acks_dropped)
 
     @property
     def data(self) -> GuestPackets:
         """Packets of data as the sender sends them."""
         return self._data
+
+    def take(self, frames: PeerFrames, train: Train[InboundStream], start: int, wait_ps: float) -> int:
+        return (
+            self._read(train, start, wait_ps)
+            if frames is self.segments
+            else super().take(frames, train, start, wait_ps)
+        )
+
+    def gone(self, packets: GuestPackets, train: Train[GuestStream], first: int, step: int) -> None:
+        if packets is self.returned:
+            raise AssertionError("a packet between two VMs went out by a wire")
+        super().gone(packets, train, first, step)
 
     def _read(self, train: Train[InboundStream], start: int, wait_ps: float) -> int:
         """Let the receiver's process read and acknowledge data; returns the end."""
@@ -86,10 +98,6 @@ class VmStream(TcpSender):
             first = end - (acks - 1) * step
             vcpu.post_to(receiver.queue, Train(self.returned, acks, first, step, first, step))
         return end
-
-
-def _on_a_wire(_train: Train[GuestStream], _first: int, _step: int, _frame_ps: int) -> None:
-    raise AssertionError("a packet between two VMs went out by a wire")
 
 
 def attach_vm_streams(

@@ -80,7 +80,7 @@ class PageFetch(TcpSender):
             endpoints, congestion, page.segments, size=size, small_ps=small_ps, full=True, acks_every=acks_every
         )
         self._page, self._rest = page, rest
-        self._accept = GuestPackets(endpoints.totals, 0, self._accepted, self._accept_dropped)
+        self._accept = GuestPackets(endpoints.totals, 0, self, self._accept_dropped)
         self._left, self._left_to_open = 0, False
 
     def begin(self, at: int) -> None:
@@ -89,11 +89,17 @@ class PageFetch(TcpSender):
         self._left, self._left_to_open = self._page.objects, True
         self._want(at)
 
+    def gone(self, packets: GuestPackets, train: Train[GuestStream], first: int, step: int) -> None:
+        if packets is self._accept:
+            self._ask(self._endpoints.answer(first))
+        else:
+            super().gone(packets, train, first, step)
+
     # --- the guest's side
 
-    def _request(self, train: Train[InboundStream], start: int, wait_ps: float) -> int:
+    def _request(self, train: Train[InboundStream], start: int) -> int:
         if not self._left_to_open:
-            return super()._request(train, start, wait_ps)
+            return super()._request(train, start)
         self._left_to_open = False
         vcpu = self._endpoints.vcpu
         end = start + vcpu.costs.guest_ack
@@ -108,15 +114,12 @@ class PageFetch(TcpSender):
             end = self._send(end + work)
         return end + self._page.after
 
-    def _ack(self, train: Train[InboundStream], start: int, wait_ps: float) -> int:
-        end = super()._ack(train, start, wait_ps)
+    def _ack(self, train: Train[InboundStream], start: int) -> int:
+        end = super()._ack(train, start)
         self._close()
         return end
 
     # --- the peer's side
-
-    def _accepted(self, _train: Train[GuestStream], first: int, _step: int, _frame_ps: int) -> None:
-        self._ask(self._endpoints.answer(first))
 
     def _accept_dropped(self, _frames: int) -> None:
         self._left_to_open = True
