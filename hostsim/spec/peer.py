@@ -8,13 +8,26 @@ from pydantic import Field
 
 from hostsim.spec.base import UNHASHED, Spec
 from hostsim.spec.field import SmallCount
-from hostsim.spec.quantity import Duration
+from hostsim.spec.quantity import Duration, PositiveDuration, Rate
 from hostsim.units import MS
 
-__all__ = ["PeerSpec"]
+__all__ = ["PeerCoalescingSpec", "PeerSpec"]
 
 Lateness = Annotated[Duration, Field(le=10 * MS)]
 """Greatest lateness; all values up to it are equally likely."""
+
+
+class PeerCoalescingSpec(Spec):
+    """Transmit coalescing of a peer that is a VM: its guest posts packets of open-loop traffic without a halt, and calls its hypervisor for several at once."""
+
+    rate: Rate
+    """Calls in a second, at most (``Net.CoalesceRBCRate`` of the peer's host)."""
+    depth_cap: SmallCount
+    """Most packets that it posts without a call (``Net.CoalesceTxQDepthCap``)."""
+    low_packets: int = Field(ge=0, le=1000)
+    """Packets in a ``timeout`` below which it calls for each (``Net.CoalesceLowTxRate``)."""
+    timeout: PositiveDuration
+    """Longest wait of a packet (``Net.CoalesceTxTimeout``)."""
 
 
 class PeerSpec(Spec):
@@ -28,3 +41,5 @@ class PeerSpec(Spec):
     """How much later than its ``delay`` a peer may answer what it gets: an acknowledgement, more data, the next request."""
     tso_divisor: SmallCount = 3
     """A packet for TSO of a sender is at most its window over this (Linux ``tcp_tso_win_divisor``)."""
+    tx_coalescing: PeerCoalescingSpec | None = None
+    """Transmit coalescing of its vNIC; none of a machine of its own. A TCP sender or client halts when it waits, which sends what it has posted, so that only open-loop traffic is held."""

@@ -7,6 +7,7 @@ from inspect import isgeneratorfunction
 from itertools import product
 from typing import Any, Final, TypeAlias
 
+from hostsim.engine.arrivals import Arrivals
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
@@ -14,6 +15,7 @@ from hostsim.model.host import Host, VirtualMachine
 from hostsim.model.workload.address import PEER, UDP_PORT, nic_hash
 from hostsim.model.workload.arrival_source import make_arrivals, make_bursts, make_lengths
 from hostsim.model.workload.bridge import Bridged
+from hostsim.model.workload.coalesced_arrivals import CoalescedArrivals
 from hostsim.model.workload.cpu_work import CpuWork
 from hostsim.model.workload.flow import Flow, Sender
 from hostsim.model.workload.peer import Peer
@@ -29,6 +31,7 @@ from hostsim.model.workload.udp import Datagram, UdpSource
 from hostsim.model.workload.vm_datagram import attach_vm_datagrams
 from hostsim.model.workload.vm_tcp import attach_vm_streams
 from hostsim.plugin.module import registry_of
+from hostsim.policy.coalescing import CoalescingDepth
 from hostsim.policy.steering import rss_input
 from hostsim.spec.host import links
 from hostsim.spec.network import datagram_on_wire, packet_on_wire
@@ -67,6 +70,16 @@ def attach_control_loops(host: Host) -> None:
         host.clock.start(loop(host.clock, host, *choice.own))
 
 
+def _from_peer(host: Host, posted: Arrivals) -> Arrivals:
+    """Return what a peer posts as its NIC sends it: coalesced where the peer is a VM."""
+    coalescing = host.spec.peer.tx_coalescing
+    if coalescing is None:
+        return posted
+    timeout = coalescing.timeout
+    law = CoalescingDepth(round(coalescing.rate), coalescing.depth_cap, coalescing.low_packets, timeout)
+    return CoalescedArrivals(posted, law, timeout)
+
+
 def _attach_multicast(
     host: Host, name: str, traffic: MulticastSpec, members: list[VirtualMachine], streams: Streams
 ) -> None:
@@ -92,7 +105,8 @@ def _attach_multicast(
     packet = rss_input(PEER, f"239.0.{position // 250}.{position % 250 + 1}")
     host.netqueues[uplink].flood(sender, nic_hash(packet, vxlan=vxlan))
     late = host.spec.peer.timer_jitter
-    nic.wire.carry(sender, make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position), late))
+    arrivals = make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position), late)
+    nic.wire.carry(sender, _from_peer(host, arrivals))
     for vm in members:
         port = vm.devices[0].port(packet)
         if networks:
@@ -124,7 +138,7 @@ def _attach_bridged(
         host.netqueues[nic.name].flood(sender, nic_hash(packet, vxlan=vxlan))
         sender.vnic = port.vnic
         random, late = streams.stream("traffic", position, number), host.spec.peer.timer_jitter
-        nic.wire.carry(sender, make_arrivals(traffic.arrivals, traffic.rate, random, late))
+        nic.wire.carry(sender, _from_peer(host, make_arrivals(traffic.arrivals, traffic.rate, random, late)))
 
 
 def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[VirtualMachine], streams: Streams) -> None:
@@ -138,9 +152,8 @@ def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[Vir
         port = 1 + (traffic.port + place - 1) % 65535
         if traffic.direction == "receive":
             sender = datagram_sender(host, flow, vm, traffic.vnic, traffic.packet_size, traffic.burst, port)
-            device.nic.wire.carry(
-                sender, make_bursts(traffic.bursts, traffic.burst, random, host.spec.peer.timer_jitter)
-            )
+            bursts = make_bursts(traffic.bursts, traffic.burst, random, host.spec.peer.timer_jitter)
+            device.nic.wire.carry(sender, _from_peer(host, bursts))
         else:
             interval = round(SECOND / traffic.bursts)
             write_ps = vm.group.guest.applications.udp_source.ps(cycle_rate(host))

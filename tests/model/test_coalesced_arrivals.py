@@ -1,0 +1,72 @@
+"""What a peer sends that is a VM: as many packets at once as transmit coalescing has its guest call for."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+
+import pytest
+
+from hostsim.engine.arrivals import Arrivals, ConstantArrivals, RecordedArrivals
+from hostsim.model.workload.coalesced_arrivals import CoalescedArrivals
+from hostsim.policy.coalescing import CoalescingDepth
+from hostsim.spec.peer import PeerSpec
+from hostsim.units import MS, SECOND, US
+
+from .small_point import CALM, datagrams, group, nic, point, run
+
+FLOW = SimpleNamespace(size=64)
+VM = PeerSpec.model_validate(
+    {"peer": "vm", "tx_coalescing": {"rate": "4000 /s", "depth_cap": 40, "low_packets": 4, "timeout": "4 ms"}}
+)
+
+
+def calls(posted: Arrivals, until: int, cap: int = 40) -> list[tuple[int, int]]:
+    """Instant and size of each call up to an instant, looked for at every one of them."""
+    arrivals = CoalescedArrivals(posted, CoalescingDepth(4000, cap, 4, 4 * MS), 4 * MS)
+    found = []
+    while (due := arrivals.upcoming()) is not None and due <= until:
+        found += [(train.arrived, train.count) for train in arrivals.collect(due, FLOW)]
+    return found
+
+
+@pytest.mark.parametrize(("rate", "depth"), [(40_000.0, 10), (30_000.0, 8), (10_000.0, 3), (4_000.0, 1), (900.0, 1)])
+def test_as_many_packets_leave_at_once_as_keep_calls_at_their_ceiling(rate: float, depth: int):
+    """The packet rate over 4,000 calls a second, rounded up, once a window has shown the rate."""
+    start = 7
+    late = [size for at, size in calls(ConstantArrivals(rate, start), 40 * MS) if at > 10 * MS]
+    assert set(late) == {depth}
+
+
+def test_a_call_comes_with_the_packet_that_fills_it():
+    """Ten packets, 25 us apart: calls are 250 us apart, each at the instant of its tenth packet."""
+    instants = [at for at, _ in calls(ConstantArrivals(40_000.0, 0), 20 * MS) if at > 10 * MS]
+    assert {after - before for before, after in itertools.pairwise(instants)} == {250 * US}
+    assert all(at % (25 * US) == 0 for at in instants)
+
+
+def test_no_packet_waits_longer_than_the_timeout():
+    """After 200 packets that set the depth to ten, three come and no more for 5 ms: they leave after 4 ms. Packets leave in order, none is lost."""
+    posted = [number * 25 * US for number in range(200)]
+    posted += [5 * MS, 5 * MS + US, 5 * MS + 2 * US, 10 * MS]
+    found = calls(RecordedArrivals(posted), SECOND)
+    left = [at for at, size in found for _ in range(size)]
+    waits = [at - when for at, when in zip(left, posted, strict=True)]
+    assert max(waits) == 4 * MS
+    assert min(waits) == 0
+    assert (10 * MS, 1) in found
+
+
+def test_a_guest_that_halts_sends_each_packet():
+    """A depth of one, whatever the rate."""
+    assert {size for _, size in calls(ConstantArrivals(40_000.0, 0), 20 * MS, cap=1)} == {1}
+
+
+def test_a_nic_interrupts_for_calls_and_not_for_packets():
+    """Datagrams every 50 us: from a VM they come five at once, for whose first the NIC interrupts, and for the rest when it may again. All arrive."""
+    nics = {"vmnic0": nic(interrupt_interval="10 us")}
+    spec = point(group(), traffic={"u": datagrams("receive", rate="20 kpps")}, cost=CALM, nics=nics)
+    alone, vm = (run(spec.model_copy(update={"peer": peer}), SECOND) for peer in (PeerSpec(peer="alone"), VM))
+    assert alone.queues[0].interrupts == pytest.approx(20_000, rel=0.01)
+    assert vm.queues[0].interrupts == pytest.approx(2 * 4_000, rel=0.02)
+    assert vm.flows[0].delivered == pytest.approx(alone.flows[0].delivered, abs=10)
