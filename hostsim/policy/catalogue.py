@@ -15,7 +15,15 @@ from hostsim.policy.coalescing import (
     RateBasedCoalescing,
     StaticCoalescing,
 )
-from hostsim.policy.moderation import FrameSizeModeration, LatencyClasses, PacketRateModeration
+from hostsim.policy.moderation import (
+    EventScore,
+    FrameSizeModeration,
+    LatencyClasses,
+    PacketCountModeration,
+    PacketRateModeration,
+    SmoothedClasses,
+)
+from hostsim.policy.profile_search import ProfileSearch
 from hostsim.policy.steering import DynamicNetQueue, SteeringRule
 from hostsim.spec.platform import Coalescing, HostSettings, LroSpec, NetQueueSpec
 from hostsim.units import US
@@ -34,13 +42,17 @@ COALESCING_SCHEMES: Final[dict[str, Callable[[Coalescing], CoalescingScheme]]] =
     "throttled": lambda settings: InterruptThrottling(settings.rate),
 }
 """Coalescing schemes of vNICs by their names in ``Net.CoalesceScheme`` and ``ethernetX.coalescingScheme``; that of an e1000 has none there."""
-MODERATION_RULES: Final[dict[str, Callable[[], Moderation]]] = {
-    "igb": FrameSizeModeration,
-    "igb-conservative": lambda: FrameSizeModeration(49 * US),
-    "ixgbe": LatencyClasses,
-    "mlx4": PacketRateModeration,
+MODERATION_RULES: Final[dict[str, Callable[[float], Moderation]]] = {
+    "igb": lambda line_rate: FrameSizeModeration(),
+    "igb-conservative": lambda line_rate: FrameSizeModeration(49 * US),
+    "ixgbe": lambda line_rate: LatencyClasses(),
+    "mlx4": lambda line_rate: PacketRateModeration(),
+    "i40e": PacketCountModeration,
+    "i40e-classes": lambda line_rate: SmoothedClasses(),
+    "mlx5": lambda line_rate: ProfileSearch(),
+    "sfc": lambda line_rate: EventScore(),
 }
-"""Rules of interrupt moderation by the names of drivers that have them, ``moderation`` of a physical NIC."""
+"""Rules of interrupt moderation by the names of drivers that have them, ``moderation`` of a physical NIC, for a line rate in bits a second."""
 STEERING_RULES: Final[dict[str, Callable[[NetQueueSpec], SteeringRule]]] = {
     "static": lambda spec: SteeringRule(),
     "dynamic": lambda spec: DynamicNetQueue(

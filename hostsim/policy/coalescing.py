@@ -166,6 +166,14 @@ class Moderation:
     def interrupted(self, now: int, received: int, rx_octets: int, sent: int, tx_octets: int) -> None:
         """Record an interrupt, with the frames and bytes received and sent since the one before; one that adapts sets its interval."""
 
+    def for_completions(self) -> Moderation:
+        """Return the moderation of transmit completions on the same vector: this one, where a driver has one interval for both."""
+        return self
+
+    def set_interval(self, interval: int) -> None:
+        """Set the interval."""
+        self._interval = interval
+
     def due(self, first: int, last: int | None) -> int:
         """Return the time of the next interrupt for a frame ready at ``first``; ``last`` is the time of the previous one, None before the first."""
         if last is None:

@@ -69,6 +69,9 @@ class PacketPaths(Spec):
     """Sent back out of the same vNIC by such a program, on top of ``xdp_skb_drop``."""
     packet_socket: Cost
     """Taken off the ring, put into a socket buffer, and copied into the mapped ring of a packet socket (``TPACKET``)."""
+    forward: Cost | None = None
+    """Taken off the ring, routed or bridged in the softirq, and put on the ring of another device, all but its completion; where nothing is said, what receiving it into the stack,
+    ``bridge`` and sending it cost."""
 
 
 class GuestSpec(Spec):

@@ -45,9 +45,10 @@ class NicSpec(Spec):
     """Receive descriptors of a queue; packets that find none are dropped at no cost to the host."""
     driver: str
     """Name of the driver, one of the platform's ``drivers``: the platform's version decides of what kind it is."""
-    moderation: Literal["igb", "igb-conservative", "ixgbe", "mlx4"] | None = None
+    moderation: Literal["igb", "igb-conservative", "ixgbe", "mlx4", "i40e", "i40e-classes", "mlx5", "sfc"] | None = None
     """Rule by which the driver moderates the interrupts of a queue: ``igb`` by the mean size of frames, ``igb-conservative`` with 49 us at least, ``ixgbe`` by
-    classes of latency (its dynamic rate), ``mlx4`` by the packet rate."""
+    classes of latency (its dynamic rate), ``mlx4`` by the packet rate, ``i40e`` by the packets of an interrupt, ``i40e-classes`` by classes of latency over a hundred interrupts (the same
+    driver up to Linux 4.16), ``mlx5`` by a search among profiles, ``sfc`` by the packets of a thousand interrupts."""
     interrupt_interval: Duration | None = None
     """Least time between two interrupts of a queue, of a driver with a fixed one; it goes before ``moderation``."""
     tx_interrupt_delay: Duration | None = None

@@ -184,6 +184,7 @@ def echoes(connections: int = 1, **changes: Any) -> RequestResponseSpec:
 
 PATHS = {
     "poll_tx": 60, "poll_rx": 45, "xdp_drop": 110, "xdp_tx": 75, "xdp_skb_drop": 310, "xdp_skb_tx": 240, "packet_socket": 520,
+    "forward": 2900,
 }  # fmt: skip
 """Costs of a packet outside the sockets of a guest, in cycles."""
 

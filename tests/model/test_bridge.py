@@ -19,7 +19,7 @@ from hostsim.spec.platform import Refill, VnicSettings
 from hostsim.spec.workload import BridgedSpec
 from hostsim.units import MS, NS, US
 
-from .small_point import CALM, group, nic, point, run, vnic
+from .small_point import CALM, PATHS, group, guest, nic, paths, point, run, vnic
 
 STACK, FORWARD = CALM["guest_rx_packet"] * NS, (4000 + CALM["guest_tx_packet"]) * NS
 """Of a frame in the guest: up the stack; the bridge and down the other driver."""
@@ -76,6 +76,21 @@ def test_a_frame_goes_through_the_guest_and_out_by_the_other_uplink() -> None:
     assert out.sent_until == posted + CALM["poll_entry"] * NS + SENT + octets + ON_WIRE
     assert (counted(host, "nic.tx_frames"), counted(host, "tx.forced"), flow.octets) == (1, 1, 18)
     assert host.vcpus[0].pending_ps == CALM["vmk_call"] * NS
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_a_guest_with_a_measured_path_of_forwarding_pays_that_for_each_frame(count: int) -> None:
+    """Nothing for the stack, the bridge and sending but what the path takes; what comes before and after is as without it."""
+    burst = bridge(frames(*[10 * US] * count))
+    vms = [
+        group(networks=("in", "out"), vnics=(vnic(), vnic()), guest=guest(**how)) for how in ({}, {"paths": paths()})
+    ]
+    plain, measured_path = (run(burst.model_copy(update={"vms": (vm,)})) for vm in vms)
+    saved = STACK + FORWARD - PATHS["forward"] * NS
+    assert plain.flows[0].delivered == measured_path.flows[0].delivered == count
+    assert plain.vcpus[0].used - measured_path.vcpus[0].used == count * saved
+    if count == 1:
+        assert plain.flows[0].latency.total - measured_path.flows[0].latency.total == saved
 
 
 def test_an_e1000_is_polled_and_copied_from_and_costs_exits() -> None:

@@ -10,9 +10,9 @@ from hostsim.model.host import Host
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.platform import VnicSettings
 from hostsim.spec.workload import ForwardedStreamSpec
-from hostsim.units import MS, SECOND
+from hostsim.units import MS, NS, SECOND
 
-from .small_point import CALM, arrived, group, guest, nic, point, run, vnic
+from .small_point import CALM, PATHS, arrived, group, guest, nic, paths, point, run, vnic
 
 
 def routed(
@@ -57,6 +57,15 @@ def test_without_lro_in_the_host_such_a_router_is_like_any_other() -> None:
     kept, plain = routed(lro=False, lro_while_forwarding=True), routed(lro=False)
     assert kept.flows[0].octets == plain.flows[0].octets > 0
     assert kept.flows[0].lost_out == 0
+
+
+def test_a_router_with_a_measured_path_of_forwarding_pays_that_for_each_packet() -> None:
+    """Data and acknowledgements alike: the stack, the bridge and sending are not charged besides."""
+    plain, cheap = routed(), routed(paths=paths())
+    assert arrived(cheap) == pytest.approx(arrived(plain), rel=0.01)
+    packets = [host.nics["vmnic0"].tx_packets + host.nics["vmnic1"].tx_packets for host in (plain, cheap)]
+    saved = (CALM["guest_rx_packet"] + 4000 + CALM["guest_tx_packet"] - PATHS["forward"]) * NS
+    assert plain.vcpus[0].used / packets[0] - cheap.vcpus[0].used / packets[1] == pytest.approx(saved, rel=0.05)
 
 
 def test_what_gro_has_joined_goes_on_as_packets_for_tso() -> None:

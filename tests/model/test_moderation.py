@@ -34,3 +34,43 @@ def test_without_the_rule_the_size_of_frames_moves_no_interrupt() -> None:
 def test_a_queue_of_an_ixgbe_becomes_bulk() -> None:
     """250 bytes in a microsecond: 8,000 interrupts a second, after a few at shorter distances."""
     assert interrupts("200 kpps", "1250 B", moderation="ixgbe") == pytest.approx(200 * MS / (125 * US), rel=0.03)
+
+
+def test_a_queue_of_an_i40e_comes_to_56_frames_an_interrupt() -> None:
+    """400,000 a second: 140 us bring 56, and 126 us are the most; after a while of shorter intervals. Ten times as many bring 56 within 14 us."""
+    slow, fast = (interrupts(rate, "18 B", moderation="i40e") for rate in ("400 kpps", "4 Mpps"))
+    assert slow == pytest.approx(200 * MS / (126 * US), rel=0.1)
+    assert 2000 * MS / (14 * US) / 10 * 0.5 < fast < 200 * MS / (14 * US) * 1.1
+
+
+def test_completions_of_an_i40e_have_an_interval_of_their_own() -> None:
+    """A host that only sends: its vector's other direction has no frames, so that interrupts are those of completions, 126 us apart in the end."""
+    sent = interrupts("250 kpps", "18 B", "send", moderation="i40e")
+    assert sent == pytest.approx(200 * MS / (126 * US), rel=0.15)
+
+
+def test_a_queue_of_an_older_i40e_has_8_000_interrupts_a_second() -> None:
+    """More than 40,000 frames a second are its fourth class, from the hundred and first interrupt on."""
+    expected = 101 + (200 * MS - 101 * 50 * US) / (124 * US)
+    assert interrupts("250 kpps", "18 B", moderation="i40e-classes") == pytest.approx(expected, rel=0.02)
+
+
+def test_a_frame_to_an_idle_mlx5_waits_for_the_period() -> None:
+    """Its timer starts with the frame: one every 10 ms waits 8 us, where an interval since the last interrupt holds none back; the process takes 1 us."""
+    for moderation, wait in (("mlx5", 9 * US), ("i40e", 1 * US)):
+        made = {"vmnic0": nic(interrupt_interval=None, tx_interrupt_delay=None, moderation=moderation)}
+        host = run(point(group(), traffic={"u": datagrams("receive", rate="100 pps")}, nics=made, cost={}), 200 * MS)
+        (flow,) = host.flows
+        assert flow.latency.total / flow.delivered == pytest.approx(wait, rel=0.01)
+
+
+def test_a_queue_of_an_mlx5_that_is_busy_interrupts_for_a_number_of_frames() -> None:
+    """A frame every microsecond: 128 of them; the search tries profiles with 64, and goes back."""
+    found = interrupts("1 Mpps", "18 B", moderation="mlx5")
+    assert 200_000 / 128 < found < 200_000 / 64
+
+
+def test_a_busy_queue_of_an_sfc_keeps_its_longest_interval() -> None:
+    """Nine quanta of 6.144 us; a slow one gets shorter after a thousand interrupts."""
+    assert interrupts("1 Mpps", "18 B", moderation="sfc") == pytest.approx(200 * MS / (9 * 6.144 * US), rel=0.02)
+    assert interrupts("40 kpps", "18 B", moderation="sfc") > 1.05 * 200 * MS / (75 * US)

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.policy.moderation import FrameSizeModeration, LatencyClasses, PacketRateModeration
-from hostsim.units import MS, US
+from hostsim.policy.coalescing import Moderation
+from hostsim.policy.moderation import (
+    EventScore,
+    FrameSizeModeration,
+    LatencyClasses,
+    PacketCountModeration,
+    PacketRateModeration,
+    SmoothedClasses,
+)
+from hostsim.policy.profile_search import ProfileSearch
+from hostsim.units import MS, NS, SECOND, US
 
 
 @pytest.mark.parametrize(("size", "interval"), [(60, 10), (277, 25), (600, 52), (1514, 192), (9014, 375)])
@@ -66,3 +75,189 @@ def test_an_interrupt_announces_128_kib_at_most() -> None:
     rule = PacketRateModeration()
     rule.interrupted(250 * MS, 500_000, 500_000 * 1514, 0, 0)
     assert rule.due(0, 0) == pytest.approx(131_072 / (2e6 * 1514) * 1e12, rel=1e-6)
+
+
+def steady(rule: Moderation, interrupts: int, rate: int, size: int, now: int = 0) -> list[int]:
+    """Intervals after each of some interrupts of a queue that receives frames at a rate, each as soon as the rule allows; the NIC sends nothing."""
+    found = []
+    for _ in range(interrupts):
+        passed = rule.due(0, 0)
+        now += passed
+        frames = rate * now // SECOND - rate * (now - passed) // SECOND
+        rule.interrupted(now, frames, frames * size, 0, 0)
+        found.append(rule.due(0, 0))
+    return found
+
+
+def test_an_interrupt_of_an_i40e_comes_to_announce_56_packets() -> None:
+    """Full frames at 10 Gbit/s: 50 us bring 40 of them, so that 2 us are added; after a change of either direction three interrupts go by. 70 us bring 56."""
+    found = steady(PacketCountModeration(10e9), 300, 812_743, 1514)
+    first = [52] * 5 + [54] * 5 + [56] * 5  # what is received, what is sent, three that settle
+    assert found[:15] == [us * US for us in first]
+    assert set(found[150:]) == {70 * US}
+
+
+@pytest.mark.parametrize(
+    ("packets", "size", "rate", "interval"),
+    [
+        (56, 1514, 10e9, 50),
+        (112, 1514, 10e9, 50),
+        (113, 1514, 10e9, 24),
+        (256, 64, 10e9, 24),
+        (300, 60, 10e9, 16),
+        (300, 64, 10e9, 18),
+        (300, 600, 10e9, 80),
+        (300, 1514, 10e9, 118),
+        (300, 9014, 10e9, 126),
+        (300, 1514, 25e9, 60),
+        (300, 1514, 40e9, 30),
+        (300, 64, 1e9, 126),
+    ],
+)
+def test_too_many_packets_of_an_i40e_shorten_its_interval(packets: int, size: int, rate: float, interval: int) -> None:
+    """Up to 112 are right; up to 256 halve it to a whole step; more set it by the size of frames: 29,990 for 1,514 bytes, over 512 at 10 Gbit/s, in steps of 2 us."""
+    rule = PacketCountModeration(rate)
+    rule.interrupted(50 * US, packets, packets * size, 0, 0)
+    assert rule.due(0, 0) == interval * US
+
+
+def answered(rule: PacketCountModeration, now: int, interrupts: int) -> int:
+    """Let a queue receive and send one small frame an interrupt, every 200 us; returns the end."""
+    for _ in range(interrupts):
+        now += 200 * US
+        rule.interrupted(now, 1, 60, 1, 60)
+    return now
+
+
+def test_single_packets_of_an_i40e_end_at_low_latency() -> None:
+    """Both intervals rise from 50 us to 126 us in 38 steps of five interrupts; then what is sent counts as no bulk, and what is received is at half of 16 us."""
+    rule = PacketCountModeration(10e9)
+    now = answered(rule, 0, 5 * 37 + 1)
+    assert rule.due(0, 0) == 126 * US
+    answered(rule, now, 10)
+    assert rule.due(0, 0) == 8 * US
+    assert rule.for_completions().due(0, 0) == 126 * US
+
+
+def test_after_a_pause_an_i40e_begins_at_its_shortest() -> None:
+    """No interrupt for more than a tick: 2 us for the next, whatever has come, and half of 16 us from the one after the three that settle."""
+    rule = PacketCountModeration(10e9)
+    steady(rule, 150, 812_743, 1514)
+    assert rule.due(0, 0) == 70 * US
+    rule.interrupted(SECOND, 200, 200 * 1514, 0, 0)
+    rule.interrupted(SECOND + 10 * US, 1, 60, 0, 0)
+    assert rule.due(0, 0) == 2 * US
+    for place in range(2, 6):
+        rule.interrupted(SECOND + 10 * place * US, 1, 60, 0, 0)
+    assert rule.due(0, 0) == 8 * US
+    for tick, interval in ((MS, 2), (4 * MS, 50)):
+        rule = PacketCountModeration(10e9, tick)
+        rule.interrupted(3 * MS, 60, 60 * 1514, 0, 0)
+        rule.interrupted(3 * MS, 0, 0, 0, 0)
+        assert rule.due(0, 0) == interval * US
+
+
+def test_bulks_that_an_i40e_sends_keep_what_it_receives_from_low_latency() -> None:
+    """Full frames out and acknowledgements in: after a pause, one of these is answered at half of 16 us only until 33 frames go in an interrupt."""
+    rule, now = PacketCountModeration(10e9), SECOND
+    rule.interrupted(now, 1, 60, 1, 60)
+    for _ in range(12):
+        now += 100 * US
+        rule.interrupted(now, 1, 60, 3, 3 * 1514)
+    assert rule.due(0, 0) == 8 * US
+    for _ in range(12):
+        now += 100 * US
+        rule.interrupted(now, 1, 60, 33, 33 * 1514)
+    assert rule.due(0, 0) > 8 * US
+
+
+@pytest.mark.parametrize(
+    ("rate", "size", "interval"), [(10_000, 500, 20), (30_000, 500, 50), (20_000, 1500, 54), (812_743, 1514, 124)]
+)
+def test_each_class_of_an_older_i40e_has_its_interval(rate: int, size: int, interval: int) -> None:
+    """5, 15 and 30 bytes in a microsecond; and more than 40,000 frames a second. Looked at once in 101 interrupts."""
+    found = steady(SmoothedClasses(), 1000, rate, size)
+    assert set(found[:100]) == {50 * US}
+    assert found[100] == interval * US
+    assert set(found[700:]) == {interval * US}
+
+
+def test_the_slower_direction_of_an_older_i40e_decides() -> None:
+    """Acknowledgements of the lowest latency, and 30 bytes in a microsecond sent; many small frames sent are no fourth class."""
+    rule = SmoothedClasses()
+    for _ in range(202):
+        rule.interrupted(0, 1, 60, 3, 1500)
+    assert rule.due(0, 0) == 54 * US
+
+
+def test_a_thousand_interrupts_of_an_sfc_move_its_interval_by_a_quantum() -> None:
+    """Nine quanta of 6.144 us at most. Less than four frames an interrupt are one less, more than eight one more, and what lies between none."""
+    rule, quantum = EventScore(), 6_144 * NS
+    assert rule.due(0, 0) == 9 * quantum
+    for frames, expected in ((3, 8), (3, 7), (4, 7), (8, 7), (9, 8), (9, 9), (9, 9)):
+        for _ in range(999):
+            rule.interrupted(0, frames, 0, 0, 0)
+        before = rule.due(0, 0)
+        rule.interrupted(0, frames, 0, 0, 0)
+        assert (rule.due(0, 0), before != rule.due(0, 0)) == (expected * quantum, before != expected * quantum)
+
+
+@pytest.mark.parametrize(("rate", "quanta"), [(1_000_000, 9), (1_000, 1)])
+def test_an_sfc_ends_at_its_longest_or_its_shortest(rate: int, quanta: int) -> None:
+    """55 frames an interrupt are a bulk; at a millisecond from frame to frame each has its interrupt, as in a ping-pong."""
+    rule, now = EventScore(), 0
+    for _ in range(20_000):
+        now = max(now + rule.due(0, 0), (now * rate // SECOND + 1) * SECOND // rate)
+        rule.interrupted(now, max(1, rate * rule.due(0, 0) // SECOND), 0, 0, 0)
+    assert rule.due(0, 0) == quanta * 6_144 * NS
+
+
+def dense(rule: ProfileSearch, interrupts: int) -> list[int]:
+    """Waits after each of some interrupts of a queue that receives a frame every microsecond; a poll takes what came before its interrupt."""
+    found, now, polled = [], 0, 0
+    for _ in range(interrupts):
+        frames = 1 + rule.due(0, 0) // US
+        now += frames * US
+        rule.interrupted(now, polled, polled * 1514, 0, 0)
+        polled = frames
+        found.append(rule.due(0, 0))
+    return found
+
+
+def test_an_mlx5_finds_the_profile_with_the_fewest_interrupts_of_a_bulk() -> None:
+    """A frame every microsecond: 256 of the first profile are not reached, for a gap of 2 us comes after 6.389 us (e^2 - 1); 128 of the second are, 64 of the third.
+
+    64 interrupts make a measurement. It goes from the first place to the second, which the device has already; back, as nothing has changed; up, for it was worse;
+    further up, for it was better; down, for it was worse; and rests.
+    """
+    found = dense(ProfileSearch(), 1000)
+    runs = [(found[0], 0)]
+    for wait in found:
+        runs = [*runs[:-1], (wait, runs[-1][1] + 1)] if wait == runs[-1][0] else [*runs, (wait, 1)]
+    expected = [(8 * US, 1), (128 * US, 128), (6_389_050, 65), (128 * US, 65), (64 * US, 65), (128 * US, 676)]
+    assert [count for _, count in runs] == [count for _, count in expected]
+    assert [wait for wait, _ in runs] == [pytest.approx(wait, rel=1e-4) for wait, _ in expected]
+
+
+def test_an_mlx5_answers_a_ping_pong_at_once() -> None:
+    """A request 12 us after each answer: 2 us of wait make more requests than 8 us, and with the first profile the search is at an end."""
+    rule, now = ProfileSearch(), 0
+    assert rule.due(5 * US, 0) == 13 * US
+    for _ in range(2000):
+        now += 12 * US + rule.due(0, 0)
+        rule.interrupted(now, 1, 60, 1, 60)
+    gap = 12 + 2.1
+    assert rule.due(0, 0) / US == pytest.approx(2 * (1 + 2 / (2 * gap)), rel=0.02)
+
+
+def test_a_search_of_an_mlx5_that_finds_nothing_rests_for_ten_measurements() -> None:
+    """Whatever it does, the next measurement is worse: ten steps to and fro, and after ten measurements it sets off again. Frames 10 ms apart and more wait for the period."""
+    rule, now, gap, periods = ProfileSearch(), 0, 10 * MS, []
+    for _ in range(22):
+        for _ in range(65):
+            now += gap
+            rule.interrupted(now, 1, 1514, 0, 0)
+        gap = gap * 23 // 20
+        periods.append(round(rule.due(0, 0) / US))
+    assert periods[:10] == [8, 2, 8, 2, 8, 2, 8, 2, 8, 2]
+    assert periods[10:] == [2] * 10 + [8, 2]

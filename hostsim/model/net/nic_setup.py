@@ -44,9 +44,10 @@ def add_rx_queue(host: Host, port: Pnic, memory: Node, lro_bytes: int) -> RxQueu
     """
     nic, options = host.spec.hardware.nics[port.name], host.spec.nics.get(port.name, NicOptions())
     interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval
-    moderation = Moderation(interval) if interval is not None else MODERATION_RULES[str(nic.moderation)]()
+    moderation = Moderation(interval) if interval is not None else MODERATION_RULES[str(nic.moderation)](nic.line_rate)
     number = len(port.queues)
-    completions = None if nic.tx_interrupt_delay is None else CoalescedCompletions(nic.tx_interrupt_delay)
+    delay = nic.tx_interrupt_delay
+    completions = moderation.for_completions() if delay is None else CoalescedCompletions(delay)
     jitter = Jitter(nic.interrupt_step, host.streams.stream("nic", list(host.nics).index(port.name), "rx", number))
     name = f"{port.name}-rx{number}"
     table = LroTable(Aggregation(lro_bytes, nic.lro_sessions), moderation) if nic.lro and lro_bytes else None

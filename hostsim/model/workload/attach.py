@@ -18,6 +18,7 @@ from hostsim.model.workload.bridge import Bridged
 from hostsim.model.workload.coalesced_arrivals import CoalescedArrivals
 from hostsim.model.workload.cpu_work import CpuWork
 from hostsim.model.workload.flow import Flow, Sender
+from hostsim.model.workload.forwarding import forwarding
 from hostsim.model.workload.peer import Peer
 from hostsim.model.workload.process_sender import datagram_sender
 from hostsim.model.workload.tcp_setup import (
@@ -127,7 +128,7 @@ def _attach_bridged(
         nic = enters.nic
         vxlan = links(vm.group, host.spec.vswitches, host.spec.nics)[traffic.enters].vxlan
         frame_ps = transmission_ps(packet_on_wire(traffic.packet, vxlan=vxlan), host.spec.hardware.nics[nic.name].rate)
-        step = vm.group.guest.applications.bridge.ps(cycle_rate(host)) + host.costs.guest_tx_packet
+        taken, step = forwarding(vm.group.guest, host.costs, cycle_rate(host))
         packet = rss_input(PEER, f"10.{3 + position % 250}.{number // 250}.{number % 250 + 1}")
         port = enters.port(packet)
         which = next(
@@ -135,6 +136,7 @@ def _attach_bridged(
         )  # a software interrupt forwards on the vCPU that took the interrupt
         queue = leaves.posted(vm, which, enters.ports.index(port))  # the kernel takes the queue of the same number
         sender = Bridged(flow, traffic.data, frame_ps, vm.vcpus[which], queue, step)
+        sender.path_ps = taken
         host.netqueues[nic.name].flood(sender, nic_hash(packet, vxlan=vxlan))
         sender.vnic = port.vnic
         random, late = streams.stream("traffic", position, number), host.spec.peer.timer_jitter

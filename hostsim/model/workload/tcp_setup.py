@@ -19,6 +19,7 @@ from hostsim.model.workload.arrival_source import make_arrivals
 from hostsim.model.workload.congestion import Congestion
 from hostsim.model.workload.flow import Flow, Sender
 from hostsim.model.workload.forwarded import ForwardedStream
+from hostsim.model.workload.forwarding import forwarding
 from hostsim.model.workload.latency_stage import STAGES, RoundTrip
 from hostsim.model.workload.tcp import ENDLESS, Application, Endpoints, Think, no_think_time
 from hostsim.model.workload.tcp_receiver import TcpReceiver
@@ -198,6 +199,7 @@ def _connect_forwarded(
     near, far = (_endpoints(host, flow, vm, way, application, place, late) for way in (traffic, back))
     size = segment_size(min(_switch(host, vm, way).mtu for way in (traffic, back)))
     segments = max(1, traffic.window // size)
+    taken, step = forwarding(guest, host.costs, cycle_rate(host))
     stream = ForwardedStream(
         near,
         far,
@@ -207,8 +209,9 @@ def _connect_forwarded(
         small_ps=_wire_ps(host, vm, back, 0),
         burst=_burst(host, traffic, size, segments),
         acks_every=traffic.peer_acks_every,
-        step_ps=guest.applications.bridge.ps(cycle_rate(host)) + host.costs.guest_tx_packet,
+        step_ps=step,
     )
+    stream.data.path_ps = stream.acks.path_ps = taken
     stream.data.joins = guest.lro_while_forwarding
     _filter_frames(host, vm, traffic, place, [stream.data])
     _filter_frames(host, vm, back, place, [stream.acks])
