@@ -172,7 +172,15 @@ def test_bulks_that_an_i40e_sends_keep_what_it_receives_from_low_latency() -> No
 
 
 @pytest.mark.parametrize(
-    ("rate", "size", "interval"), [(10_000, 500, 20), (30_000, 500, 50), (20_000, 1500, 54), (812_743, 1514, 124)]
+    ("rate", "size", "interval"),
+    [
+        (10_000, 500, 20),
+        (30_000, 500, 50),
+        (20_000, 1500, 54),
+        (812_743, 1514, 124),
+        (45_000, 60, 124),
+        (39_000, 60, 20),
+    ],
 )
 def test_each_class_of_an_older_i40e_has_its_interval(rate: int, size: int, interval: int) -> None:
     """5, 15 and 30 bytes in a microsecond; and more than 40,000 frames a second. Looked at once in 101 interrupts."""
