@@ -24,11 +24,13 @@ class CompiledModules(BuildHookInterface):  # type: ignore[type-arg]  # generic 
         if version == "editable" or os.environ.get("HOSTSIM_PURE"):
             return
         root = Path(self.root)
+        # pip hands over the environment of the build, mypyc in it, by the very variable.
+        path = os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
         made = subprocess.run(  # noqa: S603  the project's own compiler
             [sys.executable, root / ".ci" / "compile.py"],
             check=False,
             cwd=root,
-            env={**os.environ, "PYTHONPATH": str(root), "HOSTSIM_PURE": "1"},
+            env={**os.environ, "PYTHONPATH": path, "HOSTSIM_PURE": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
