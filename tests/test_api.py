@@ -214,6 +214,8 @@ def test_numbers_of_quantities_are_in_their_base_unit(tiny, found):
     """In axes, overrides and changes, on the file's axes and on paths, in components too; the table has numbers and their unit."""
     rates = hostsim.load(tiny, axes={"rate": [2000, np.float64(5e3)]})
     assert rates.axis_texts == {"rate": "2000 pps, 5000 pps"}
+    labelled = hostsim.load("directpath-udp", axes={"rate": [1e4, 100_000]}).axes["rate"]
+    assert list(labelled.values) == ["10 kpps", "100 kpps"]
     changed = hostsim.load(tiny, {"traffic.stream.rate": 3e3, "hardware.cpu.clock": 2e9}).overrides
     assert changed == {"traffic.stream.rate": "3000 pps", "hardware.cpu.clock": "2000000000 Hz"}
     assert "rate = 5 kpps" in hostsim.load(tiny).host({"rate": 5000}).svg

@@ -41,8 +41,8 @@ def unit_reader(tree: Tree, resolver: Resolver) -> Callable[[str], str]:
     """
 
     def values(axis: str) -> list[Any]:
-        written = tree.get(("sweep", axis, "values"))
-        return list(written) if isinstance(written, tuple) and not tree.get(("sweep", axis, "labels")) else []
+        written = tree.get(("sweep", axis, "labels")) or tree.get(("sweep", axis, "values"))
+        return list(written) if isinstance(written, tuple) else []
 
     def unit_of(name: str) -> str:
         sweep = tree.get(("sweep",))
