@@ -169,7 +169,7 @@ class Results(PlainResults):
             raise InputError(
                 Fault("has no traffic of kind request_response, whose stages are known", given=self.scenario)
             )
-        return draw_stacked_bars(bars, "mean time of a round trip (us)", ax=ax, make=shown_figure)
+        return draw_stacked_bars(bars, "Mean time of a round trip (µs)", ax=ax, make=shown_figure)
 
     def plot_cdf(
         self,

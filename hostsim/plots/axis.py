@@ -30,9 +30,10 @@ def with_unit(label: str, unit: str) -> str:
 
 
 def axis_label(label: str, values: Sequence[Scalar]) -> str:
-    """Label of an axis, with a capital and the unit that all its values share, if they do: ``Rate (kpps)``."""
+    """Label of an axis, with a capital (not of ``vNIC``) and the unit that all its values share, if they do: ``Rate (kpps)``."""
     _, unit = _numbers(values)
-    return with_unit(label[:1].upper() + label[1:], unit)
+    first = label.partition(" ")[0]
+    return with_unit(label[:1].upper() + label[1:] if first.islower() else label, {"us": "µs"}.get(unit, unit))
 
 
 def is_numeric(values: Sequence[Scalar]) -> bool:

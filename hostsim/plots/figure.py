@@ -148,7 +148,8 @@ def _draw_curves(axes: Axes, layers: Sequence[Layer]) -> int:
         axes.grid(visible=False, axis="x")
     tops = {x: top for curve in curves for x, top in curve.tops.items()}
     draw_accepted(axes, published, figure, series, table, tops, width, joined=numeric)
-    axes.set_xlabel(axis_label(figure.axis_label(figure.x), values))
+    named = any(figure.tick(figure.x, str(value)) != str(value) for value in values)
+    axes.set_xlabel(axis_label(figure.axis_label(figure.x), [] if named else values))
     mark = " (partial)" if any(is_partial(layer.table, layer.figure) for layer in layers) else ""
     several = len({layer.figure.y for layer in layers}) > 1
     axes.set_ylabel((y_unit(table, figure) if several else _y_label(table, figure)) + mark)

@@ -47,6 +47,8 @@ class Threshold:
     words: str
     """What was published, or accepts an expectation of one's own."""
     colour: str
+    published: bool
+    """True of a claim: it is shaded."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,9 @@ def draw_accepted(
         colours = {series.look.colour for series, _ in about}
         name = f"published: {published} {verdict.expectation.unit}".rstrip()
         if not verdict.expectation.is_claim:
-            name = f"accepted: {published}"
+            whose = {series.label for series, _ in about}
+            owner = f"{whose.pop()}, " if len(whose) == 1 < len(all_series) else ""
+            name = f"{owner}accepted: {published}"
         colour = colours.pop() if len(colours) == 1 else INK
         xs = sorted({place for _, place in about})
         if len(xs) > 1 and joined:
@@ -286,19 +290,21 @@ def thresholds(
         band = verdict.expectation.band
         low, high = (-np.inf if band.low is None else band.low), (np.inf if band.high is None else band.high)
         colour = about[0].look.colour if len(about) == 1 else INK
-        kind = "published" if verdict.expectation.is_claim else "accepted"
-        found.append(Threshold(low, high, f"{kind} {verdict.expectation.published}", colour))
+        is_claim = verdict.expectation.is_claim
+        words = f"{'published' if is_claim else 'accepted'} {verdict.expectation.published}"
+        found.append(Threshold(low, high, words, colour, is_claim))
     places = [place for one in all_series for place in one.place.values()]
     seen = [one for one in found if one.low <= max(places) and one.high >= min(places)]  # the others are off the figure
     return sorted(seen, key=lambda threshold: -threshold.low)
 
 
 def draw_thresholds(axes: Axes, found: Iterable[Threshold]) -> None:
-    """Draw accepted thresholds: a faint band through the axes, and above them a bar of its own with the published number."""
+    """Draw accepted thresholds: a bar each above the axes with the published number, and a faint band through them where one is published."""
     edge = axes.get_xlim()
     for row, threshold in enumerate(found):
         low, high = max(threshold.low, edge[0]), min(threshold.high, edge[1])
-        axes.axvspan(low, high, color=threshold.colour, alpha=0.1, linewidth=0)
+        if threshold.published:
+            axes.axvspan(low, high, color=threshold.colour, alpha=0.1, linewidth=0)
         height = 1.035 + ROW * row
         axes.plot(
             [low, high],

@@ -14,7 +14,7 @@ from sample_table import table, verdict
 
 from hostsim.errors import InputError
 from hostsim.expect import At, Find, Form, Ratio, Worst
-from hostsim.figure import FigureSpec
+from hostsim.figure import AxisNames, FigureSpec
 from hostsim.plots.axis import axis_label, metric_label
 from hostsim.plots.figure import draw
 from hostsim.plots.style import LOOKS, as_svg, look_of, save
@@ -47,6 +47,13 @@ def test_labels_come_from_the_catalogue_and_the_axes():
     assert metric_label("guest_cpu") == "Guest CPU (% of a vCPU)"
     assert axis_label("rate", ["30 kpps", "40 kpps"]) == "Rate (kpps)"
     assert axis_label("rate", ["900 pps", "1 kpps"]) == "Rate"
+    assert axis_label("vNIC interval", ["62 us", "0 us"]) == "vNIC interval (µs)"
+
+
+def test_an_axis_whose_values_have_names_has_no_unit():
+    """The names say it."""
+    named = replace(LOSS, x="rate", y="loss", series=(), axes={"rate": AxisNames("", {"40 kpps": "fast"})})
+    assert draw(table(), named).get_xlabel() == "Rate"
 
 
 def test_quantities_stand_at_their_numbers_and_other_text_side_by_side():
@@ -97,16 +104,22 @@ def test_a_published_threshold_is_drawn_over_its_own_series_with_its_number():
     ax = draw(table(), LOSS, published=[verdict(find({"split": "1", "rate": "40 kpps"}), 1.5, 2.5, "about 2")])
     colours = {line.get_label(): line.get_color() for line in ax.get_lines()}
     assert [(text.get_text(), text.get_color()) for text in ax.texts] == [("published about 2", colours["split = 1"])]
+    assert len(ax.patches) == 1
 
 
-@pytest.mark.parametrize("form", [find({"split": "1"}), At("loss", {"receivers": 2, "split": "1"})], ids=["find", "at"])
-def test_what_nobody_published_is_not_called_published(form: Form):
-    """An expectation of one's own accepts something."""
+@pytest.mark.parametrize(
+    ("form", "said_of"),
+    [(find({"split": "1"}), ""), (At("loss", {"receivers": 2, "split": "1"}), "split = 1, ")],
+    ids=["find", "at"],
+)
+def test_what_nobody_published_is_not_called_published(form: Form, said_of: str):
+    """An expectation of one's own accepts something, of one series; it shades nothing."""
     made = verdict(form, 1.5, 2.5, "1.5 to 2.5 VMs")
     own = replace(made, expectation=replace(made.expectation, is_claim=False))
     ax = draw(table(), LOSS, published=[own])
     said = [text.get_text() for text in (*ax.texts, *ax.get_legend().get_texts())]
-    assert [text.replace(":", "") for text in said if "VMs" in text] == ["accepted 1.5 to 2.5 VMs"]
+    assert [text.replace(":", "") for text in said if "VMs" in text] == [f"{said_of}accepted 1.5 to 2.5 VMs"]
+    assert not ax.patches
 
 
 def test_a_threshold_about_other_points_is_not_drawn():

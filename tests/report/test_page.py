@@ -208,6 +208,11 @@ def test_what_scrolls_can_be_reached_by_keyboard(page):
     assert all('tabindex="0" role="group" aria-label="' in tag for tag in scrolling)
 
 
+def test_a_figure_alone_is_as_wide_as_one_of_several(page):
+    """Its letters are of the size of the others', where a column of the grid is kept free beside it."""
+    assert "repeat(auto-fill, " in page.partition(".figures {")[2].partition("}")[0]
+
+
 def test_no_hatch_weighs_more_than_the_figure(tmp_path):
     """Eight parts in a bar, each with its own look: one hatch of dots took 150 kB."""
     bars = [("a point", {f"part {number}": 1.0 for number in range(8)})]
