@@ -210,6 +210,21 @@ def test_a_limit_is_a_number_or_a_quantity(tiny):
         hostsim.run(tiny, max_time="2 GB", **asked)
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"x": "receivers", "y": "hst_cpu"}, r"^y: unknown metric; given hst_cpu; .*a column of the table.*'host_cpu'"),
+        ({"x": "recivers", "y": "host_cpu"}, r"^x: unknown axis; given recivers; .*'receivers'"),
+        ({"x": "receivers", "y": "host_cpu", "by": "splt"}, r"^by: unknown axis; given splt"),
+    ],
+)
+def test_names_that_a_plot_does_not_know_are_told_by_its_arguments(found, asked, said):
+    """And not as of a figure in a file, which there is not."""
+    for method in (found.plot, found.curve):
+        with pytest.raises(hostsim.InputError, match=said):
+            method(**asked)
+
+
 def test_numbers_of_quantities_are_in_their_base_unit(tiny, found):
     """In axes, overrides and changes, on the file's axes and on paths, in components too; the table has numbers and their unit."""
     rates = hostsim.load(tiny, axes={"rate": [2000, np.float64(5e3)]})

@@ -197,7 +197,7 @@ def _times(results: Results, prefix: str) -> list[Drawing]:
             draw_stacked_bars(bars, label),
             f"{prefix}t{place}",
             caption,
-            f"{results.scenario}-{name}",
+            f"{results.scenario}-where-time-goes-{name}",
             bars_frame(bars),
         )
         for place, (name, caption, bars, label) in enumerate(parts)

@@ -58,7 +58,7 @@ def curve_spec(
     """
     series = (by,) if isinstance(by, str) else tuple(by)
     figure = FigureSpec(f"{y} against {x}", x, y, series, dict(at or {}), kind, right, axes=axes or {})
-    require_figure(table, figure)
+    require_figure(table, figure, asked=True)
     rows_at(table, figure.at)  # a value that is not there is a fault
     return figure
 
@@ -81,8 +81,13 @@ def require_axes(table: pd.DataFrame, names: Sequence[str]) -> None:
         raise InputError(faults)
 
 
-def require_figure(table: pd.DataFrame, figure: FigureSpec) -> None:
+def require_figure(table: pd.DataFrame, figure: FigureSpec, *, asked: bool = False) -> None:
     """Check that a table has the axes of a figure, and the catalogue its measures.
+
+    Args:
+        table: one row a point and replication.
+        figure: what is to be drawn.
+        asked: it was made of the arguments of a call, which faults name; otherwise a file has it.
 
     Raises:
         InputError: with every one that is not there.
@@ -90,16 +95,27 @@ def require_figure(table: pd.DataFrame, figure: FigureSpec) -> None:
     from hostsim.results.table import axes_of
 
     axes = axes_of(table)
+    wanted = [("x", figure.x), *(("by", name) for name in figure.series)]
+    wanted += [("at", name) for name in (*figure.at, *figure.reference)]
     faults = [
-        Fault("unknown axis", f"figures.{figure.name}", name, ", ".join(axes), nearest_name(name, axes))
-        for name in (figure.x, *figure.series, *figure.at, *figure.reference)
+        Fault(
+            "unknown axis", word if asked else f"figures.{figure.name}", name, ", ".join(axes), nearest_name(name, axes)
+        )
+        for word, name in wanted
         if name not in axes
     ]
-    for metric in (figure.y, figure.right, figure.per, *figure.stack):
+    for word, metric in (
+        ("y", figure.y),
+        ("right", figure.right),
+        ("per", figure.per),
+        *(("y", m) for m in figure.stack),
+    ):
         if metric is not None and metric not in CATALOGUE and not _is_own(table, metric):
-            allowed = "a name that `metrics` lists"
-            near = nearest_metric(metric)
-            faults.append(Fault("unknown metric", f"figures.{figure.name}", metric, allowed, near))
+            allowed = (
+                "a name of hostsim.CATALOGUE, or a column of the table" if asked else "a name that `metrics` lists"
+            )
+            place = word if asked else f"figures.{figure.name}"
+            faults.append(Fault("unknown metric", place, metric, allowed, nearest_metric(metric)))
     if faults:
         raise InputError(faults)
 

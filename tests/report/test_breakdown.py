@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from hostsim.errors import InputError
+from hostsim.figure import FigureSpec
 from hostsim.report.breakdown import STAGES, cpu_shares, latency_rows, stage_times
+from hostsim.report.page import write_report
 from hostsim.results.context import COLUMNS as CONTEXT_COLUMNS
 from hostsim.results.cpu_breakdown import COLUMNS
 from tests.sample_results import results, table
@@ -75,3 +80,11 @@ def test_latencies_have_their_units_and_what_cannot_be_told_is_told_in_words():
     assert headings == ["point", "Mean one-way latency (µs)", "95th percentile of response time (ms)"]
     assert rows == [["receivers=1", "1,234", "not estimable"], ["receivers=2", "2,469", "0.0247"]]
     assert latency_rows(found())[1] == []
+
+
+def test_no_two_downloads_of_a_page_have_one_name(tmp_path):
+    """A figure of a scenario may be called as the breakdown of time is."""
+    made = replace(found(), figures=(FigureSpec("cpu-time", "receivers", "loss"),))
+    page = write_report(tmp_path / "report.html", [made]).read_text()
+    names = re.findall(r' download="([^"]*)"', page)
+    assert len(set(names)) == len(names) == 2
