@@ -22,8 +22,8 @@ from hostsim.units import MS, SECOND, US, transmission_ps
 
 
 def spec(receivers: int = 1, *, split: bool = False, rate: float = 40_000.0, **changes: str) -> PointSpec:
-    """A point of the multicast experiment; ``changes`` are overrides with dots written as double underscores."""
-    overrides = {name.replace("__", "."): text for name, text in changes.items()}
+    """A point of the multicast experiment, its packets at equal distances; ``changes`` are overrides with dots written as double underscores."""
+    overrides = {"peer": "linux"} | {name.replace("__", "."): text for name, text in changes.items()}
     axes = {"receivers": receivers, "split": "1" if split else "0", "rate": f"{rate} pps"}
     return point_at(load("splitrx", overrides), axes).spec
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from hostsim.compiled import mypyc_attr
-
 __all__ = ["TxRoom", "descriptors"]
 
 PAGE: Final = 4096
@@ -21,7 +19,6 @@ def descriptors(octets: int) -> int:
     return -(-octets // PAGE) if octets > PAGE else 1
 
 
-@mypyc_attr(acyclic=True)  # of integers and its like: no search for cycles has to know of it
 class _InUse:
     """Descriptors in use: ``count`` packets of ``each``, the first through at ``first``, the others ``step`` after one another."""
 
