@@ -27,6 +27,8 @@ All constants and assumed inputs behind the published claims were calibrated at 
 were drawn by Markov chains and run as well. The last of them are the shipped ensemble ({doc}`guide/how-sure`). Each experiment has a discrepancy: how far the model misses its claims beyond noise and constants.
 
 `hostsim calibrate` repeats it, and goes on from its folder when it is stopped; `python .ci/ship_calibration.py FOLDER` ships what it has found. The log has a row for each host: `scenarios/calibration/log.csv`.
+
+Since then the sender of the multicast experiment is a VM, as published ({doc}`decisions/index`, 0166), so that what is said of `splitrx` below is that of packets at equal distances.
 """
 LEARNT = """\
 ## Held by the data
