@@ -260,10 +260,11 @@ class _Loading:
         return axes
 
     def _names(self, name: str, part: AxisPart, axis: Axis) -> AxisNames:
-        """What an axis and its values are called in figures; only values of the file have names."""
+        """What an axis and its values are called in figures; only values of the file have names, which others in their place (``--set``) leave unused."""
+        replaced = not {f"sweep.{name}.values", f"sweep.{name}.labels"}.isdisjoint(self._overrides)
         known = {written_text(value): str(value) for value in part.labels or part.values if isinstance(value, Scalar)}
         for value in part.value_labels:
-            if written_text(value) not in known:
+            if written_text(value) not in known and not replaced:
                 allowed, near = "one of " + ", ".join(known), nearest_name(value, list(known))
                 path: KeyPath = ("sweep", name, "value_labels", value)
                 self._faults.append(self._tree.fault(path, "is no value of the axis", allowed, near, value))

@@ -941,3 +941,9 @@ def test_only_values_of_an_axis_have_labels(tmp_path: Path) -> None:
     """A misspelt one would leave the figure without its name."""
     (told,) = faults(tmp_path, ('values: ["0", "1"]}', 'values: ["0", "1"], value_labels: {"2": off}}'))
     assert "sweep.split.value_labels.2: is no value of the axis" in told
+
+
+def test_labels_of_values_that_others_replace_are_left_unused() -> None:
+    """Another rate by ``--set`` for those of the file, whose labels name none of it: no fault of whoever sets it."""
+    scenario = load("latency", {"sweep.moderation.values": "[25 us]"})
+    assert scenario.axes["moderation"].names.values == {}
