@@ -20,7 +20,7 @@ Lateness = Annotated[Duration, Field(le=10 * MS)]
 class PeerCoalescingSpec(Spec):
     """Transmit coalescing of a peer that is a VM: its guest posts packets of open-loop traffic without a halt, and calls its hypervisor for several at once."""
 
-    rate: Rate
+    rate: Annotated[Rate, Field(ge=1)]
     """Calls in a second, at most (``Net.CoalesceRBCRate`` of the peer's host)."""
     depth_cap: SmallCount
     """Most packets that it posts without a call (``Net.CoalesceTxQDepthCap``)."""
