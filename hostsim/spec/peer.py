@@ -42,4 +42,4 @@ class PeerSpec(Spec):
     tso_divisor: SmallCount = 3
     """A packet for TSO of a sender is at most its window over this (Linux ``tcp_tso_win_divisor``)."""
     tx_coalescing: PeerCoalescingSpec | None = None
-    """Transmit coalescing of its vNIC; none of a machine of its own. A TCP sender or client halts when it waits, which sends what it has posted, so that only open-loop traffic is held."""
+    """Transmit coalescing of its vNIC; none of a machine of its own. A TCP sender or client halts when it waits, which sends what it has posted, so that only open-loop traffic is held; a plug-in says itself when its packets leave."""

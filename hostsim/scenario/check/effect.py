@@ -19,9 +19,9 @@ from hostsim.spec.host import PointSpec, VmGroupSpec
 from hostsim.spec.network import VSwitchSpec
 from hostsim.spec.nic import NicOptions
 from hostsim.spec.platform import PlatformSpec, SettingSpec, VnicSettings
-from hostsim.spec.traffic import Connected
+from hostsim.spec.traffic import Connected, Traffic
 from hostsim.spec.vm_traffic import VmTcpStreamSpec, VmTraffic
-from hostsim.spec.workload import TcpSpec, UdpStreamSpec
+from hostsim.spec.workload import BridgedSpec, MulticastSpec, TcpSpec, UdpStreamSpec
 
 __all__ = ["Effects", "effects", "without_effect"]
 
@@ -128,6 +128,14 @@ def _contexts(point: _Point) -> bool:
     return any(_several_queues([vnic for vnic in point.vnics if vnic.group.name == name]) for name in groups)
 
 
+def _is_posted(flow: Traffic) -> bool:
+    """True of open-loop traffic from the peer."""
+    if isinstance(flow, UdpStreamSpec):
+        return flow.direction == "receive"
+    return isinstance(flow, MulticastSpec | BridgedSpec)
+
+
+_POSTED = _needs(lambda point: any(map(_is_posted, point.flows)), "no open-loop traffic comes from the peer")
 _LOCAL = _needs(lambda point: any(isinstance(flow, VmTraffic) for flow in point.flows), "no VM sends to another VM")
 
 
@@ -252,8 +260,9 @@ def effects(tree: Tree, file: PointFile, platform: PlatformSpec, spec: PointSpec
     found: dict[str, str] = {}
     for path, reason in _judged(_Point(spec, file), platform):
         place, shown = tree.place(path), dotted(path)
-        given = show_value(tree.get(path))
-        found[shown] = f"{place}: {shown} = {given} has no effect: {reason}" if reason else ""
+        value = tree.get(path)  # of a part that the scenario names it is in the part's own file
+        given = "" if value is None else f" = {show_value(value)}"
+        found[shown] = f"{place}: {shown}{given} has no effect: {reason}" if reason else ""
     return found
 
 
@@ -268,6 +277,8 @@ def without_effect(points: Iterable[Effects]) -> list[str]:
 
 def _judged(point: _Point, platform: PlatformSpec) -> Iterator[tuple[KeyPath, str]]:
     file = point.file
+    if point.spec.peer.tx_coalescing is not None:
+        yield ("peer", "tx_coalescing"), _POSTED(point)
     for section, rules in (("advanced", ADVANCED), ("kernel", KERNEL)):
         table = getattr(platform, section)
         for name, value in getattr(file.host, section).items():

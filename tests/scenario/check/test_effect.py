@@ -170,6 +170,21 @@ def test_a_setting_with_an_effect_is_not_told(file: Path, path: str, value: str,
     assert told(load(file, {**others, path: value}), path) == []
 
 
+def test_a_peer_that_coalesces_is_told_where_nothing_comes_from_it_in_an_open_loop(file: Path) -> None:
+    """TCP is not held; datagrams to a VM are, and those that it sends are its own."""
+    reason = "no open-loop traffic comes from the peer"
+    held = "\n  more: {kind: udp_stream, to: web, direction: WAY, packet_size: 100 B, rate: 1 kpps}"
+    text = file.read_text()
+    for more, told_of in (
+        ("", [reason]),
+        (held.replace("WAY", "receive"), []),
+        (held.replace("WAY", "send"), [reason]),
+    ):
+        file.write_text(text.replace("traffic:", f"peer: esxi-vm\ntraffic:{more}"))
+        warnings = [warning for warning in load(file).warnings if "peer.tx_coalescing has no effect: " in warning]
+        assert [warning.partition("effect: ")[2] for warning in warnings] == told_of
+
+
 def test_every_modelled_setting_has_a_rule_or_none_for_a_reason() -> None:
     """A setting that a platform learns to model is put on one of the lists."""
     tree = read(shipped_parts("platforms")["esxi"]).tree
