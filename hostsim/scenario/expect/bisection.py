@@ -14,7 +14,7 @@ from enum import Enum
 from hostsim.expect import NOT_ESTIMABLE, Find
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import AxisValues
-from hostsim.scenario.plan import Point, PointMaker, Records, Task
+from hostsim.scenario.plan import Point, PointMaker, RecordKey, Records, Task
 from hostsim.search_answer import Bound, SearchAnswer
 
 __all__ = ["Bisection"]
@@ -146,6 +146,9 @@ class Bisection:
         inside = range(find.start, find.stop + 1)
         swept = (value for value in map(find.read, maker.values(find.axis)) if value is not None and value in inside)
         self._swept = [] if maker.thorough else [value for value in swept if maker.is_swept(self._axes(value))]
+        self._asked_of: Records = {}
+        self._measures: dict[RecordKey, float] = {}
+        """Of the records that were asked of last: every run that ends has each replication walk anew, and a record may lie in a file."""
 
     def wants(self, done: Records) -> list[Task]:
         """The next run of each replication that is not finished: see `Search`."""
@@ -236,18 +239,23 @@ class Bisection:
         outer, inner = (_Side(find.start - 1),), (_Side(find.stop + 1),)
         state = _State(outer, inner) if find.largest else _State(inner, outer)
         free = self._before.looked(replication, done) if self._before else {}
+        if done is not self._asked_of:
+            self._asked_of, self._measures = done, {}
         looked: dict[int, Point] = {}
         silent: set[int] = set()  # values at which a short run cannot take the metric
         while (proposed := state.next(find.below)) is not None:
             value, point = self._choose(*proposed, state, replication, free, silent)
-            record = done.get((point.id, replication))
-            if record is None:
+            key = (point.id, replication)
+            if key not in done:
                 return state, looked, point
-            if record.error is not None:
-                reason = record.error.strip().splitlines()[-1:] or ["no reason told"]
-                state = replace(state, failed=f"the run at {find.axis} = {value} failed: {reason[0]}")
-                continue
-            measure, is_whole = CATALOGUE[find.metric].evaluate(record), self._is_whole(point)
+            if key not in self._measures:
+                record = done[key]
+                if record.error is not None:
+                    reason = record.error.strip().splitlines()[-1:] or ["no reason told"]
+                    state = replace(state, failed=f"the run at {find.axis} = {value} failed: {reason[0]}")
+                    continue
+                self._measures[key] = CATALOGUE[find.metric].evaluate(record)
+            measure, is_whole = self._measures[key], self._is_whole(point)
             if not math.isnan(measure):
                 looked[value] = point
                 after = state.after(_Side(value, measure, is_whole), holds=measure < find.below)

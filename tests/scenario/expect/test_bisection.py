@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -239,6 +240,28 @@ def test_a_measure_that_grows_smoothly_is_interpolated(last: int, growth: float,
     answer, ran = run(search, dropped, random.Random(noise), of=10**12)
     assert answer.values == (last,)
     assert len(ran) <= 8
+
+
+def test_a_record_is_read_once_however_often_the_search_is_asked(tmp_path: Path) -> None:
+    """Ten replications ask anew whenever a run ends: what lies in files must not be read by the square of their number."""
+
+    class Files(dict[RecordKey, RunRecord]):
+        """Records that count how often each was read."""
+
+        def __init__(self) -> None:
+            self.reads: Counter[RecordKey] = Counter()
+
+        def __getitem__(self, key: RecordKey) -> RunRecord:
+            self.reads[key] += 1
+            return super().__getitem__(key)
+
+    (search,) = make_plan(scenario_with(tmp_path, "largest", 1, 63), Fidelity(replications=10), sweep=False).searches
+    done = Files()
+    while waiting := [task for task in search.wants(done) if task.key not in done]:
+        task = waiting[-1]
+        done[task.key] = record(task.key, task.point.axes, 0 if receivers(task) <= 35 else LIMIT)
+    assert done.reads.keys() == done.keys()
+    assert set(done.reads.values()) == {1}
 
 
 def test_far_probes_are_short_and_the_answer_rests_on_whole_runs(tmp_path: Path) -> None:
