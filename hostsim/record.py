@@ -184,7 +184,7 @@ class RunRecord:
             f"measured window: {instants[0]:g} s to {instants[1]:g} s, {len(self.instants_ps) - 1 - self.cut} slices",
             f"counters: {len(self.series)} of {', '.join(kinds)}",
             "histograms: " + ", ".join(self.histograms),
-            "flags: " + "; ".join(self.flags),
+            *(["flags: " + "; ".join(self.flags)] if self.flags else []),
             "facts: " + ", ".join(facts),
         ]
         if self.error is not None:
