@@ -19,6 +19,7 @@ def main() -> None:
     interrupt = CommandSigint()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
         signal.signal(signal.SIGINT, interrupt)
+        sys.unraisablehook = interrupt.unraisable
     try:
         from hostsim.cli.app import app
 

@@ -6,8 +6,12 @@ import os
 import signal
 import sys
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from hostsim.cli.status import Status
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 __all__ = ["GRACE_S", "CommandSigint"]
 
@@ -30,6 +34,12 @@ class CommandSigint:
         """Receives a signal."""
         self.arrive()
         raise KeyboardInterrupt
+
+    def unraisable(self, lost: UnraisableHookArgs) -> None:
+        """``sys.unraisablehook``: ends the process for a KeyboardInterrupt that a finaliser or a callback of a weak reference cannot raise."""
+        if lost.exc_type is KeyboardInterrupt:
+            end(b"interrupted\n")
+        sys.__unraisablehook__(lost)
 
     def arrive(self) -> None:
         """Bounds the processor time that is left; ends the process at the second call. A handler that defers the signal calls it, too."""

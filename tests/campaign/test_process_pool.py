@@ -180,6 +180,32 @@ def test_one_job_is_done_here_and_two_by_other_processes(tmp_path: Path) -> None
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 
+SLOW_START = """
+import os, sys, time
+if "--multiprocessing-fork" in sys.argv:
+    try:
+        os.mkdir({first!r})
+    except FileExistsError:  # the second worker
+        time.sleep(1)
+"""
+
+
+def _outlive_sigterm() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def test_a_worker_that_still_starts_ends_without_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """While another one takes its time to end."""
+    (tmp_path / "sitecustomize.py").write_text(SLOW_START.format(first=str(tmp_path / "first")))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    with worker_pool(2) as submit:
+        submit(_outlive_sigterm).result()
+    assert multiprocessing.active_children() == []
+    assert capfd.readouterr() == ("", "")
+
+
 def test_an_exception_drops_what_is_unfinished() -> None:
     """Begun or not: more pieces than the pipe to the workers holds."""
     futures = []

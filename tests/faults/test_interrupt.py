@@ -33,6 +33,19 @@ def deaf(**_):
 cli.app = deaf
 entry.main()
 """
+SWALLOWED = """
+import hostsim.__main__ as entry, hostsim.cli.app as cli
+class Finalised:
+    def __del__(self):
+        print("begun", flush=True)
+        while True:
+            pass
+def finish(**_):
+    Finalised()
+    raise SystemExit(0)
+cli.app = finish
+entry.main()
+"""
 
 
 def used(process: subprocess.Popen[str]) -> float:
@@ -135,6 +148,17 @@ def test_what_holds_an_interrupt_back_ends_with_the_process(tmp_path: Path, pres
     status, after = end(process)
     assert (status, (tmp_path / "stderr").read_text()) == (130, "interrupted\n")
     assert after - before < (ALLOWED_S if presses == 1 else 0.5)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="not run: reads /proc")
+def test_an_interrupt_that_comes_in_a_finaliser_ends_the_process(tmp_path: Path) -> None:
+    """Where the interpreter prints and forgets an exception."""
+    process = start(tmp_path, "-c", SWALLOWED)
+    assert process.stdout is not None
+    process.stdout.readline()
+    os.kill(process.pid, signal.SIGINT)
+    status, _ = end(process)
+    assert (status, (tmp_path / "stderr").read_text()) == (130, "interrupted\n")
 
 
 @pytest.mark.slow

@@ -169,6 +169,14 @@ class _Pool(ProcessPool):
         self.context = _Context()
         super().__init__(workers, initializer=_prepare, initargs=(limits, simulate), context=self.context)
 
+    def _stop_pool(self) -> None:
+        """Kills all workers before pebble closes their locks and waits for one after another: one that still starts would report lost locks."""
+        if self._pool_manager_loop is not None:  # it starts workers
+            self._pool_manager_loop.join()
+        for worker in tuple(self._pool_manager.worker_manager.workers.values()):
+            worker.kill()
+        super()._stop_pool()  # type: ignore[no-untyped-call]
+
 
 def _stop(*pools: ProcessPool) -> None:
     """Kills the workers of pools."""
