@@ -34,7 +34,7 @@ _UNIT = "westmere-ex"
 
 @functools.cache
 def shipped_constants() -> tuple[Constant, ...]:
-    """Every constant of the shipped platforms, servers and guests, each once, in the order of its file."""
+    """Every constant of the shipped platforms, servers, peers and guests, each once, in the order of its file."""
     parts = Parts(data_root())
     read: Mapping[str, Callable[[str, KeyPath], Part[Any]]] = {
         "platforms": parts.platform,
@@ -51,7 +51,7 @@ def shipped_constants() -> tuple[Constant, ...]:
 
 
 def constants_at(scenario: Scenario, values: AxisValues) -> tuple[Constant, ...]:
-    """Every constant behind a point: of its platform, server and guests, and the scenario's own inputs.
+    """Every constant behind a point: of its platform, server, peer and guests, and the scenario's own inputs.
 
     What the point's axes vary, or ``--set`` has put in its place, is no constant of it; nor are factors of processors that the host
     does not have, and the one that is 1 because it is the unit.
@@ -74,14 +74,15 @@ def constants_at(scenario: Scenario, values: AxisValues) -> tuple[Constant, ...]
 
 
 def part_constants(scenario: Scenario, values: AxisValues) -> dict[tuple[KeyPath, str], tuple[Constant, ...]]:
-    """The constants of the platform, the server and the guests of a point, by where the scenario names them and by how.
+    """The constants of the platform, the server, the peer and the guests of a point, by where the scenario names them and by how.
 
     Args:
         scenario: the scenario.
         values: a value for every axis.
     """
     _, tree, _ = _changed(scenario, values)
-    parts = {(key, str(tree.get(key))): scenario.resolver.part(tree, key, ()) for key in _part_keys(tree)}
+    resolver = scenario.resolver
+    parts = {(key, str(resolver.part_name(tree, key))): resolver.part(tree, key, ()) for key in _part_keys(tree)}
     return {
         (key, name): tuple(constants_of(part, key, ()))
         for (key, name), part in parts.items()
@@ -186,7 +187,7 @@ def _put(spec: Any, path: Sequence[str], number: float) -> Any:
 
 
 def _part_keys(tree: Tree) -> list[KeyPath]:
-    return [("platform",), ("hardware",), *(("vms", group, "guest") for group in tree.get(("vms",)))]
+    return [("platform",), ("hardware",), ("peer",), *(("vms", group, "guest") for group in tree.get(("vms",)))]
 
 
 def _is_own(assumption: AssumedValue) -> bool:

@@ -51,7 +51,7 @@ class FittedCount:
     """Count of the numbers that were chosen so that claims come out, and of the claims that could tell."""
 
     constants: tuple[str, ...]
-    """Names of constants of platforms, servers and guests."""
+    """Names of constants of platforms, servers, peers and guests."""
     inputs: tuple[str, ...]
     """Names of inputs of scenarios; one name for each choice."""
     informative: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Parts of one's own: files of platforms, servers and guests with the constants of a calibrated host."""
+"""Parts of one's own: files of platforms, servers, peers and guests with the constants of a calibrated host."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ from hostsim.scenario.yaml.writer import write_yaml
 
 __all__ = ["write_parts"]
 
-_KINDS = {"platform": ("platforms", "platform"), "hardware": ("hardware", "hardware"), "vms": ("guests", "guest")}
+_KINDS = {
+    "platform": ("platforms", "platform"),
+    "hardware": ("hardware", "hardware"),
+    "peer": ("peers", "peer"),
+    "vms": ("guests", "guest"),
+}
 """Folder of the parts, and the key of their name, by the section of a scenario that names them."""
 _NUMBERS = ("cycles", "time", "value")
 
@@ -28,16 +33,16 @@ _NUMBERS = ("cycles", "time", "value")
 def write_parts(
     scenario: Scenario, members: Mapping[int, Mapping[str, float]], centre: int, folder: Path, reason: str
 ) -> dict[str, dict[str, Path]]:
-    """Write a file for each platform, server and guest of a scenario that has calibrated constants.
+    """Write a file for each platform, server, peer and guest of a scenario that has calibrated constants.
 
-    A platform or guest extends the one that it takes the place of; a server, which cannot, is written whole. The range of a constant holds
+    A platform, guest or peer extends the one that it takes the place of; a server, which cannot, is written whole. The range of a constant holds
     90 % of the ensemble.
 
     Args:
         scenario: whose parts are written.
         members: the ensemble, by number.
         centre: member whose values the files have.
-        folder: they are written into its folders ``platforms``, ``hardware`` and ``guests``.
+        folder: they are written into its folders ``platforms``, ``hardware``, ``peers`` and ``guests``.
         reason: why a constant has its value.
 
     Returns:

@@ -139,7 +139,8 @@ def metrics(as_json: AsJson = False) -> None:
 @run_options("plugins")
 def schema(
     kind: Annotated[
-        str, typer.Argument(metavar="scenario|hardware|platform|guest", help="Kind of the file; scenario by default.")
+        str,
+        typer.Argument(metavar="scenario|hardware|platform|guest|peer", help="Kind of the file; scenario by default."),
     ] = "scenario",
     **options: Unpack[RunOptions],
 ) -> None:

@@ -22,7 +22,7 @@ class Calibration:
 
     found: Calibrated
     parts: Mapping[str, Mapping[str, Path]]
-    """Files of platforms, servers and guests with calibrated constants, by the path of the setting that names the part, and by the name that stands there."""
+    """Files of platforms, servers, peers and guests with calibrated constants, by the path of the setting that names the part, and by the name that stands there."""
 
     @property
     def folder(self) -> Path:

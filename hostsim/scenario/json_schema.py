@@ -1,4 +1,4 @@
-"""JSON Schemas of scenario, hardware, platform and guest files, for editors that complete and check while one types."""
+"""JSON Schemas of scenario, hardware, platform, guest and peer files, for editors that complete and check while one types."""
 
 from __future__ import annotations
 
@@ -19,11 +19,17 @@ from hostsim.scenario.yaml.validation import schema_of
 from hostsim.spec.base import Spec
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec
+from hostsim.spec.peer import PeerSpec
 from hostsim.spec.platform import PlatformSpec, SettingSpec
 
 __all__ = ["COMPONENTS", "component_schema", "scenario_schema"]
 
-COMPONENTS: Final[Mapping[str, type[Spec]]] = {"hardware": HardwareSpec, "platform": PlatformSpec, "guest": GuestSpec}
+COMPONENTS: Final[Mapping[str, type[Spec]]] = {
+    "hardware": HardwareSpec,
+    "platform": PlatformSpec,
+    "guest": GuestSpec,
+    "peer": PeerSpec,
+}
 """Components of a scenario that have files of their own, and what is in such a file."""
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _ASSUMED = {
@@ -92,7 +98,7 @@ def scenario_schema(registry: Registry = SHIPPED) -> dict[str, Any]:
 
 
 def component_schema(component: str) -> dict[str, Any]:
-    """The schema of a component's file, one of `COMPONENTS`. Platforms and guests may say only what differs from another."""
+    """The schema of a component's file, one of `COMPONENTS`. Platforms, guests and peers may say only what differs from another."""
     schema = copy.deepcopy(schema_of(COMPONENTS[component]))
     _entitle(schema, component)
     extendable = component != "hardware"

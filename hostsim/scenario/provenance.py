@@ -68,6 +68,7 @@ def effective_settings(
         *(("vms", group, "guest") for group in tree.get(("vms",))),
     ]
     parts = {key: resolver.part(tree, key, inside.get(key, ())) for key in part_keys}
+    add_part(("peer",))  # every host has one, written or not
     for section in _SECTIONS:
         for path, value in _leaves(tree.get((section,)), (section,)):
             add(dotted(path), value, str(tree.place(path)))

@@ -111,15 +111,18 @@ class Resolver:
                 inside[key] = (*inside.get(key, ()), (inner, value, replace(place, whole_path=path)))
         return (self.tree.put(here) if here else self.tree), inside
 
+    def part_name(self, tree: Tree, key: KeyPath) -> Any:
+        """The name of the component at a key: as written, or the default where a host need not name it."""
+        name = tree.get(key)
+        return DEFAULT_PEER if name is None and key == ("peer",) else name
+
     def part(self, tree: Tree, key: KeyPath, changes: Changes = ()) -> Part[Any] | None:
         """The component that a key names; None where the key has no text.
 
         Raises:
             InputError: no such part; placed at the key.
         """
-        name = tree.get(key)
-        if name is None and key == ("peer",):
-            name = DEFAULT_PEER
+        name = self.part_name(tree, key)
         if not isinstance(name, str):
             return None
         try:

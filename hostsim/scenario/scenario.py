@@ -20,7 +20,7 @@ from hostsim.scenario.yaml.source_tree import AssumedValue, Place, dotted, keys
 from hostsim.spec.host import PointSpec
 from hostsim.spec.plugin import PluginSpec
 
-HOST = ("platform", "hardware", "host", "network", "vms", "traffic", "policies", "control_loops")
+HOST = ("platform", "hardware", "peer", "host", "network", "vms", "traffic", "policies", "control_loops")
 """Sections of a scenario file that make a host and what comes at it."""
 
 __all__ = ["PointResolver", "Precision", "RunSpec", "Scenario"]

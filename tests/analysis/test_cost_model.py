@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from hostsim.analysis.constant import Constant, Origin
-from hostsim.analysis.cost_model import constants_at, shipped_constants, with_constants
+from hostsim.analysis.cost_model import constants_at, part_constants, shipped_constants, with_constants
 from hostsim.errors import InputError
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
@@ -60,6 +60,22 @@ def test_a_guest_that_extends_another_has_its_constants():
     assert "rhel6.housekeeping_period" in names
 
 
+def test_a_peer_has_constants_named_or_not():
+    """The default one, and one that extends it."""
+    for name, expected in (
+        ("latency", {"linux.timer_jitter", "linux.answer_jitter"}),
+        ("splitrx", {"linux.timer_jitter", "linux.answer_jitter", "esxi-vm.tx_coalescing.depth_cap"}),
+    ):
+        scenario = load(name)
+        files = {constant.name for constant in constants_at(scenario, scenario.first())}
+        assert expected <= files
+        assert {file for _, file in part_constants(scenario, scenario.first())} >= {
+            one.split(".")[0] for one in expected
+        } - {"linux"}
+        assert {a.path for a in scenario.assumptions if a.path.startswith("peer.")}
+        assert load(name, {"peer": "ideal"}).changed == {"peer": "ideal"}
+
+
 def test_factors_of_other_processors_are_none_of_a_host():
     """Nor the factor of the processor whose cycles are the unit."""
     for name, expected in (
@@ -82,7 +98,7 @@ def test_what_is_set_or_swept_is_no_constant():
     assert names - {constant.name for constant in constants_at(scenario, scenario.first())} == gone
 
 
-@pytest.mark.parametrize("name", ["dense-high", "small-udp", "numa-io"])
+@pytest.mark.parametrize("name", ["dense-high", "small-udp", "numa-io", "splitrx"])
 def test_moving_constants_is_as_if_the_files_said_so(name: str):
     """All of them at once, to their upper ends: the same point, to the last digit."""
     scenario = load(name)
@@ -97,6 +113,7 @@ def test_moving_constants_is_as_if_the_files_said_so(name: str):
             "rhel6": guests,
             "linux": ["peer."],
             "tester": ["peer."],
+            "esxi-vm": ["peer."],
         }
         for prefix in own.get(constant.file, ["hardware."]):
             for path in constant.paths:

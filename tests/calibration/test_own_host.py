@@ -94,6 +94,7 @@ def test_a_host_with_parts_of_its_own_is_the_member_nearest_the_centre(
             "platform": "out/platforms/esxi-5.0.yaml",
             "hardware": "out/hardware/dell-r810.yaml",
             "vms.receiver.guest": "out/guests/rhel6.yaml",
+            "peer": "out/peers/linux.yaml",
         },
         {"rate": "5 kpps"},
     )
@@ -108,6 +109,8 @@ def test_a_host_with_parts_of_its_own_is_the_member_nearest_the_centre(
             assert getattr(getattr(mine.costs, name), key) == pytest.approx(wanted, rel=1e-5), name
     sinks = [spec.vms[0].guest.applications.udp_sink.cycles for spec in (mine, its)]
     assert sinks[0] == pytest.approx(sinks[1], rel=1e-5)
+    assert mine.peer.timer_jitter == pytest.approx(its.peer.timer_jitter, rel=1e-5)
+    assert mine.peer.timer_jitter != scenario.spec(scenario.first(), 10**11)[0].peer.timer_jitter
     assert own.spec(own.first(), 10**11)[0].digest() != scenario.spec(scenario.first(), 10**11)[0].digest()
 
 

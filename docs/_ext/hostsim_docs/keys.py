@@ -16,6 +16,7 @@ from hostsim.scenario.schema import ScenarioFile
 from hostsim.scenario.yaml.validation import allowed_at
 from hostsim.spec.guest import GuestSpec
 from hostsim.spec.host import HardwareSpec
+from hostsim.spec.peer import PeerSpec
 from hostsim.spec.platform import PlatformSpec
 from hostsim.spec.quantity import UNITS
 from hostsim_docs.markdown import anchor, code, prose, table
@@ -47,13 +48,18 @@ name that is known. `hostsim schema` prints the same reference as JSON Schema, f
 
 def parts_page() -> str:
     """The reference of the files that scenarios name."""
-    intro = """# Platform, hardware and guest files
+    intro = """# Platform, hardware, guest and peer files
 
-A scenario names a platform, a server and guests. Each is a file of its own: a shipped one by its name, one of yours by its path, relative to the scenario. A platform or a guest may say
+A scenario names a platform, a server and guests, and may name a kind of peer. Each is a file of its own: a shipped one by its name, one of yours by its path, relative to the scenario. A platform, a guest or a peer may say
 `extends: NAME` and give only what differs. {doc}`../guide/add-a-device` shows how to write one. Quantities are written as in {ref}`scenario files <quantities>`, and any value that nobody
 published as {ref}`an assumption <assumptions>`.
 """
-    parts = ((HardwareSpec, "a hardware file"), (GuestSpec, "a guest file"), (PlatformSpec, "a platform file"))
+    parts = (
+        (HardwareSpec, "a hardware file"),
+        (GuestSpec, "a guest file"),
+        (PlatformSpec, "a platform file"),
+        (PeerSpec, "a peer file"),
+    )
     return intro + _sections(*parts)
 
 
