@@ -23,6 +23,9 @@ MOST_SMALL_STEPS = 2
 """Steps in a row that are guided by the measure although they do not halve the bracket; then comes one that does."""
 CLOSE = 4
 """Width of a bracket that two more bisecting steps close: they are taken in runs of the whole length."""
+CLOSE_SHARE = 0.04
+"""So are those in a bracket that is no wider than this share of its far side: a short run errs by a percent or two, and one that has erred
+costs more runs of the whole length than it saves (docs/decisions/0169)."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,11 @@ class _State:
     def width(self) -> int:
         """Steps of 1 from side to side."""
         return abs(self.far[-1].value - self.near[-1].value)
+
+    @property
+    def is_close(self) -> bool:
+        """The bracket is so narrow that a short run may err on it."""
+        return self.width <= max(CLOSE, CLOSE_SHARE * abs(self.far[-1].value))
 
     def has(self, value: int) -> bool:
         """True for a value inside the bracket."""
@@ -283,8 +291,7 @@ class Bisection:
                 if state.has(known) and 4 * abs(known - value) <= state.width and self._swept_point(known, replication)
             ]
             value = min(near_by, key=lambda known: (abs(known - value), known), default=value)
-        is_close = why is not _Step.BISECT or state.width <= CLOSE
-        if is_close or state.is_corrected or value in silent:
+        if why is not _Step.BISECT or state.is_close or state.is_corrected or value in silent:
             return value, self._point(value)
         return value, self._probe(value, replication)
 

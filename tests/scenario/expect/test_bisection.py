@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from hostsim.errors import InputError
 from hostsim.record import RunRecord
+from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity, RecordKey, Search, Task
 from hostsim.scenario.planner import make_plan
 from hostsim.scenario.scenario import Scenario
@@ -42,14 +43,18 @@ def scenario_with(folder: Path, side: str, start: int, stop: int) -> Scenario:
 
 
 def run(
-    search: Search, dropped: Callable[[Task], int], order: random.Random, of: int = 1_000_000
+    search: Search,
+    dropped: Callable[[Task], int],
+    order: random.Random,
+    of: int = 1_000_000,
+    answer: Callable[[Task], RunRecord] | None = None,
 ) -> tuple[SearchAnswer, list[Task]]:
     """Plays a campaign whose runs end in any order, one at a time; returns the answer and what was run."""
     done: dict[RecordKey, RunRecord] = {}
     ran: list[Task] = []
     while waiting := [task for task in search.wants(done) if task.key not in done]:
         task = order.choice(waiting)
-        done[task.key] = record(task.key, task.point.axes, dropped(task), of=of)
+        done[task.key] = answer(task) if answer else record(task.key, task.point.axes, dropped(task), of=of)
         ran.append(task)
     return search.answer(done), ran
 
@@ -283,6 +288,42 @@ def test_far_probes_are_short_and_the_answer_rests_on_whole_runs(tmp_path: Path)
         search.wants({task.key: record(task.key, task.point.axes, 0) for task in ran[:1]})[0].point.id
         == ran[1].point.id
     )
+
+
+def test_probes_are_whole_in_a_bracket_of_some_percent(tmp_path: Path) -> None:
+    """Of many VMs four steps are less than a short run errs by."""
+    (search,) = make_plan(scenario_with(tmp_path, "largest", 401, 720), Fidelity(replications=1), sweep=False).searches
+    _, ran = run(search, lambda task: 0 if receivers(task) <= 551 else LIMIT, random.Random(1))
+    assert [(receivers(task), task.point.spec.length // MS) for task in ran] == [
+        (560, 1000),
+        (480, 1000),
+        (520, 1000),
+        (540, 1000),
+        (550, 3000),
+        (555, 3000),
+        (552, 3000),
+        (551, 3000),
+    ]
+
+
+def test_both_scenarios_of_dense_mode_take_the_same_steps_to_the_same_thresholds() -> None:
+    """At 25 requests a second, and so share every run."""
+
+    def steps(scenario: str, name: str) -> list[str]:
+        searches = make_plan(load(scenario), Fidelity(quick=True)).searches
+        (search,) = (search for search in searches if search.name == name)
+        ran = run(search, lambda task: 0, random.Random(1), answer=response)[1]
+        return [task.point.id for task in ran]
+
+    def response(task: Task) -> RunRecord:
+        vms = int(task.point.axes["vms"])
+        times = [30] * 128 if vms <= 552 else [10 + time // 2 for time in range(128)]  # which no host keeps up with
+        return replace(answered_record(times), axes=task.point.axes)
+
+    for mode in ("default", "dense"):
+        medium = steps("dense-medium", f"dense.medium.{mode}.p95")
+        assert len(medium) > 6
+        assert medium == steps("dense-high", f"VMs at 100 ms, 25 a second, {mode}")
 
 
 @settings(max_examples=100)
