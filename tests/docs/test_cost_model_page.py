@@ -20,7 +20,7 @@ def test_the_page_is_up_to_date():
 
 
 def test_a_value_that_a_calibration_moved_is_marked():
-    """Beside the median of its prior; one that lies there still is not, and neither is one without."""
+    """Beside the value stated before; one that has it still is not, and neither is one without."""
     moved, kept = (page([replace(CONSTANT, prior=prior)]) for prior in (105.0, 100.0))
     assert "| a.costs.x | 100 cycles, calibrated | 105 cycles | 90 to 120 cycles | so |" in moved
     assert "| a.costs.x | 100 cycles | 100 cycles | 90 to 120 cycles | so |" in kept

@@ -33,7 +33,7 @@ Since then the sender of the multicast experiment is a VM, as published ({doc}`d
 LEARNT = """\
 ## Held by the data
 
-Numbers whose posterior has less than 70 % of the prior's standard deviation, or a mean at least 0.3 standard deviations away, which is three times the noise of the chains. Quantiles of 5, 50 and 95 %. The shipped value is the median; every number that is not held has the median of its prior.
+Numbers whose posterior has less than 70 % of the prior's standard deviation, or a mean at least 0.3 standard deviations away, which is three times the noise of the chains. Quantiles of 5, 50 and 95 %. The shipped value of these is the median of the posterior; every number that is not held keeps its stated value. That is the median of its prior, but for two kinds: one stated at an end of its range has all of the prior on the other side, and a choice among words is even over all of them. {doc}`cost-model` has the stated values.
 """
 PULLS = """\
 ## What pulls against what

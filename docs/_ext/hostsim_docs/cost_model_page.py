@@ -1,4 +1,4 @@
-"""Page of the cost model: every constant with its value, the median of its prior, its range and the reason.
+"""Page of the cost model: every constant with its value, the one stated before a calibration, its range and the reason.
 
 ``python -m hostsim_docs.cost_model_page FILE`` writes it, as `make cost-model` does for the documentation.
 """
@@ -35,12 +35,17 @@ def page(constants: Sequence[Constant], count: FittedCount | None = None) -> str
         lines += ["", f"{count.sentence} ({{doc}}`assumptions`).".replace(". (", " (")]
     for title, group in zip(("Source", "Assumed"), of.values(), strict=True):
         rows = [(c.name, _value(c), _prior(c), _between(c), c.text) for c in group]
-        lines += ["", f"## {title}", "", table(("constant", "value", "prior median", "range", "why"), rows).rstrip()]
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            table(("constant", "value", "before calibration", "range", "why"), rows).rstrip(),
+        ]
     return "\n".join(lines) + "\n"
 
 
 def _is_moved(constant: Constant) -> bool:
-    """True of a constant whose value is not the median of its prior."""
+    """True of a constant whose value is not the one that its prior is made from."""
     return constant.prior not in (None, constant.value)
 
 
@@ -50,7 +55,7 @@ def _value(constant: Constant) -> str:
 
 
 def _prior(constant: Constant) -> str:
-    """The median of the prior; empty where nothing is beside the value."""
+    """The value that the prior is made from; empty where nothing is beside the value."""
     return "" if constant.prior is None else f"{constant.prior:.12g} {constant.unit}".rstrip()
 
 
