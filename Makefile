@@ -30,7 +30,7 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
 	@touch $(STAMP)
 
-# The hot modules as machine code, in a minute: four to eight times the speed, the same results.
+# The hot modules as machine code, in a minute or two: four to eight times the speed, the same results.
 $(COMPILED): $(STAMP) $(SOURCES)
 	@mkdir -p build
 	$(BIN)/python .ci/compile.py >build/compile.log 2>&1 || echo 'hostsim could not be compiled (build/compile.log says why) and runs as it is, which takes four to eight times as long'
