@@ -23,7 +23,7 @@ HEAD = """\
 # Hyperthreads
 
 Where an account does not say whether its server had hyperthreads, the hardware file has them on, as the processor comes, with both in the range of the assumption. Of the accounts only one says: the server of the multicast experiment has a processor
-without. The server of the bridging VM is assumed without, as firmware that stops hyperthreads is not modelled. `dense-trigger` checks a rule on 40 PCPUs, and does so without them.
+without. The server of the bridging VM is assumed without, as firmware that stops hyperthreads is not modelled. `dense-trigger` checks a rule on 40 PCPUs, and `dense-latency` has eighty VMs, twice as many as PCPUs; both do so without them.
 
 With them each core is two PCPUs, and the two do `smt_throughput` times what one does alone ({doc}`scheduler`). A share of the CPU is that of all PCPUs, so that on a host with every second PCPU busy it is half, though most of what its cores can do is in use.
 With latency sensitivity `high` a vCPU has a whole core.
