@@ -16,7 +16,9 @@ OUTER := $(addprefix tests/,analysis calibration campaign cli docs faults notebo
 RUNS := $(addprefix tests/,test_api.py test_common_random_numbers.py test_coverage.py test_interim_analysis.py test_same_points.py test_shipped.py $(addprefix model/test_,jitter.py latency_stage.py moderation.py receive.py steering.py tcp.py vectors.py))
 
 COMPILED := build/.compiled
-SOURCES := hostsim/errors.py hostsim/quantity.py hostsim/record.py hostsim/units.py $(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name '*.py')
+# All that compiled modules depend on (hostsim/compiled.py), with the folders, which a file that goes changes.
+SOURCES := $(addprefix hostsim/,compiled.py errors.py quantity.py record.py units.py plugin/module.py plugin/registry.py) \
+	$(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name __pycache__ -prune -o \( -type d -o -name '*.py' \) -print)
 
 .PHONY: setup reproduce check test recipes notebooks verify mutants fuzz lint bench docs claims cost-model predictions calibration-page verification-page clean
 

@@ -65,6 +65,26 @@ def digests() -> dict[str, str]:
     return found
 
 
+def test_make_setup_looks_at_all_that_compiled_modules_depend_on():
+    """An edit that makes them unfit compiles anew; else everything would run the sources, and nobody would be told."""
+    root = compiled.PACKAGE.parent
+    alone = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    rules = subprocess.run(
+        ["make", "--print-data-base", "--question", "setup"],
+        cwd=root,
+        env=alone,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    (rule,) = (line for line in rules.splitlines() if line.startswith("build/.compiled:"))
+    watched = set(rule.split()[1:])
+    files = {source.relative_to(root).as_posix() for source in compiled.covered()}
+    assert files - watched == set()
+    folders = {Path(file).parent.as_posix() for file in files}
+    assert folders - {"hostsim", "hostsim/plugin"} <= watched, "a file that goes makes them unfit, too"
+
+
 @pytest.mark.slow  # `make recipes` runs it, in CI as well
 @pytest.mark.skipif(not compiled.fits(), reason="nothing is compiled")
 def test_compiled_modules_give_the_same_bytes() -> None:
