@@ -94,7 +94,7 @@ def load(
 
 
 @in_caller_words
-@takes_options
+@takes_options()
 def run(
     scenario: AnyScenario,
     *,
@@ -122,7 +122,7 @@ def run(
 
 
 @in_caller_words
-@takes_options
+@takes_options()
 def check(*subjects: AnyScenario, root: str | Path | None = None, **options: Unpack[RunOptions]) -> Verdicts:
     """Judge expectations and claims; runs only what they need and the results folder does not hold.
 
@@ -148,7 +148,7 @@ def check(*subjects: AnyScenario, root: str | Path | None = None, **options: Unp
 
 
 @in_caller_words
-@takes_options
+@takes_options()
 def what_if(
     scenario: AnyScenario,
     changes: Changes | None = None,
@@ -211,7 +211,7 @@ def sides(
 
 
 @in_caller_words
-@takes_options
+@takes_options("seed", "jobs", "cluster", "results", "max_memory", "max_time", "plugins", "progress")
 def calibrate(
     scenario: AnyScenario,
     to: str | Path | None = None,
@@ -271,7 +271,7 @@ def compare(after: PlainResults, before: PlainResults | str | Path, tolerance: f
 
 
 @in_caller_words
-@takes_options
+@takes_options()
 def reproduce(
     *names: str,
     **options: Unpack[RunOptions],

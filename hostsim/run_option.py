@@ -176,25 +176,32 @@ def with_signature(function: Callable[P, T], signature: inspect.Signature) -> Ca
     return call
 
 
-def takes_options(function: Callable[P, T]) -> Callable[P, T]:
-    """Name the run options in the signature of a function of the Python interface.
+def takes_options(*names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """A decorator that names run options in the signature of a function of the Python interface.
 
     In its docstring their list takes the place of the line on ``**options``, the last one, and the errors of a run follow.
+
+    Args:
+        names: options to offer, all by default; the function has the others at their defaults.
     """
-    plain = inspect.signature(function)
-    parameters, lines = list(plain.parameters.values())[:-1], []
-    for name, option in OPTIONS.items():
-        kind = RunOptions.__annotations__[name].__origin__
-        shown = getattr(kind, "__forward_arg__", None) or inspect.formatannotation(kind)
-        parameters.append(
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=shown)
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        plain = inspect.signature(function)
+        parameters, lines = list(plain.parameters.values())[:-1], []
+        for name in names or OPTIONS:
+            option, kind = OPTIONS[name], RunOptions.__annotations__[name].__origin__
+            shown = getattr(kind, "__forward_arg__", None) or inspect.formatannotation(kind)
+            parameters.append(
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=shown)
+            )
+            lines.append(f"{name}: {option.help}" + (f" A number is in {option.unit}." if option.unit else ""))
+        made = with_signature(function, plain.replace(parameters=parameters))
+        made.__doc__ = (
+            inspect.cleandoc(function.__doc__ or "").replace("**options: of a run.", "\n    ".join(lines)) + _RAISES
         )
-        lines.append(f"{name}: {option.help}" + (f" A number is in {option.unit}." if option.unit else ""))
-    made = with_signature(function, plain.replace(parameters=parameters))
-    made.__doc__ = (
-        inspect.cleandoc(function.__doc__ or "").replace("**options: of a run.", "\n    ".join(lines)) + _RAISES
-    )
-    return made
+        return made
+
+    return decorate
 
 
 def ensemble_of(given: str | Path | bool | None, replications: int | None) -> "Ensemble | None":

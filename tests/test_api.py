@@ -186,18 +186,30 @@ def test_the_largest_seed_goes_into_the_table(tiny):
     assert found.table["seed"].unique().tolist() == [MOST_SEED]
 
 
+FIDELITY = {"quick", "replications", "thorough", "max_processor_time", "ensemble"}
+"""Options that a calibration settles itself."""
+
+
 @pytest.mark.parametrize("name", ["run", "check", "what_if", "reproduce", "calibrate"])
-def test_what_runs_a_sweep_shows_every_run_option(name):
+def test_what_runs_a_sweep_shows_every_run_option_that_it_has(name):
     """In its signature with the default, and in its docstring with the help; an unknown one is refused with the nearest."""
-    function = getattr(hostsim, name)
+    function, options = getattr(hostsim, name), OPTIONS.keys() - (FIDELITY if name == "calibrate" else set())
     shown = inspect.signature(function).parameters
-    assert {option: shown[option].default for option in OPTIONS} == {o: OPTIONS[o].default for o in OPTIONS}
-    assert all(shown[option].kind is inspect.Parameter.KEYWORD_ONLY for option in OPTIONS)
-    for option in OPTIONS:
+    assert {option: shown[option].default for option in options} == {o: OPTIONS[o].default for o in options}
+    assert all(shown[option].kind is inspect.Parameter.KEYWORD_ONLY for option in options)
+    for option in options:
         assert f"    {option}: {OPTIONS[option].help}" in inspect.getdoc(function)
     assert "**options" not in inspect.getdoc(function)
     with pytest.raises(TypeError, match=f"{name}.*unexpected keyword argument 'job'; did you mean 'jobs'"):
         function(job=2)
+
+
+@pytest.mark.parametrize("option", sorted(FIDELITY))
+def test_a_calibration_refuses_options_that_it_would_not_follow(tiny, option):
+    """Its runs are quick ones, a replication a host: what asks for something else was dropped without a word."""
+    with pytest.raises(TypeError, match=f"calibrate.*unexpected keyword argument {option!r}"):
+        hostsim.calibrate(tiny, **{option: 1})
+    assert option not in inspect.signature(hostsim.calibrate).parameters
 
 
 def test_a_limit_is_a_number_or_a_quantity(tiny):
