@@ -12,7 +12,6 @@ import typer
 
 from hostsim.cli.failure import say_warnings
 from hostsim.cli.text_table import columns, duration
-from hostsim.errors import HostsimError
 from hostsim.prediction_interval import members_of
 from hostsim.run_option import SHIPPED
 
@@ -174,7 +173,7 @@ def _seconds(task: Task) -> float:
         record = simulate(
             spec, point_id=task.point.id, axes=task.point.axes, seed=task.seed, replication=task.replication
         )
-    except HostsimError:
+    except (Exception, SystemExit):  # a plug-in may raise whatever it likes
         return 0.0
     # a host is built once, however long it runs; and a short run may go on because it is all warm-up: what counts is how far it came
     building = built - started

@@ -95,6 +95,15 @@ def test_an_error_of_a_plug_in_fails_its_run_with_file_and_line(ticking, cli):
     assert "2 of 4 runs failed" in done.stderr
 
 
+@pytest.mark.parametrize("error", ["ValueError('sold out')", "SystemExit(1)"])
+def test_an_error_of_a_plug_in_is_no_matter_of_a_dry_run(ticking, cli, error):
+    """It is told when the run is made; until then the run takes no time that is known."""
+    Path("ticking.py").write_text(TICKING.read_text().replace("self.tickets = own.tickets", f"raise {error}"))
+    done = cli("run", ticking, "--plugin", "ticking.py", "--set", "policies.scheduler=lottery", "--dry-run")
+    assert done.exit_code == 0, done.exception
+    assert done.stdout.splitlines()[1].split()[:5] == ["ticking", "2", "4", "0", "4"]
+
+
 @pytest.mark.parametrize(
     ("settings", "fault"),
     [
