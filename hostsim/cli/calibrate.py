@@ -224,10 +224,12 @@ def _host_seconds(joint: Joint, options: RunOptions) -> float:
 
 def _forecast(joint: Joint, waves: Waves, each: float, options: RunOptions) -> str:
     """What would be calibrated, and what it would cost, a line each."""
+    from hostsim.campaign.executor.base import worker_count
+
     sizes = (waves.first, *waves.others)
     done = sum(number % 1000 < sizes[number // 1000] for number in joint.evaluated() if number // 1000 < len(sizes))
     left = max(sum(sizes) - done, 0)
-    jobs = options["jobs"] or len(os.sched_getaffinity(0))
+    jobs = worker_count(options["jobs"])
     rows = [
         ("calibrated", f"{len(joint.design.priors)} constants and inputs"),
         ("to", f"{len(joint.observations)} measurements of {', '.join(joint.experiments)}"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -47,6 +46,7 @@ class Forecast:
 def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
     """Estimate the time of a plan from runs in the store, or where it has none from a few runs of a fraction of their length."""
     from hostsim.campaign.driver import preview
+    from hostsim.campaign.executor.base import worker_count
 
     standing = preview(plan, store)
     missing = standing.total - standing.done
@@ -61,7 +61,7 @@ def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
         runs=standing.total,
         stored=standing.done,
         searched=searched,
-        seconds=each * (missing + searched) / (jobs or len(os.sched_getaffinity(0))),
+        seconds=each * (missing + searched) / worker_count(jobs),
     )
 
 

@@ -252,6 +252,14 @@ def test_a_dry_run_says_what_is_missing_and_runs_nothing(cli, tiny):
     assert "up to" in cli("check", tiny, "--dry-run").stdout
 
 
+@pytest.mark.parametrize("command", ["run", "calibrate"])
+def test_a_dry_run_counts_processors_on_every_system(cli, tiny, monkeypatch, command):
+    """Windows and macOS do not say which processors a process may use."""
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    done = cli(command, "tiny.yaml", "--dry-run")
+    assert done.exit_code == 0, done.exception
+
+
 def test_a_failed_point_is_a_row_and_the_exit_status_says_so(cli, tiny, monkeypatch):
     """A sweep goes on past a point that breaks, and ends with 3."""
     import hostsim.campaign.simulate as module
