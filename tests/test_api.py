@@ -12,6 +12,9 @@ import pandas as pd
 import pytest
 
 import hostsim
+from hostsim.metrics.column import RESERVED
+from hostsim.results.figure_data import figure_frame
+from hostsim.results.table import with_members
 from hostsim.run_option import OPTIONS
 from hostsim.scenario.plan import MOST_SEED
 from tests.tiny_scenario import TINY
@@ -65,6 +68,16 @@ def test_a_curve_is_a_tidy_frame(found):
     one = found.curve(x="receivers", y="loss", at={"rate": "5 kpps"})
     assert list(one) == ["receivers", "mean", "low", "high", "runs"]
     assert list(one["runs"]) == [3, 3]
+
+
+def test_no_axis_may_have_the_name_of_a_column_of_a_frame(found):
+    """Of the table, of an ensemble's, of curves and their figures, of differences and distributions: else a frame has it twice, or the run ends with an error."""
+    members = with_members(found.table)
+    frames = [found.table, members]
+    frames += [figure_frame(table, found.figures[0], ()) for table in (found.table, members)]
+    frames += [hostsim.compare(found, found).frame(), found.distribution(by="rate")]
+    for frame in frames:
+        assert {*frame.columns} - {"rate", "receivers"} <= RESERVED
 
 
 @pytest.mark.parametrize(

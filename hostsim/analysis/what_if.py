@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.metrics.column import SIDE
 from hostsim.pipeline import ExecutionOptions, run_sweep
 from hostsim.plugin.source import read_plugins
 from hostsim.prediction_interval import BLOCK
@@ -31,14 +32,12 @@ if TYPE_CHECKING:
 
     from hostsim.scenario.plan import Fidelity
 
-__all__ = ["LEAST_REPLICATIONS", "SIDE", "WhatIf", "cost_paths", "sides", "what_if", "with_least_replications"]
+__all__ = ["LEAST_REPLICATIONS", "WhatIf", "cost_paths", "sides", "what_if", "with_least_replications"]
 
 LEAST_REPLICATIONS = 3
 """Replications at least: fewer have no interval worth the name."""
 LEAST_OF_ENSEMBLE = BLOCK
 """The same of an ensemble: fewer do not tell its noise from the model."""
-SIDE = "what_if"
-"""Column, in frames of both sides, that says ``before`` or ``after``."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hostsim.analysis.what_if import SIDE
 from hostsim.analysis.what_if import WhatIf as PlainWhatIf
+from hostsim.metrics.column import SIDE
 from hostsim.notebook.results import Differences, Results, Verdicts
 
 if TYPE_CHECKING:

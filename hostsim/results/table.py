@@ -22,8 +22,9 @@ import pyarrow.parquet as pq
 
 from hostsim import compiled
 from hostsim.confinement import require_small_table, require_small_text
-from hostsim.errors import Fault, InputError, StoreError
+from hostsim.errors import StoreError
 from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.metrics.column import FACTS, MEMBER, WINDOW
 from hostsim.prediction_interval import member_of
 from hostsim.record import AxisValues, FloatArray, RunRecord
 from hostsim.results.axis_column import as_numbers
@@ -47,16 +48,10 @@ __all__ = [
 WALL_CLOCK = ("wall_s",)
 """Columns that differ from one run of the same point to the next; all others do not."""
 
-MEMBER = "member"
-"""Column of an ensemble's tables."""
-_KEYS = ("point", "replication", "seed")
-_WINDOW = {"cut_s": "s", "length_s": "s"}
-_FACTS = {"events": "", "run_dispatches": "", "wall_s": "s"}
-_MEASURED = (*CATALOGUE, *_WINDOW)
-_KNOWN = (*_FACTS, "bottleneck")
+_MEASURED = (*CATALOGUE, *WINDOW)
+_KNOWN = (*FACTS, "bottleneck")
 _ATTRIBUTES = ("units", "provenance", "written")
 """Attributes of a table that its file keeps."""
-_COLUMNS = (*_KEYS, *_MEASURED, *_KNOWN, "flags", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +85,6 @@ def to_table(records: Iterable[RunRecord], *, provenance: Mapping[str, str] | No
     Args:
         records: finished and failed runs.
         provenance: what to say of the table besides versions and seeds.
-
-    Raises:
-        InputError: an axis has the name of another column.
     """
     # one record at a time: there may be more of them than memory holds
     return table_of([table_row(record) for record in records], provenance)
@@ -101,9 +93,6 @@ def to_table(records: Iterable[RunRecord], *, provenance: Mapping[str, str] | No
 def table_of(rows: Sequence[TableRow], provenance: Mapping[str, str] | None = None) -> pd.DataFrame:
     """Result table of rows, as `to_table` makes it of their records."""
     axes = list(dict.fromkeys(name for row in rows for name in row.axes))
-    taken = [name for name in axes if name in _COLUMNS]
-    if taken:
-        raise InputError(Fault("is the name of a column of every table", f"sweep.{name}") for name in taken)
     columns: dict[str, Sequence[Any] | FloatArray] = {
         "point": [row.point for row in rows],
         "replication": [row.replication for row in rows],
@@ -115,7 +104,7 @@ def table_of(rows: Sequence[TableRow], provenance: Mapping[str, str] | None = No
     columns |= {name: [row.facts[place] for row in rows] for place, name in enumerate(_KNOWN)}
     columns |= {"flags": _flags(rows), "error": [row.error for row in rows]}
     table = pd.DataFrame(columns)
-    table.attrs["units"] = {metric.name: metric.unit for metric in CATALOGUE.values()} | _WINDOW | _FACTS
+    table.attrs["units"] = {metric.name: metric.unit for metric in CATALOGUE.values()} | WINDOW | FACTS
     table = as_numbers(table, axes)
     seeds = ", ".join(str(seed) for seed in sorted(set(columns["seed"])))
     table.attrs["provenance"] = {**_versions(), "seed": seeds, **(provenance or {})}
@@ -130,13 +119,7 @@ def axes_of(table: pd.DataFrame) -> list[str]:
 
 
 def with_members(table: pd.DataFrame) -> pd.DataFrame:
-    """The table of an ensemble: with the column ``member``, the host that each replication ran, before ``seed``.
-
-    Raises:
-        InputError: an axis has this name.
-    """
-    if MEMBER in table.columns:
-        raise InputError(Fault("is the name of a column of every table of an ensemble", f"sweep.{MEMBER}"))
+    """The table of an ensemble: with the column ``member``, the host that each replication ran, before ``seed``."""
     made = table.copy(deep=False)
     made.insert(list(table.columns).index("seed"), MEMBER, table["replication"].map(member_of))
     return made

@@ -17,7 +17,7 @@ from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.expect import Expectation, Find
 from hostsim.figure import AxisNames, Figure
 from hostsim.files import display_name, require_root
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.metrics.column import RESERVED
 from hostsim.plugin.module import registry_of
 from hostsim.plugin.registry import Registry
 from hostsim.plugin.source import read_plugins
@@ -43,12 +43,8 @@ from hostsim.spec.plugin import PluginSpec
 from hostsim.spec.quantity import LONGEST
 from hostsim.units import SECOND
 
-__all__ = ["RESERVED", "load"]
+__all__ = ["load"]
 
-RESERVED = frozenset(
-    {"point", "replication", "seed", "value", "low", "high", "cut_s", "length_s", "events", "wall_s", "flags", "error"}
-) | frozenset(CATALOGUE)
-"""Names of columns of tables, which no axis may have."""
 MOST_POINTS = 10_000
 """Most points of a sweep: each is made and checked before anything runs, a thousand in a second (docs/decisions/0091)."""
 _SWEEPABLE = tuple(PointFile.model_fields)

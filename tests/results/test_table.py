@@ -6,12 +6,11 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from sample_runs import failed, run
 
-from hostsim.errors import InputError, StoreError
+from hostsim.errors import StoreError
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import RunRecord
 from hostsim.results.axis_column import as_written, is_value
@@ -77,12 +76,6 @@ def test_a_deterministic_run_keeps_its_other_flags() -> None:
     """Each is a reason of its own to look."""
     records = [replace(run(replication=r, n=1), flags=("warm-up",)) for r in range(2)]
     assert set(to_table(records)["flags"]) == {"warm-up; deterministic: 2 replications equal"}
-
-
-def test_an_axis_must_not_hide_a_column() -> None:
-    """An axis called like a metric is refused, not overwritten."""
-    with pytest.raises(InputError, match=r"sweep\.loss"):
-        to_table([run(loss=0.1), RunRecord("a", 0, 1, {"loss": 1}, np.zeros(1, np.int64), {}, {}, 0, error="x")])
 
 
 def test_a_table_survives_its_file(tmp_path: Path, records: list[RunRecord]) -> None:

@@ -39,6 +39,16 @@ RATE = "rate: 40 kpps"
 
 
 @pytest.mark.parametrize(
+    "name", ["bottleneck", "run_dispatches", "member", "what_if", "metric", "unit", "mean", "runs"]
+)
+def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> None:
+    """Before anything is run: afterwards there would be no table, or one with two columns of this name."""
+    assert faults(tmp_path, ("  receivers: {set", f"  {name}: {{set"))[0] == (
+        f"small.yaml:17: sweep.{name}: is the name of a column of tables; allowed: another name"
+    )
+
+
+@pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
         pytest.param(
