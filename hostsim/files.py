@@ -137,12 +137,12 @@ def read_text(file: Path, name: str) -> str:
     Raises:
         InputError: not there, not readable, too long, or not UTF-8.
     """
-    if file.exists() and not file.is_file() and not file.is_dir():
-        raise InputError(Fault("is a device or a pipe", file=name, allowed="a file"))
     try:
+        if file.exists() and not file.is_file() and not file.is_dir():
+            raise InputError(Fault("is a device or a pipe", file=name, allowed="a file"))
         with file.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):  # or a name that no system can have
         raise InputError(Fault("file not found", file=name)) from None
     except OSError as error:
         raise InputError(Fault(f"cannot be read: {error.strerror}", file=name)) from None

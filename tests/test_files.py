@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from hostsim.errors import StoreError
-from hostsim.files import require_file, require_folder, write_whole
+from hostsim.errors import InputError, StoreError
+from hostsim.files import read_text, require_file, require_folder, write_whole
 
 
 @pytest.fixture
@@ -136,3 +136,18 @@ def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path: Path) -> None:
         require_file(tmp_path)
     with pytest.raises(StoreError, match="cannot be written"):
         require_folder(tmp_path / "file" / "below")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("a" * 300, "cannot be read: File name too long"),
+        ("a/" * 3000, "File name too long"),
+        ("a\0b", "file not found"),
+    ],
+    ids=["name", "path", "zero byte"],
+)
+def test_a_name_that_no_system_can_have_is_a_fault_of_the_input(tmp_path, name, said):
+    """As a file that is not there is."""
+    with pytest.raises(InputError, match=said):
+        read_text(tmp_path / name, "it")

@@ -7,6 +7,7 @@ import functools
 import hashlib
 import io
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -149,12 +150,18 @@ def read_ensemble(file: Path) -> Ensemble:
         InputError: it is no such file; with the line.
     """
     name = display_name(file)
-    reader = csv.reader(io.StringIO(read_text(file, name)))
-    rows = [(reader.line_num, row) for row in reader if row and not row[0].startswith(COMMENT)]
+    reader = csv.reader(io.StringIO(read_text(file, name)), strict=True)
+    try:
+        rows = [(reader.line_num, row) for row in reader if row and not row[0].startswith(COMMENT)]
+    except csv.Error as error:
+        raise InputError(Fault(f"is not CSV: {error}", file=name, line=reader.line_num)) from None
     if len(rows) < 2 or rows[0][1][:1] != ["member"]:
         raise InputError(Fault("is no ensemble", file=name, allowed="a file that `hostsim calibrate` wrote"))
     names = rows[0][1][1:]
     members, faults = [], []
+    for column in (column for column, count in Counter(names).items() if count > 1):
+        allowed = "each column once"
+        faults.append(Fault("has a column twice", given=repr(column), allowed=allowed, file=name, line=rows[0][0]))
     for line, (_, *values) in rows[1:]:
         try:
             members.append(dict(zip(names, map(_finite, values), strict=True)))

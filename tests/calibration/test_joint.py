@@ -143,7 +143,16 @@ def test_an_ensemble_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert found.digest != Ensemble(found.members[:1]).digest
 
 
-@pytest.mark.parametrize(("text", "said"), [("a,b\n1,2\n", "is no ensemble"), ("member,a\n1,x\n", ":2: is not a row")])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b\n1,2\n", "is no ensemble"),
+        ("member,a\n1,x\n", ":2: is not a row"),
+        ('member,a\n1,"2', ":2: is not CSV"),
+        (f"member,a\n1,{'2' * 200_000}\n", ":2: is not CSV"),
+        ("# about\nmember,a.b,c.d,a.b\n1,2,3,4\n", ":2: has a column twice; given 'a.b'"),
+    ],
+)
 def test_a_file_that_is_no_ensemble_is_refused(tmp_path: Path, text: str, said: str) -> None:
     """With its line."""
     (tmp_path / "e.csv").write_text(text)
