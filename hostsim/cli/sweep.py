@@ -161,6 +161,7 @@ def plot(
     **options: Unpack[RunOptions],
 ) -> None:
     """Draw the figures of an earlier run; runs nothing."""
+    from hostsim import api
     from hostsim.analysis.longest_warm_up import longest_warm_up
     from hostsim.confinement import confined
     from hostsim.plots.style import KINDS, save
@@ -171,7 +172,7 @@ def plot(
     partial, results = 0, Path(options["results"])
     for folder in _folders(subject, results, context):
         if warm_up:
-            record = longest_warm_up(read(folder), results)
+            record = longest_warm_up(api.open_results(folder, results))
             for kind in KINDS:
                 confined(folder, folder / "figures" / f"warm-up.{kind}")
             for file in save(draw_warm_up(record), folder / "figures" / "warm-up"):

@@ -604,10 +604,17 @@ def test_plot_warm_up_draws_the_run_that_lost_the_most_to_it(cli, tiny, tmp_path
     assert (
         f"receivers = {row['receivers']}, rate = {row['rate'] / 1000:g} kpps, replication {row['replication']}" in drawn
     )
+    [runs] = Path("results/runs").iterdir()
+    earlier = "0123456789abcdef"
+    file = Path("results/tiny/results.json")
+    file.write_text(file.read_text().replace(runs.name, earlier))
+    runs.rename(runs.with_name(earlier))
+    assert cli("plot", "tiny", "--warm-up").stdout == done.stdout, "another version of the code made them"
+    assert Path("results/tiny/figures/warm-up.svg").read_text() == drawn
     shutil.rmtree("results/runs")
     gone = cli("plot", "tiny", "--warm-up")
     assert gone.exit_code == 2
-    assert "run it again" in gone.stderr
+    assert "`hostsim run tiny.yaml` runs it again" in gone.stderr
 
 
 def test_report_contexts_prints_who_serves_which_queue(cli, tiny):
