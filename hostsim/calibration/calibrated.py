@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hostsim.calibration.ensemble import write_ensemble
-from hostsim.calibration.joint import Joint
+from hostsim.calibration.joint import Joint, claim_values
 from hostsim.calibration.own_host import LEVEL, Next, OwnHost, Predicted
 from hostsim.calibration.part_file import write_parts
 from hostsim.calibration.summary import CHAINS, LEAST_MOVED, Learnt, Summary, summarize
@@ -143,7 +143,7 @@ def calibrated(joint: Joint, host: OwnHost | None = None) -> Calibrated:
 
 def _centre(joint: Joint, summary: Summary) -> int:
     """The member nearest the median of the ensemble; a number counts by how much was learnt of it, because the others are as their priors."""
-    shares, numbers = joint.shares(), joint.last_wave()
+    shares, numbers = joint.shares(), list(joint.last_wave())
     rows = np.array([shares[number] for number in numbers])
     weights = np.array([max(1 - one.kept**2, 0.0) for one in summary.learnt])
     distances = ((rows - np.median(rows, axis=0)) ** 2 * weights).sum(axis=1)
@@ -151,9 +151,9 @@ def _centre(joint: Joint, summary: Summary) -> int:
 
 
 def _residuals(joint: Joint) -> list[Residual]:
-    found = []
+    found, wave = [], joint.last_wave()
     for one in joint.observations:
-        outputs = joint.outputs(one.name)
+        outputs = claim_values(wave, one.name)
         known = outputs[np.isfinite(outputs)]
         if len(known):
             low, median, high = (float(end) for end in np.quantile(known, LEVEL, method="weibull"))

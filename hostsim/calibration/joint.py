@@ -28,7 +28,7 @@ from hostsim.pipeline import ExecutionOptions
 from hostsim.record import FloatArray
 from hostsim.scenario.plan import Fidelity
 
-__all__ = ["Joint", "Waves"]
+__all__ = ["Joint", "Waves", "claim_values"]
 
 WAVE = 1000
 """Numbers of members a wave has room for: member 2003 is the third of wave 2."""
@@ -99,21 +99,16 @@ class Joint:
                 wanted = {number: self.design.values(row) for number, row in drawn.items()}
         return True
 
-    def last_wave(self) -> list[int]:
-        """Numbers of the members of the last wave that could be run: the ensemble."""
-        numbers = [number for number, one in self.evaluated().items() if not one.error]
-        wave = max(number // WAVE for number in numbers)
-        return [number for number in numbers if number // WAVE == wave]
+    def last_wave(self) -> dict[int, Evaluated]:
+        """The members of the last wave that could be run, by number: the ensemble. Reads the whole log."""
+        members = {number: one for number, one in self.evaluated().items() if not one.error}
+        wave = max(number // WAVE for number in members)
+        return {number: one for number, one in members.items() if number // WAVE == wave}
 
     def ensemble(self) -> dict[int, dict[str, float]]:
         """The hosts of the last wave by the number of the member: values of constants and inputs by name."""
         shares = self.shares()
         return {number: self.design.values(shares[number]) for number in self.last_wave()}
-
-    def outputs(self, name: str) -> FloatArray:
-        """The value of a claim on each host of the last wave, in its unit."""
-        members = self.evaluated()
-        return np.array([members[number].claims[name] for number in self.last_wave()])
 
     def evaluated(self) -> dict[int, Evaluated]:
         """The members that were run, by number."""
@@ -249,6 +244,11 @@ class Joint:
                 )
             )
         return {int(number): np.array([float(share) for share in shares]) for number, *shares in rows[1:]}
+
+
+def claim_values(wave: Mapping[int, Evaluated], name: str) -> FloatArray:
+    """The value of a claim on each host of a wave, in its unit."""
+    return np.array([one.claims[name] for one in wave.values()])
 
 
 def _digest(texts: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from hostsim.calibration.design import Design, Evaluated
 from hostsim.calibration.fixed_point import FixedPoints
-from hostsim.calibration.joint import Joint, Waves
+from hostsim.calibration.joint import Joint, Waves, claim_values
 from hostsim.calibration.measured import expected_at
 from hostsim.calibration.observation import observations_of
 from hostsim.calibration.prior import priors_of
@@ -67,11 +67,13 @@ class OwnHost:
 
     def prediction(self) -> Predicted | None:
         """What the ensemble predicts of what is wanted; None where nothing is."""
-        return None if self.wanted is None else self._predicted(self.wanted)
+        return None if self.wanted is None else _predicted(self.wanted, self.joint.last_wave())
 
     def predictions(self) -> list[Predicted]:
         """What the ensemble predicts of what was not measured."""
-        return [self._predicted(one) for one in (*((self.wanted,) if self.wanted else ()), *self.candidates)]
+        asked = (*((self.wanted,) if self.wanted else ()), *self.candidates)
+        wave = self.joint.last_wave()
+        return [_predicted(one, wave) for one in asked]
 
     def next_measurements(self) -> list[Next]:
         """The points that may be measured next, the one that would narrow the prediction most first.
@@ -82,24 +84,25 @@ class OwnHost:
         """
         if self.wanted is None:
             return []
-        aim = self.joint.outputs(self.wanted.name)
+        wave = self.joint.last_wave()
+        aim = claim_values(wave, self.wanted.name)
         halves = [one.half / max(abs(one.centre), 1e-12) for one in self.joint.observations]
         noise = float(np.median(halves)) / 2
-        found = []
-        for one in (self.wanted, *self.candidates):
-            outputs = self.joint.outputs(one.name)
-            found.append(Next(one.name, 1 - math.sqrt(1 - explained(outputs, aim, noise))))
+        asked = (self.wanted, *self.candidates)
+        shares = [explained(claim_values(wave, one.name), aim, noise) for one in asked]
+        found = [Next(one.name, 1 - math.sqrt(1 - share)) for one, share in zip(asked, shares, strict=True)]
         return sorted(found, key=lambda one: -one.narrows)
 
-    def _predicted(self, one: Expectation) -> Predicted:
-        assert isinstance(one.form, At)
-        outputs = self.joint.outputs(one.name)
-        low, median, high = (
-            np.quantile(outputs[~np.isnan(outputs)], LEVEL, method="weibull")
-            if not np.isnan(outputs).all()
-            else (math.nan,) * 3
-        )
-        return Predicted(one.name, one.form.metric, one.form.at, float(low), float(median), float(high))
+
+def _predicted(one: Expectation, wave: Mapping[int, Evaluated]) -> Predicted:
+    assert isinstance(one.form, At)
+    outputs = claim_values(wave, one.name)
+    low, median, high = (
+        np.quantile(outputs[~np.isnan(outputs)], LEVEL, method="weibull")
+        if not np.isnan(outputs).all()
+        else (math.nan,) * 3
+    )
+    return Predicted(one.name, one.form.metric, one.form.at, float(low), float(median), float(high))
 
 
 def explained(outputs: FloatArray, aim: FloatArray, noise: float) -> float:

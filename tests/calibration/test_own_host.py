@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from hostsim.analysis.cost_model import with_constants
-from hostsim.calibration import design
+from hostsim.calibration import design, joint
 from hostsim.calibration.calibrated import Calibrated, calibrated
+from hostsim.calibration.design import Evaluated
 from hostsim.calibration.ensemble import own_values, read_ensemble
 from hostsim.calibration.joint import IDENTITY, LOG, Waves
 from hostsim.calibration.measured import expected_at
@@ -112,6 +113,22 @@ def test_a_host_with_parts_of_its_own_is_the_member_nearest_the_centre(
     assert mine.peer.timer_jitter == pytest.approx(its.peer.timer_jitter, rel=1e-5)
     assert mine.peer.timer_jitter != scenario.spec(scenario.first(), 10**11)[0].peer.timer_jitter
     assert own.spec(own.first(), 10**11)[0].digest() != scenario.spec(scenario.first(), 10**11)[0].digest()
+
+
+def test_the_log_is_read_once_for_all_that_is_predicted(found: Calibrated, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for each point of the sweep: it has a row for every host."""
+    reads: list[Path] = []
+    whole = joint.read_log
+
+    def counted(log: Path, names: list[str]) -> Iterator[Evaluated]:
+        reads.append(log)
+        return whole(log, names)
+
+    monkeypatch.setattr(joint, "read_log", counted)
+    assert found.host is not None
+    assert len(found.host.predictions()) > 1
+    assert len(found.host.next_measurements()) > 1
+    assert len(reads) == 2
 
 
 def test_what_was_killed_goes_on(found: Calibrated, scenario: Scenario, home: Path, tmp_path: Path) -> None:

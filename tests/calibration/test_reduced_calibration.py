@@ -40,7 +40,7 @@ def distances(joint: Joint, numbers: list[int]) -> np.ndarray:
 
 def test_the_hosts_that_chains_draw_agree_better_than_the_prior(joint: Joint) -> None:
     """On the whole; the last wave is the ensemble, and all of it was run."""
-    numbers = joint.last_wave()
+    numbers = list(joint.last_wave())
     assert numbers == list(range(1000, 1010))
     before, after = (np.minimum(distances(joint, each), 5) for each in (list(range(WAVES.first)), numbers))
     assert after.sum() < 0.9 * before.sum()
