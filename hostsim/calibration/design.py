@@ -153,8 +153,6 @@ def evaluate(
     spent: dict[int, float] = dict.fromkeys(members, 0.0)
     with tempfile.TemporaryDirectory(prefix="hostsim-design-") as folder:
         outcomes = execute_all([entry[-1] for entry in plans], replace(execution, store=Store(Path(folder))))
-        if any(outcome.interrupted for outcome in outcomes):
-            raise KeyboardInterrupt
         for (number, host, scenario, plan), outcome in zip(plans, outcomes, strict=True):
             found[number] |= host.values(scenario, plan.fidelity, outcome)
             spent[number] += sum(
