@@ -34,7 +34,6 @@ from hostsim.expect import (
     Predicate,
     PredictionInterval,
     Refusal,
-    RSquared,
     Verdict,
     VerdictState,
 )
@@ -59,8 +58,6 @@ _KEYS = {"usage": "cost"}
 _FILES = tuple(f"{name}.parquet" for name in _FRAMES)
 _TAGGED: dict[str, type] = {kind.__name__: kind for kind in (*get_args(Form), *get_args(Predicate), Limit, Refusal)}
 """Types that are kept with their name, under ``form``."""
-_FORMER_NAMES: dict[str, type] = {"Fit": RSquared}
-"""Names of such types in files of earlier versions."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
@@ -120,7 +117,7 @@ def read(folder: Path) -> Results:
             verdicts=Verdicts(map(_verdict, kept.pop("verdicts")), quick=kept["quick"]),
             settings=tuple(EffectiveSetting(**setting) for setting in kept.pop("settings")),
             assumptions=tuple(AssumedInput(**assumption) for assumption in kept.pop("assumptions")),
-            citations={name: tuple(map(_citation, found)) for name, found in kept.pop("citations", {}).items()},
+            citations={name: tuple(map(_citation, found)) for name, found in kept.pop("citations").items()},
             warnings=tuple(kept.pop("warnings")),
             usage=ResourceUsage(**kept.pop("cost")),
             **kept,
@@ -214,7 +211,7 @@ def _read(kept: Any) -> Any:
     if not isinstance(kept, dict):
         return kept
     fields = {name: _read(value) for name, value in kept.items()}
-    kind = (_FORMER_NAMES | _TAGGED).get(str(kept.get("form")))  # an axis may have this name as well
+    kind = _TAGGED.get(str(kept.get("form")))  # an axis may have this name as well
     return fields if kind is None else kind(**{name: value for name, value in fields.items() if name != "form"})
 
 

@@ -63,15 +63,6 @@ def test_results_come_back_as_they_were_written(tmp_path):
     assert all(file.is_file() for file in files)
 
 
-def test_a_form_of_expectation_is_read_by_its_former_name_too(folder: Path) -> None:
-    """What was written before the form got its present name is still an earlier run to compare with."""
-    file = folder / "results.json"
-    text = file.read_text()
-    assert '"form": "RSquared"' in text
-    file.write_text(text.replace('"form": "RSquared"', '"form": "Fit"'))
-    assert read(folder).verdicts == VERDICTS
-
-
 def test_the_facts_are_strict_json(folder):
     """Any program can read them."""
 
