@@ -222,7 +222,7 @@ class _Estimator:
             case Ratio():
                 return ratio(self._side(form, form.of), self._side(form, form.to), self.runs)
             case RSquared():
-                return self._fit(form)
+                return self._r_squared(form)
             case Always():
                 return judge_always(form, self.runs)
             case Switches():
@@ -262,7 +262,7 @@ class _Estimator:
         estimate = self.estimate(self.expectations[side])
         return replace(estimate, cases=(case_of({"expectation": side}, estimate.interval),))
 
-    def _fit(self, form: RSquared) -> PointEstimate:
+    def _r_squared(self, form: RSquared) -> PointEstimate:
         estimates = self.runs.line(form.metric, form.at, form.against, form.values)
         x = _positions(form.values)
         common = [r for r in estimates[0].values if all(r in estimate.values for estimate in estimates)]
