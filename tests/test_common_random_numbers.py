@@ -9,9 +9,9 @@ from hostsim.estimate import paired_difference, student, variance_ratio
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import RunRecord
 from hostsim.results.compare import compare
-from hostsim.results.table import to_table
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
+from tests.tables import to_table
 
 TEXT = """
 scenario: small

@@ -72,7 +72,7 @@ def draw(
     """Draw a figure: means of the replications, their 95 % Student intervals, and the published reference values; of an ensemble the 90 % prediction intervals as well, wider and lighter.
 
     Args:
-        table: one row a point and replication, as `hostsim.results.table.to_table` makes it; of no use to a figure of answers.
+        table: one row a point and replication, as `hostsim.results.table.table_of` makes it; of no use to a figure of answers.
         figure: what to draw (answers: see `hostsim.plots.answer_bars`; tables: `hostsim.plots.table`); axes that are neither x nor series and that it does not fix stand at the table's first value.
         published: verdicts of the scenario; those about the left-hand measure are drawn: a threshold as a vertical band with the
             published number (not over bars, whose groups stand at no number) and marks at the points that its search ended between, a

@@ -47,7 +47,7 @@ def require_axes(table: pd.DataFrame, axes: Sequence[str], whose: str) -> None:
     """Check that a table has these axes, and that they identify its points: runs of two hosts are no replications of one.
 
     Args:
-        table: one of `hostsim.results.table.to_table`.
+        table: one of `hostsim.results.table.table_of`.
         axes: columns that make a point.
         whose: ``earlier`` or ``later``, for the fault.
 
@@ -116,7 +116,7 @@ def compare(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str], tole
 
 
 def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) -> list[PairedDifference]:
-    """Paired differences of every metric at every point of two tables of `hostsim.results.table.to_table`; metrics that neither could measure are left out.
+    """Paired differences of every metric at every point of two tables of `hostsim.results.table.table_of`; metrics that neither could measure are left out.
 
     Runs are paired by axes and replication, so that common random numbers cancel; points and replications that only one
     table has, and failed runs, take no part.

@@ -6,7 +6,7 @@ Reads one record; `hostsim.results.bottleneck` finds the limiting one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,6 @@ __all__ = [
     "contexts",
     "contexts_frame",
     "fullest",
-    "fullest_contexts",
     "packed_contexts",
 ]
 
@@ -125,23 +124,13 @@ def fullest(rows: Sequence[Row]) -> list[Row]:
     return found
 
 
-def fullest_contexts(records: Iterable[RunRecord]) -> pd.DataFrame:
-    """The fullest contexts of every point, from its first finished replication; the column ``point`` has the point's id."""
-    points: dict[str, tuple[int, PackedContexts]] = {}
-    for record in records:
-        known = points.get(record.point_id)
-        if record.error is None and (known is None or record.replication < known[0]):
-            points[record.point_id] = record.replication, packed_contexts(record)
-    return contexts_frame({point: packed for point, (_, packed) in points.items()})
-
-
 def packed_contexts(record: RunRecord) -> PackedContexts:
     """The fullest contexts of a finished run."""
     return _packed(fullest(_rows(record)))
 
 
 def contexts_frame(points: Mapping[str, PackedContexts]) -> pd.DataFrame:
-    """The frame of `fullest_contexts`, of the contexts of each point."""
+    """The contexts of points as one frame: the columns of `contexts`, and ``point`` before them."""
     found = _frame(list(points.values()))
     names = [point for point, packed in points.items() for _ in packed.heads]
     found.insert(0, "point", pd.Series(names, dtype="object"))

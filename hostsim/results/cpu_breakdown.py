@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from hostsim.record import FloatArray, RunRecord
 from hostsim.results.record_frame import require_finished
 from hostsim.units import SECOND
 
-__all__ = ["COLUMNS", "IDLE", "PackedCpu", "cpu_by_point", "cpu_frame", "cpu_time", "owner_of", "packed_cpu"]
+__all__ = ["COLUMNS", "IDLE", "PackedCpu", "cpu_frame", "cpu_time", "owner_of", "packed_cpu"]
 
 COLUMNS = ("kind", "owner", "worlds", "used", "share", "dispatches")
 """Columns of `cpu_time`."""
@@ -73,13 +73,12 @@ def packed_cpu(record: RunRecord) -> PackedCpu:
     return PackedCpu(heads, np.array(numbers, dtype=np.float64))
 
 
-def cpu_by_point(records: Iterable[RunRecord]) -> pd.DataFrame:
-    """CPU time breakdown of every point, means of its finished replications; the column ``point`` has the point's id."""
-    return cpu_frame([(record.point_id, packed_cpu(record)) for record in records if record.error is None])
-
-
 def cpu_frame(runs: Sequence[tuple[str, PackedCpu]]) -> pd.DataFrame:
-    """The frame of `cpu_by_point`, of the point and the breakdown of each run."""
+    """CPU time breakdown of points, means of their runs: the columns of `cpu_time`, and ``point`` before them.
+
+    Args:
+        runs: point and breakdown of each finished run.
+    """
     frame = _frame([packed for _, packed in runs])
     points = pd.Series([point for point, packed in runs for _ in packed.heads], dtype="str")
     frame.insert(0, "point", points)

@@ -29,7 +29,7 @@ def to_dataset(table: pd.DataFrame) -> Any:
     Numeric axes are sorted, so that ``sel`` with a slice and ``interp`` work; others keep the order of the sweep.
 
     Args:
-        table: one row a point and replication, see `hostsim.results.table.to_table`.
+        table: one row a point and replication, see `hostsim.results.table.table_of`.
 
     Returns:
         An ``xarray.Dataset`` with a variable for each column of the table. Coordinates and variables have ``units`` and measures

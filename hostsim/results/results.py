@@ -83,15 +83,15 @@ class ResourceUsage:
 
 
 def _no_contexts() -> pd.DataFrame:
-    from hostsim.results.context import fullest_contexts
+    from hostsim.results.context import contexts_frame
 
-    return fullest_contexts(())
+    return contexts_frame({})
 
 
 def _no_time() -> pd.DataFrame:
-    from hostsim.results.cpu_breakdown import cpu_by_point
+    from hostsim.results.cpu_breakdown import cpu_frame
 
-    return cpu_by_point(())
+    return cpu_frame(())
 
 
 def _no_runs() -> pd.DataFrame:

@@ -62,7 +62,7 @@ class SweepSummary:
         return replace(packed, heads=self._heads.setdefault(packed.heads, packed.heads))
 
     def table(self, keys: Collection[_Key], flags: Mapping[str, str], provenance: Mapping[str, str]) -> pd.DataFrame:
-        """Result table of runs, see `hostsim.results.table.to_table`.
+        """Result table of runs, see `hostsim.results.table.table_of`.
 
         Args:
             keys: of the runs; those of points that are not swept have no row.
@@ -76,11 +76,11 @@ class SweepSummary:
         return table_of(rows, provenance)
 
     def contexts(self) -> pd.DataFrame:
-        """The fullest contexts of every point, see `hostsim.results.context.fullest_contexts`."""
+        """The fullest contexts of every point, from its first finished replication."""
         return contexts_frame({point: self._contexts[point][1] for point in self._swept if point in self._contexts})
 
     def cpu(self, keys: Collection[_Key]) -> pd.DataFrame:
-        """CPU time breakdown of every point, see `hostsim.results.cpu_breakdown.cpu_by_point`."""
+        """CPU time breakdown of every point, means of its finished replications."""
         return cpu_frame([(key[0], self._cpu[key]) for key in self._in_order(keys) if key in self._cpu])
 
     def usage(self, keys: Iterable[_Key]) -> ResourceUsage:

@@ -9,7 +9,7 @@ import platform
 import sys
 import uuid
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,6 @@ __all__ = [
     "read_table",
     "table_of",
     "table_row",
-    "to_table",
     "with_members",
     "write_table",
 ]
@@ -72,7 +71,7 @@ class TableRow:
     """Of a finished run, see `hostsim.results.deterministic`; empty where nobody compares it with another one."""
 
 
-def to_table(records: Iterable[RunRecord], *, provenance: Mapping[str, str] | None = None) -> pd.DataFrame:
+def table_of(rows: Sequence[TableRow], provenance: Mapping[str, str] | None = None) -> pd.DataFrame:
     """Result table with one row for each run, in the order given.
 
     Columns: ``point``, ``replication``, ``seed``; the axes; every metric of the catalogue; ``cut_s`` and ``length_s``, start
@@ -83,15 +82,9 @@ def to_table(records: Iterable[RunRecord], *, provenance: Mapping[str, str] | No
     ``attrs["units"]`` maps a column to its unit, ``attrs["written"]`` an axis of quantities to their texts, ``attrs["provenance"]`` says what the table was made with.
 
     Args:
-        records: finished and failed runs.
+        rows: of finished and failed runs.
         provenance: what to say of the table besides versions and seeds.
     """
-    # one record at a time: there may be more of them than memory holds
-    return table_of([table_row(record) for record in records], provenance)
-
-
-def table_of(rows: Sequence[TableRow], provenance: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Result table of rows, as `to_table` makes it of their records."""
     axes = list(dict.fromkeys(name for row in rows for name in row.axes))
     columns: dict[str, Sequence[Any] | FloatArray] = {
         "point": [row.point for row in rows],
@@ -180,7 +173,7 @@ def _versions() -> dict[str, str]:
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write a table of `to_table` as Parquet, whole or not at all; units and provenance go into the schema's metadata.
+    """Write a table of `table_of` as Parquet, whole or not at all; units and provenance go into the schema's metadata.
 
     Raises:
         StoreError: the file cannot be written.

@@ -20,8 +20,9 @@ from hostsim.campaign.store import Store
 from hostsim.campaign.stored_records import condensed
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import RunRecord
-from hostsim.results.table import WALL_CLOCK, to_table, write_table
+from hostsim.results.table import WALL_CLOCK, write_table
 from hostsim.scenario.plan import Plan, RecordKey, Task
+from tests.tables import to_table
 
 HERE = Path(__file__).parent
 

@@ -20,7 +20,8 @@ from hostsim.campaign.resource_limit import resource_limits
 from hostsim.campaign.store import Store
 from hostsim.campaign.task import OUT_OF_MEMORY
 from hostsim.errors import InputError
-from hostsim.results.table import WALL_CLOCK, to_table
+from hostsim.results.table import WALL_CLOCK
+from tests.tables import to_table
 
 
 def test_one_job_needs_no_other_process() -> None:

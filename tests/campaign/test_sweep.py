@@ -10,11 +10,12 @@ from hostsim.campaign.driver import Outcome, run_all
 from hostsim.campaign.store import Store
 from hostsim.expect import VerdictState
 from hostsim.results.judge import judge
-from hostsim.results.table import WALL_CLOCK, to_table, write_table
+from hostsim.results.table import WALL_CLOCK, write_table
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.planner import make_plan
 from hostsim.scenario.scenario import Scenario
+from tests.tables import to_table
 
 TEXT = """
 scenario: small

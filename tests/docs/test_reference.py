@@ -18,13 +18,13 @@ from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.results import context as contexts
 from hostsim.results import cpu_breakdown
 from hostsim.results.scoreboard import as_json, number
-from hostsim.results.table import to_table
 from hostsim.run_option import OPTIONS
 from hostsim.scenario.bibliography import bibliography
 from hostsim.scenario.component import Parts
 from hostsim.scenario.json_schema import scenario_schema
 from hostsim.scenario.shipped_data import claims, known_red, predictions, shipped, shipped_parts
 from tests.sample_results import VERDICTS
+from tests.tables import to_table
 
 
 @pytest.fixture(scope="module")

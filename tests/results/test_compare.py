@@ -8,7 +8,7 @@ from sample_runs import failed, line, run
 
 from hostsim.errors import InputError
 from hostsim.results.compare import Coverage, compare, coverage
-from hostsim.results.table import to_table
+from tests.tables import to_table
 
 NOISE = (0.0, 3.0, -2.0, 5.0, -6.0)
 

@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from host_record import host_record, percent
-from sample_runs import failed
 
 from hostsim.record import Series
-from hostsim.results.context import COLUMNS, Row, contexts, fullest, fullest_contexts
+from hostsim.results.context import COLUMNS, Row, contexts, contexts_frame, fullest, packed_contexts
 
 
 def by_name(found: pd.DataFrame) -> dict[str, dict[str, object]]:
@@ -130,17 +129,13 @@ def test_the_fullest_stand_for_themselves_and_the_rest_for_their_mean(
 
 def test_pcpus_are_told_by_node():
     """A host has too many of them to look at."""
-    found = fullest_contexts([host_record({"pcpu.busy_ps": percent(100, 50, 20, 0)})])
+    found = contexts_frame({"p": packed_contexts(host_record({"pcpu.busy_ps": percent(100, 50, 20, 0)}))})
     rows = found[found["kind"] == "pcpu"]
     assert rows[["name", "node", "used"]].to_numpy().tolist() == [["mean of 2", 0, 75.0], ["mean of 2", 1, 10.0]]
 
 
-def test_of_a_point_the_first_finished_replication_counts():
-    """Whatever the order of the records; a point without one has no rows, and neither has a host without counters."""
-    busy = [host_record({"netpoll.used_ps": percent(share, 0)}, replication=r) for r, share in ((2, 20.0), (1, 10.0))]
-    lost = failed(host_record(point_id="lost"), "x")
-    found = fullest_contexts([*busy, lost, failed(host_record(), "x")])
-    assert set(found["point"]) == {"p"}
-    assert found.loc[found["name"] == "poll0", "used"].tolist() == [10.0]
-    assert list(fullest_contexts([lost]).columns) == ["point", *COLUMNS]
+def test_a_frame_has_all_columns_and_their_units():
+    """Of no points, too."""
+    found = contexts_frame({})
+    assert list(found.columns) == ["point", *COLUMNS]
     assert found.attrs["units"]["used"] == "%"

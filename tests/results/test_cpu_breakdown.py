@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from host_record import host_record, percent
 
-from hostsim.results.cpu_breakdown import COLUMNS, cpu_by_point, cpu_time, owner_of
+from hostsim.results.cpu_breakdown import COLUMNS, cpu_frame, cpu_time, owner_of, packed_cpu
 
 BUSY = {
     "pcpu.busy_ps": percent(100, 60, 20, 0),
@@ -50,10 +48,10 @@ def test_a_world_is_of_what_its_name_says(kind: str, world: str, owner: str) -> 
     assert owner_of(kind, world) == owner
 
 
-def test_points_have_the_means_of_their_finished_replications() -> None:
-    """A failed run has no say; of no runs there is a frame with all columns."""
+def test_points_have_the_means_of_their_replications() -> None:
+    """Of no runs there is a frame with all columns."""
     other = host_record({**BUSY, "vcpu.used_ps": percent(70, 30, 40)}, replication=1)
-    failed = replace(other, replication=2, error="Traceback")
-    frame = cpu_by_point([host_record(BUSY), other, failed]).set_index(["point", "kind", "owner"])
+    runs = [("p", packed_cpu(record)) for record in (host_record(BUSY), other)]
+    frame = cpu_frame(runs).set_index(["point", "kind", "owner"])
     assert frame.loc[("p", "vcpu", "a"), "used"] == pytest.approx(90)
-    assert list(cpu_by_point([])) == ["point", *COLUMNS]
+    assert list(cpu_frame([])) == ["point", *COLUMNS]

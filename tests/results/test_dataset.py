@@ -11,8 +11,8 @@ import pytest
 from hostsim.errors import InputError
 from hostsim.results import dataset
 from hostsim.results.dataset import to_dataset
-from hostsim.results.table import to_table
 from tests.results.sample_runs import run
+from tests.tables import to_table
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import pytest
 from host_record import host_record
 
 from hostsim.record import RunRecord
-from hostsim.results.context import fullest_contexts
-from hostsim.results.cpu_breakdown import cpu_by_point
+from hostsim.results.context import contexts_frame, packed_contexts
+from hostsim.results.cpu_breakdown import cpu_frame, packed_cpu
 from hostsim.results.results import LazyRecords
 from hostsim.results.sweep_summary import SweepSummary
-from hostsim.results.table import to_table
+from tests.tables import to_table
 
 WARNED = {"q": "precision"}
 
@@ -34,14 +34,15 @@ RECORDS = [
     run("p", 2, 30),
     run("q", 0, 40, flags=("warm-up",)),
     run("q", 1, 40, flags=("warm-up",)),
+    run("lost", 0, 1, error="boom"),
 ]
 KEYS = [(record.point_id, record.replication) for record in RECORDS]
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (4, 2, 0, 3, 1)])
+@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4, 5), (4, 2, 5, 0, 3, 1)])
 def test_the_frames_are_those_of_the_records(order: tuple[int, ...]) -> None:
-    """Whoever finishes first; a search's point has no row, its flag is a flag of all runs of a point, equal runs are told."""
-    summary = SweepSummary(["p", "q"], single=False)
+    """Whoever finishes first; a search's point has no row, its flag is a flag of all runs of a point, equal runs are told. A failed run has no say."""
+    summary = SweepSummary(["p", "q", "lost"], single=False)
     for place in order:
         summary.add(RECORDS[place])
         summary.add(replace(RECORDS[place], axes={"n": "of another plan"}))
@@ -50,9 +51,11 @@ def test_the_frames_are_those_of_the_records(order: tuple[int, ...]) -> None:
     flagged = [replace(r, flags=(*r.flags, *filter(None, [WARNED.get(r.point_id)]))) for r in RECORDS]
     table = summary.table(keys, WARNED, {})
     pd.testing.assert_frame_equal(table, to_table(flagged))
-    assert table["flags"].tolist()[-1] == "warm-up; precision; deterministic: 2 replications equal"
-    pd.testing.assert_frame_equal(summary.contexts(), fullest_contexts(RECORDS))
-    pd.testing.assert_frame_equal(summary.cpu(keys), cpu_by_point(RECORDS))
+    assert table["flags"].tolist()[-2] == "warm-up; precision; deterministic: 2 replications equal"
+    first = {RECORDS[place].point_id: packed_contexts(RECORDS[place]) for place in (1, 3)}
+    pd.testing.assert_frame_equal(summary.contexts(), contexts_frame(first))
+    finished = [(record.point_id, packed_cpu(record)) for record in RECORDS[1:5]]
+    pd.testing.assert_frame_equal(summary.cpu(keys), cpu_frame(finished))
     usage = summary.usage(keys)
     assert (usage.runs, usage.dispatches, usage.wall_s) == (5, 20 + 30 + 40 + 40 + 7, 2.5)
 
@@ -67,11 +70,11 @@ def test_records_are_read_when_they_are_asked_for() -> None:
             return super().__getitem__(key)
 
     lazy = LazyRecords(Reading(zip(KEYS, RECORDS, strict=True)))
-    assert len(lazy) == 5
+    assert len(lazy) == 6
     assert read == []
     assert (lazy[-1], lazy[1]) == (RECORDS[-1], RECORDS[1])
     assert read == [KEYS[-1], KEYS[1]]
     assert lazy[1:3] == tuple(RECORDS[1:3])
-    assert [record.replication for record in lazy] == [0, 1, 2, 0, 1]
+    assert [record.replication for record in lazy] == [0, 1, 2, 0, 1, 0]
     with pytest.raises(IndexError):
-        lazy[5]
+        lazy[6]

@@ -15,7 +15,8 @@ from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import RunRecord
 from hostsim.results.axis_column import as_written, is_value
 from hostsim.results.folder import as_csv
-from hostsim.results.table import WALL_CLOCK, read_table, to_table, write_table
+from hostsim.results.table import WALL_CLOCK, read_table, write_table
+from tests.tables import to_table
 
 
 @pytest.fixture
