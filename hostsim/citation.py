@@ -51,11 +51,6 @@ class Publication:
         """The web address, if it is one that a page may link to; a folder of results may come from somebody else."""
         return self.address if self.address.startswith(("https://", "http://")) else ""
 
-    @property
-    def is_findable(self) -> bool:
-        """True when a reader can find it: it has an address or a number."""
-        return bool(self.address or self.number)
-
 
 @dataclass(frozen=True)
 class Citation:

@@ -30,6 +30,8 @@ __all__ = [
 
 LEAST_BATCHES, MOST_BATCHES = 20, 40
 """Batches that a single run is cut into."""
+LEAST_RISE = 0.1
+"""Rise over a run below which nothing is said, as a share of the mean."""
 _ONE_SIDED = 1.645
 """The 95 % point of the normal distribution."""
 
@@ -153,9 +155,9 @@ def _lag_1(values: FloatArray) -> float:
     return float(off[1:] @ off[:-1]) / spread if spread > 1e-24 * float(values @ values) else 0.0
 
 
-def least_count(share: float, level: float = 0.95) -> int:
-    """Fewest independent values of which a quantile can be told: the ends of an equal-tailed interval lie among them (docs/decisions/0009)."""
-    return math.ceil(math.log((1 - level) / 2) / math.log(max(share, 1 - share)))
+def least_count(share: float) -> int:
+    """Fewest independent values of which a quantile can be told: the ends of an equal-tailed 95 % interval lie among them (docs/decisions/0009)."""
+    return math.ceil(math.log(0.025) / math.log(max(share, 1 - share)))
 
 
 def variance_ratio(first: Sequence[float], second: Sequence[float]) -> float:
@@ -175,35 +177,33 @@ def variance_ratio(first: Sequence[float], second: Sequence[float]) -> float:
     return float((a - b).var(ddof=1)) / apart if apart > 0 else math.nan
 
 
-def paired_difference(first: Sequence[float], second: Sequence[float], level: float = 0.95) -> Interval:
-    """Mean and Student interval of ``first - second``, paired by position (common random numbers); where both are infinite they do not differ.
+def paired_difference(first: Sequence[float], second: Sequence[float]) -> Interval:
+    """Mean and 95 % Student interval of ``first - second``, paired by position (common random numbers); where both are infinite they do not differ.
 
     Raises:
         ValueError: no values, or not equally many.
     """
-    return student([0.0 if a == b else a - b for a, b in zip(first, second, strict=True)], level)
+    return student([0.0 if a == b else a - b for a, b in zip(first, second, strict=True)])
 
 
-def rises(values: Sequence[float], least: float = 0.1, amount: float = 0.0, level: float = 0.95) -> bool:
-    """True when values in order of time go up: their least-squares straight line rises far enough, and its slope is certain.
+def rises(values: Sequence[float], amount: float = 0.0) -> bool:
+    """True when values in order of time go up: their least-squares straight line rises far enough, and the 95 % Student interval of its slope excludes 0.
 
     Args:
         values: of equal stretches of one run, three or more, none negative.
-        least: rise from the first to the last, as a share of the mean, below which nothing is said.
-        amount: the same in the unit of the values.
-        level: of the two-sided Student interval of the slope that has to exclude 0.
+        amount: rise from the first to the last below which nothing is said, in the unit of the values; a tenth of their mean at least.
     """
     y = np.asarray(values, dtype=np.float64)
     count = len(y)
     x = np.arange(count) - (count - 1) / 2
     slope = float(x @ y) / float(x @ x)
-    if not slope * (count - 1) >= max(least * float(y.mean()), amount) > 0:  # of NaN nothing is said
+    if not slope * (count - 1) >= max(LEAST_RISE * float(y.mean()), amount) > 0:  # of NaN nothing is said
         return False
     from scipy.special import stdtrit
 
     left = y - y.mean() - slope * x
     error = math.sqrt(float(left @ left) / (count - 2) / float(x @ x))
-    return slope > float(stdtrit(count - 2, (1 + level) / 2)) * error
+    return slope > float(stdtrit(count - 2, 0.975)) * error
 
 
 def r_squared(x: Sequence[float], y: Sequence[float]) -> float:

@@ -103,7 +103,6 @@ class MovedHost:
         """By name of an expectation: why the changed host cannot be."""
         self.lost: list[str] = []
         """Searches whose threshold the two points do not say."""
-        self._scenario = scenario
         self._maker = PointMaker(scenario, shipped.runs)
         self.reached = [name for name in shipped.names if self._reaches(name)]
         """Names of the expectations with a point that is another one."""

@@ -56,7 +56,6 @@ def sample(
     chains: int = 100,
     steps: int = 4000,
     seed: int = 1,
-    tell: Callable[[int, float], None] | None = None,
 ) -> Posterior:
     """Sample the posterior by chains that know nothing of one another.
 
@@ -67,7 +66,6 @@ def sample(
         chains: each gives one host.
         steps: of each chain; the first half tunes the step size.
         seed: of the random numbers.
-        tell: called now and then with the step and the share of accepted proposals.
     """
     from scipy.special import ndtr
 
@@ -89,8 +87,6 @@ def sample(
             else:
                 accepted += taken
                 trace.append(likelihood.copy())
-            if tell is not None and (step + 1) % max(steps // 20, 1) == 0:
-                tell(step + 1, float(np.mean(taken)))
     half = np.array(trace)
     return Posterior(
         ndtr(state[:, :priors]),

@@ -146,15 +146,13 @@ class HostView:
                 for name, vswitch in spec.vswitches.items()
             ),
             nics=tuple(_nics(host)),
-            traffic={name: f"{entry.kind} to {', '.join(_names(entry.to))}" for name, entry in spec.traffic.items()},
+            traffic={name: f"{entry.kind} to {', '.join(entry.to)}" for name, entry in spec.traffic.items()},
             hypervisor=spec.hypervisor,
         )
 
     @property
     def worlds(self) -> pd.DataFrame:
         """Contexts by where they are at home: columns ``node``, ``kind``, ``owner`` (group of VMs or NIC), ``count``."""
-        import pandas as pd
-
         rows = [(node.index, *key, count) for node in self.nodes for key, count in node.worlds.items()]
         return pd.DataFrame(rows, columns=["node", "kind", "owner", "count"])
 
@@ -177,10 +175,6 @@ class HostView:
 def _written(axis: Axis, value: Scalar) -> Scalar:
     """A value of an axis as text with its unit, where it is a number of an axis of quantities."""
     return option_texts({"": value}, unit_of=lambda _: common_unit(axis.values))[""]
-
-
-def _names(to: str | Iterable[str]) -> list[str]:
-    return [to] if isinstance(to, str) else list(to)
 
 
 def _nics(host: Host) -> Iterable[NicView]:

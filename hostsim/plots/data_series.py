@@ -29,7 +29,7 @@ class DataSeries:
     rows: pd.DataFrame
     look: Look
     place: Mapping[str, float]
-    """By the text of a value of x, where the series stands on the x axis."""
+    """By the text of a value of x, where it stands on the x axis."""
 
 
 @dataclass(frozen=True)
@@ -79,26 +79,21 @@ class Curve:
         return [[low for low, _ in ends], [high for _, high in ends]]
 
 
-def series_of(
-    table: pd.DataFrame, figure: FigureSpec, place: Mapping[str, float], width: float = 0.0
-) -> list[DataSeries]:
+def series_of(table: pd.DataFrame, figure: FigureSpec, place: Mapping[str, float]) -> list[DataSeries]:
     """The data series of a figure, in the order of the table; failed runs are left out.
 
     Args:
         table: one row a point and replication.
         figure: what is drawn; axes that it neither draws nor fixes stand at the table's first value.
         place: where each value of x stands.
-        width: that all series of a group share, side by side; 0 puts them all in the same place.
     """
     rows = figure_rows(table, figure)
     names = list(figure.series)
     keys = list(dict.fromkeys(rows[names].itertuples(index=False, name=None))) if names else [()]
     made = []
     for number, key in enumerate(keys):
-        offset = width * ((number + 0.5) / len(keys) - 0.5)
         own = rows[[tuple(row) == key for row in rows[names].to_numpy()]] if names else rows
-        beside = {text: x + offset for text, x in place.items()}
-        made.append(DataSeries(key, _label(figure, key), own, look_of(number), beside))
+        made.append(DataSeries(key, _label(figure, key), own, look_of(number), place))
     return made
 
 

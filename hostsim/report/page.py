@@ -235,10 +235,8 @@ def _claim(verdict: Verdict, *, quick: bool) -> dict[str, Any]:
     columns = list(dict.fromkeys(name for point in verdict.points for name in point))
     return {
         "name": expectation.name,
-        "scenario": verdict.scenario,
         "published": f"{expectation.published} {expectation.unit}" if expectation.is_claim else "",
         "value": value_text(verdict),
-        "unit": expectation.unit,
         "interval": interval_cell(verdict),
         "band": band_text(expectation.band, expectation.unit),
         "prediction": prediction_text(verdict),
