@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
+from hostsim.cli.failure import say_warnings
 from hostsim.cli.option import Root, RunOptions, ScenarioName, SetAsRun, Texts, option, pairs, run_options
 from hostsim.cli.strict_json import print_json
 from hostsim.cli.text_table import columns
@@ -70,8 +71,7 @@ def show(
         _section("plug-ins", ("name", "digest", "registers"), _registered(loaded))
     _show_contents(loaded)
     _show_points(loaded, api.plan(loaded, api.fidelity(options)))
-    for warning in loaded.warnings:
-        typer.echo(f"warning: {warning}", err=True)
+    say_warnings(loaded.warnings)
 
 
 def _registered(scenario: Scenario) -> list[tuple[str, str, str]]:

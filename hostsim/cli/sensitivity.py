@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
+from hostsim.cli.failure import say_warnings
 from hostsim.cli.option import DryRun, Root, RunOptions, ScenarioName, Texts, option, pairs, repeated, run_options
 from hostsim.cli.status import Status
 from hostsim.cli.text_table import columns, duration
@@ -91,8 +92,7 @@ def sensitivity(
     _tell(result)
     for file in write(result, loaded.name, folder):
         typer.echo(file)
-    for warning in loaded.warnings:
-        typer.echo(f"warning: {warning}", err=True)
+    say_warnings(loaded.warnings)
 
 
 def _result(question: Sensitivity, metric: str, records: Records) -> SensitivityResult:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.failure import say_failed, say_partial
+from hostsim.cli.failure import say_failed, say_partial, say_warnings
 from hostsim.cli.option import (
     DryRun,
     Root,
@@ -259,6 +259,5 @@ def _folders(subject: str, results: Path, context: typer.Context) -> list[Path]:
 
 
 def _warn(found: Results) -> None:
-    for warning in found.warnings:
-        typer.echo(f"warning: {warning}", err=True)
+    say_warnings(found.warnings)
     say_failed(found)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
+from hostsim.cli.failure import say_warnings
 from hostsim.cli.option import Root, RunOptions, ScenarioName, SetAsRun, Texts, option, pairs, repeated, run_options
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.run_option import quantity
@@ -68,8 +69,7 @@ def trace(
     if not is_stdout(written):
         typer.echo(written)
     typer.echo(f"{title}\n{_summary(seen, start, end)}", err=True)
-    for warning in dict.fromkeys((*loaded.warnings, *point.warnings)):
-        typer.echo(f"warning: {warning}", err=True)
+    say_warnings((*loaded.warnings, *point.warnings))
 
 
 def _summary(seen: Timeline, start: int, end: int) -> str:
