@@ -1,8 +1,8 @@
-"""Question and result of a sensitivity analysis: the point, the constants to vary, and the sensitivity to each."""
+"""Question and result of a sensitivity analysis: the constants to vary, and the sensitivity to each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -10,12 +10,10 @@ from hostsim.analysis.constant import Constant
 from hostsim.analysis.cost_model import constants_at
 from hostsim.analysis.sampling import ElementaryEffect, SobolIndices
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.record import AxisValues, Scalar
-from hostsim.scenario.axis import read_values
+from hostsim.record import AxisValues
 from hostsim.scenario.scenario import Scenario
-from hostsim.scenario.yaml.source_tree import Place
 
-__all__ = ["FactorSensitivity", "SensitivityResult", "parse_point", "variable_constants"]
+__all__ = ["FactorSensitivity", "SensitivityResult", "variable_constants"]
 
 
 @dataclass(frozen=True)
@@ -44,37 +42,6 @@ class SensitivityResult:
     def influential(self) -> list[FactorSensitivity]:
         """The influential constants: those with Sobol indices."""
         return [factor for factor in self.factors if factor.share is not None]
-
-
-def parse_point(scenario: Scenario, at: Mapping[str, str]) -> dict[str, Scalar]:
-    """Parse a point from ``--at axis=value``; axes that are not named have the first value of their sweep.
-
-    Raises:
-        InputError: an unknown axis, or what is no value of it.
-    """
-    values, faults = scenario.first(), []
-    for name, text in at.items():
-        axis = scenario.axes.get(name)
-        if axis is None:
-            allowed = "one of " + ", ".join(scenario.axes) if scenario.axes else "nothing: the scenario sweeps nothing"
-            faults.append(
-                Fault("unknown axis", name, repr(text), allowed, nearest_name(name, list(scenario.axes)), "--at")
-            )
-            continue
-        try:
-            written = read_values(text, axis.values)
-        except InputError as error:
-            faults += [Fault(f.message, name, f.given, "one value", file="--at") for f in error.faults]
-            continue
-        fault = axis.fault(name, written[0], Place("--at"))
-        if len(written) > 1:
-            faults.append(Fault("is several values", name, repr(text), "one value", file="--at"))
-        elif fault is not None:
-            faults.append(fault)
-        values[name] = axis.known(written[0])
-    if faults:
-        raise InputError(faults)
-    return values
 
 
 def variable_constants(scenario: Scenario, at: AxisValues, only: Sequence[str] = ()) -> tuple[Constant, ...]:

@@ -67,11 +67,12 @@ def sensitivity(
     from hostsim import api
     from hostsim.analysis.sensitivity import SampleSize, Sensitivity
     from hostsim.analysis.sensitivity_report import write
-    from hostsim.analysis.sensitivity_result import parse_point, variable_constants
+    from hostsim.analysis.sensitivity_result import variable_constants
     from hostsim.cli.forecast import forecast
     from hostsim.cli.progress import Reporter
     from hostsim.files import require_folder
     from hostsim.pipeline import execute
+    from hostsim.scenario.point_option import parse_point
 
     loaded = api.load(scenario, pairs(overrides, "--set"), root=root, plugins=options["plugins"])
     point = parse_point(loaded, pairs(at, "--at"))

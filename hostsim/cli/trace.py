@@ -11,11 +11,10 @@ import typer
 
 from hostsim.cli.failure import say_warnings
 from hostsim.cli.option import Root, RunOptions, ScenarioName, SetAsRun, Texts, option, pairs, repeated, run_options
-from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.errors import Fault, InputError
 from hostsim.run_option import quantity
 
 if TYPE_CHECKING:
-    from hostsim.record import Scalar
     from hostsim.scenario.plan import Fidelity, Point
     from hostsim.scenario.scenario import Scenario
     from hostsim.trace.timeline import Timeline
@@ -85,35 +84,15 @@ def _summary(seen: Timeline, start: int, end: int) -> str:
 def _point(scenario: Scenario, at: Mapping[str, str], fidelity: Fidelity) -> Point:
     """The point with these values of axes."""
     from hostsim.scenario.plan import point_at
+    from hostsim.scenario.point_option import parse_point
 
+    values = parse_point(scenario, at)
     try:
-        return point_at(scenario, _values(scenario, at), fidelity)
+        return point_at(scenario, values, fidelity)
     except InputError as error:
         raise InputError(
             [replace(fault, file="--at") if fault.file == "--axis" else fault for fault in error.faults]
         ) from None
-
-
-def _values(scenario: Scenario, at: Mapping[str, str]) -> dict[str, Scalar]:
-    """Values of axes in the types of the scenario."""
-    from hostsim.scenario.axis import read_values
-
-    found: dict[str, Scalar] = {}
-    faults = []
-    for name, text in at.items():
-        axis = scenario.axes.get(name)
-        if axis is None:
-            known = ", ".join(scenario.axes) or "no axis: there is one point"
-            faults.append(Fault("unknown axis", "--at", repr(name), known, nearest_name(name, list(scenario.axes))))
-            continue
-        values = [axis.known(value) for value in read_values(text, axis.values)]
-        if len(values) != 1:
-            faults.append(Fault("is not one point", f"--at {name}", repr(text), "one value"))
-        else:
-            found[name] = values[0]
-    if faults:
-        raise InputError(faults)
-    return found
 
 
 def _window(text: str, option: str, least: int) -> int:

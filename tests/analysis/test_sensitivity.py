@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 
 from hostsim.analysis.sensitivity import SampleSize, Sensitivity
-from hostsim.analysis.sensitivity_result import parse_point, variable_constants
+from hostsim.analysis.sensitivity_result import variable_constants
 from hostsim.campaign.driver import run_all
 from hostsim.campaign.store import Store
 from hostsim.errors import InputError
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
+from hostsim.scenario.point_option import parse_point
 from tests.cli.conftest import TINY
 
 SIZE = SampleSize(trajectories=2, samples=8, most=2)

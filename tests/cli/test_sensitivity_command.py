@@ -66,7 +66,7 @@ def test_it_prints_a_table_and_writes_table_and_figure(cli, tiny, tmp_path):
     ("options", "said"),
     [
         (("--metric", "guest_cpus"), "did you mean 'guest_cpu'"),
-        (("--metric", "loss", "--at", "rates=1"), "--at: rates: unknown axis"),
+        (("--metric", "loss", "--at", "rates=1"), "--at: unknown axis; given 'rates'"),
         (("--metric", "loss", "--at", "rate"), "is not name=value"),
         (("--metric", "loss", "--only", "esxi.cost.*"), "matches no constant"),
         (("--metric", "loss", "--samples", "100"), "is no power of 2"),

@@ -33,9 +33,9 @@ def test_the_window_begins_half_way_and_the_first_point_is_taken(cli, tiny, tmp_
     [
         (
             ("--at", "receiver=2"),
-            "--at: unknown axis; given 'receiver'; allowed: receivers, rate; did you mean 'receivers'?",
+            "--at: unknown axis; given 'receiver'; allowed: one of receivers, rate; did you mean 'receivers'?",
         ),
-        (("--at", "receivers=1..3"), "--at receivers: is not one point; given '1..3'; allowed: one value"),
+        (("--at", "receivers=1..3"), "--at: receivers: is several values; given '1..3'; allowed: one value"),
         (("--at", "receivers"), "is not name=value"),
         (("--at", "rate=5"), "--at: traffic.stream.rate: has no unit"),
         (("--length", "5"), "--length: has no unit; given '5'"),
