@@ -23,9 +23,7 @@ from hostsim.calibration.ensemble import read_ensemble, write_ensemble
 from hostsim.calibration.shipped_claims import shipped_joint
 from hostsim.scenario.load import load
 from hostsim.scenario.shipped_data import data_root, shipped, shipped_ensemble, shipped_parts
-from hostsim.scenario.yaml.source_tree import keys
 
-NUMBERS = ("cycles", "time", "value")
 DIGITS = 3
 ABOUT = (
     "Ensemble of hosts: a row a member, a column a constant or an input, in their units.",
@@ -86,10 +84,7 @@ def constants() -> Iterator[tuple[str, tuple[Path, Constant]]]:
 def edits_of(file: Path, constant: Constant, value: float, prior: float) -> Iterator[Edit]:
     """What has to be written of a constant, in each place where it stands."""
     written, median = (re.sub(r"^(-?\d+)\.0\b", r"\1", str(constant.written(number))) for number in (value, prior))
-    for text in constant.paths:
-        path, number = tuple(keys(text)), "value"
-        if path[-1] in NUMBERS and not constant.name.endswith(f".{path[-1]}"):
-            path, number = path[:-1], str(path[-1])
+    for path, number in constant.places():
         yield Edit(
             file, path, number, written if value != constant.value else "", None if written == median else median
         )

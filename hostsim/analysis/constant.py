@@ -14,7 +14,7 @@ from hostsim.record import Scalar
 from hostsim.scenario.component import Change, Part
 from hostsim.scenario.shipped_data import PREDICTIONS, shipped_parts
 from hostsim.scenario.yaml.reader import KeyPath
-from hostsim.scenario.yaml.source_tree import AssumedValue, dotted, keys
+from hostsim.scenario.yaml.source_tree import NUMBER_KEYS, AssumedValue, dotted, keys
 from hostsim.spec.quantity import UNITS, read_quantity
 from hostsim.units import SECOND
 
@@ -24,8 +24,6 @@ SPREAD = 0.2
 """Share of its value to either side in which a constant without a range is taken to lie."""
 PARTS = ("platforms", "hardware", "guests", "peers")
 """Kinds of files, beside scenarios, that hold constants."""
-_NUMBERS = ("cycles", "time", "value")
-"""Keys that hold the number of a constant."""
 
 
 class Origin(StrEnum):
@@ -72,6 +70,14 @@ class Constant:
         """True of a number that a calibration moves: its prior stands beside its value."""
         return self.prior is not None
 
+    def places(self) -> Iterator[tuple[KeyPath, str]]:
+        """Where its number stands in the file: the path of the mapping that holds it, and its key there."""
+        for text in self.paths:
+            path = keys(text)
+            # an input at a key such as ``time`` has that in its name as well
+            is_key = path[-1] in NUMBER_KEYS and not self.name.endswith(f".{path[-1]}")
+            yield (path[:-1], str(path[-1])) if is_key else (path, "value")
+
     def written(self, value: float) -> Scalar:
         """A value of this constant as text or number for a file."""
         if self.words:
@@ -99,7 +105,7 @@ def constants_of(part: Part[Any], key: KeyPath, changes: Iterable[Change]) -> It
     names = _shipped_names(Path.cwd())
     put = {path for path, _, _ in changes}
     for path, body in _bodies(part.tree.data, ()):
-        number = next(number for number in _NUMBERS if number in body)
+        number = next(number for number in NUMBER_KEYS if number in body)
         if path not in put and (*path, number) not in put:
             file = part.tree.place(path).file
             yield _costed((*path, number), body, names.get(file, file))
@@ -129,7 +135,7 @@ def _bodies(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Mapping[str, A
     """Mappings that hold a number with its origin."""
     if not isinstance(value, dict):
         return
-    if any(number in value for number in _NUMBERS) and not {"source", "assumed"}.isdisjoint(value):
+    if any(number in value for number in NUMBER_KEYS) and not {"source", "assumed"}.isdisjoint(value):
         yield path, value
         return
     for key, entry in value.items():

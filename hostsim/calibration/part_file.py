@@ -15,7 +15,7 @@ from hostsim.files import display_name, write_whole
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.shipped_data import find_part
 from hostsim.scenario.yaml.reader import KeyPath
-from hostsim.scenario.yaml.source_tree import Place, Tree, dotted, keys
+from hostsim.scenario.yaml.source_tree import Place, Tree, dotted
 from hostsim.scenario.yaml.writer import write_yaml
 
 __all__ = ["write_parts"]
@@ -27,7 +27,6 @@ _KINDS = {
     "vms": ("guests", "guest"),
 }
 """Folder of the parts, and the key of their name, by the section of a scenario that names them."""
-_NUMBERS = ("cycles", "time", "value")
 
 
 def write_parts(
@@ -86,14 +85,10 @@ def _entries(constant: Constant, value: float, values: Any, reason: str) -> list
     if constant.written(low) == constant.written(high):
         low, high = min(*constant.ends, value), max(*constant.ends, value)
     ends = [constant.written(low), constant.written(high)]
-    found = []
-    for text in constant.paths:
-        path, number = keys(text), "value"
-        if path[-1] in _NUMBERS and not constant.name.endswith(f".{path[-1]}"):
-            path, number = path[:-1], str(path[-1])
-        entry = {number: constant.written(value), "assumed": reason, "range": ends}
-        found.append((path, entry, Place("")))
-    return found
+    written = constant.written(value)
+    return [
+        (path, {number: written, "assumed": reason, "range": ends}, Place("")) for path, number in constant.places()
+    ]
 
 
 def _stem(name: str) -> str:

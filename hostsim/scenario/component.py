@@ -17,7 +17,7 @@ from hostsim.errors import Fault, InputError
 from hostsim.files import display_name
 from hostsim.scenario.shipped_data import find_part, shipped_parts
 from hostsim.scenario.yaml.reader import KeyPath
-from hostsim.scenario.yaml.source_tree import AssumedValue, Place, Tree, keys, merge, unwrap
+from hostsim.scenario.yaml.source_tree import NUMBER_KEYS, AssumedValue, Place, Tree, keys, merge, unwrap
 from hostsim.scenario.yaml.validation import validate
 from hostsim.spec.base import Spec
 from hostsim.spec.costs import Provenance
@@ -179,7 +179,7 @@ def _extended(file: Path, kind: str, root: Path, chain: tuple[Path, ...]) -> Tre
 def _cost_faults(tree: Tree, spec: Spec | None, moved: Collection[KeyPath]) -> Iterator[Fault]:
     """Costs and factors that lie outside their ranges, but those that an option or an axis has put there, and priors that do."""
     for path, constant in _constants({key: getattr(spec, key, None) for key in _COSTS}, ()):
-        number = next(key for key in ("cycles", "time", "value") if getattr(constant, key, None) is not None)
+        number = next(key for key in NUMBER_KEYS if getattr(constant, key, None) is not None)
         ends = getattr(constant, "range", None)
         for key in (number, "prior"):
             value = getattr(constant, key, None)

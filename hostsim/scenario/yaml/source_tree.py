@@ -15,8 +15,22 @@ from hostsim.errors import Fault, InputError
 from hostsim.record import Scalar
 from hostsim.scenario.yaml.reader import KeyPath, read
 
-__all__ = ["SETTINGS", "AssumedValue", "Place", "Tree", "dotted", "keys", "merge", "over", "show_value", "unwrap"]
+__all__ = [
+    "NUMBER_KEYS",
+    "SETTINGS",
+    "AssumedValue",
+    "Place",
+    "Tree",
+    "dotted",
+    "keys",
+    "merge",
+    "over",
+    "show_value",
+    "unwrap",
+]
 
+NUMBER_KEYS = ("cycles", "time", "value")
+"""Keys of a constant that hold its number."""
 SETTINGS = frozenset({"vmx", "advanced", "kernel"})
 """Keys below which everything is one key."""
 _NAMED = ("vms", "traffic", "network")
@@ -172,12 +186,8 @@ def merge(parent: Tree, delta: Tree) -> Tree:
     return Tree(_merge(parent.data, delta.data), over(delta.places, parent.places), delta.file)
 
 
-_VALUES = frozenset({"cycles", "time", "value"})
-"""Keys of a constant that hold its number."""
-
-
 def _merge(parent: Any, delta: Any) -> Any:
-    if not (isinstance(parent, dict) and isinstance(delta, dict)) or not _VALUES.isdisjoint(delta):
+    if not (isinstance(parent, dict) and isinstance(delta, dict)) or any(key in delta for key in NUMBER_KEYS):
         return delta
     gone = {key for key, value in delta.items() if value is None and key in parent}
     kept = {key: value for key, value in parent.items() if key not in gone}
