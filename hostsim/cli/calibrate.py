@@ -30,7 +30,7 @@ BUDGET = "1 h"
 MEMBERS = (160, 50, 50)
 """Of the shipped calibration."""
 MOST_SHOWN = 5
-"""Points that are named of those that may be measured next, and of the measurements that are off."""
+"""Measurements that are off and are named."""
 
 
 @run_options("seed", "jobs", "results", "plugins")
