@@ -26,7 +26,7 @@ from hostsim.scenario.shipped_data import data_root
 __all__ = [
     "Assumption",
     "Move",
-    "Refusal",
+    "RefusedEnd",
     "Study",
     "assumptions_of",
     "flipping",
@@ -87,7 +87,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class RefusedEnd:
     """An end of a range at which the host of a claim cannot be."""
 
     assumption: str
@@ -113,7 +113,7 @@ class Study:
     assumptions: Mapping[str, Mapping[str, str]]
     """By name: ``value``, ``ends`` in words, ``reason``."""
     moves: tuple[Move, ...]
-    refused: tuple[Refusal, ...] = ()
+    refused: tuple[RefusedEnd, ...] = ()
 
     @property
     def flips(self) -> tuple[Move, ...]:
@@ -181,7 +181,7 @@ def run_study(
     _run_shipped(shipped, execution)
     jobs = [(assumption, end) for assumption in assumptions for end in assumption.ends]
     moves: list[Move] = []
-    refused: list[Refusal] = []
+    refused: list[RefusedEnd] = []
     for start in range(0, len(jobs), AT_ONCE):
         hosts = [
             (assumption, assumption.text(end), host.moved({assumption.constant.name: end}))
@@ -192,7 +192,7 @@ def run_study(
         _run_moved([host for _, _, host in hosts], execution)
         for assumption, end, host in hosts:
             moves += _moves(assumption.name, end, host)
-            refused += [Refusal(assumption.name, end, claim, reason) for claim, reason in host.refused.items()]
+            refused += [RefusedEnd(assumption.name, end, claim, reason) for claim, reason in host.refused.items()]
         if tell is not None:
             tell(min(start + AT_ONCE, len(jobs)), len(jobs))
     return Study(
@@ -235,7 +235,7 @@ def shipped_studies(folder: str = "assumptions") -> tuple[Study, ...]:
 
 def _read(data: dict[str, object]) -> Study:
     rows: dict[str, list[dict[str, object]]] = {key: data.pop(key) for key in ("moves", "refused")}  # type: ignore[misc]
-    moves, refused = tuple(Move(**row) for row in rows["moves"]), tuple(Refusal(**row) for row in rows["refused"])  # type: ignore[arg-type]
+    moves, refused = tuple(Move(**row) for row in rows["moves"]), tuple(RefusedEnd(**row) for row in rows["refused"])  # type: ignore[arg-type]
     return Study(**data, moves=moves, refused=refused)  # type: ignore[arg-type]
 
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from hostsim.calibration.ensemble import write_ensemble
 from hostsim.calibration.joint import Joint, claim_values
-from hostsim.calibration.own_host import LEVEL, Next, OwnHost, Predicted
+from hostsim.calibration.own_host import Next, OwnHost, Predicted
 from hostsim.calibration.part_file import write_parts
-from hostsim.calibration.summary import CHAINS, LEAST_MOVED, Learnt, Summary, summarize
+from hostsim.calibration.summary import CHAINS, LEAST_MOVED, QUANTILES, Learnt, Summary, summarize
 from hostsim.files import write_whole
 from hostsim.scenario.scenario import Scenario
 
@@ -156,7 +156,7 @@ def _residuals(joint: Joint) -> list[Residual]:
         outputs = claim_values(wave, one.name)
         known = outputs[np.isfinite(outputs)]
         if len(known):
-            low, median, high = (float(end) for end in np.quantile(known, LEVEL, method="weibull"))
+            low, median, high = (float(end) for end in np.quantile(known, QUANTILES, method="weibull"))
             found.append(Residual(one.name, one.centre, one.half, low, median, high))
     return found
 

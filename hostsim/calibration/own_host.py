@@ -16,6 +16,7 @@ from hostsim.calibration.joint import Joint, Waves, claim_values
 from hostsim.calibration.measured import expected_at
 from hostsim.calibration.observation import observations_of
 from hostsim.calibration.prior import priors_of
+from hostsim.calibration.summary import QUANTILES
 from hostsim.errors import Fault, InputError
 from hostsim.expect import At, Expectation
 from hostsim.pipeline import ExecutionOptions
@@ -30,7 +31,6 @@ LEAST = 40
 """Hosts at least: fewer teach the emulators nothing."""
 MOST = 400
 LEAST_OF_WAVE = 8
-LEVEL = (0.05, 0.5, 0.95)
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def _predicted(one: Expectation, wave: Mapping[int, Evaluated]) -> Predicted:
     assert isinstance(one.form, At)
     outputs = claim_values(wave, one.name)
     low, median, high = (
-        np.quantile(outputs[~np.isnan(outputs)], LEVEL, method="weibull")
+        np.quantile(outputs[~np.isnan(outputs)], QUANTILES, method="weibull")
         if not np.isnan(outputs).all()
         else (math.nan,) * 3
     )

@@ -20,7 +20,8 @@ LEVEL = 0.9
 """Of the intervals."""
 CHAINS = 400
 """Hosts behind a posterior that is summarized; a member of an ensemble takes runs, these take none."""
-SPREAD = (0.05, 0.5, 0.95)
+QUANTILES = (0.05, 0.5, 0.95)
+"""Of an ensemble or a posterior that are told of a number."""
 LEAST_MOVED = 0.3
 """In standard deviations of the prior: a number whose mean has moved by less has not moved, as chains of a few hundred hosts leave a noise of a tenth."""
 
@@ -208,5 +209,5 @@ def _in_units(one: Observation, distances: Sequence[float]) -> tuple[float, floa
 
 
 def _quantiles(values: FloatArray) -> tuple[float, float, float]:
-    low, median, high = (float(value) for value in np.quantile(values, SPREAD))
+    low, median, high = (float(value) for value in np.quantile(values, QUANTILES))
     return low, median, high

@@ -8,7 +8,7 @@ from hostsim_docs.assumptions_page import page, shipped_page
 from hostsim_docs.cost_model_page import shipped_page as cost_model_page
 
 import hostsim
-from hostsim.calibration.assumption import Move, Refusal, Study
+from hostsim.calibration.assumption import Move, RefusedEnd, Study
 from hostsim.calibration.freedom import FittedCount, FittedInput, count_fitted
 
 PAGE = Path(hostsim.__file__).parent.parent / "docs" / "assumptions.md"
@@ -33,7 +33,7 @@ def test_a_flipped_verdict_is_in_bold_and_one_that_is_kept_is_not() -> None:
         Move("a.delay", "1 s", "numa.10g.cpu", 0.914, None, "in", "missing"),
     )
     described = {name: {"value": "4", "ends": "2, 8", "reason": "so"} for name in ("a.burst", "a.delay", "a.still")}
-    refused = (Refusal("a.still", "9", "numa.10g.cpu", "no such host"),)
+    refused = (RefusedEnd("a.still", "9", "numa.10g.cpu", "no such host"),)
     text = page([Study("numa-io", "2026-11-22", "0" * 64, True, 1, 1, described, moves, refused)], {}, NOTHING)
     assert "| numa.10g.cpu (0.914; 0.9 to 0.95) |" in text
     assert "| `a.burst` | 4 | 2 | **0.889** |" in text

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 from hostsim_docs.calibration_page import page, shipped_page
-from hostsim_docs.interval_coverage import Forecast, rows
+from hostsim_docs.interval_coverage import PredictedInterval, rows
 
 from hostsim.expect import Band
 
 
-def forecast(published: float | None, low: float, high: float, **changes: object) -> Forecast:
+def interval(published: float | None, low: float, high: float, **changes: object) -> PredictedInterval:
     found = {"name": "a", "group": "one", "kind": "scale", "band": Band(9, 11), "value": 10.0, "prior": (5.0, 15.0)}
-    return Forecast(published=published, low=low, high=high, **(found | changes))  # type: ignore[arg-type]
+    return PredictedInterval(published=published, low=low, high=high, **(found | changes))  # type: ignore[arg-type]
 
 
 def test_a_score_is_the_width_and_twenty_times_the_miss() -> None:
     """In shares of the published value; by the prior, which is wider and misses nothing, and by 20 % of the value."""
-    assert rows([forecast(10.0, 11.0, 12.0)]) == [
+    assert rows([interval(10.0, 11.0, 12.0)]) == [
         ("one", "scale", "1", "0 (0 %)", "10 %", "0 %", "210 %", "100 %", "40 %"),
         ("all", "all", "1", "0 (0 %)", "10 %", "0 %", "210 %", "100 %", "40 %"),
     ]
@@ -38,15 +38,15 @@ def test_a_band_alone_has_to_meet_the_interval_and_a_number_to_be_in_it(
     kind: str, band: Band, low: float, high: float, *, inside: bool
 ) -> None:
     """A band that meets the interval is not enough where a number is published."""
-    assert forecast(10.0 if kind == "scale" else None, low, high, kind=kind, band=band).is_inside is inside
+    assert interval(10.0 if kind == "scale" else None, low, high, kind=kind, band=band).is_inside is inside
 
 
 def test_kinds_are_counted_in_each_group_and_together() -> None:
     """A group of one kind, another of two, then both kinds, and all."""
     found = [
-        forecast(10.0, 9.0, 11.0),
-        forecast(10.0, 9.0, 11.0, group="two"),
-        forecast(None, 0.5, 0.9, group="two", kind="direction", band=Band(None, 0.95)),
+        interval(10.0, 9.0, 11.0),
+        interval(10.0, 9.0, 11.0, group="two"),
+        interval(None, 0.5, 0.9, group="two", kind="direction", band=Band(None, 0.95)),
     ]
     assert [row[:4] for row in rows(found)] == [
         ("one", "scale", "1", "1 (100 %)"),

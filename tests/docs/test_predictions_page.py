@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hostsim_docs import predictions_page
-from hostsim_docs.interval_coverage import Forecast
+from hostsim_docs.interval_coverage import PredictedInterval
 from hostsim_docs.predictions_page import HEAD, main, page
 
 import hostsim
@@ -86,8 +86,8 @@ def test_a_first_value_stands_beside_todays_and_what_was_changed_for_it_is_said(
 def test_a_prediction_interval_that_misses_is_bold():
     """The published value is asked, and not the band."""
     ends = {"low": 13.0, "value": 13.8, "high": 14.0, "prior": (10.0, 20.0)}
-    forecast = Forecast("esxi55-40g.1vcpu", "model as it was", "scale", 14.1, Band(13.7, 14.5), **ends)
-    text = page([made(None)], [forecast], quick=False)
+    interval = PredictedInterval("esxi55-40g.1vcpu", "model as it was", "scale", 14.1, Band(13.7, 14.5), **ends)
+    text = page([made(None)], [interval], quick=False)
     assert cells(text, "Prediction intervals") == {
         "esxi55-40g.1vcpu": ["scale", "14.1", "**13.8 (13 to 14)**", "10 to 20"]
     }

@@ -15,7 +15,7 @@ from numpy import format_float_positional
 
 from hostsim.files import write_whole
 from hostsim.scenario.shipped_data import claims, data_root
-from hostsim_docs.interval_coverage import HEADINGS, MEANING, Forecast, one_by_one, rows
+from hostsim_docs.interval_coverage import HEADINGS, MEANING, PredictedInterval, one_by_one, rows
 from hostsim_docs.markdown import code, table
 
 __all__ = ["page", "shipped_page"]
@@ -58,7 +58,7 @@ def page(found: Mapping[str, Any]) -> str:
         found: what ``summary.json`` holds.
     """
     summary, held = found["summary"], set(found["held"])
-    forecasts = [_forecast(one) for one in summary["left_out"]]
+    intervals = [_predicted(one) for one in summary["left_out"]]
     learnt = summary["learnt"]
     moved = sum(abs(one["moved"]) > 1 for one in learnt)
     lines = [HEAD, _run(found), "", LEARNT, _learnt([one for one in learnt if one["name"] in held]), ""]
@@ -81,10 +81,10 @@ def page(found: Mapping[str, Any]) -> str:
         LEFT_OUT,
     ]
     lines += [
-        table(("experiment", *HEADINGS), rows(forecasts)),
+        table(("experiment", *HEADINGS), rows(intervals)),
         "",
         ONE_BY_ONE,
-        one_by_one(forecasts, "claim"),
+        one_by_one(intervals, "claim"),
         "",
         "## Not held by the data",
         "",
@@ -139,9 +139,9 @@ def _pulls(found: Sequence[Mapping[str, Any]]) -> str:
     return table(("number", "up", "down"), rows)
 
 
-def _forecast(one: Mapping[str, Any]) -> Forecast:
+def _predicted(one: Mapping[str, Any]) -> PredictedInterval:
     claim = claims()[one["name"]]
-    return Forecast(
+    return PredictedInterval(
         name=one["name"],
         group=one["experiment"],
         kind=claim.kind,

@@ -12,7 +12,7 @@ from hostsim.expect import Band
 from hostsim.results.scoreboard import number
 from hostsim_docs.markdown import code, table
 
-__all__ = ["HEADINGS", "MEANING", "Forecast", "one_by_one", "rows"]
+__all__ = ["HEADINGS", "MEANING", "PredictedInterval", "one_by_one", "rows"]
 
 NAIVE = 0.2
 """Half of the width, as a share of the value, of the intervals that others have to be better than."""
@@ -25,7 +25,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True)
-class Forecast:
+class PredictedInterval:
     """A 90 % prediction interval beside what was published, in its unit."""
 
     name: str
@@ -50,7 +50,7 @@ class Forecast:
         return (low is None or self.high >= low) and (high is None or self.low <= high)
 
 
-def rows(found: Sequence[Forecast]) -> list[tuple[str, ...]]:
+def rows(found: Sequence[PredictedInterval]) -> list[tuple[str, ...]]:
     """The scores by group and kind, then by kind, then of all: a group and the cells of `HEADINGS`; none of nothing."""
     if not found:
         return []
@@ -64,7 +64,7 @@ def rows(found: Sequence[Forecast]) -> list[tuple[str, ...]]:
     return [*lines, (ALL, ALL, *_scores(found))]
 
 
-def one_by_one(found: Sequence[Forecast], subject: str) -> str:
+def one_by_one(found: Sequence[PredictedInterval], subject: str) -> str:
     """The intervals as a table, bold where the published value is outside; ``subject`` is the heading of the names."""
     lines = []
     for one in found:
@@ -74,7 +74,7 @@ def one_by_one(found: Sequence[Forecast], subject: str) -> str:
     return table((subject, "kind", "published", "predicted, 90 %", "by the prior, 90 %"), lines)
 
 
-def _scores(found: Sequence[Forecast]) -> tuple[str, ...]:
+def _scores(found: Sequence[PredictedInterval]) -> tuple[str, ...]:
     inside = sum(one.is_inside for one in found)
     known = [(one, one.published) for one in found if one.published and one.kind != "direction"]
     cells = (str(len(found)), f"{inside} ({100 * inside / len(found):.0f} %)")

@@ -23,7 +23,7 @@ from hostsim.results.scoreboard import band_text
 from hostsim.run_option import settle
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.shipped_data import LEDGER, data_root, predictions, shipped_ensemble
-from hostsim_docs.interval_coverage import HEADINGS, MEANING, Forecast, one_by_one, rows
+from hostsim_docs.interval_coverage import HEADINGS, MEANING, PredictedInterval, one_by_one, rows
 from hostsim_docs.markdown import code, row, table
 
 __all__ = ["main", "page"]
@@ -44,12 +44,12 @@ NOT_YET = "not yet"
 AS_IT_IS = "model as it was"
 
 
-def page(found: Sequence[Prediction], forecasts: Sequence[Forecast], *, quick: bool) -> str:
+def page(found: Sequence[Prediction], intervals: Sequence[PredictedInterval], *, quick: bool) -> str:
     """The page as Markdown: the scores by kind, each measurement with its two values, its prediction interval, and its two commits.
 
     Args:
         found: the predictions.
-        forecasts: of the shipped ensemble.
+        intervals: of the shipped ensemble.
         quick: fidelity of today's values.
     """
     fidelity = "quick" if quick else "full"
@@ -59,8 +59,8 @@ def page(found: Sequence[Prediction], forecasts: Sequence[Forecast], *, quick: b
     lines += [row(("---",) * 8), *map(_values, found), ""]
     lines += [
         SURE,
-        table(("scored apart", *HEADINGS), rows(forecasts)),
-        one_by_one(forecasts, "measurement"),
+        table(("scored apart", *HEADINGS), rows(intervals)),
+        one_by_one(intervals, "measurement"),
         "## Commits",
         "",
     ]
@@ -86,7 +86,7 @@ def _values(each: Prediction) -> str:
     )
 
 
-def _forecasts(of_ensemble: Sequence[Prediction], of_priors: Sequence[Prediction]) -> list[Forecast]:
+def _predicted(of_ensemble: Sequence[Prediction], of_priors: Sequence[Prediction]) -> list[PredictedInterval]:
     """Prediction intervals by the shipped ensemble and by the priors; of what has both."""
     found = []
     for one, other in zip(of_ensemble, of_priors, strict=True):
@@ -95,7 +95,7 @@ def _forecasts(of_ensemble: Sequence[Prediction], of_priors: Sequence[Prediction
             continue
         row, (low, high) = one.measurement, _ends(ahead)
         found.append(
-            Forecast(
+            PredictedInterval(
                 name=row.id,
                 group=one.apart or AS_IT_IS,
                 kind=row.kind,
@@ -136,7 +136,7 @@ def main() -> None:
     shipped = read_ensemble(shipped_ensemble())
     priors = Ensemble(tuple(draw_from_priors(chosen, len(shipped.members))), "priors")
     of_ensemble, of_priors = (predict(chosen, _all_of(each), execution) for each in (shipped, priors))
-    write_whole(given.file, page(found, _forecasts(of_ensemble, of_priors), quick=given.quick).encode())
+    write_whole(given.file, page(found, _predicted(of_ensemble, of_priors), quick=given.quick).encode())
 
 
 def _all_of(ensemble: Ensemble) -> Fidelity:
