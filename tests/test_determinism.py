@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 import yaml
 
-from hostsim.campaign.driver import run_all
 from hostsim.campaign.simulate import simulate
 from hostsim.campaign.store import Store
 from hostsim.engine.random_stream import Streams
@@ -30,6 +29,7 @@ from hostsim.scenario.planner import make_plan
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.shipped_data import data_root, shipped
 from hostsim.units import MS
+from tests.single_plan import run_all
 
 TEXT = """
 scenario: small

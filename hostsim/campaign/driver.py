@@ -31,7 +31,6 @@ __all__ = [
     "Progress",
     "RecordKey",
     "preview",
-    "run_all",
     "run_together",
     "stored_outcome",
 ]
@@ -71,36 +70,6 @@ class Outcome:
     reused: int
 
 
-def run_all(
-    plan: Plan,
-    store: Store,
-    *,
-    jobs: int | None = None,
-    cluster: str | None = None,
-    limits: ResourceLimits = NO_LIMITS,
-    progress: Callable[[Progress], None] | None = None,
-    simulate: Simulate | None = None,
-) -> Outcome:
-    """Run what the store does not hold of a plan; runs that failed before are tried again.
-
-    Args:
-        plan: fixed points and searches.
-        store: where runs are kept, each as soon as it has ended.
-        jobs: worker processes; None for one each processor, 1 for none but this process.
-        cluster: address of a Dask scheduler to run on instead.
-        limits: what a run may need; one that needs more fails.
-        progress: told where things stand, once at the start and after each run.
-        simulate: what a run is, `hostsim.campaign.simulate.simulate` by default.
-
-    Raises:
-        InputError: ``jobs`` or ``cluster`` cannot be met.
-        StoreError: the store cannot be written.
-    """
-    tell = None if progress is None else lambda _plan, standing: progress(standing)
-    [outcome] = run_together([plan], store, jobs=jobs, cluster=cluster, limits=limits, progress=tell, simulate=simulate)
-    return outcome
-
-
 def run_together(
     plans: Sequence[Plan],
     store: Store,
@@ -114,8 +83,21 @@ def run_together(
 ) -> list[Outcome]:
     """Run what the store does not hold of several plans, all at the same time, so that no worker waits for the end of one.
 
-    The arguments and errors are those of `run_all`; ``progress`` also gets the plan, ``observe`` gets each
-    record of each plan once, as soon as it is there.
+    Runs that failed before are tried again.
+
+    Args:
+        plans: fixed points and searches.
+        store: where runs are kept, each as soon as it has ended.
+        jobs: worker processes; None for one each processor, 1 for none but this process.
+        cluster: address of a Dask scheduler to run on instead.
+        limits: what a run may need; one that needs more fails.
+        progress: told where a plan stands, once at the start and after each run.
+        observe: gets each record of each plan once, as soon as it is there.
+        simulate: what a run is, `hostsim.campaign.simulate.simulate` by default.
+
+    Raises:
+        InputError: ``jobs`` or ``cluster`` cannot be met.
+        StoreError: the store cannot be written.
     """
     tell = progress or _say_nothing
     front = _Front(plans, store, observe)

@@ -8,7 +8,6 @@ import pytest
 
 from hostsim.analysis.sensitivity import SampleSize, Sensitivity
 from hostsim.analysis.sensitivity_result import variable_constants
-from hostsim.campaign.driver import run_all
 from hostsim.campaign.store import Store
 from hostsim.errors import InputError
 from hostsim.metrics.catalogue import CATALOGUE
@@ -16,6 +15,7 @@ from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.point_option import parse_point
 from tests.cli.conftest import TINY
+from tests.single_plan import run_all
 
 SIZE = SampleSize(trajectories=2, samples=8, most=2)
 ONLY = ("*.udp_sink", "*.guest_housekeeping", "*.e1000_*", "*.copy_per_byte")

@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 from toy_runs import Bisection, answered_record, plan, point, requests_record, simulate, tasks, toy_record
 
-from hostsim.campaign.driver import Outcome, Progress, preview, run_all, run_together
+from hostsim.campaign.driver import Outcome, Progress, preview, run_together
 from hostsim.campaign.store import Store
 from hostsim.campaign.stored_records import condensed
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.record import RunRecord
 from hostsim.results.table import WALL_CLOCK, write_table
 from hostsim.scenario.plan import Plan, RecordKey, Task
+from tests.single_plan import run_all
 from tests.tables import to_table
 
 HERE = Path(__file__).parent
@@ -263,12 +264,12 @@ from pathlib import Path
 sys.path.insert(0, {here!r})
 from toy_runs import plan, point, simulate, tasks
 from hostsim.campaign import driver
-from hostsim.campaign.driver import run_all
+from hostsim.campaign.driver import run_together
 from hostsim.campaign.store import Store
 
 # no guard for a main module: workers must not run this script again
 sweep = plan(tasks([point(n=n, sleep=0.1) for n in range(10)], 2))
-outcome = run_all(sweep, Store(Path(sys.argv[1])), jobs=2, simulate=simulate)
+[outcome] = run_together([sweep], Store(Path(sys.argv[1])), jobs=2, simulate=simulate)
 print("interrupted" if outcome.interrupted else "finished", len(outcome.records))
 """
 

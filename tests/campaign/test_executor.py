@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from toy_runs import plan, point, simulate, tasks
 
-from hostsim.campaign.driver import run_all
 from hostsim.campaign.executor.in_process import InProcessExecutor
 from hostsim.campaign.executor.options import open_executor
 from hostsim.campaign.executor.process_pool import ProcessPoolExecutor
@@ -21,6 +20,7 @@ from hostsim.campaign.store import Store
 from hostsim.campaign.task import OUT_OF_MEMORY
 from hostsim.errors import InputError
 from hostsim.results.table import WALL_CLOCK
+from tests.single_plan import run_all
 from tests.tables import to_table
 
 

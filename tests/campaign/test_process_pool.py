@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 from toy_runs import plan, point, simulate, tasks, toy_record
 
-from hostsim.campaign.driver import run_all
 from hostsim.campaign.executor.process_pool import ProcessPoolExecutor, _WorkerProcess, worker_pool
 from hostsim.campaign.store import Store
 from hostsim.errors import InputError, WorkerError
 from hostsim.record import RunRecord
 from hostsim.scenario.shipped_data import find_scenario
+from tests.single_plan import run_all
 
 KILLED = "the worker process ended before the run did (SIGKILL; that often means that the machine ran out of memory)"
 

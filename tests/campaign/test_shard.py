@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from toy_runs import Bisection, plan, point, simulate, tasks, toy_record
 
-from hostsim.campaign.driver import run_all
 from hostsim.campaign.merge import merge
 from hostsim.campaign.shard import Shard, deal, read_shard
 from hostsim.campaign.store import Store
 from hostsim.errors import InputError
 from hostsim.scenario.plan import Plan, Search, Task
+from tests.single_plan import run_all
 
 
 def points(*efforts: int) -> list[Task]:

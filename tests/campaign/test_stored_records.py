@@ -8,12 +8,13 @@ import pytest
 from toy_runs import Bisection, plan, point, simulate, tasks
 
 from hostsim.campaign import stored_records
-from hostsim.campaign.driver import Outcome, run_all, run_together, stored_outcome
+from hostsim.campaign.driver import Outcome, run_together, stored_outcome
 from hostsim.campaign.store import RunKey, Store
 from hostsim.campaign.stored_records import CondensedRecords
 from hostsim.errors import StoreError
 from hostsim.record import RunRecord
 from hostsim.scenario.plan import Plan
+from tests.single_plan import run_all
 
 
 class CountingStore(Store):

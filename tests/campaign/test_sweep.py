@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hostsim.campaign.driver import Outcome, run_all
+from hostsim.campaign.driver import Outcome
 from hostsim.campaign.store import Store
 from hostsim.expect import VerdictState
 from hostsim.results.judge import judge
@@ -15,6 +15,7 @@ from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.planner import make_plan
 from hostsim.scenario.scenario import Scenario
+from tests.single_plan import run_all
 from tests.tables import to_table
 
 TEXT = """
