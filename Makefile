@@ -20,7 +20,7 @@ COMPILED := build/.compiled
 SOURCES := $(addprefix hostsim/,compiled.py errors.py quantity.py record.py units.py plugin/module.py plugin/registry.py) \
 	$(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name __pycache__ -prune -o \( -type d -o -name '*.py' \) -print)
 
-.PHONY: setup reproduce check test recipes notebooks verify mutants fuzz lint bench docs claims cost-model predictions calibration-page verification-page clean
+.PHONY: setup reproduce check test recipes whole-points code-recipes notebooks verify mutants fuzz lint bench docs claims cost-model predictions calibration-page verification-page clean
 
 setup: $(COMPILED)
 
@@ -52,8 +52,12 @@ test: $(STAMP)
 	HOSTSIM_PURE= $(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(WHOLE)) $(OUTER) $(RUNS)
 
 # Tests that take longer and that `.ci/run` has time for: whole points, the recipes of docs/project/extend.md, compiled code, clusters.
-recipes: setup
+recipes: whole-points code-recipes
+
+whole-points: setup
 	HOSTSIM_PURE= $(BIN)/python -m pytest $(WHOLE)
+
+code-recipes: setup
 	$(BIN)/python -m pytest -m slow tests/docs/test_extend.py tests/test_compiled.py tests/engine/test_jitter.py tests/faults/test_cluster.py
 
 # Executes the notebooks and keeps their outputs; NOTEBOOKS=--check holds them against those that are kept, NOTEBOOKS=splitrx takes one.
