@@ -1,4 +1,4 @@
-"""Parts of one's own: files of platforms, servers, peers and guests with the constants of a calibrated host."""
+"""Part files of a calibrated host: platforms, servers, peers and guests with its constants."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ LEVEL = 0.9
 CHAINS = 400
 """Hosts behind a posterior that is summarized; a member of an ensemble takes runs, these take none."""
 QUANTILES = (0.05, 0.5, 0.95)
-"""Of an ensemble or a posterior that are told of a number."""
+"""Quantiles that summarise a number over an ensemble or a posterior."""
 LEAST_MOVED = 0.3
 """In standard deviations of the prior: a number whose mean has moved by less has not moved, as chains of a few hundred hosts leave a noise of a tenth."""
 

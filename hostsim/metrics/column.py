@@ -18,4 +18,4 @@ _TABLE = ("point", "replication", "seed", *CATALOGUE, *WINDOW, *FACTS, "bottlene
 _CURVE = ("measure", "unit", "mean", "low", "high", "prediction_low", "prediction_high", "runs")
 _DIFFERENCES = ("metric", "before", "after", "difference", "change", "pairing")
 RESERVED = frozenset((*_TABLE, MEMBER, SIDE, *_CURVE, *_DIFFERENCES))
-"""Of the tables, curves and differences of every sweep. Those of distributions and of one's own measurements, such as ``count`` and ``interval``, are good names of axes."""
+"""Names of the columns of every table, curve and difference. Columns of distributions and of measured files, such as ``count`` and ``interval``, are not reserved."""

@@ -17,7 +17,7 @@ def parse_point(scenario: Scenario, at: Mapping[str, str]) -> dict[str, Scalar]:
     """Parse a point from ``--at axis=value``; axes that are not named have the first value of their sweep.
 
     Raises:
-        InputError: an unknown axis, or what is no value of it.
+        InputError: an unknown axis, or a value that it does not have.
     """
     values, faults = scenario.first(), []
     for name, text in at.items():

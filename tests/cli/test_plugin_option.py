@@ -97,7 +97,7 @@ def test_an_error_of_a_plug_in_fails_its_run_with_file_and_line(ticking, cli):
 
 @pytest.mark.parametrize("error", ["ValueError('sold out')", "SystemExit(1)"])
 def test_an_error_of_a_plug_in_is_no_matter_of_a_dry_run(ticking, cli, error):
-    """It is told when the run is made; until then the run takes no time that is known."""
+    """The run reports it as a failed row; until then the estimate counts no time for it."""
     Path("ticking.py").write_text(TICKING.read_text().replace("self.tickets = own.tickets", f"raise {error}"))
     done = cli("run", ticking, "--plugin", "ticking.py", "--set", "policies.scheduler=lottery", "--dry-run")
     assert done.exit_code == 0, done.exception

@@ -150,7 +150,6 @@ def test_what_holds_an_interrupt_back_ends_with_the_process(tmp_path: Path, pres
     assert after - before < (ALLOWED_S if presses == 1 else 0.5)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="not run: reads /proc")
 def test_an_interrupt_that_comes_in_a_finaliser_ends_the_process(tmp_path: Path) -> None:
     """Where the interpreter prints and forgets an exception."""
     process = start(tmp_path, "-c", SWALLOWED)

@@ -113,7 +113,7 @@ def test_a_published_threshold_is_drawn_over_its_own_series_with_its_number():
     ids=["find", "at"],
 )
 def test_what_nobody_published_is_not_called_published(form: Form, said_of: str):
-    """The accepted range of an expectation of one's own names its series and is not shaded."""
+    """The accepted range of a user's expectation names its series and is not shaded."""
     made = verdict(form, 1.5, 2.5, "1.5 to 2.5 VMs")
     own = replace(made, expectation=replace(made.expectation, is_claim=False))
     ax = draw(table(), LOSS, published=[own])

@@ -41,7 +41,7 @@ KEYS = [(record.point_id, record.replication) for record in RECORDS]
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3, 4, 5), (4, 2, 5, 0, 3, 1)])
 def test_the_frames_are_those_of_the_records(order: tuple[int, ...]) -> None:
-    """Whoever finishes first; a search's point has no row, its flag is a flag of all runs of a point, equal runs are told. A failed run has no say."""
+    """In any order of runs: a search's point has no row, a flag of one run is one of its point, equal runs are flagged. Failed runs do not count."""
     summary = SweepSummary(["p", "q", "lost"], single=False)
     for place in order:
         summary.add(RECORDS[place])

@@ -10,6 +10,7 @@ import pytest
 from hostsim.claim import CLAIM_KINDS
 from hostsim.errors import InputError
 from hostsim.expect import Band
+from hostsim.pipeline import judge_expectations
 from hostsim.scenario import shipped_data
 from hostsim.scenario.component import Parts
 from hostsim.scenario.load import load
@@ -123,6 +124,7 @@ RANGE = "has no range of its value, two numbers of which the first is not above 
         ("{range: [1, 2]}", "has no reason"),
         ("{range: [1, 2], reason: ' '}", "has no reason"),
         ("{range: [1, 2], reason: because, until: 2027}", "has unknown keys: until"),
+        ("{range: [1, 2], reason: because, only: full}", "is red only at 'full', which is not quick"),
     ],
 )
 def test_a_known_red_needs_a_range_and_a_reason(
@@ -140,6 +142,17 @@ def test_a_known_red_needs_a_range_and_a_reason(
     assert wrong.file.endswith("known_red.yaml")
     assert wrong.allowed.startswith("{range: [LOW, HIGH], reason: TEXT}")
     assert (unknown.message, unknown.nearest) == ("unknown claim", "vxlan.cpu")
+
+
+def test_a_claim_that_is_red_in_quick_runs_only_is_like_others_at_full_fidelity() -> None:
+    """A pass there is none of a known red, and a miss is red."""
+    scenario = load("dense-high")
+    known = [
+        {v.expectation.name for v in judge_expectations(scenario, {}, {}, quick=quick) if v.known}
+        for quick in (True, False)
+    ]
+    quick_only = {claim for claim, red in known_red().items() if red.only}
+    assert known[0] - known[1] == quick_only & known[0] != set()
 
 
 def test_a_known_red_awaits_the_calibration_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
