@@ -17,5 +17,7 @@ SIDE = "what_if"
 _TABLE = ("point", "replication", "seed", *CATALOGUE, *WINDOW, *FACTS, "bottleneck", "flags", "error")
 _CURVE = ("measure", "unit", "mean", "low", "high", "prediction_low", "prediction_high", "runs")
 _DIFFERENCES = ("metric", "before", "after", "difference", "change", "pairing")
-RESERVED = frozenset((*_TABLE, MEMBER, SIDE, *_CURVE, *_DIFFERENCES))
-"""Names of the columns of every table, curve and difference. Columns of distributions and of measured files, such as ``count`` and ``interval``, are not reserved."""
+_JUDGED = ("value", "raw")
+"""Of the points that a verdict rests on, beside their axes."""
+RESERVED = frozenset((*_TABLE, MEMBER, SIDE, *_CURVE, *_DIFFERENCES, *_JUDGED))
+"""Names of the columns of every table, curve, difference and judged point. Columns of distributions and of measured files, such as ``count`` and ``interval``, are not reserved."""

@@ -39,7 +39,7 @@ RATE = "rate: 40 kpps"
 
 
 @pytest.mark.parametrize(
-    "name", ["bottleneck", "run_dispatches", "member", "what_if", "metric", "unit", "mean", "runs"]
+    "name", ["bottleneck", "run_dispatches", "member", "what_if", "metric", "unit", "mean", "runs", "value", "raw"]
 )
 def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> None:
     """Before anything is run: afterwards there would be no table, or one with two columns of this name."""
