@@ -17,7 +17,8 @@ SIDE = "what_if"
 _TABLE = ("point", "replication", "seed", *CATALOGUE, *WINDOW, *FACTS, "bottleneck", "flags", "error")
 _CURVE = ("measure", "unit", "mean", "low", "high", "prediction_low", "prediction_high", "runs")
 _DIFFERENCES = ("metric", "before", "after", "difference", "change", "pairing")
+_DISTRIBUTION = ("count", "share", "cumulative")
 _JUDGED = ("value", "raw")
 """Of the points that a verdict rests on, beside their axes."""
-RESERVED = frozenset((*_TABLE, MEMBER, SIDE, *_CURVE, *_DIFFERENCES, *_JUDGED))
-"""Names of the columns of every table, curve, difference and judged point. Columns of distributions and of measured files, such as ``count`` and ``interval``, are not reserved."""
+RESERVED = frozenset((*_TABLE, MEMBER, SIDE, *_CURVE, *_DIFFERENCES, *_DISTRIBUTION, *_JUDGED))
+"""Names of the columns of every table and frame of a sweep, and of the points of its verdicts."""
