@@ -1,7 +1,9 @@
 """Ship a calibration: its centre as the constants of the shipped files, its ensemble, its log and its summary.
 
-``python .ci/ship_calibration.py FOLDER`` takes the folder that ``hostsim calibrate -o FOLDER`` has filled. A number that the data hold gets
-the median of its posterior, with the median of its prior beside it; every other number gets the median of its prior.
+``python .ci/ship_calibration.py FOLDER`` takes the folder that ``hostsim calibrate -o FOLDER`` has filled. A number that the data hold keeps
+its shipped value where that lies in the middle half of its posterior, and gets the posterior's median elsewhere, with the median of its prior
+beside it; so does one that an earlier calibration has moved, as long as its value lies there (docs/decisions/0171). Every other number gets the
+median of its prior.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +22,15 @@ import yaml
 from hostsim.analysis.constant import PARTS, Constant
 from hostsim.analysis.cost_model import scenario_inputs, shipped_constants
 from hostsim.calibration.ensemble import read_ensemble, write_ensemble
+from hostsim.calibration.prior_ensemble import draw_from_priors
 from hostsim.calibration.shipped_claims import shipped_joint
 from hostsim.scenario.load import load
-from hostsim.scenario.shipped_data import data_root, shipped, shipped_ensemble, shipped_parts
+from hostsim.scenario.selection import select
+from hostsim.scenario.shipped_data import data_root, predictions, shipped, shipped_ensemble, shipped_parts
 
 DIGITS = 3
+MIDDLE = 0.41
+"""Part of the way from the median of a normal distribution to its quantile of 5 or 95 % that lies in its middle half."""
 ABOUT = (
     "Ensemble of hosts: a row a member, a column a constant or an input, in their units.",
     "The last wave of the joint calibration to the published claims (docs/calibration.md), each of whose members was run. What no claim is",
@@ -48,26 +54,38 @@ def main(folder: Path) -> None:
     """Write everything that is shipped of a calibration."""
     found = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     target = data_root() / "calibration"
-    for name in ("calibration.json", "log.csv", "members.csv", "summary.json"):
+    for name in ("calibration.json", "log.csv", "members.csv"):
         shutil.copy(folder / name, target / name)
     shutil.copy(folder / "residuals.svg", target.parents[1] / "docs" / "images" / "calibration.svg")
-    before = read_ensemble(shipped_ensemble()).members
-    members = {
-        place: {name: values.get(name, drawn) for name, drawn in before[place % len(before)].items()}
-        for place, values in enumerate(read_ensemble(folder / "ensemble.csv").members)
-    }
+    calibrated = read_ensemble(folder / "ensemble.csv").members
+    drawn = draw_from_priors(select(among={**shipped(), **predictions()}), len(calibrated))
+    members = {place: drawn[place] | dict(values) for place, values in enumerate(calibrated)}
     write_ensemble(shipped_ensemble(), members, ABOUT)
     joint, _ = shipped_joint(folder)
     by_name = dict(constants())
-    edits = []
+    edits, values = [], {}
     for prior, learnt in zip(joint.design.priors, found["summary"]["learnt"], strict=True):
-        median = min(max(float(f"{learnt['posterior'][1]:.{DIGITS}g}"), prior.low), prior.high)
         for name in prior.members:
-            edits += edits_of(*by_name[name], median if prior.name in found["held"] else prior.value, prior.value)
+            file, constant = by_name[name]
+            value = settled(constant.value, learnt["posterior"])
+            if prior.name not in found["held"] and (constant.prior is None or value != constant.value):
+                value = prior.value
+            values[prior.name] = value = min(max(value, prior.low), prior.high)
+            edits += edits_of(file, constant, value, prior.value)
+    stated = {prior.name: prior.value for prior in joint.design.priors}
+    found["shipped"] = {name: value for name, value in values.items() if name in found["held"] or value != stated[name]}
+    (target / "summary.json").write_text(json.dumps(found, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     for file in dict.fromkeys(edit.file for edit in edits):
         file.write_text(
             edited(file.read_text(encoding="utf-8"), [e for e in edits if e.file == file]), encoding="utf-8"
         )
+
+
+def settled(value: float, posterior: Sequence[float]) -> float:
+    """A shipped value where it lies in the middle half of a posterior, by its quantiles of 5, 50 and 95 %; the median elsewhere."""
+    low, median, high = posterior
+    is_in_middle = MIDDLE * (low - median) <= value - median <= MIDDLE * (high - median)
+    return value if is_in_middle else float(f"{median:.{DIGITS}g}")
 
 
 def constants() -> Iterator[tuple[str, tuple[Path, Constant]]]:

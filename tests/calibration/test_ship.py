@@ -65,6 +65,12 @@ def test_edits_of_one_file_do_not_move_each_other(ship):
     assert costs["other"] == {"cycles": 7}
 
 
+@pytest.mark.parametrize(("value", "kept"), [(10, True), (8.2, True), (7.5, False), (14, True), (14.2, False)])
+def test_a_value_in_the_middle_half_of_its_posterior_stays(ship, value, kept):
+    """Elsewhere it is the median, with three digits; of a normal distribution the middle half ends at two fifths of the way to 5 and 95 %."""
+    assert ship.settled(value, (5.0, 10.004, 20.0)) == (value if kept else 10.0)
+
+
 def test_every_shipped_number_is_found_in_its_file(ship):
     """Its own value edits nothing; another one is what its file then has, beside the prior."""
     same, other = defaultdict(list), defaultdict(list)

@@ -33,7 +33,7 @@ Since then the sender of the multicast experiment is a VM, as published ({doc}`d
 LEARNT = """\
 ## Held by the data
 
-Numbers whose posterior has less than 70 % of the prior's standard deviation, or a mean at least 0.3 standard deviations away, which is three times the noise of the chains. Quantiles of 5, 50 and 95 %. The shipped value of these is the median of the posterior; every number that is not held keeps its stated value. That is the median of its prior, but for two kinds: one stated at an end of its range has all of the prior on the other side, and a choice among words is even over all of them. {doc}`cost-model` has the stated values.
+Numbers whose posterior has less than 70 % of the prior's standard deviation, or a mean at least 0.3 standard deviations away, which is three times the noise of the chains. Quantiles of 5, 50 and 95 %. A shipped value of these stays where it lies in the middle half of the posterior, and is the posterior's median elsewhere ({doc}`decisions/index`, 0171); with them stand those that an earlier calibration moved and whose value lies there still. Every other number keeps its stated value. That is the median of its prior, but for two kinds: one stated at an end of its range has all of the prior on the other side, and a choice among words is even over all of them. {doc}`cost-model` has the stated values.
 """
 PULLS = """\
 ## What pulls against what
@@ -57,13 +57,14 @@ def page(found: Mapping[str, Any]) -> str:
     Args:
         found: what ``summary.json`` holds.
     """
-    summary, held = found["summary"], set(found["held"])
+    summary, shipped = found["summary"], found["shipped"]
     intervals = [_predicted(one) for one in summary["left_out"]]
     learnt = summary["learnt"]
     moved = sum(abs(one["moved"]) > 1 for one in learnt)
-    lines = [HEAD, _run(found), "", LEARNT, _learnt([one for one in learnt if one["name"] in held]), ""]
+    lines = [HEAD, _run(found), "", LEARNT]
+    lines += [_learnt([one for one in learnt if one["name"] in shipped], shipped), ""]
     lines.append(
-        f"Moved by more than a standard deviation of the prior: {moved} of {len(learnt)} numbers. Not held: {len(learnt) - len(held)}."
+        f"Moved by more than a standard deviation of the prior: {moved} of {len(learnt)} numbers. Not held: {len(learnt) - len(found['held'])}."
     )
     lines += [
         "",
@@ -89,7 +90,7 @@ def page(found: Mapping[str, Any]) -> str:
         "## Not held by the data",
         "",
     ]
-    lines.append(_learnt([one for one in learnt if one["name"] not in held]))
+    lines.append(_learnt([one for one in learnt if one["name"] not in shipped], {}))
     return "\n".join(line.rstrip("\n") if line.startswith("|") else line for line in lines).rstrip() + "\n"
 
 
@@ -102,18 +103,24 @@ def _run(found: Mapping[str, Any]) -> str:
 
 
 def _spread(ends: Sequence[float]) -> str:
-    low, middle, high = (format_float_positional(float(f"{end:.3g}"), trim="-") for end in ends)
+    low, middle, high = map(_written, ends)
     return f"{middle} ({low} to {high})"
 
 
-def _learnt(rows: Iterable[Mapping[str, Any]]) -> str:
-    heads = ("number", "unit", "prior", "posterior", "moved, in sd", "sd left")
+def _written(value: float) -> str:
+    return format_float_positional(float(f"{value:.3g}"), trim="-")
+
+
+def _learnt(rows: Iterable[Mapping[str, Any]], shipped: Mapping[str, float]) -> str:
+    """Priors beside posteriors, with the shipped values where there are some."""
+    heads = ("number", "unit", "prior", "posterior", *(("shipped",) if shipped else ()), "moved, in sd", "sd left")
     cells = [
         (
             code(one["name"]),
             one["unit"],
             _spread(one["prior"]),
             _spread(one["posterior"]),
+            *((_written(shipped[one["name"]]),) if shipped else ()),
             f"{one['moved']:+.1f}",
             f"{100 * one['kept']:.0f} %",
         )
