@@ -1,9 +1,9 @@
 """Ship a calibration: its centre as the constants of the shipped files, its ensemble, its log and its summary.
 
 ``python .ci/ship_calibration.py FOLDER`` takes the folder that ``hostsim calibrate -o FOLDER`` has filled. A number that the data hold keeps
-its shipped value where that lies in the middle half of its posterior, and gets the posterior's median elsewhere, with the median of its prior
-beside it; so does one that an earlier calibration has moved, as long as its value lies there (docs/decisions/0171). Every other number gets the
-median of its prior.
+its shipped value where that lies in the middle half of its posterior, or is the stated one and the data pull towards it; elsewhere it gets the
+posterior's median, with the stated value beside it. One that an earlier calibration has moved keeps its value, too, as long as that lies there
+(docs/decisions/0171). Every other number gets its stated value.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,6 @@ from hostsim.scenario.selection import select
 from hostsim.scenario.shipped_data import data_root, predictions, shipped, shipped_ensemble, shipped_parts
 
 DIGITS = 3
-MIDDLE = 0.41
-"""Part of the way from the median of a normal distribution to its quantile of 5 or 95 % that lies in its middle half."""
 ABOUT = (
     "Ensemble of hosts: a row a member, a column a constant or an input, in their units.",
     "The last wave of the joint calibration to the published claims (docs/calibration.md), each of whose members was run. What no claim is",
@@ -67,9 +65,10 @@ def main(folder: Path) -> None:
     for prior, learnt in zip(joint.design.priors, found["summary"]["learnt"], strict=True):
         for name in prior.members:
             file, constant = by_name[name]
-            value = settled(constant.value, learnt["posterior"])
-            if prior.name not in found["held"] and (constant.prior is None or value != constant.value):
-                value = prior.value
+            is_held = prior.name in found["held"]
+            value = settled(
+                constant.value, learnt, is_held=is_held, was_moved=constant.prior is not None, stated=prior.value
+            )
             values[prior.name] = value = min(max(value, prior.low), prior.high)
             edits += edits_of(file, constant, value, prior.value)
     stated = {prior.name: prior.value for prior in joint.design.priors}
@@ -81,11 +80,22 @@ def main(folder: Path) -> None:
         )
 
 
-def settled(value: float, posterior: Sequence[float]) -> float:
-    """A shipped value where it lies in the middle half of a posterior, by its quantiles of 5, 50 and 95 %; the median elsewhere."""
-    low, median, high = posterior
-    is_in_middle = MIDDLE * (low - median) <= value - median <= MIDDLE * (high - median)
-    return value if is_in_middle else float(f"{median:.{DIGITS}g}")
+def settled(value: float, learnt: Mapping[str, Any], *, is_held: bool, was_moved: bool, stated: float) -> float:
+    """The value to ship of a number.
+
+    Args:
+        value: as shipped.
+        learnt: of it, by this calibration.
+        is_held: by the data.
+        was_moved: by an earlier calibration, from its stated value.
+        stated: what its source says.
+    """
+    low, high = learnt["middle"]
+    _, median, _ = learnt["posterior"]
+    is_pulled_to = not was_moved and (value - median) * learnt["moved"] > 0
+    if (low <= value <= high or is_pulled_to) and (is_held or was_moved):
+        return value
+    return float(f"{median:.{DIGITS}g}") if is_held else stated
 
 
 def constants() -> Iterator[tuple[str, tuple[Path, Constant]]]:

@@ -22,6 +22,8 @@ CHAINS = 400
 """Hosts behind a posterior that is summarized; a member of an ensemble takes runs, these take none."""
 QUANTILES = (0.05, 0.5, 0.95)
 """Quantiles that summarise a number over an ensemble or a posterior."""
+MIDDLE = (0.25, 0.75)
+"""Quantiles about the middle half of a posterior."""
 LEAST_MOVED = 0.3
 """In standard deviations of the prior: a number whose mean has moved by less has not moved, as chains of a few hundred hosts leave a noise of a tenth."""
 
@@ -34,6 +36,8 @@ class Learnt:
     unit: str
     prior: tuple[float, float, float]
     posterior: tuple[float, float, float]
+    middle: tuple[float, float]
+    """Middle half of the posterior: quantiles of 25 and 75 %."""
     moved: float
     """Distance of the means, in standard deviations of the prior; medians of what has few values jump."""
     kept: float
@@ -191,9 +195,9 @@ def _learnt(joint: Joint, posterior: Posterior) -> list[Learnt]:
         before, after = prior.quantiles(even), prior.quantiles(posterior.shares[:, place])
         wide = float(np.std(before))
         moved = float(np.mean(after) - np.mean(before)) / wide
-        found.append(
-            Learnt(prior.name, prior.unit, _quantiles(before), _quantiles(after), moved, float(np.std(after)) / wide)
-        )
+        low, high = (float(value) for value in np.quantile(after, MIDDLE))
+        kept = float(np.std(after)) / wide
+        found.append(Learnt(prior.name, prior.unit, _quantiles(before), _quantiles(after), (low, high), moved, kept))
     return found
 
 
