@@ -3,7 +3,7 @@
 ``python .ci/ship_calibration.py FOLDER`` takes the folder that ``hostsim calibrate -o FOLDER`` has filled. A number that the data hold keeps
 its shipped value where that lies in the middle half of its posterior, or is the stated one and the data pull towards it; elsewhere it gets the
 posterior's median, with the stated value beside it. One that an earlier calibration has moved keeps its value, too, as long as that lies there
-(docs/decisions/0171). Every other number gets its stated value.
+(docs/decisions/0171). Every other number gets its stated value, and so does one that is named with a reason: ``FOLDER NAME=REASON ...``.
 """
 
 from __future__ import annotations
@@ -48,8 +48,13 @@ class Edit:
     prior: str | None
 
 
-def main(folder: Path) -> None:
-    """Write everything that is shipped of a calibration."""
+def main(folder: Path, kept: Mapping[str, str]) -> None:
+    """Write everything that is shipped of a calibration.
+
+    Args:
+        folder: of the calibration.
+        kept: numbers that keep their stated values whatever it has found, each with the reason.
+    """
     found = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     target = data_root() / "calibration"
     for name in ("calibration.json", "log.csv", "members.csv"):
@@ -60,19 +65,22 @@ def main(folder: Path) -> None:
     members = {place: drawn[place] | dict(values) for place, values in enumerate(calibrated)}
     write_ensemble(shipped_ensemble(), members, ABOUT)
     joint, _ = shipped_joint(folder)
+    if unknown := sorted(kept.keys() - {prior.name for prior in joint.design.priors}):
+        sys.exit(f"no number of the calibration: {', '.join(unknown)}")
     by_name = dict(constants())
-    edits, values = [], {}
+    edits: list[Edit] = []
+    values: dict[str, float] = {}
     for prior, learnt in zip(joint.design.priors, found["summary"]["learnt"], strict=True):
+        is_held = prior.name in found["held"]
         for name in prior.members:
             file, constant = by_name[name]
-            is_held = prior.name in found["held"]
-            value = settled(
-                constant.value, learnt, is_held=is_held, was_moved=constant.prior is not None, stated=prior.value
-            )
-            values[prior.name] = value = min(max(value, prior.low), prior.high)
+            keeps = prior.name in kept
+            value = prior.value if keeps else settled(constant, learnt, is_held=is_held, stated=prior.value)
+            value = min(max(value, prior.low), prior.high)
             edits += edits_of(file, constant, value, prior.value)
-    stated = {prior.name: prior.value for prior in joint.design.priors}
-    found["shipped"] = {name: value for name, value in values.items() if name in found["held"] or value != stated[name]}
+            if is_held or value != prior.value:
+                values[prior.name] = value
+    found |= {"shipped": values, "kept": dict(kept)}
     (target / "summary.json").write_text(json.dumps(found, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     for file in dict.fromkeys(edit.file for edit in edits):
         file.write_text(
@@ -80,21 +88,21 @@ def main(folder: Path) -> None:
         )
 
 
-def settled(value: float, learnt: Mapping[str, Any], *, is_held: bool, was_moved: bool, stated: float) -> float:
+def settled(constant: Constant, learnt: Mapping[str, Any], *, is_held: bool, stated: float) -> float:
     """The value to ship of a number.
 
     Args:
-        value: as shipped.
+        constant: as shipped; it has a prior where an earlier calibration has moved it.
         learnt: of it, by this calibration.
         is_held: by the data.
-        was_moved: by an earlier calibration, from its stated value.
         stated: what its source says.
     """
     low, high = learnt["middle"]
     _, median, _ = learnt["posterior"]
-    is_pulled_to = not was_moved and (value - median) * learnt["moved"] > 0
-    if (low <= value <= high or is_pulled_to) and (is_held or was_moved):
-        return value
+    was_moved = constant.prior is not None
+    is_pulled_to = not was_moved and (constant.value - median) * learnt["moved"] > 0
+    if (low <= constant.value <= high or is_pulled_to) and (is_held or was_moved):
+        return constant.value
     return float(f"{median:.{DIGITS}g}") if is_held else stated
 
 
@@ -162,4 +170,4 @@ def start_of_entry(text: str, start: int) -> int:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), dict(argument.split("=", 1) for argument in sys.argv[2:]))

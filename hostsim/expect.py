@@ -318,8 +318,6 @@ class KnownRed:
     reason: str
     awaiting: Literal["", "calibration"] = ""
     """``calibration``: red since a mechanism became truer, until the constants are fitted again; counted as red, and not as known."""
-    only: Literal["", "quick"] = ""
-    """``quick``: red in quick runs, and in its band at full fidelity, where it is a claim like others."""
 
 
 @dataclass(frozen=True)

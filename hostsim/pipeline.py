@@ -179,8 +179,7 @@ def judge_expectations(
 
     length_ps = scenario.run.quick_length_ps if quick else scenario.run.length_ps
     runs = _sources(records, length_ps) if isinstance(records, StoredRecords) else records.values()
-    known = {claim: red for claim, red in known_red().items() if quick or not red.only}
-    found = judge(scenario.expectations, scenario.name, runs, answers, known, is_ensemble=is_ensemble)
+    found = judge(scenario.expectations, scenario.name, runs, answers, known_red(), is_ensemble=is_ensemble)
     if scenario.changed:
         note = "of a changed host: " + "; ".join(f"{path}={value}" for path, value in scenario.changed.items())
         found = [replace(verdict, notes=(note, *verdict.notes)) for verdict in found]

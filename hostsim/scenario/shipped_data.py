@@ -197,7 +197,7 @@ def known_red() -> dict[str, KnownRed]:
         try:
             found[claim] = _known_red(entry)
         except ValueError as error:
-            allowed = f"{{range: [LOW, HIGH], reason: TEXT}}, awaiting: {CALIBRATION} until it is done, and only: quick"
+            allowed = f"{{range: [LOW, HIGH], reason: TEXT}}, awaiting: {CALIBRATION} until it is done"
             faults.append(Fault(str(error), allowed=allowed, **place))
     if faults:
         raise InputError(faults)
@@ -208,7 +208,7 @@ def _known_red(entry: object) -> KnownRed:
     """Read an entry of the list of known reds; raises ValueError with what is wrong."""
     if not isinstance(entry, dict):
         raise ValueError("has no range of its value")
-    if unknown := entry.keys() - {"range", "reason", "awaiting", "only"}:
+    if unknown := entry.keys() - {"range", "reason", "awaiting"}:
         raise ValueError(f"has unknown keys: {', '.join(sorted(unknown))}")
     match entry.get("range"):
         case (int() | float() as low, int() | float() as high) if low <= high:
@@ -218,7 +218,5 @@ def _known_red(entry: object) -> KnownRed:
     reason = entry.get("reason")
     if not isinstance(reason, str) or not reason.strip():
         raise ValueError("has no reason")
-    if entry.get("only", "quick") != "quick":
-        raise ValueError(f"is red only at {entry['only']!r}, which is not quick")
     awaiting: Literal["", "calibration"] = CALIBRATION if "awaiting" in entry else ""
-    return KnownRed(Band(float(low), float(high)), reason, awaiting, "quick" if "only" in entry else "")
+    return KnownRed(Band(float(low), float(high)), reason, awaiting)

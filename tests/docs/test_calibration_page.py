@@ -67,6 +67,7 @@ def test_what_is_held_and_what_pulls_is_told_from_the_rest() -> None:
         {
             "held": ["a.held"],
             "shipped": {"a.held": 2.58},
+            "kept": {"a.held": "no run is so long"},
             "summary": {
                 "members": 60,
                 "processor_h": 2.5,
@@ -88,6 +89,7 @@ def test_what_is_held_and_what_pulls_is_told_from_the_rest() -> None:
     )
     held, loose = text.split("## Held by the data")[1].split("## Not held by the data")
     assert "| `a.held` | cycles | 2 (1 to 3) | 2.6 (2.5 to 2.7) | 2.58 | +1.4 | 10 % |" in held
+    assert "`a.held` keeps its stated value all the same: no run is so long." in held
     assert "`a.loose`" not in held
     assert "| `a.loose` |" in loose
     assert "Moved by more than a standard deviation of the prior: 1 of 2 numbers. Not held: 1." in text

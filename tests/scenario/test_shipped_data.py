@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from hostsim.claim import CLAIM_KINDS
 from hostsim.errors import InputError
 from hostsim.expect import Band
-from hostsim.pipeline import judge_expectations
 from hostsim.scenario import shipped_data
 from hostsim.scenario.component import Parts
 from hostsim.scenario.load import load
@@ -125,7 +123,6 @@ RANGE = "has no range of its value, two numbers of which the first is not above 
         ("{range: [1, 2]}", "has no reason"),
         ("{range: [1, 2], reason: ' '}", "has no reason"),
         ("{range: [1, 2], reason: because, until: 2027}", "has unknown keys: until"),
-        ("{range: [1, 2], reason: because, only: full}", "is red only at 'full', which is not quick"),
     ],
 )
 def test_a_known_red_needs_a_range_and_a_reason(
@@ -143,21 +140,6 @@ def test_a_known_red_needs_a_range_and_a_reason(
     assert wrong.file.endswith("known_red.yaml")
     assert wrong.allowed.startswith("{range: [LOW, HIGH], reason: TEXT}")
     assert (unknown.message, unknown.nearest) == ("unknown claim", "vxlan.cpu")
-
-
-def test_a_claim_that_is_red_in_quick_runs_only_is_like_others_at_full_fidelity(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A pass there is none of a known red, and a miss is red."""
-    scenario, claim = load("dense-high"), "dense.high.default.cpu"
-    listed = known_red()
-    assert claim in listed
-    monkeypatch.setattr("hostsim.pipeline.known_red", lambda: {**listed, claim: replace(listed[claim], only="quick")})
-    known = [
-        {v.expectation.name for v in judge_expectations(scenario, {}, {}, quick=quick) if v.known}
-        for quick in (True, False)
-    ]
-    assert known[0] - known[1] == {claim}
 
 
 def test_a_known_red_awaits_the_calibration_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ were drawn by Markov chains and run as well. The last of them are the shipped en
 LEARNT = """\
 ## Held by the data
 
-Numbers whose posterior has less than 70 % of the prior's standard deviation, or a mean at least 0.3 standard deviations away, which is three times the noise of the chains. Quantiles of 5, 50 and 95 %. A shipped value of these stays where it lies in the middle half of the posterior, or is the stated one and the data pull towards it, and is the posterior's median elsewhere ({doc}`decisions/index`, 0171); with them stand those that an earlier calibration moved and whose value lies there still. `esxi.netqueue.period` alone keeps its stated value against this rule, because the calibration's runs are too short to tell of it. Every other number keeps its stated value. That is the median of its prior, but for two kinds: one stated at an end of its range has all of the prior on the other side, and a choice among words is even over all of them. {doc}`cost-model` has the stated values.
+Numbers whose posterior has less than 70 % of the prior's standard deviation, or a mean at least 0.3 standard deviations away, which is three times the noise of the chains. Quantiles of 5, 50 and 95 %. A shipped value of these stays where it lies in the middle half of the posterior, or is the stated one and the data pull towards it, and is the posterior's median elsewhere ({doc}`decisions/index`, 0171); with them stand those that an earlier calibration moved and whose value lies there still. Every other number keeps its stated value. That is the median of its prior, but for two kinds: one stated at an end of its range has all of the prior on the other side, and a choice among words is even over all of them. {doc}`cost-model` has the stated values.
 """
 PULLS = """\
 ## What pulls against what
@@ -61,6 +61,9 @@ def page(found: Mapping[str, Any]) -> str:
     moved = sum(abs(one["moved"]) > 1 for one in learnt)
     lines = [HEAD, _run(found), "", LEARNT]
     lines += [_learnt([one for one in learnt if one["name"] in shipped], shipped), ""]
+    lines += [
+        f"{code(name)} keeps its stated value all the same: {reason}.\n" for name, reason in found["kept"].items()
+    ]
     lines.append(
         f"Moved by more than a standard deviation of the prior: {moved} of {len(learnt)} numbers. Not held: {len(learnt) - len(found['held'])}."
     )

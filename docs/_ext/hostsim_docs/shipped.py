@@ -92,7 +92,7 @@ def claims_page() -> str:
         for kind, meaning in CLAIM_KINDS.items()
     ]
     reasons = "\n".join(
-        f"- {code(claim)}, {range_text(known)}{', awaits calibration' * bool(known.awaiting)}{', in quick runs only' * bool(known.only)}: {prose(' '.join(known.reason.split()))}"
+        f"- {code(claim)}, {range_text(known)}{', awaits calibration' * bool(known.awaiting)}: {prose(' '.join(known.reason.split()))}"
         for claim, known in red.items()
     )
     return f"""# Published claims
