@@ -5,14 +5,19 @@ is final as soon as it is not open. Three looks are three chances to err. So the
 parts (Bonferroni): each interval is of level 1 - 0.05 / 3, and all that were looked at hold together in 95 % of the cases, at least.
 Alpha spending would give narrower intervals, but needs the joint distribution of the looks, which Bonferroni does not: that is not
 known for the worst of several points, a ratio, or a statement.
+
+A verdict that would still be open at the last look, were its mean and deviation to stay, gets no further one: it is futile
+(docs/decisions/0172). To stop for futility makes no verdict wrong, for it stays open.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hostsim.expect import Expectation, Find, Verdict, VerdictState
+from hostsim.estimate import Interval
+from hostsim.expect import Band, Expectation, Find, Verdict, VerdictState
 from hostsim.scenario import planner
 from hostsim.scenario.expect.expectation import required_points
 from hostsim.scenario.plan import Fidelity, Plan, PointMaker, Records, Task
@@ -23,8 +28,9 @@ from hostsim.search_answer import Look, SearchAnswer, look_name
 
 if TYPE_CHECKING:
     from hostsim.scenario.expect.bisection import Bisection
+    from hostsim.search_answer import Bound
 
-__all__ = ["ERROR", "GROWTH", "LEVEL", "InterimAnalysis", "make_plan"]
+__all__ = ["ERROR", "GROWTH", "LEVEL", "InterimAnalysis", "is_futile", "make_plan"]
 
 GROWTH = (1, 2, 4)
 """Replications at each look, in terms of the scenario's."""
@@ -93,14 +99,15 @@ class InterimAnalysis:
         return SearchAnswer(self.name, (float(count),), look=Look(count, LEVEL, searches, reason))
 
     def _walk(self, done: Records) -> tuple[list[Task], int, str]:
-        """What is missing, the replications of the look that has been come to, and why there is no further one where that is the time."""
+        """What is missing, the replications of the look that has been come to, and why there is no further one where it could be taken."""
         for count, following in zip(self._counts, [*self._counts[1:], 0], strict=True):
             missing = self._missing(count, done)
             if missing:
                 return missing, count, ""
-            if not following or self._verdict(count, done).state is not VerdictState.OPEN:
+            verdict = self._verdict(count, done)
+            if not following or verdict.state is not VerdictState.OPEN:
                 return [], count, ""
-            reason = self._too_long(count, following, done)
+            reason = _futile(verdict, count, self._counts[-1]) or self._too_long(count, following, done)
             if reason:
                 return [], count, reason
         raise AssertionError("the last look is final")
@@ -138,6 +145,30 @@ class InterimAnalysis:
             f"undecided after {count} replications, which took {spent_s:.3g} s of processor time: {following} would take "
             f"about {spent_s * following / count:.3g} s, and {self._max_s:.3g} s are allowed (--max-processor-time)"
         )
+
+
+def is_futile(interval: Interval, band: Band, last: int, bound: Bound | None = None) -> bool:
+    """True when a verdict would be open after so many replications too, were their mean and deviation those of the interval (futility)."""
+    from scipy.special import stdtrit
+
+    from hostsim.results.judge import state_of
+
+    quantile = (1 + LEVEL) / 2
+    shrink = float(stdtrit(last - 1, quantile) / stdtrit(interval.count - 1, quantile)) * math.sqrt(
+        interval.count / last
+    )
+    low, high = (interval.mean + shrink * (end - interval.mean) for end in (interval.low, interval.high))
+    return state_of(Interval(interval.mean, low, high, last), band, bound) is VerdictState.OPEN
+
+
+def _futile(verdict: Verdict, count: int, last: int) -> str:
+    """Why a further look would be futile; empty where it may settle the verdict."""
+    if verdict.value is None or verdict.ci_low is None or verdict.ci_high is None:
+        return ""
+    interval = Interval(verdict.value, verdict.ci_low, verdict.ci_high, count)
+    if not is_futile(interval, verdict.expectation.band, last, verdict.bound):
+        return ""
+    return f"undecided after {count} replications, and after {last} as well if mean and deviation stay as they are"
 
 
 def _has_runs(expectation: Expectation) -> bool:

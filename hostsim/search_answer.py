@@ -43,7 +43,7 @@ class Look:
     searches: Mapping[str, SearchAnswer]
     """Answers of as many replications, by name of the expectation."""
     reason: str = ""
-    """Why no further look was taken, where there was no time for it."""
+    """Why no further look was taken, where there was no time for it or it would be futile."""
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hostsim.estimate import student
+from hostsim.estimate import Interval, student
 from hostsim.expect import Band, VerdictState
-from hostsim.interim_analysis import GROWTH, LEVEL, InterimAnalysis, make_plan
+from hostsim.interim_analysis import GROWTH, LEVEL, InterimAnalysis, is_futile, make_plan
 from hostsim.pipeline import judge_expectations
 from hostsim.record import FloatArray, RunRecord
 from hostsim.results.judge import state_of
@@ -54,13 +54,17 @@ def noise(mean: float, deviation: float) -> Callable[[Task], int]:
         (0.055, 0.0005, 5, VerdictState.PASS),
         (0.08, 0.0005, 5, VerdictState.FAIL),
         (0.055, 0.0025, 10, VerdictState.PASS),
-        (0.06, 0.0025, 20, VerdictState.OPEN),
+        (0.062, 0.0025, 20, VerdictState.FAIL),
+        (0.06, 0.0025, 5, VerdictState.OPEN),
     ],
 )
 def test_a_verdict_is_looked_at_until_it_is_not_open(
     tmp_path: Path, mean: float, deviation: float, replications: int, state: VerdictState
 ) -> None:
-    """By the interval of 5, 10 and 20 replications, each of a level at which all three hold together; whoever ends first."""
+    """By the interval of 5, 10 and 20 replications, each of a level at which all three hold together; whoever ends first.
+
+    At the very end of the band 20 would not settle it, which 5 tell.
+    """
     plan = plan_of(tmp_path, BAND)
     done, search = play(plan, noise(mean, deviation))
     assert len(done) == replications
@@ -108,16 +112,40 @@ def test_there_is_no_second_look_where_the_number_of_runs_is_given(tmp_path: Pat
 def test_no_look_is_taken_that_there_is_no_time_for(tmp_path: Path) -> None:
     """The verdict is open and says why: 5 runs of 2 s took 10 s, ten would take 20."""
     plan = plan_of(tmp_path, BAND, fidelity=Fidelity(max_processor_s=19))
-    done, search = play(plan, noise(0.06, 0.0025), wall_processor_s=2)
+    done, search = play(plan, noise(0.055, 0.0025), wall_processor_s=2)
     assert len(done) == 5
     [verdict] = judge_expectations(plan.scenario, done, {search.name: search.answer(done)}, quick=False)
     assert verdict.state is VerdictState.OPEN
-    assert verdict.reason == (
+    assert verdict.notes[-1] == (
         "undecided after 5 replications, which took 10 s of processor time: 10 would take about 20 s, and 19 s are allowed "
         "(--max-processor-time)"
     )
     plan = plan_of(tmp_path, BAND, fidelity=Fidelity(max_processor_s=21))
-    assert len(play(plan, noise(0.06, 0.0025), wall_processor_s=2)[0]) == 10
+    assert len(play(plan, noise(0.055, 0.0025), wall_processor_s=2)[0]) == 10
+
+
+def test_a_futile_look_is_not_taken_and_the_verdict_says_so(tmp_path: Path) -> None:
+    """The mean of five lies on the end of the band, where no number of replications decides."""
+    plan = plan_of(tmp_path, BAND)
+    done, search = play(plan, noise(0.06, 0.0025))
+    [verdict] = judge_expectations(plan.scenario, done, {search.name: search.answer(done)}, quick=False)
+    assert (
+        verdict.notes[-1]
+        == "undecided after 5 replications, and after 20 as well if mean and deviation stay as they are"
+    )
+
+
+@pytest.mark.parametrize(("mean", "futile"), [(1.0, True), (0.7, True), (0.6, False), (-0.1, False)])
+def test_a_look_is_futile_where_the_interval_of_the_last_one_would_reach_the_end_of_the_band(
+    mean: float, *, futile: bool
+) -> None:
+    """The half-width 1 of five becomes a third: by Student's quantiles of 19 and 4 degrees of freedom, and half for four times as many."""
+    assert is_futile(Interval(mean, mean - 1, mean + 1, 5), Band(None, 1.0), 20) is futile
+
+
+def test_a_look_is_futile_where_the_interval_would_be_wider_than_half_the_band() -> None:
+    assert is_futile(Interval(0.5, -2.5, 3.5, 5), Band(-1.0, 2.0), 20)
+    assert not is_futile(Interval(0.5, -1.5, 2.5, 5), Band(-1.0, 2.0), 20)
 
 
 def verdicts(values: FloatArray, band: Band) -> list[VerdictState]:
@@ -125,8 +153,9 @@ def verdicts(values: FloatArray, band: Band) -> list[VerdictState]:
     found = []
     for row in values.tolist():
         for factor in GROWTH:
-            state = state_of(student(row[: 5 * factor], LEVEL), band)
-            if state is not VerdictState.OPEN:
+            interval = student(row[: 5 * factor], LEVEL)
+            state = state_of(interval, band)
+            if state is not VerdictState.OPEN or is_futile(interval, band, 5 * GROWTH[-1]):
                 break
         found.append(state)
     return found

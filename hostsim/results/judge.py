@@ -87,7 +87,7 @@ def judge(
         look = None if answer is None else answer.look
         verdict = _verdict(expectation, scenario, estimator if look is None else estimator.at(look))
         if look is not None and look.reason and verdict.state is VerdictState.OPEN:
-            verdict = replace(verdict, reason=look.reason)
+            verdict = replace(verdict, notes=(*verdict.notes, look.reason))
         verdict = replace(verdict, wall_s=runs.take_wall_s(_searched_lines(expectation.form, estimator.expectations)))
         entry = (known or {}).get(expectation.name) if expectation.is_claim else None
         if entry is not None:
