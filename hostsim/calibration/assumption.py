@@ -1,7 +1,8 @@
 """Assumption study: every assumed constant and input at the ends of its range, and what becomes of the claims that it reaches.
 
 All else is as shipped, and all runs share their random numbers. A point that an assumption does not reach is the same point, and is
-not run again; a threshold takes two points (`hostsim.calibration.local_threshold`), and a search only where these do not say.
+not run again; a threshold takes two points (`hostsim.calibration.local_threshold`), and a search only where these do not say. An end
+that leaves the busiest and the idlest points as they are, to the last digit, is run at no other (docs/decisions/0173).
 """
 
 from __future__ import annotations
@@ -248,8 +249,11 @@ def _run_shipped(hosts: Sequence[ShippedHost], execution: ExecutionOptions) -> N
 
 
 def _run_moved(hosts: Sequence[MovedHost], execution: ExecutionOptions) -> None:
-    """Run paired points, then a search for each threshold of which these do not say where it is."""
-    reached = [host for host in hosts if host.reached]
+    """Run the first points, paired points where these differ, then a search for each threshold of which they do not say where it is."""
+    first = [host for host in hosts if host.reached]
+    for host, outcome in zip(first, execute_all([host.first_plan() for host in first], execution), strict=True):
+        host.take_first(outcome)
+    reached = [host for host in first if not host.is_unmoved]
     for host, outcome in zip(reached, execute_all([host.plan() for host in reached], execution), strict=True):
         host.take(outcome)
     lost = [host for host in reached if host.lost]

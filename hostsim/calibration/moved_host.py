@@ -11,7 +11,8 @@ from hostsim.errors import InputError
 from hostsim.expect import Expectation, Find, Verdict
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.pipeline import judge_expectations
-from hostsim.record import RunRecord, Scalar
+from hostsim.record import AxisValues, RunRecord, Scalar
+from hostsim.results.deterministic import digest_of
 from hostsim.scenario.expect.expectation import required_points
 from hostsim.scenario.plan import Fidelity, Plan, Point, PointMaker, RecordKey, Task
 from hostsim.scenario.planner import make_plan
@@ -24,6 +25,8 @@ __all__ = ["MovedHost", "ShippedHost"]
 _Pair = tuple[tuple[float, float], tuple[float, float]]
 """The values of an axis beside a threshold with the metric at each."""
 _Records = Mapping[RecordKey, RunRecord]
+_Measured = tuple[int, bytes]
+"""Events of a run, and the digest of what it measured."""
 
 
 class ShippedHost:
@@ -46,6 +49,8 @@ class ShippedHost:
         """By name of a search: the values of its axis beside the threshold of each replication."""
         self.pairs: dict[str, list[_Pair | None]] = {}
         """What the metric is there."""
+        self._records: list[_Records] = []
+        self._measured: dict[RecordKey, _Measured] = {}
 
     def plan(self) -> Plan:
         """Everything that the expectations need, searches included."""
@@ -54,6 +59,7 @@ class ShippedHost:
     def take(self, outcome: Outcome) -> None:
         """Judge the expectations by the runs of `plan`."""
         self.answers = outcome.answers
+        self._records.append(outcome.records)
         self.verdicts = _judged(self.scenario, outcome.records, outcome.answers, self.runs)
         for name, find in _searches(self.scenario.expectations):
             values = self.answers[name].values
@@ -70,8 +76,19 @@ class ShippedHost:
 
     def take_beside(self, outcome: Outcome) -> None:
         """Take the metric beside the thresholds."""
+        self._records.append(outcome.records)
         for name, find in _searches(self.scenario.expectations):
             self.pairs[name] = measured_beside(self.maker, find, self.beside[name], outcome.records)
+
+    def measured(self, task: Task) -> _Measured | None:
+        """What the run at the point of a moved host measured here; None where it is missing or has failed."""
+        key = self.maker.task(self.maker.point(task.point.axes), task.replication).key
+        if key not in self._measured:
+            measured = _measured(next((records[key] for records in self._records if key in records), None))
+            if measured is None:
+                return None
+            self._measured[key] = measured
+        return self._measured[key]
 
     def first_points(self) -> Iterator[Mapping[str, Scalar]]:
         """Values of the axes at which expectations are judged; of a search one end of its bracket."""
@@ -107,6 +124,8 @@ class MovedHost:
         self.reached = [name for name in shipped.names if self._reaches(name)]
         """Names of the expectations with a point that is another one."""
         self._scenario = restrict(scenario, self.reached)
+        self.is_unmoved = False
+        """The change left the runs of `first_plan` as they are."""
         self._records: _Records = {}
         self._answers: dict[str, SearchAnswer] = {}
 
@@ -139,6 +158,22 @@ class MovedHost:
             tasks += tasks_beside(self._maker, find, self.shipped.beside.get(name, ends))
         return _plan(self._scenario, self.shipped.runs, tasks)
 
+    def first_plan(self) -> Plan:
+        """Of the points of `plan` that differ in numbers alone, the one with the most events on the host as shipped and the one with the fewest."""
+        alike: dict[tuple[Scalar, ...], list[tuple[int, Task]]] = {}
+        for task in self.plan().tasks:
+            measured = self.shipped.measured(task)
+            events = 0 if measured is None else measured[0]
+            alike.setdefault(_words(task.point.axes), []).append((events, task))
+        tasks = [pick(points, key=_events)[1] for points in alike.values() for pick in (min, max)]
+        return _plan(self._scenario, self.shipped.runs, tasks)
+
+    def take_first(self, outcome: Outcome) -> None:
+        """Take the runs of `first_plan`: where all are equal to those as shipped, to the last digit, the others are not made."""
+        tasks = self.first_plan().tasks
+        pairs = [(_measured(outcome.records.get(task.key)), self.shipped.measured(task)) for task in tasks]
+        self.is_unmoved = bool(pairs) and all(after is not None and after == before for after, before in pairs)
+
     def take(self, outcome: Outcome) -> None:
         """Take the runs of `plan`: move each threshold, and note those that are lost."""
         self._records = outcome.records
@@ -168,7 +203,24 @@ class MovedHost:
 
     def verdicts(self) -> dict[str, Verdict]:
         """The verdicts on what is reached."""
+        if self.is_unmoved:
+            return {name: self.shipped.verdicts[name] for name in self.reached}
         return _judged(self._scenario, self._records, self._answers, self.shipped.runs)
+
+
+def _measured(record: RunRecord | None) -> _Measured | None:
+    if record is None or record.error is not None:
+        return None
+    return int(record.facts["events"]), digest_of(record)
+
+
+def _events(point: tuple[int, Task]) -> int:
+    return point[0]
+
+
+def _words(axes: AxisValues) -> tuple[Scalar, ...]:
+    """The values of the axes that are no numbers, with a unit or without."""
+    return tuple(value for value in axes.values() if not str(value)[:1].isdigit())
 
 
 def tasks_beside(maker: PointMaker, find: Find, beside: Sequence[tuple[int, int] | None]) -> Iterator[Task]:

@@ -163,6 +163,26 @@ def test_a_threshold_moves_and_with_it_the_ratio_that_is_computed_from_it(tmp_pa
     assert room.after == pytest.approx(searched.value, abs=1.0)
 
 
+@pytest.mark.parametrize(
+    ("assumption", "runs", "moves"),
+    [("esxi.costs.vxlan_decap", 2, {True}), ("esxi.costs.context_switch", 3, {False})],
+)
+def test_an_end_that_changes_neither_the_busiest_nor_the_idlest_point_is_run_at_no_other(
+    tmp_path: Path, assumption: str, runs: int, moves: set[bool]
+) -> None:
+    """Of three points there are two runs where a cost is not paid, and three where one is."""
+    file = tmp_path / "small.yaml"
+    more = "  - {name: between, metric: host_cpu, at: {receivers: 1, rate: 4 kpps}, between: [0, 100]}\n"
+    text = SMALL.replace("values: [5 kpps, 3 kpps]", "values: [5 kpps, 4 kpps, 3 kpps]").replace("rx_rate", "host_cpu")
+    file.write_text(text + more, encoding="utf-8")
+    study = studied(file, tmp_path / "results", (assumption,))
+    [moved] = study.assumptions.values()
+    ends = len(moved["ends"].split(", "))
+    assert len(list((tmp_path / "results").rglob("*.parquet"))) == 3 + runs * ends
+    assert {move.claim for move in study.moves} == {"its packets", "another rate", "between"}
+    assert {move.before == move.after for move in study.moves} == moves
+
+
 def test_a_study_goes_on_where_it_was_stopped_and_runs_nothing_twice(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
