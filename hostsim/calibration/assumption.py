@@ -2,7 +2,8 @@
 
 All else is as shipped, and all runs share their random numbers. A point that an assumption does not reach is the same point, and is
 not run again; a threshold takes two points (`hostsim.calibration.local_threshold`), and a search only where these do not say. An end
-that leaves the busiest and the idlest points as they are, to the last digit, is run at no other (docs/decisions/0173).
+that leaves the busiest and the idlest points as they are, to the last digit, is run at no other (docs/decisions/0173). A verdict that
+flips is judged again by more replications: chance may have flipped it (docs/decisions/0174).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import datetime as dt
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from hostsim.analysis.constant import Constant, Origin
@@ -22,6 +23,7 @@ from hostsim.expect import Verdict
 from hostsim.pipeline import ExecutionOptions, execute_all
 from hostsim.scenario.plan import Fidelity, Plan
 from hostsim.scenario.scenario import Scenario
+from hostsim.scenario.selection import restrict
 from hostsim.scenario.shipped_data import data_root
 
 __all__ = [
@@ -38,6 +40,8 @@ __all__ = [
 
 AT_ONCE = 8
 """Ends whose runs are made at the same time: enough for all workers, and few enough to keep their records in memory."""
+CONFIRMING = 3
+"""Replications by which a verdict that flips is judged again, as shipped and moved."""
 
 Subjects = Sequence[tuple[Scenario, Collection[str]]]
 """Scenarios, each with the names of the expectations that are judged."""
@@ -80,6 +84,8 @@ class Move:
     """Verdict before: ``in`` its band, ``out`` of it, or ``missing`` where there is no value, for a run that failed is no pass."""
     now: str
     """Verdict after, likewise."""
+    confirmed: bool = False
+    """It had flipped, and these values and verdicts are those of `CONFIRMING` replications."""
 
     @property
     def flips(self) -> bool:
@@ -159,7 +165,7 @@ def run_study(
     subjects: Subjects,
     runs: Fidelity,
     execution: ExecutionOptions,
-    tell: Callable[[int, int], None] | None = None,
+    tell: Callable[[int, int, str], None] | None = None,
     only: Sequence[str] = ("*",),
 ) -> Study:
     """Move every assumption behind some expectations to the ends of its range, and judge those that it reaches.
@@ -169,7 +175,7 @@ def run_study(
         subjects: scenarios with the expectations to judge.
         runs: how long and how often.
         execution: where runs are kept and what they are made with.
-        tell: called with the number of ends that are done and that of all.
+        tell: called with the number of ends, and later of flips, that are done, that of all, and which it is.
         only: patterns of the names of assumptions to move.
 
     Raises:
@@ -182,20 +188,24 @@ def run_study(
     _run_shipped(shipped, execution)
     jobs = [(assumption, end) for assumption in assumptions for end in assumption.ends]
     moves: list[Move] = []
+    moved: list[_MovedTo] = []
     refused: list[RefusedEnd] = []
     for start in range(0, len(jobs), AT_ONCE):
         hosts = [
-            (assumption, assumption.text(end), host.moved({assumption.constant.name: end}))
+            (assumption, end, host.moved({assumption.constant.name: end}))
             for assumption, end in jobs[start : start + AT_ONCE]
             for host in shipped
             if assumption.scenario in ("", host.scenario.name)
         ]
         _run_moved([host for _, _, host in hosts], execution)
         for assumption, end, host in hosts:
-            moves += _moves(assumption.name, end, host)
-            refused += [RefusedEnd(assumption.name, end, claim, reason) for claim, reason in host.refused.items()]
+            text = assumption.text(end)
+            moves += _moves(assumption.name, text, host)
+            moved += [_MovedTo(host.shipped, assumption.constant.name, end)] * len(host.reached)
+            refused += [RefusedEnd(assumption.name, text, claim, reason) for claim, reason in host.refused.items()]
         if tell is not None:
-            tell(min(start + AT_ONCE, len(jobs)), len(jobs))
+            tell(min(start + AT_ONCE, len(jobs)), len(jobs), "ends")
+    _confirm(moves, moved, execution, tell)
     return Study(
         name,
         dt.date.today().isoformat(),
@@ -246,6 +256,46 @@ def _run_shipped(hosts: Sequence[ShippedHost], execution: ExecutionOptions) -> N
         host.take(outcome)
     for host, outcome in zip(hosts, execute_all([host.beside_plan() for host in hosts], execution), strict=True):
         host.take_beside(outcome)
+
+
+@dataclass(frozen=True)
+class _MovedTo:
+    """A scenario with one number of its host at an end of its range."""
+
+    shipped: ShippedHost
+    number: str
+    end: float
+
+    def again(self, claim: str) -> ShippedHost:
+        """The scenario of one claim, with as many replications as it takes to confirm a flip."""
+        runs = replace(self.shipped.runs, replications=CONFIRMING)
+        return ShippedHost(restrict(self.shipped.scenario, [claim]), [claim], runs)
+
+
+def _confirm(
+    moves: list[Move],
+    moved: Sequence[_MovedTo],
+    execution: ExecutionOptions,
+    tell: Callable[[int, int, str], None] | None,
+) -> None:
+    """Judge every verdict that flips again by `CONFIRMING` replications, as shipped and moved, in its place."""
+    flips = [
+        place
+        for place, (move, to) in enumerate(zip(moves, moved, strict=True))
+        if move.flips and to.shipped.maker.replications < CONFIRMING
+    ]
+    names = {place: (moved[place].shipped.scenario.name, moves[place].claim) for place in flips}
+    shipped = {name: moved[place].again(moves[place].claim) for place, name in names.items()}
+    _run_shipped(list(shipped.values()), execution)
+    for start in range(0, len(flips), AT_ONCE):
+        batch = flips[start : start + AT_ONCE]
+        hosts = [shipped[names[place]].moved({moved[place].number: moved[place].end}) for place in batch]
+        _run_moved(hosts, execution)
+        for place, host in zip(batch, hosts, strict=True):
+            [judged] = _moves(moves[place].assumption, moves[place].end, host)
+            moves[place] = replace(judged, confirmed=True)
+        if tell is not None:
+            tell(start + len(batch), len(flips), "flips")
 
 
 def _run_moved(hosts: Sequence[MovedHost], execution: ExecutionOptions) -> None:

@@ -33,7 +33,7 @@ def moved_threshold(
     after: tuple[_Measured, _Measured],
     limit: float,
 ) -> float | None:
-    """The threshold of a changed host: as it was, and on by as far as the crossing of the metric and the limit moves.
+    """The threshold of a changed host: as it was, and on by the whole steps that the crossing of the metric and the limit moves, as a search has no others.
 
     A metric grows by a factor with each step, so that the crossing lies on the straight line of its logarithm. A share that is nothing
     below the threshold is what does not get through above it: what does get through is the crossing.
@@ -52,7 +52,10 @@ def moved_threshold(
     if was is None or now is None or (after[1][1] > after[0][1]) != (before[1][1] > before[0][1]):
         return None
     width = before[1][0] - before[0][0]
-    return threshold + now - was if abs(now - was) <= FARTHEST * width else None
+    if abs(now - was) > FARTHEST * width:
+        return None
+    is_neighbour = width == 1 and math.floor(was) == before[0][0]
+    return threshold + (math.floor(now) - math.floor(was) if is_neighbour else round(now - was))
 
 
 def _crossing(pair: tuple[_Measured, _Measured], limit: float, *, is_share: bool) -> float | None:

@@ -44,8 +44,8 @@ def assumptions(
 
     Each assumed constant and input goes to both ends of its range, all else as it is, and every claim that depends on it is judged
     again: at the same points and on the same random numbers, a threshold at two points beside it. An end that leaves the busiest
-    and the idlest of these points as they are, to the last digit, is run at no other. An input that flips a verdict counts as
-    fitted.
+    and the idlest of these points as they are, to the last digit, is run at no other. A verdict that
+    flips is judged again by three replications, and an input that flips it counts as fitted.
 
     Every run is kept in the results folder, so the same command resumes a stopped one.
     """
@@ -70,7 +70,7 @@ def assumptions(
             missing = sum(one.runs - one.stored for one in known)
             took = f"about {duration(sum(one.seconds for one in known))}" if missing else "nothing"
             rows.append((name, ends, sum(one.runs for one in known), missing, took))
-        typer.echo(columns(("subject", "ends", "runs at most", "missing", "takes, searches apart"), rows))
+        typer.echo(columns(("subject", "ends", "runs at most", "missing", "takes, searches and flips apart"), rows))
         return
     for name, selected in named.items():
         study = run_study(name, selected, fidelity, execution, _tell, patterns)
@@ -134,5 +134,5 @@ def _report(study: Study) -> str:
     return columns(("assumption", "end", "claim", "before", "after", "verdict"), rows) + "\n" + rest
 
 
-def _tell(done: int, of: int) -> None:
-    typer.echo(f"{done} of {of} ends", err=True)
+def _tell(done: int, of: int, what: str) -> None:
+    typer.echo(f"{done} of {of} {what}", err=True)

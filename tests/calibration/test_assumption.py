@@ -128,6 +128,31 @@ def test_a_run_that_fails_is_no_pass(small: Path, tmp_path: Path, monkeypatch: p
     ]
 
 
+def test_a_verdict_that_chance_flips_in_one_run_is_judged_by_three(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One replication of three has a quarter more packets at one end: alone it is out of the band, and the mean is not."""
+
+    def by_chance(spec, replication, **named):
+        stream = spec.traffic["stream"]
+        if stream.packet_size == 100 and stream.rate == 5000 and replication == 0:
+            stream = stream.model_copy(update={"rate": 6250})
+            spec = spec.model_copy(update={"traffic": {"stream": stream}})
+        return simulate(spec, replication=replication, **named)
+
+    monkeypatch.setattr("hostsim.campaign.driver._simulate", lambda: by_chance)
+    study = studied(small, tmp_path / "results", OWN[:2])
+    found = {(move.assumption, move.end, move.claim): move for move in study.moves}
+    size = found[OWN[0], "100 B", "its packets"]
+    assert size.confirmed
+    assert not size.flips
+    assert size.after == pytest.approx((5 + 5 + 6.25) / 3, rel=0.01)
+    rate = found[OWN[1], "10 kpps", "its packets"]
+    assert rate.confirmed
+    assert rate.flips
+    assert not found[OWN[0], "400 B", "its packets"].confirmed
+
+
 def test_an_end_at_which_no_host_can_be_is_refused_and_flips_nothing(small: Path, tmp_path: Path) -> None:
     """Packets that no wire takes: the claim is not judged there, and the reason is kept."""
     text = SMALL.replace("[100 B, 400 B]", "[100 B, 65000 B]")

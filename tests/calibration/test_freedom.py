@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 import hostsim
-from hostsim.analysis.cost_model import scenario_inputs, shipped_constants
+from hostsim.analysis.cost_model import shipped_constants
 from hostsim.calibration.assumption import Move, Study, flipping, shipped_studies
 from hostsim.calibration.freedom import FittedCount, count_fitted, read_fitted_inputs
 from hostsim.errors import InputError
-from hostsim.scenario.load import load
-from hostsim.scenario.shipped_data import claims, shipped
+from hostsim.scenario.shipped_data import claims
 
 README = Path(hostsim.__file__).parent.parent / "README.md"
 
@@ -47,23 +46,16 @@ def test_only_a_verdict_that_is_another_one_is_a_flip() -> None:
 def test_a_flip_in_a_study_raises_the_count_and_a_choice_in_several_scenarios_does_not_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The packet size of one scenario is one number more; the delay of another network is the one that is counted already."""
-    before = count_fitted()
+    """The packet size of one scenario is one number more; the delay of a network that two scenarios have is one for both."""
     out = ("1", "splitrx.guest_cpu", 12.0, 20.0, "in", "out")
+    monkeypatch.setattr("hostsim.calibration.freedom.shipped_studies", tuple)
+    before = count_fitted()
     found = study(Move("directpath-udp.traffic.stream.packet_size", *out))
     monkeypatch.setattr("hostsim.calibration.freedom.shipped_studies", lambda: (found,))
-    assert count_fitted().fitted == before.fitted + 1 - _of_studies_alone(before)
-    again = study(Move("vxlan.traffic.netperf.delay", *out))
-    monkeypatch.setattr("hostsim.calibration.freedom.shipped_studies", lambda: (again,))
-    assert count_fitted().fitted == before.fitted - _of_studies_alone(before)
-
-
-def _of_studies_alone(count: FittedCount) -> int:
-    """Numbers that only the shipped studies know."""
-    inputs = {f"{name}.{path}": one for name in shipped() for path, one in scenario_inputs(load(name)).items()}
-    known = {constant.name: constant for constant in shipped_constants()} | inputs
-    listed = {*read_fitted_inputs(), *(name for name, one in known.items() if one.is_calibrated)}
-    return len({*count.constants, *count.inputs} - listed)
+    assert count_fitted().fitted == before.fitted + 1
+    both = study(*(Move(f"40gbe-{name}.traffic.netperf.delay", *out) for name in ("single", "multi")))
+    monkeypatch.setattr("hostsim.calibration.freedom.shipped_studies", lambda: (found, both))
+    assert count_fitted().fitted == before.fitted + 2
 
 
 def test_rules_arithmetic_and_ratios_of_claims_leave_no_freedom() -> None:

@@ -24,7 +24,7 @@ def test_the_points_lie_on_both_sides_of_a_threshold_inside_its_bracket() -> Non
 
 
 def test_a_threshold_moves_as_far_as_a_metric_that_grows_by_a_factor_with_each_step() -> None:
-    """Exactly, where it does: a tenth more of it at every value moves the crossing by ln 1.1 over the slope."""
+    """A tenth more of it at every value moves the crossing by ln 1.1 over the slope, of which whole steps count."""
     points, slope = (392.0, 409.0), 0.004
 
     def pair(factor: float) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -32,14 +32,22 @@ def test_a_threshold_moves_as_far_as_a_metric_that_grows_by_a_factor_with_each_s
         return (points[0], low), (points[1], high)
 
     moved = moved_threshold(400, pair(1.0), pair(1.1), 90.0)
-    assert moved == pytest.approx(400 - math.log(1.1) / slope)
+    assert moved == 400 - 24
+    assert math.log(1.1) / slope == pytest.approx(23.8, abs=0.05)
     assert moved_threshold(400, pair(1.0), pair(1.0), 90.0) == 400
 
 
 def test_of_a_share_that_is_lost_the_rest_is_what_gets_through() -> None:
     """At 21 receivers 2 % of the load are lost, then 7 %: capacity falls from 20.58 to 19.53 receivers."""
     before, after = ((20.0, 0.0), (21.0, 2.0)), ((20.0, 2.35), (21.0, 7.0))
-    assert moved_threshold(20, before, after, 0.01) == pytest.approx(20 - 1.05)
+    assert moved_threshold(20, before, after, 0.01) == 19
+
+
+@pytest.mark.parametrize(("high", "moved"), [(90.1, 20), (90.9, 20), (89.9, 21), (91.1, 19)])
+def test_between_neighbours_a_threshold_moves_when_the_crossing_passes_a_value(high: float, moved: int) -> None:
+    """Wherever between 20 and 21 the limit is passed, 20 is the last value before it."""
+    before = ((20.0, 89.0), (21.0, 92.0))
+    assert moved_threshold(20, before, ((20.0, high - 1), (21.0, high)), 90.0) == moved
 
 
 @pytest.mark.parametrize(

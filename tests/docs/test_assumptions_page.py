@@ -31,8 +31,11 @@ def test_a_flipped_verdict_is_in_bold_and_one_that_is_kept_is_not() -> None:
         Move("a.burst", "2", "numa.10g.cpu", 0.914, 0.889, "in", "out"),
         Move("a.burst", "8", "numa.10g.cpu", 0.914, 0.92, "in", "in"),
         Move("a.delay", "1 s", "numa.10g.cpu", 0.914, None, "in", "missing"),
+        Move("a.chance", "3", "numa.10g.cpu", 0.911, 0.913, "in", "in", confirmed=True),
+        Move("a.same", "5", "numa.10g.cpu", 0.914, 0.914, "in", "in"),
     )
-    described = {name: {"value": "4", "ends": "2, 8", "reason": "so"} for name in ("a.burst", "a.delay", "a.still")}
+    names = ("a.burst", "a.delay", "a.chance", "a.same", "a.still")
+    described = {name: {"value": "4", "ends": "2, 8", "reason": "so"} for name in names}
     refused = (RefusedEnd("a.still", "9", "numa.10g.cpu", "no such host"),)
     text = page([Study("numa-io", "2026-11-22", "0" * 64, True, 1, 1, described, moves, refused)], {}, NOTHING)
     assert "| numa.10g.cpu (0.914; 0.9 to 0.95) |" in text
@@ -40,8 +43,11 @@ def test_a_flipped_verdict_is_in_bold_and_one_that_is_kept_is_not() -> None:
     assert "| `a.burst` | 4 | 8 | 0.92 |" in text
     assert "| `a.delay` | 4 | 1 s | **missing** |" in text
     assert "`a.still` at 9 (numa.10g.cpu: no such host)" in text
-    assert "Without any effect: `a.still`." in text
-    assert "3 assumptions, of which 2 reach a claim and 2 flip a verdict." in text
+    assert "| `a.chance` | 4 | 3 | 0.913 |" in text
+    assert "Without any effect on any claim, at any end: `a.same` (2, 8), `a.still` (2, 8)." in text
+    assert "5 assumptions, of which 4 reach a claim and 2 flip a verdict." in text
+    assert "| `a.burst` | 4 | 2 | numa.10g.cpu (0.914 to 0.889) |" in text
+    assert "| `a.delay` | 4 | 1 s | numa.10g.cpu (0.914 to missing) |" in text
 
 
 def test_what_is_known_without_a_study_is_listed_with_the_place_that_says_so() -> None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from hostsim.calibration.assumption import Move, Study, shipped_studies
+from hostsim.calibration.assumption import Move, Study, flipping, shipped_studies
 from hostsim.calibration.freedom import FittedCount, FittedInput, count_fitted, read_fitted_inputs
 from hostsim.files import write_whole
 from hostsim.results.scoreboard import band_text, number
@@ -22,7 +22,8 @@ HEAD = """\
 # What assumptions decide
 
 `hostsim assumptions EXPERIMENT` moves every assumed constant and input that reaches an experiment to the ends of its range, all else as shipped, and judges the claims again: at the same points and on the same random numbers, a threshold at two points beside
-it. A value in **bold** is of another verdict than the shipped host's: in the band and not, or the other way round. What flips a verdict counts as fitted.
+it. A value in **bold** is of another verdict than the shipped host's: in the band and not, or the other way round. Where one or two replications say so, both verdicts are judged again by three, whose value is in the
+table: chance alone flips nothing. What flips a verdict counts as fitted.
 """
 
 
@@ -34,13 +35,30 @@ def page(studies: Sequence[Study], listed: dict[str, FittedInput], count: Fitted
         listed: what is known to count as fitted without a study, by name.
         count: of all.
     """
-    lines = [HEAD, count.sentence]
+    lines = [HEAD, count.sentence, "", "## Verdicts that hang on an assumption", "", *_flips(studies)]
     for study in studies:
         lines += ["", f"## {study.name}", "", *_study(study)]
     lines += ["", "## Known without a study", ""]
     rows = [(code(name), ", ".join(entry.claims), entry.how, entry.evidence) for name, entry in listed.items()]
     lines.append(table(("assumption", "claims", "how", "evidence"), rows).rstrip())
     return "\n".join(lines) + "\n"
+
+
+def _flips(studies: Sequence[Study]) -> list[str]:
+    """A row for each assumption that flips a verdict, with the claims that it flips."""
+    rows = []
+    for name, moves in flipping(studies).items():
+        by_end: dict[str, list[str]] = {}
+        for move in moves:
+            by_end.setdefault(move.end, []).append(f"{move.claim} ({_outcome(move)})")
+        value = next(study.assumptions[name]["value"] for study in studies if name in study.assumptions)
+        rows += [(code(name), value, end, ", ".join(flipped)) for end, flipped in by_end.items()]
+    return [table(("assumption", "value", "at", "flips"), rows).rstrip()] if rows else ["None."]
+
+
+def _outcome(move: Move) -> str:
+    before, after = ("missing" if value is None else number(value) for value in (move.before, move.after))
+    return f"{before} to {after}"
 
 
 def _study(study: Study) -> list[str]:
@@ -52,8 +70,12 @@ def _study(study: Study) -> list[str]:
     reach, flip = len({name for name, _ in reaching}), len({move.assumption for move in study.flips})
     lines = [f"Of {study.date}, {fidelity} fidelity{runs}, seed {study.seed}, code `{study.code[:12]}`."]
     lines += [f"{len(study.assumptions)} assumptions, of which {reach} reach a claim and {flip} flip a verdict.", ""]
-    before = {move.claim: move for move in reversed(study.moves)}
+    by_confirmed = sorted(
+        study.moves, key=lambda move: not move.confirmed
+    )  # those as all others were judged come last, and stay
+    before = {move.claim: move for move in by_confirmed}
     heads = [f"{claim} ({number(before[claim].before)}; {band_text(claims()[claim].band)})" for claim in moved]
+    changing = {move.assumption for move in study.moves if move.flips or move.after != move.before}
     rows = [
         (
             code(name),
@@ -62,16 +84,18 @@ def _study(study: Study) -> list[str]:
             *(_cell(cells.get((name, end, claim))) for claim in moved),
         )
         for name, end in reaching
+        if name in changing
     ]
     lines.append(table(("assumption", "value", "at", *heads), rows).rstrip())
-    still = [name for name in study.assumptions if name not in {name for name, _ in reaching}]
+    still = [name for name in study.assumptions if name not in changing]
     if study.refused:
         refused = dict.fromkeys(
             f"{code(one.assumption)} at {one.end} ({one.claim}: {one.reason})" for one in study.refused
         )
         lines += ["", f"No such host can be: {'; '.join(refused)}."]
     if still:
-        lines += ["", f"Without any effect: {', '.join(map(code, still))}."]
+        at_ends = [f"{code(name)} ({study.assumptions[name]['ends']})" for name in still]
+        lines += ["", f"Without any effect on any claim, at any end: {', '.join(at_ends)}."]
     return lines
 
 
