@@ -1,4 +1,4 @@
-"""Degrees of freedom: the numbers that were chosen, and the claims that are left to test the model with."""
+"""Degrees of freedom: the numbers that count as fitted, and the claims that are left to test the model with."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _FittedInputs(Spec):
 
 @dataclass(frozen=True)
 class FittedCount:
-    """Count of the numbers that were chosen so that claims come out, and of the claims that could tell."""
+    """Count of the numbers that claims may have come out by, and of the claims that could tell."""
 
     constants: tuple[str, ...]
     """Names of constants of platforms, servers, peers and guests."""
@@ -56,15 +56,17 @@ class FittedCount:
     """Names of inputs of scenarios; one name for each choice."""
     informative: tuple[str, ...]
     """Ids of the claims that could fail."""
+    chosen: int = 0
+    """Of the constants and inputs those that a calibration moved, or that were chosen after a verdict had been seen; the others have stated values."""
 
     @property
     def fitted(self) -> int:
-        """Numbers that were chosen."""
+        """Numbers that count as fitted."""
         return len(self.constants) + len(self.inputs)
 
     @property
     def freedom(self) -> int:
-        """Claims with a freedom left: each chosen number can bring one claim into its band."""
+        """Claims with a freedom left: each fitted number can bring one claim into its band."""
         return len(self.informative) - self.fitted
 
     @property
@@ -72,7 +74,8 @@ class FittedCount:
         """The count in a sentence."""
         left = f"{self.freedom} have" if self.freedom > 0 else "none has"
         return (
-            f"{self.fitted} numbers were chosen: {len(self.constants)} constants and {len(self.inputs)} inputs count as fitted. "
+            f"{self.fitted} numbers count as fitted, {len(self.constants)} constants and {len(self.inputs)} inputs: {self.chosen} were chosen, "
+            f"and {self.fitted - self.chosen} have stated values and an end of their range at which a verdict flips. "
             f"Of the {len(self.informative)} claims that could fail, {left} a freedom left."
         )
 
@@ -90,18 +93,20 @@ def count_fitted() -> FittedCount:
     """
     known = {constant.name: constant for constant in shipped_constants()}
     inputs = _inputs()
-    names = [
+    listed = read_fitted_inputs()
+    chosen = [
         *(name for name, one in {**known, **inputs}.items() if one.is_calibrated),
-        *flipping(shipped_studies()),
-        *read_fitted_inputs(),
+        *(name for name, entry in listed.items() if entry.how == "chosen"),
     ]
+    names = [*chosen, *flipping(shipped_studies()), *listed]
     constants = tuple(dict.fromkeys(name for name in names if name in known))
     choices: dict[tuple[str, Scalar], str] = {}
     for name in names:
         if name not in known:
             one = inputs.get(name)
             choices.setdefault((name.rpartition(".")[2], one.written(one.value) if one else name), name)
-    return FittedCount(constants, tuple(choices.values()), _informative())
+    fitted = (*constants, *choices.values())
+    return FittedCount(constants, tuple(choices.values()), _informative(), len({*chosen} & {*fitted}))
 
 
 def read_fitted_inputs(file: Path | None = None) -> Mapping[str, FittedInput]:

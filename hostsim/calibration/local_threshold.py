@@ -54,8 +54,9 @@ def moved_threshold(
     width = before[1][0] - before[0][0]
     if abs(now - was) > FARTHEST * width:
         return None
-    is_neighbour = width == 1 and math.floor(was) == before[0][0]
-    return threshold + (math.floor(now) - math.floor(was) if is_neighbour else round(now - was))
+    if width == 1 and (after[0][1] < limit) != (after[1][1] < limit):
+        return threshold  # between neighbours, as it was
+    return threshold + (math.floor(now) - math.floor(was) if width == 1 else round(now - was))
 
 
 def _crossing(pair: tuple[_Measured, _Measured], limit: float, *, is_share: bool) -> float | None:

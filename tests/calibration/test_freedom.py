@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 import hostsim
-from hostsim.analysis.cost_model import shipped_constants
+from hostsim.analysis.cost_model import scenario_inputs, shipped_constants
 from hostsim.calibration.assumption import Move, Study, flipping, shipped_studies
 from hostsim.calibration.freedom import FittedCount, count_fitted, read_fitted_inputs
 from hostsim.errors import InputError
-from hostsim.scenario.shipped_data import claims
+from hostsim.scenario.load import load
+from hostsim.scenario.shipped_data import claims, shipped
 
 README = Path(hostsim.__file__).parent.parent / "README.md"
 
@@ -74,6 +75,20 @@ def test_the_sentence_says_when_there_is_no_freedom_left() -> None:
     assert FittedCount(("a",), (), ("c", "d", "e")).sentence.endswith(
         "Of the 3 claims that could fail, 2 have a freedom left."
     )
+
+
+def test_the_sentence_tells_what_was_chosen_from_what_has_a_stated_value() -> None:
+    """A calibration moved the first, or a verdict had been seen; of the second an end of a range flips one."""
+    sentence = FittedCount(("a", "b"), ("c",), ("d",), 1).sentence
+    assert sentence.startswith(
+        "3 numbers count as fitted, 2 constants and 1 inputs: 1 were chosen, and 2 have stated values"
+    )
+    today = count_fitted()
+    inputs = {f"{name}.{path}": one for name in shipped() for path, one in scenario_inputs(load(name)).items()}
+    moved = {name for name, one in inputs.items() if one.is_calibrated}
+    moved |= {constant.name for constant in shipped_constants() if constant.is_calibrated}
+    moved |= {name for name, entry in read_fitted_inputs().items() if entry.how == "chosen"}
+    assert today.chosen == len(moved & {*today.constants, *today.inputs}) > 10
 
 
 def test_an_experiment_with_a_study_has_no_entry_that_the_study_would_make() -> None:

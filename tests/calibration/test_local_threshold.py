@@ -41,6 +41,7 @@ def test_of_a_share_that_is_lost_the_rest_is_what_gets_through() -> None:
     """At 21 receivers 2 % of the load are lost, then 7 %: capacity falls from 20.58 to 19.53 receivers."""
     before, after = ((20.0, 0.0), (21.0, 2.0)), ((20.0, 2.35), (21.0, 7.0))
     assert moved_threshold(20, before, after, 0.01) == 19
+    assert moved_threshold(20, before, ((20.0, 0.0), (21.0, 7.0)), 0.01) == 20  # which was run, and lost nothing
 
 
 @pytest.mark.parametrize(("high", "moved"), [(90.1, 20), (90.9, 20), (89.9, 21), (91.1, 19)])
