@@ -306,9 +306,9 @@ def _run_moved(hosts: Sequence[MovedHost], execution: ExecutionOptions) -> None:
     reached = [host for host in first if not host.is_unmoved]
     for host, outcome in zip(reached, execute_all([host.plan() for host in reached], execution), strict=True):
         host.take(outcome)
-    lost = [host for host in reached if host.lost]
-    for host, outcome in zip(lost, execute_all([host.search_plan() for host in lost], execution), strict=True):
-        host.take_search(outcome)
+    while lost := [host for host in reached if host.lost]:
+        for host, outcome in zip(lost, execute_all([host.search_plan() for host in lost], execution), strict=True):
+            host.take_search(outcome)
 
 
 def _moves(name: str, end: str, host: MovedHost) -> Iterator[Move]:

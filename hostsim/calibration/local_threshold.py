@@ -6,10 +6,12 @@ A search takes ten runs and more; two paired points on common random numbers say
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import replace
 
 from hostsim.expect import Find
 
-__all__ = ["moved_threshold", "points_beside"]
+__all__ = ["moved_threshold", "near_bracket", "points_beside"]
 
 BESIDE = 50
 """The points lie this part of the threshold to either side of it: of neighbours among hundreds of VMs the noise would be the slope."""
@@ -57,6 +59,26 @@ def moved_threshold(
     if width == 1 and (after[0][1] < limit) != (after[1][1] < limit):
         return threshold  # between neighbours, as it was
     return threshold + (math.floor(now) - math.floor(was) if width == 1 else round(now - was))
+
+
+def near_bracket(find: Find, pairs: Iterable[tuple[_Measured, _Measured]]) -> Find:
+    """The search in a part of its bracket: between the two points of each replication, or beyond the one that the threshold has passed.
+
+    Args:
+        find: the search.
+        pairs: the smaller and the larger value of the axis with the metric at each, on the changed host.
+    """
+    starts, stops = [], []
+    for (low, at_low), (high, at_high) in pairs:
+        holds_low, holds_high = at_low < find.below, at_high < find.below
+        reach = round(FARTHEST * (high - low))
+        is_above = holds_low and holds_high if find.largest else not (holds_low or holds_high)
+        is_below = not (holds_low or holds_high) if find.largest else holds_low and holds_high
+        starts.append(int(low) - reach * is_below)
+        stops.append(int(high) + reach * is_above)
+    if not starts:
+        return find
+    return replace(find, start=max(min(starts), find.start), stop=min(max(stops), find.stop))
 
 
 def _crossing(pair: tuple[_Measured, _Measured], limit: float, *, is_share: bool) -> float | None:

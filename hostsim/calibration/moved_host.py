@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from hostsim.analysis.cost_model import with_constants
-from hostsim.calibration.local_threshold import moved_threshold, points_beside
+from hostsim.calibration.local_threshold import moved_threshold, near_bracket, points_beside
 from hostsim.campaign.driver import Outcome
 from hostsim.errors import InputError
 from hostsim.expect import Expectation, Find, Verdict
@@ -128,6 +129,8 @@ class MovedHost:
         """The change left the runs of `first_plan` as they are."""
         self._records: _Records = {}
         self._answers: dict[str, SearchAnswer] = {}
+        self._near: dict[str, Find] = {}
+        """By name of a lost search: the part of its bracket that is searched first; none once that was in vain."""
 
     def _reaches(self, name: str) -> bool:
         """True when a point of an expectation, or of one that it is computed from, is another one."""
@@ -192,14 +195,19 @@ class MovedHost:
                 self._answers[name] = SearchAnswer(name, (), (), (failed[0].strip().splitlines()[-1],))
             else:
                 self.lost.append(name)
+                self._near[name] = near_bracket(find, [pair for pair in pairs if pair is not None])
 
     def search_plan(self) -> Plan:
-        """Searches for the thresholds that are lost."""
-        return make_plan(restrict(self._scenario, self.lost), self.shipped.runs, sweep=False)
+        """Searches for the thresholds that are lost: near where they were, and then in the whole bracket."""
+        lost = restrict(self._scenario, self.lost)
+        near = tuple(replace(entry, form=self._near.get(entry.name, entry.form)) for entry in lost.expectations)
+        return make_plan(replace(lost, expectations=near), self.shipped.runs, sweep=False)
 
     def take_search(self, outcome: Outcome) -> None:
-        """Take the answers of `search_plan`."""
-        self._answers |= outcome.answers
+        """Take the answers of `search_plan`; what lies beyond the part that was searched is still lost."""
+        beyond = [name for name in self.lost if outcome.answers[name].bounds and self._near.pop(name, None) is not None]
+        self._answers |= {name: answer for name, answer in outcome.answers.items() if name not in beyond}
+        self.lost = beyond
 
     def verdicts(self) -> dict[str, Verdict]:
         """The verdicts on what is reached."""

@@ -188,6 +188,25 @@ def test_a_threshold_moves_and_with_it_the_ratio_that_is_computed_from_it(tmp_pa
     assert room.after == pytest.approx(searched.value, abs=1.0)
 
 
+@pytest.mark.parametrize("farthest", [10.0, 0.0])
+def test_a_threshold_that_two_points_do_not_say_is_searched_near_them_and_then_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, farthest: float
+) -> None:
+    """Whichever it takes, it is that of a search in the whole bracket."""
+    monkeypatch.setattr("hostsim.calibration.moved_host.moved_threshold", lambda *_: None)
+    monkeypatch.setattr("hostsim.calibration.local_threshold.FARTHEST", farthest)
+    file = tmp_path / "small.yaml"
+    file.write_text(SEARCHED, encoding="utf-8")
+    study = studied(file, tmp_path / "results", ("small.traffic.stream.packet_size",))
+    [room] = [move for move in study.moves if (move.end, move.claim) == ("1400 B", "room")]
+    assert room.before is not None
+    assert room.after is not None
+    assert room.after < room.before
+    file.write_text(SEARCHED.replace("value: 200 B", "value: 1400 B"), encoding="utf-8")
+    verdicts = hostsim.check(str(file), quick=True, results=tmp_path / "results", jobs=1)
+    assert room.after == next(verdict.value for verdict in verdicts if verdict.expectation.name == "room")
+
+
 @pytest.mark.parametrize(
     ("assumption", "runs", "moves"),
     [("esxi.costs.vxlan_decap", 2, {True}), ("esxi.costs.context_switch", 3, {False})],

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from hostsim.calibration.local_threshold import moved_threshold, points_beside
+from hostsim.calibration.local_threshold import moved_threshold, near_bracket, points_beside
 from hostsim.expect import Find
 
 LARGEST = Find(True, "vms", 100, 600, "host_cpu", 90.0, {})
@@ -63,3 +64,29 @@ def test_between_neighbours_a_threshold_moves_when_the_crossing_passes_a_value(h
 def test_two_points_that_do_not_say_where_the_threshold_is_say_so(after) -> None:
     """A guess would be a value that no run stands behind."""
     assert moved_threshold(20, ((20.0, 0.0), (21.0, 2.0)), after, 0.01) is None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bracket"),
+    [
+        pytest.param(89.0, 91.0, (392, 409), id="between them"),
+        pytest.param(88.0, 89.0, (392, 579), id="above"),
+        pytest.param(91.0, 92.0, (222, 409), id="below"),
+        pytest.param(91.0, 89.0, (392, 409), id="it turns round"),
+    ],
+)
+def test_a_lost_threshold_is_searched_on_the_side_on_which_it_must_be(
+    low: float, high: float, bracket: tuple[int, int]
+) -> None:
+    """Of a largest value; of a smallest one, below which the condition does not hold, the sides are exchanged."""
+    near = near_bracket(LARGEST, [((392.0, low), (409.0, high))])
+    assert (near.start, near.stop) == bracket
+    smallest = near_bracket(replace(LARGEST, largest=False), [((392.0, 180 - low), (409.0, 180 - high))])
+    assert (smallest.start, smallest.stop) == bracket
+
+
+def test_a_bracket_holds_the_thresholds_of_all_replications_and_ends_where_the_whole_one_does() -> None:
+    pairs = [((392.0, 91.0), (409.0, 92.0)), ((300.0, 80.0), (310.0, 100.0)), ((580.0, 80.0), (590.0, 81.0))]
+    near = near_bracket(LARGEST, pairs)
+    assert (near.start, near.stop) == (222, 600)
+    assert near_bracket(LARGEST, []) == LARGEST
