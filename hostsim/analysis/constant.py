@@ -56,7 +56,7 @@ class Constant:
     prior: float | None = None
     """Median of the prior distribution, likewise; None where the value itself is that."""
     is_whole: bool = False
-    """Counts something: it has no values between whole numbers."""
+    """It has no values between whole numbers: it counts something, or is a size of which all ends are whole numbers of its unit."""
     words: tuple[str, ...] = ()
     """Of a choice: all that may stand in its place. Its value is the place of its word among them."""
 
@@ -82,7 +82,10 @@ class Constant:
         """A value of this constant as text or number for a file."""
         if self.words:
             return self.words[round(value)]
-        number: Scalar = round(value) if self.is_whole else float(f"{value:.12g}")
+        is_size = _kind(self.unit) == "size"
+        if is_size and not (self.is_whole or float(value).is_integer()):
+            return f"{round(value * UNITS['size'][self.unit])} B"
+        number: Scalar = round(value) if self.is_whole or is_size else float(f"{value:.12g}")
         return f"{number} {self.unit}" if _kind(self.unit) else number
 
     def in_spec(self, value: float) -> float:
@@ -187,7 +190,8 @@ def input_of(group: Sequence[AssumedValue], file: str, key: KeyPath) -> Constant
         text=first.reason,
         range=ends,
         prior=prior,
-        is_whole=all(isinstance(number, int) for number in numbers) or _kind(unit) == "size",
+        is_whole=all(isinstance(number, int) for number in numbers)
+        or (_kind(unit) == "size" and all(number.is_integer() for number in (value, *ends, prior or value))),
         words=words,
     )
 

@@ -140,7 +140,7 @@ class MovedHost:
                 try:
                     spec = self._maker.point(values).spec
                 except InputError as error:
-                    self.refused[name] = "; ".join(fault.message for fault in error.faults)
+                    self.refused[name] = "; ".join(str(replace(fault, file="", line=None)) for fault in error.faults)
                     return False
                 is_other = is_other or spec.digest() != self.shipped.maker.point(values).spec.digest()
         return is_other

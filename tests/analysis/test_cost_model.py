@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from hostsim.analysis.constant import Constant, Origin
-from hostsim.analysis.cost_model import constants_at, part_constants, shipped_constants, with_constants
+from hostsim.analysis.cost_model import constants_at, part_constants, scenario_inputs, shipped_constants, with_constants
 from hostsim.errors import InputError
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
+from hostsim.scenario.shipped_data import predictions, shipped
 
 
 def named(name: str, constants: tuple[Constant, ...] | None = None) -> Constant:
@@ -44,6 +45,27 @@ def test_a_constant_says_what_its_file_says():
 def test_ends_of_a_range_are_in_the_unit_of_the_value():
     """The balancer's period is 100 ms, of 50 ms to 1 s."""
     assert named("esxi.netqueue.period").ends == (50, 1000)
+
+
+def test_a_size_whose_range_ends_between_whole_units_is_moved_in_bytes():
+    """Half a MiB is no MiB at all when it is rounded: the end of a range at which no host could be."""
+    inputs = scenario_inputs(load("40gbe-single"))["traffic.netperf.window"], scenario_inputs(load("numa-io"))
+    window, whole = inputs[0], inputs[1]["traffic.netperf.window"]
+    assert (window.ends, window.unit) == ((0.5, 4), "MiB")
+    assert [window.written(value) for value in (0.5, 1.7, 4)] == ["524288 B", "1782579 B", "4 MiB"]
+    assert [whole.written(value) for value in (1, 1.7, 4)] == ["1 MiB", "2 MiB", "4 MiB"]
+    assert window.in_spec(0.5) == 524288
+
+
+@pytest.mark.parametrize("name", [*shipped(), *predictions()])
+def test_a_host_can_be_at_both_ends_of_every_input_by_itself(name: str):
+    """As written there, a number is one that its key accepts."""
+    scenario = load(name)
+    for path, constant in scenario_inputs(scenario).items():
+        for end in constant.ends if not constant.words else ():
+            written = constant.in_spec(end) * constant.value
+            assert written == pytest.approx(constant.in_spec(constant.value) * end), path
+            with_constants(scenario, {path: end})
 
 
 def test_without_a_range_a_constant_lies_within_a_fifth():

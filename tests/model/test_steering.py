@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
+from hostsim.errors import InvariantError
 from hostsim.model.build import build_host
+from hostsim.model.guest.socket import DatagramSocket
 from hostsim.model.host import Host
 from hostsim.model.net.device import GuestDevice
 from hostsim.model.workload.address import FIRST_TUNNEL_PORT, TUNNEL_PORTS, nic_hash
+from hostsim.model.workload.flow import Flow, Sender
 from hostsim.policy.catalogue import STEERING_RULES
 from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
 from hostsim.spec.network import VSwitchSpec
@@ -315,6 +319,34 @@ def test_moves_lose_nothing_and_serve_more():
     assert spread.flows[0].octets > 2 * packed.flows[0].octets
     assert spread.flows[0].lost_nic == 0
     assert min(port.vnic.frames for port in spread.ports) > 0.5 * max(port.vnic.frames for port in spread.ports)
+
+
+def test_datagrams_that_a_move_overtakes_are_read_after_later_ones():
+    """A VM leaves an overloaded queue of 1.7 ms for an idle one: what waits in the old ring comes after what takes the new one, and nothing is an error."""
+    traffic = {"s": datagrams("receive", packet_size="500 B", rate="12 kpps")}
+    spec = point(group(count=4), traffic=traffic, nics=MANY, cost=LOADED, cores=8, netqueue_dynamic=True)
+    host = run(spec, 100 * MS)
+    assert in_use(host) > 1
+    moved = {sender.moved for made in vnics(host) for sender, _ in made.filter.senders} - {0}
+    assert moved
+    assert all(
+        abs(at - round(at / (10 * MS)) * 10 * MS) < 2 * MS for at in moved
+    )  # the last look of a poll, or one ahead
+
+
+@pytest.mark.parametrize("moved", [0, 29, 30, 35])
+def test_packets_of_a_sender_are_read_in_order_unless_it_was_moved_between_them(moved: int):
+    """One that came at 30 is read after one that came at 40: an error, unless it came by the instant at which the sender was moved."""
+    sender = Sender(Flow("s", 100, 1), 100, 8000, 1)
+    sender.moved = moved
+    socket = DatagramSocket("vcpu0", 10**6, 0)
+    for arrived in (10, 40, 30):
+        socket.admit(Train(sender, 1, arrived, 0, arrived, 0), 1)
+    if moved < 30:
+        with pytest.raises(InvariantError, match="30 ps is read after one that arrived at 40 ps"):
+            socket.read(100)
+    else:
+        assert socket.read(100) == 3
 
 
 def test_quiet_queues_are_packed_again():

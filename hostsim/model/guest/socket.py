@@ -56,7 +56,7 @@ class DatagramSocket:
         """Count what the process has read by ``now``, when reading the rest takes ``left`` picoseconds; returns the number of packets.
 
         Raises:
-            InvariantError: packets of a sender are out of order.
+            InvariantError: packets of a sender are out of order, and no move of it to another receive queue has changed that.
         """
         total = 0
         at = now + left - self.reading
@@ -97,13 +97,14 @@ class DatagramSocket:
                 self._newest[self._sender] = self._newest_of_sender
             self._sender, self._newest_of_sender = sender, self._newest.get(sender, 0)
         newest = self._newest_of_sender
-        if train.arrived < newest:
+        if train.arrived >= newest:
+            self._newest_of_sender = train.arrived
+        elif train.arrived > sender.moved:
             raise InvariantError(
                 f"a packet that arrived at {train.arrived} ps is read after one that arrived at {newest} ps",
                 f"{self._name}, {flow.name}",
                 start,
             )
-        self._newest_of_sender = train.arrived
         flow.delivered += count
         flow.octets += count * sender.size
         if train.timestamps is None:

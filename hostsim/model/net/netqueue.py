@@ -49,7 +49,7 @@ class NetQueue:
         queues: rings of each queue that vNICs are dealt to; the first is the default queue.
         rule: decides on the queue of a vNIC, the ring of a flow, and moves.
         node: NUMA node of the port, whose PCPUs run the receive contexts.
-        resteer: called when senders go by other queues.
+        resteer: called when senders go by other queues; returns the instant by which what came has gone to the old ones.
 
     Attributes:
         period: picoseconds between two calls of `balance`; None for a port that is not balanced.
@@ -61,7 +61,7 @@ class NetQueue:
         rule: SteeringRule,
         node: Node,
         *,
-        resteer: Callable[[], None],
+        resteer: Callable[[], int],
     ) -> None:
         self._queues, self._rule, self._node, self._resteer = queues, rule, node, resteer
         self._rings: dict[VnicFilter, list[RxQueue]] = {}
@@ -141,11 +141,15 @@ class NetQueue:
         node_busy = sum([pcpu.busy(now) for pcpu in pcpus])
         moves = self._rule.moves(loads, members, (node_busy - self._node_busy) / (period * len(pcpus)))
         self._node_busy = node_busy
+        moved: list[Sender] = []
         for move in moves:
             target = self._filters[move.source].pop(move.member)
             self._put(target, self._within(move.target, len(self._queues)))
             for sender, value in target.senders:
                 self._steer(sender, value, self._queues[move.target])
+                moved.append(sender)
         if moves:
-            self._resteer()
+            steered = self._resteer()
+            for sender in moved:
+                sender.moved = steered
         self._busy = busy

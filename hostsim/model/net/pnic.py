@@ -266,10 +266,11 @@ class Pnic:
         self._room = TxRoom(tx_limit)
         self._leaving = Departures()
         self.sent_until = self.tx_packets = self.tx_data = self.tx_frames = self.tx_octets = self.tx_dropped = 0
-        self.rx_wire_ps = self.tx_wire_ps = self.rx_octets = 0
+        self.rx_wire_ps = self.tx_wire_ps = self.rx_octets = self._steered = 0
 
     def settle(self, now: int) -> None:
-        """Steer the frames that arrived by ``now`` to the receive queues."""
+        """Steer the frames that arrived by ``now``, which may lie ahead, to the receive queues."""
+        self._steered = max(self._steered, now)
         for train in self.wire.collect(now):
             sender = train.flow
             sender.totals.sent += train.count
@@ -284,9 +285,10 @@ class Pnic:
         """Return a lower bound of the arrival of the next frame for a queue; None when none is known to come."""
         return self.wire.upcoming(queue)
 
-    def resteer(self) -> None:
-        """Have its wire follow senders to other receive queues."""
+    def resteer(self) -> int:
+        """Have its wire follow senders to other receive queues; returns the instant up to which frames went to the old ones."""
         self.wire.resteer()
+        return self._steered
 
     def admit(self, train: Train[GuestStream], frame_ps: int, *, cut: bool = False) -> int:
         """Return how many packets of a train find room in the transmit queue, its first ones; counts the others as dropped.

@@ -67,6 +67,7 @@ class Sender(InboundStream):
         is_full: its frames are full segments of a connection, which receive offloads can join.
         backlog: frames released and not yet on the wire.
         queue: receive queue that its frames are steered to.
+        moved: instant up to which its frames went to another: they may still wait there, and be read after frames that came later.
         vnic: receive ring of the guest that they end in; None for multicast.
         round_trip: records the stages of its request; None where latency stages are not measured.
         vcpu: where the process runs that handles them; None where they end in a datagram socket of the vCPU that takes them off the ring.
@@ -83,7 +84,7 @@ class Sender(InboundStream):
         self.is_full = joins
         self.receivers = totals.receivers
         self.octets = frame_size(size + self.headers)
-        self.backlog = 0
+        self.backlog = self.moved = 0
         self.vnic: Vnic | None = None
         self.vcpu: Vcpu | None = None
         self.round_trip: RoundTrip | None = None
