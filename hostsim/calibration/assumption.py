@@ -175,7 +175,7 @@ def run_study(
         subjects: scenarios with the expectations to judge.
         runs: how long and how often.
         execution: where runs are kept and what they are made with.
-        tell: called with the number of ends, and later of flips, that are done, that of all, and which it is.
+        tell: progress: the number done, the total, and ``ends`` or ``flips``.
         only: patterns of the names of assumptions to move.
 
     Raises:

@@ -127,6 +127,7 @@ class MovedHost:
         self._scenario = restrict(scenario, self.reached)
         self.is_unmoved = False
         """The change left the runs of `first_plan` as they are."""
+        self._first: list[Task] = []
         self._records: _Records = {}
         self._answers: dict[str, SearchAnswer] = {}
         self._near: dict[str, Find] = {}
@@ -168,13 +169,12 @@ class MovedHost:
             measured = self.shipped.measured(task)
             events = 0 if measured is None else measured[0]
             alike.setdefault(_words(task.point.axes), []).append((events, task))
-        tasks = [pick(points, key=_events)[1] for points in alike.values() for pick in (min, max)]
-        return _plan(self._scenario, self.shipped.runs, tasks)
+        self._first = [pick(points, key=_events)[1] for points in alike.values() for pick in (min, max)]
+        return _plan(self._scenario, self.shipped.runs, self._first)
 
     def take_first(self, outcome: Outcome) -> None:
         """Take the runs of `first_plan`: where all are equal to those as shipped, to the last digit, the others are not made."""
-        tasks = self.first_plan().tasks
-        pairs = [(_measured(outcome.records.get(task.key)), self.shipped.measured(task)) for task in tasks]
+        pairs = [(_measured(outcome.records.get(task.key)), self.shipped.measured(task)) for task in self._first]
         self.is_unmoved = bool(pairs) and all(after is not None and after == before for after, before in pairs)
 
     def take(self, outcome: Outcome) -> None:

@@ -70,10 +70,8 @@ def _study(study: Study) -> list[str]:
     reach, flip = len({name for name, _ in reaching}), len({move.assumption for move in study.flips})
     lines = [f"Of {study.date}, {fidelity} fidelity{runs}, seed {study.seed}, code `{study.code[:12]}`."]
     lines += [f"{len(study.assumptions)} assumptions, of which {reach} reach a claim and {flip} flip a verdict.", ""]
-    by_confirmed = sorted(
-        study.moves, key=lambda move: not move.confirmed
-    )  # those as all others were judged come last, and stay
-    before = {move.claim: move for move in by_confirmed}
+    before = {move.claim: move for move in study.moves}
+    before |= {move.claim: move for move in study.moves if not move.confirmed}
     heads = [f"{claim} ({number(before[claim].before)}; {band_text(claims()[claim].band)})" for claim in moved]
     changing = {move.assumption for move in study.moves if move.flips or move.after != move.before}
     rows = [
