@@ -51,14 +51,14 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(WHOLE) $(OUTER) $(RUNS))
 	HOSTSIM_PURE= $(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(WHOLE)) $(OUTER) $(RUNS)
 
-# Tests that take longer and that `.ci/run` has time for: whole points, the recipes of docs/project/extend.md, compiled code, clusters.
+# Tests that take longer and that `.ci/run` has time for: whole points, compiled code, clusters.
 recipes: whole-points code-recipes
 
 whole-points: setup
 	HOSTSIM_PURE= $(BIN)/python -m pytest $(WHOLE)
 
 code-recipes: setup
-	$(BIN)/python -m pytest -m slow tests/docs/test_extend.py tests/test_compiled.py tests/engine/test_jitter.py tests/faults/test_cluster.py
+	$(BIN)/python -m pytest -m slow tests/test_compiled.py tests/engine/test_jitter.py tests/faults/test_cluster.py
 
 # Executes the notebooks and keeps their outputs; NOTEBOOKS=--check holds them against those that are kept, NOTEBOOKS=splitrx takes one.
 notebooks: setup

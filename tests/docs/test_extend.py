@@ -78,8 +78,33 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 RECIPES = recipes(PAGE.read_text(encoding="utf-8"))
 
 
-# The others take seconds each; continuous integration runs them beside the pages (.ci/run).
+# The commands of the others take a minute and more; `make verify` runs them.
 AT_ONCE = {"A metric", "A scheduler policy"}
+
+
+def apply(recipe: Recipe, folder: Path) -> None:
+    """Apply a recipe's diffs to a copy of the checkout in a folder, and hold what they change or make against the linter."""
+    for name in ("hostsim", "scenarios", "tests", "docs"):
+        shutil.copytree(ROOT / name, folder / name)
+    for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md", "Makefile"):
+        shutil.copy(ROOT / name, folder)
+    for diff in recipe.diffs:
+        # the folder may lie inside another repository, which is none of its business
+        env = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}
+        applied = subprocess.run(
+            ["git", "apply"], input=diff, cwd=folder, env=env, capture_output=True, text=True, check=False
+        )
+        assert applied.returncode == 0, applied.stderr
+    if sources := [file for file in recipe.changed if file.endswith(".py")]:
+        for check in (["check"], ["format", "--check"]):
+            tidy = run(shlex.join(["python", "-m", "ruff", *check, *sources]), folder)
+            assert tidy.returncode == 0, tidy.stdout
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_the_diffs_of_a_recipe_apply(recipe: Recipe, tmp_path: Path) -> None:
+    """To the files as they are, and what they change is as tidy as the rest."""
+    apply(recipe, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -90,22 +115,8 @@ AT_ONCE = {"A metric", "A scheduler policy"}
     ],
 )
 def test_a_recipe_does_what_it_says(recipe: Recipe, tmp_path: Path) -> None:
-    """Its diffs apply, what it changes is as tidy as the rest, and each command succeeds and prints what is shown."""
-    for name in ("hostsim", "scenarios", "tests", "docs"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md", "Makefile"):
-        shutil.copy(ROOT / name, tmp_path)
-    for diff in recipe.diffs:
-        # the folder may lie inside another repository, which is none of its business
-        env = {**os.environ, "GIT_CEILING_DIRECTORIES": str(tmp_path.parent)}
-        applied = subprocess.run(
-            ["git", "apply"], input=diff, cwd=tmp_path, env=env, capture_output=True, text=True, check=False
-        )
-        assert applied.returncode == 0, applied.stderr
-    if sources := [file for file in recipe.changed if file.endswith(".py")]:
-        for check in (["check"], ["format", "--check"]):
-            tidy = run(shlex.join(["python", "-m", "ruff", *check, *sources]), tmp_path)
-            assert tidy.returncode == 0, tidy.stdout
+    """Its diffs apply, and each command succeeds and prints what is shown."""
+    apply(recipe, tmp_path)
     for command, shown in recipe.steps:
         done = run(command, tmp_path)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
@@ -121,7 +132,7 @@ def test_a_recipe_lists_the_files_that_it_changes(recipe: Recipe) -> None:
 
 
 def test_recipes_that_are_run_at_once_exist() -> None:
-    """A name that has changed would leave its recipe to continuous integration."""
+    """A name that has changed would leave its recipe to `make verify`."""
     assert {recipe.name for recipe in RECIPES} > AT_ONCE
 
 
