@@ -72,6 +72,8 @@ class LeftOut:
     """The interval, in the observation's unit."""
     median: float
     high: float
+    hosts: tuple[float, float]
+    """The interval without the discrepancy: of the hosts and the noise alone, as an ensemble gives it."""
     prior: tuple[float, float]
     """The interval by the prior alone."""
 
@@ -164,12 +166,14 @@ def left_out(
         if one.experiment != experiment or one.name not in emulators:
             continue
         emulator = emulators[one.name]
+        predicted, noise = emulator.predict(posterior.shares), random.standard_normal(len(prior))
         wide = np.hypot(emulator.error, posterior.discrepancies[:, place])
-        ahead = emulator.predict(posterior.shares) + wide * random.standard_normal(len(prior))
         before = emulator.predict(prior) + emulator.error * random.standard_normal(len(prior))
-        low, median, high = _in_units(one, _quantiles(ahead))
+        low, median, high = _in_units(one, _quantiles(predicted + wide * noise))
+        lowest, _, highest = _in_units(one, _quantiles(predicted + emulator.error * noise))
         least, _, most = _in_units(one, _quantiles(before))
-        found.append(LeftOut(one.name, experiment, one.centre, one.half, low, median, high, (least, most)))
+        ends = (lowest, highest), (least, most)
+        found.append(LeftOut(one.name, experiment, one.centre, one.half, low, median, high, *ends))
     return found
 
 

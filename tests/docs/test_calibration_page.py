@@ -79,7 +79,9 @@ def test_what_is_held_and_what_pulls_is_told_from_the_rest() -> None:
                 ],
                 "observed": [left],
                 "discrepancies": {"numa": [0.1, 0.5, 1.2]},
-                "left_out": [{**left, "low": 0.8, "median": 0.85, "high": 0.9, "prior": [0.7, 0.99]}],
+                "left_out": [
+                    {**left, "low": 0.8, "median": 0.85, "high": 0.94, "hosts": [0.82, 0.88], "prior": [0.7, 0.99]}
+                ],
                 "pulls": [
                     {"name": "a.held", "experiment": "numa", "by": 0.6},
                     {"name": "a.held", "experiment": "vxlan", "by": -0.4},
@@ -94,7 +96,10 @@ def test_what_is_held_and_what_pulls_is_told_from_the_rest() -> None:
     assert "| `a.loose` |" in loose
     assert "Moved by more than a standard deviation of the prior: 1 of 2 numbers. Not held: 1." in text
     assert "| `a.held` | numa (+0.6) | vxlan (-0.4) |" in text
-    assert "| `numa.10g.cpu` | ratio | 0.92 | **0.85 (0.8 to 0.9)** | 0.7 to 0.99 |" in text
+    assert "| `numa.10g.cpu` | ratio | 0.92 | 0.85 (0.8 to 0.94) | 0.7 to 0.99 |" in text
+    assert "| numa | ratio | 1 | 1 (100 %) | 15 % |" in text
+    alone = text.split("## The same without a discrepancy")[1].split("\n## ")[0]
+    assert "| ratio | 1 | 0 (0 %) | 7 % |" in alone
 
 
 def test_the_page_says_what_is_shipped() -> None:

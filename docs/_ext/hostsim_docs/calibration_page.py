@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from numpy import format_float_positional
 
 from hostsim.files import write_whole
 from hostsim.scenario.shipped_data import claims, data_root
-from hostsim_docs.interval_coverage import HEADINGS, MEANING, PredictedInterval, one_by_one, rows
+from hostsim_docs.interval_coverage import ALL, HEADINGS, MEANING, PredictedInterval, one_by_one, rows
 from hostsim_docs.markdown import code, table
 
 __all__ = ["page", "shipped_page"]
@@ -42,6 +43,11 @@ LEFT_OUT = f"""\
 ## Each experiment predicted by all others
 
 The chains run again without the experiment; nothing of what was published about it is used. The interval holds constants, noise, the emulator's error and a discrepancy as large as may be. {MEANING}"""
+HOSTS_ALONE = """\
+## The same without a discrepancy
+
+Intervals of `--ensemble` ({doc}`guide/how-sure`) hold constants and noise, and nothing of how far the model itself is off: no discrepancy is known of a quantity that has no band. Those of the same hosts, experiment by experiment predicted by all others:
+"""
 ONE_BY_ONE = """\
 ## Claim by claim
 
@@ -57,6 +63,10 @@ def page(found: Mapping[str, Any]) -> str:
     """
     summary, shipped = found["summary"], found["shipped"]
     intervals = [_predicted(one) for one in summary["left_out"]]
+    alone = [
+        replace(interval, low=one["hosts"][0], high=one["hosts"][1], group=ALL)
+        for interval, one in zip(intervals, summary["left_out"], strict=True)
+    ]
     learnt = summary["learnt"]
     moved = sum(abs(one["moved"]) > 1 for one in learnt)
     lines = [HEAD, _run(found), "", LEARNT]
@@ -84,6 +94,9 @@ def page(found: Mapping[str, Any]) -> str:
     ]
     lines += [
         table(("experiment", *HEADINGS), rows(intervals)),
+        "",
+        HOSTS_ALONE,
+        table(HEADINGS, [cells for _, *cells in rows(alone)]),
         "",
         ONE_BY_ONE,
         one_by_one(intervals, "claim"),

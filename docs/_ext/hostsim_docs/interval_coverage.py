@@ -12,7 +12,7 @@ from hostsim.expect import Band
 from hostsim.results.scoreboard import number
 from hostsim_docs.markdown import code, table
 
-__all__ = ["HEADINGS", "MEANING", "PredictedInterval", "one_by_one", "rows"]
+__all__ = ["ALL", "HEADINGS", "MEANING", "PredictedInterval", "one_by_one", "rows"]
 
 NAIVE = 0.2
 """Half of the width, as a share of the value, of the intervals that others have to be better than."""
@@ -22,6 +22,7 @@ MEANING = """\
 what the published value lies beyond an end: smaller is better. The table has medians, for relative to a loss of nearly nothing every miss is enormous. Beside it, that of intervals by the prior alone, and of 20 % to either side of the same value.
 """
 ALL = "all"
+"""The group of those in no other, and the kind of the last row."""
 
 
 @dataclass(frozen=True)
