@@ -24,6 +24,8 @@ HEAD = """\
 `hostsim assumptions EXPERIMENT` moves every assumed constant and input that reaches an experiment to the ends of its range, all else as shipped, and judges the claims again: at the same points and on the same random numbers, a threshold at two points beside
 it. A value in **bold** is of another verdict than the shipped host's: in the band and not, or the other way round. Where one or two replications say so, both verdicts are judged again by three, whose value is in the
 table: chance alone flips nothing. What flips a verdict counts as fitted.
+
+A value is *missing* where there is none: a threshold beyond its bracket, a percentile without bound on both sides of a ratio. A period that is longer than a run, such as `Net.NetTuneInterval` at 60 s, never passes in it: at that end the host does without what the period times.
 """
 
 
