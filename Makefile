@@ -20,7 +20,7 @@ COMPILED := build/.compiled
 SOURCES := $(addprefix hostsim/,compiled.py errors.py quantity.py record.py units.py plugin/module.py plugin/registry.py) \
 	$(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name __pycache__ -prune -o \( -type d -o -name '*.py' \) -print)
 
-.PHONY: setup reproduce check test recipes whole-points code-recipes notebooks verify mutants fuzz lint bench docs claims cost-model predictions calibration-page verification-page clean
+.PHONY: setup reproduce check test long-tests whole-points long-code-tests notebooks verify mutants fuzz lint bench docs claims cost-model predictions calibration-page verification-page clean
 
 setup: $(COMPILED)
 
@@ -46,18 +46,18 @@ check: setup
 
 # Tests of what is compiled run the sources, for they take hosts apart (docs/decisions/0161); that both give the same bytes is tested where it is there.
 # Tests of what is not (OUTER), and those that only run hosts and look at them (RUNS), take what is compiled where it fits, as users do.
-# So do those in WHOLE (`make recipes`), which run whole points, long ones or with policies of a user's own.
+# So do those in WHOLE (`make long-tests`), which run whole points, long ones or with policies of a user's own.
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(WHOLE) $(OUTER) $(RUNS))
 	HOSTSIM_PURE= $(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(WHOLE)) $(OUTER) $(RUNS)
 
 # Tests that take longer and that `.ci/run` has time for: whole points, compiled code, clusters.
-recipes: whole-points code-recipes
+long-tests: whole-points long-code-tests
 
 whole-points: setup
 	HOSTSIM_PURE= $(BIN)/python -m pytest $(WHOLE)
 
-code-recipes: setup
+long-code-tests: setup
 	$(BIN)/python -m pytest -m slow tests/test_compiled.py tests/engine/test_jitter.py tests/faults/test_cluster.py
 
 # Executes the notebooks and keeps their outputs; NOTEBOOKS=--check holds them against those that are kept, NOTEBOOKS=splitrx takes one.

@@ -85,7 +85,7 @@ def test_make_setup_looks_at_all_that_compiled_modules_depend_on():
     assert folders - {"hostsim", "hostsim/plugin"} <= watched, "a file that goes makes them unfit, too"
 
 
-@pytest.mark.slow  # `make recipes` runs it, in CI as well
+@pytest.mark.slow  # `make long-tests` runs it, in CI as well
 @pytest.mark.skipif(not compiled.fits(), reason="nothing is compiled")
 def test_compiled_modules_give_the_same_bytes() -> None:
     """Every kind of small host, and corners of every shipped scenario, in a process with and in one without."""

@@ -25,7 +25,7 @@ def instants(trains) -> list[int]:
     return [arrived for train in trains for arrived in train.arrival_times()]
 
 
-@pytest.mark.slow  # `make recipes` runs it, in CI as well
+@pytest.mark.slow  # `make long-tests` runs it, in CI as well
 @given(
     rate=st.sampled_from([1.0, 3.0, 900.0, 30_000.0, 14_880_952.0]),
     start=st.integers(0, 10**9),

@@ -89,7 +89,7 @@ def other_code(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.slow  # `make recipes` runs it, in CI as well
+@pytest.mark.slow  # `make long-tests` runs it, in CI as well
 def test_a_worker_of_other_code_that_joins_late_makes_no_result(tmp_path: Path, begin, undisturbed) -> None:
     """It was the only one when the sweep began; a worker of this code that joins later does all runs."""
     _, address = scheduler(begin)
@@ -104,7 +104,7 @@ def test_a_worker_of_other_code_that_joins_late_makes_no_result(tmp_path: Path, 
     assert sweep.content(folder) == undisturbed
 
 
-@pytest.mark.slow  # `make recipes` runs it, in CI as well
+@pytest.mark.slow  # `make long-tests` runs it, in CI as well
 def test_a_lost_scheduler_ends_with_3_and_the_same_command_goes_on(tmp_path: Path, begin) -> None:
     """One sentence, no traceback, and what had finished is kept."""
     process, address = scheduler(begin)
