@@ -19,12 +19,16 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mypy_extensions import mypyc_attr
+    from mypy_extensions import mypyc_attr, trait
 else:
 
     def mypyc_attr(**_attributes: Any) -> Callable[[type], type]:
         """Tell the compiler something about a class; where there is no compiler, nothing."""
         return lambda cls: cls
+
+    def trait(cls: type) -> type:
+        """Tell the compiler that a class is a second base class of others; where there is no compiler, nothing."""
+        return cls
 
 
 __all__ = [
@@ -39,6 +43,7 @@ __all__ = [
     "kind",
     "modules",
     "mypyc_attr",
+    "trait",
     "use",
 ]
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from hostsim.compiled import mypyc_attr
 from hostsim.engine.checkpoint import checkpoint
 from hostsim.engine.packet_train import Stream, Train
 from hostsim.record import FloatArray
@@ -26,19 +27,20 @@ BLOCK = 4096
 """Gaps drawn at a time."""
 
 
-class Arrivals(Protocol):
+@mypyc_attr(allow_interpreted_subclasses=True)  # where a wire is tested alone
+class Arrivals:
     """An arrival process: the ordered arrival times of the packets of a flow."""
 
     def upcoming(self) -> int | None:
         """Return the time of the first arrival not yet collected; None after the last one."""
-        ...
+        raise NotImplementedError
 
     def collect(self, now: int, flow: S) -> list[Train[S]]:
         """Return the arrivals up to and including ``now`` that were not collected before, as trains; ``ready`` and ``arrived`` are the arrival times."""
-        ...
+        raise NotImplementedError
 
 
-class ConstantArrivals:
+class ConstantArrivals(Arrivals):
     """A deterministic arrival process: one packet every ``1 / rate`` seconds, in closed form, exact to the picosecond in runs of any length."""
 
     def __init__(self, rate: float, start: int) -> None:
@@ -61,7 +63,7 @@ class ConstantArrivals:
         return [Train(flow, count, first, gap, first, gap)]
 
 
-class BurstArrivals:
+class BurstArrivals(Arrivals):
     """A batch arrival process: the packets of a burst arrive together.
 
     Args:
@@ -83,7 +85,7 @@ class BurstArrivals:
         return trains
 
 
-class RecordedArrivals:
+class RecordedArrivals(Arrivals):
     """A trace of arrivals: packets at given times, in ascending order."""
 
     def __init__(self, instants: list[int]) -> None:
@@ -103,7 +105,7 @@ class RecordedArrivals:
         return [Train(flow, last - first, timestamps[0], 0, timestamps[0], 0, timestamps)]
 
 
-class DrawnArrivals:
+class DrawnArrivals(Arrivals):
     """A renewal process: random interarrival times, drawn a block at a time.
 
     Args:

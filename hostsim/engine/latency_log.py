@@ -65,31 +65,42 @@ class LatencyLog:
         self._is_flushed = False
         latency: i64 = first
         between: i64 = step
+        pending = self._pending
         for _ in range(count):
-            self._count(latency)
+            bucket = self._bucket(latency)
+            pending[bucket] = pending[bucket] + 1  # on plain integers, unlike with +=
             latency += between
 
-    def add_each(self, values: list[int]) -> None:
-        """Add single latencies, in picoseconds."""
-        for value in values:
-            self.add(value, 0, 1)
+    def add_each(self, timestamps: list[int], first: int, step: int) -> None:
+        """Add the latencies of packets with arrival times of their own: the first is through at ``first``, each further one ``step`` later."""
+        self._is_flushed = False
+        pending = self._pending
+        at: i64 = first
+        between: i64 = step
+        for timestamp in timestamps:
+            arrived: i64 = timestamp
+            latency = at - arrived
+            at += between
+            self.total += latency
+            if latency < self.least:
+                self.least = latency
+            bucket = self._bucket(latency)
+            pending[bucket] = pending[bucket] + 1
 
-    def _count(self, latency: i64) -> None:
-        bucket: i64
+    def _bucket(self, latency: i64) -> i64:
+        """Return the position of the bucket of a latency."""
         if latency < LEAST_PS:
-            bucket = 0
-        elif latency >= MOST_PS:
-            bucket = SUBDIVISIONS * OCTAVES - 1
-        else:
-            octave = self._octave
-            while latency >> (octave + (_LEAST_BITS + 1)):
-                octave += 1
-            while not latency >> (octave + _LEAST_BITS):
-                octave -= 1
-            self._octave = octave
-            within = latency >> (octave + (_LEAST_BITS - _SUBDIVISION_BITS))  # 64 to 127
-            bucket = (octave << _SUBDIVISION_BITS) + within - SUBDIVISIONS
-        self._pending[bucket] += 1
+            return 0
+        if latency >= MOST_PS:
+            return SUBDIVISIONS * OCTAVES - 1
+        octave = self._octave
+        while latency >> (octave + (_LEAST_BITS + 1)):
+            octave += 1
+        while not latency >> (octave + _LEAST_BITS):
+            octave -= 1
+        self._octave = octave
+        within = latency >> (octave + (_LEAST_BITS - _SUBDIVISION_BITS))  # 64 to 127
+        return (octave << _SUBDIVISION_BITS) + within - SUBDIVISIONS
 
     def flush(self) -> None:
         """Bring `counts` up to date."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
-from hostsim.compiled import mypyc_attr
+from hostsim.compiled import mypyc_attr, trait
 from hostsim.engine.packet_train import Stream, Train
 from hostsim.engine.probe import Level
 from hostsim.model.cpu.world import World
@@ -69,11 +69,13 @@ class GuestStream(Stream):
     Attributes:
         totals: flow that counts its bytes.
         headers: bytes of the headers in front of the data, from that of IP on.
+        octets: bytes of a frame, its check sequence left out.
         route: to another VM of the host; None of what goes out by a wire.
     """
 
     totals: Flow
     headers: int
+    octets: int
     route: LocalRoute | None = None
 
     def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
@@ -108,12 +110,13 @@ class Wire:
         raise NotImplementedError
 
 
-class RxPoller(Protocol):
+@trait
+class RxPoller:
     """The consumer of a receive queue: a NetPoll world, or a guest's driver with DirectPath I/O."""
 
     def interrupt(self, now: int) -> None:
         """Take the queue's interrupt, which stays masked until the poller has emptied the queue and calls `RxQueue.unmask`."""
-        ...
+        raise NotImplementedError
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)  # where a vNIC is tested alone

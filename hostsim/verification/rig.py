@@ -87,7 +87,7 @@ class _Job(World):
             self.length = None
             flow = self._pool.flow
             flow.delivered += 1
-            flow.latency.add_each([now - self.arrived])
+            flow.latency.add(now - self.arrived, 0, 1)
 
     def has_work(self, now: int) -> bool:
         return self.length is not None
@@ -149,7 +149,7 @@ class Receiver:
         self.first, self.last = self.first or now, now
         for train in trains:
             self.flow.delivered += train.count
-            self.flow.latency.add_each([now - arrived for arrived in train.arrival_times()])
+            self.flow.latency.add_each(train.arrival_times(), now, 0)
 
 
 class Guest(Receiver):
@@ -233,7 +233,7 @@ class Poller(World):
             [train] = ring.take(1, start)
             self.flow.delivered += 1
             length = self._lengths.next()
-            self.flow.latency.add_each([start + length - train.arrived])
+            self.flow.latency.add(start + length - train.arrived, 0, 1)
             return length
         self._at = (self._at + 1) % len(self._rings)
         self._allowed = None

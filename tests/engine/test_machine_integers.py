@@ -81,7 +81,7 @@ def test_a_latency_log_counts_and_adds_up_as_python_does(first: int, step: int, 
     values = [first + step * i for i in range(count) if abs(first + step * i) <= END]
     log = LatencyLog()
     log.add(first, step, len(values))
-    log.add_each(values[:2])
+    log.add_each([first - value for value in values[:2]], first, 0)
     log.flush()
     edges = LatencyLog.EDGES_PS.tolist()
     expected = [0] * len(log.counts)

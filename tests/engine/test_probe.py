@@ -32,7 +32,7 @@ def test_trains_are_counted_like_their_packets(trains: list[tuple[int, int, int]
     for first, step, count in trains:
         by_train.add(first, step, count)
         each = first + step * np.arange(count, dtype=np.int64)
-        by_packet.add_each(each.tolist())
+        by_packet.add_each((-each).tolist(), 0, 0)
         values += each.tolist()
     by_train.flush()
     by_packet.flush()

@@ -240,7 +240,11 @@ def test_packets_read_out_of_order(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_packet_read_before_it_came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its age would be negative."""
-    changed = once(LatencyLog.add_each, 9, lambda method, self, values: method(self, [-5, *values[1:]]))
+    changed = once(
+        LatencyLog.add_each,
+        9,
+        lambda method, self, came, first, step: method(self, [first + 5, *came[1:]], first, step),
+    )
     monkeypatch.setattr(LatencyLog, "add_each", changed)
     error = broken(tmp_path)
     assert "5 ps before it came" in error.what
@@ -249,7 +253,9 @@ def test_a_packet_read_before_it_came(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_latency_that_nobody_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many latencies as deliveries, in every slice."""
-    changed = once(LatencyLog.add_each, 9, lambda method, self, values: method(self, [*values, values[0]]))
+    changed = once(
+        LatencyLog.add_each, 9, lambda method, self, came, first, step: method(self, [*came, came[0]], first, step)
+    )
     monkeypatch.setattr(LatencyLog, "add_each", changed)
     assert "times in flow.latency of" in broken(tmp_path).what
 

@@ -110,4 +110,4 @@ class DatagramSocket:
         if train.timestamps is None:
             flow.latency.add(start + read - train.arrived, read - train.gap, count)
         else:
-            flow.latency.add_each([start + read * i - arrived for i, arrived in enumerate(train.timestamps, 1)])
+            flow.latency.add_each(train.timestamps, start + read, read)

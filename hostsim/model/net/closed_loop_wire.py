@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from heapq import heappop, heappush
 from typing import Final
 
 import numpy as np
 
 from hostsim.engine.arrivals import Arrivals
-from hostsim.engine.event_queue import Entry, Heap
+from hostsim.engine.event_queue import Entry
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import Wire
 from hostsim.model.net.pnic import RxQueue
@@ -48,7 +47,8 @@ class ClosedLoopWire(Wire):
         self._random = random
         self._draws = array("d")
         self._left = 0
-        self._released = Heap()
+        self._queues: list[RxQueue] = []
+        """Receive queues that frames have been released for."""
         self._number = 0
         self._active: list[Sender] = []
         self._turn: Sender | None = None
@@ -65,9 +65,7 @@ class ClosedLoopWire(Wire):
         """Release ``frames`` of a sender, in ``turns`` equal parts from ``at`` on, ``step`` picoseconds apart."""
         if frames:
             release = _Release(sender, step, min(turns, frames), frames)
-            self._number += (
-                1  # releases for the same instant go in the order in which they were made, all turns of each
-            )
+            self._number += 1  # those of one instant go in the order in which they were made, all turns of each
             release.rank = self._number
             self._put(release, at)
 
@@ -75,9 +73,26 @@ class ClosedLoopWire(Wire):
         sender = release.sender
         release.instant = at
         release.queue = queue = sender.queue
-        self._released.put(release)
-        heappush(queue.releases, at)
+        releases = queue.releases
+        if releases.first() is None and queue not in self._queues:
+            self._queues.append(queue)
+        releases.put(release)
         queue.expect(at + sender.frame_ps)
+
+    def _next_release(self) -> Entry | None:
+        """Return the next release for any of the queues, of which there are few; None when there is none."""
+        soonest: Entry | None = None
+        for queue in self._queues:
+            release = queue.releases.first()
+            if release is None:
+                continue
+            if (
+                soonest is None
+                or release.instant < soonest.instant
+                or (release.instant == soonest.instant and release.rank < soonest.rank)
+            ):
+                soonest = release
+        return soonest
 
     def collect(self, now: int) -> list[Train[Sender]]:
         """Return the bursts whose first bit was on the wire before ``now`` and that were not collected before, in order."""
@@ -85,10 +100,10 @@ class ClosedLoopWire(Wire):
             for train in arrivals.collect(now, sender):
                 for arrived in train.arrival_times():
                     self.release(sender, arrived, 0, 1, 1)
-        released, active, turn, free = self._released, self._active, self._turn, self.free
+        active, turn, free = self._active, self._turn, self.free
         while free < now:
-            while (first := released.first()) is not None and first.instant <= free:
-                self._admit()
+            while (first := self._next_release()) is not None and first.instant <= free:
+                self._admit(first)
             if turn is not None:
                 active.append(turn)
                 turn = None
@@ -125,11 +140,10 @@ class ClosedLoopWire(Wire):
         active.pop()
         return sender
 
-    def _admit(self) -> None:
-        release = self._released.take_first()
+    def _admit(self, release: Entry) -> None:
         assert isinstance(release, _Release)
+        release.queue.releases.take_first()
         sender, turns = release.sender, release.turns
-        heappop(release.queue.releases)  # the same one: those of a queue are admitted in the order of their instants
         part = release.frames // turns
         if not sender.backlog:
             self._active.append(sender)
@@ -145,7 +159,8 @@ class ClosedLoopWire(Wire):
         for sender in self._active:
             if sender.queue is queue:
                 return self.free + 1
-        soonest = queue.releases[0] if queue.releases else None
+        release = queue.releases.first()
+        soonest = None if release is None else release.instant
         for sender, arrivals in self._open:
             sent = arrivals.upcoming()
             if sent is not None and sender.queue is queue and (soonest is None or sent < soonest):
@@ -155,11 +170,9 @@ class ClosedLoopWire(Wire):
     def resteer(self) -> None:
         """Follow senders to other receive queues."""
         released: list[_Release] = []
-        while len(self._released):
-            release = self._released.take_first()
+        while (release := self._next_release()) is not None:
             assert isinstance(release, _Release)
+            release.queue.releases.take_first()
             released.append(release)
-        for release in released:
-            release.queue.releases.clear()
         for release in released:
             self._put(release, release.instant)

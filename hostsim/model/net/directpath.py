@@ -13,7 +13,7 @@ from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
 from hostsim.errors import WiringError
-from hostsim.model.contract import UNBOUNDED, GuestStream, InterruptTarget, TransmitQueue
+from hostsim.model.contract import UNBOUNDED, GuestStream, InterruptTarget, RxPoller, TransmitQueue
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.world import WorldState
 from hostsim.model.net.device import GuestDevice
@@ -39,7 +39,7 @@ LAG: Final = 20 * US
 """How long what was written may wait for more of the same burst: less than interrupts of a NIC are apart, so that no answer is seen later for it."""
 
 
-class DirectRing(Vnic):
+class DirectRing(Vnic, RxPoller):
     """A receive queue of a passed-through NIC, polled by the guest's driver straight into the guest's stack.
 
     Args:

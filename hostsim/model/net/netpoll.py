@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hostsim.engine.packet_train import Train
-from hostsim.model.contract import TransmitQueue
+from hostsim.model.contract import RxPoller, TransmitQueue
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
@@ -16,7 +16,7 @@ from hostsim.model.workload.flow import Sender
 __all__ = ["NetPoll"]
 
 
-class NetPoll(NetContext):
+class NetPoll(NetContext, RxPoller):
     """The receive context of one queue of a physical NIC: polls frames in batches and runs the virtual switch on them.
 
     First it frees the descriptors of what the NIC has sent. It polls on as long as its budget is used up. A poll that finds the ring empty is the last: it forwards its batch, and sleeps until

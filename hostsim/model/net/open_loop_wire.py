@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 import numpy as np
 
 from hostsim.engine.arrivals import Arrivals, ConstantArrivals
@@ -54,26 +52,29 @@ class OpenLoopWire(Wire):
 
     def upcoming(self, queue: RxQueue) -> int | None:
         """Return the arrival time of the first frame for a queue that is not yet collected; None when there will be no more."""
-        here = [sender.queue is queue for sender in self._flows]
-        if not any(here):
-            return None
+        flows = self._flows
         if self._shift:
+            if flows[0].queue is not queue:
+                return None
             sent = self._arrivals[0].upcoming()
             return None if sent is None else sent + self._shift
+        if not any(sender.queue is queue for sender in flows):
+            return None
         looked = self._next
         while True:
             for place in range(looked, len(self._ends)):
-                if here[self._owners[place]]:
+                if flows[self._owners[place]].queue is queue:
                     return self._ends[place]
-            sends = [
-                sent
-                for mine, arrivals in zip(here, self._arrivals, strict=True)
-                if mine and (sent := arrivals.upcoming()) is not None
-            ]
-            if not sends:
+            soonest: int | None = None
+            for place in range(len(flows)):
+                if flows[place].queue is queue:
+                    sent = self._arrivals[place].upcoming()
+                    if sent is not None and (soonest is None or sent < soonest):
+                        soonest = sent
+            if soonest is None:
                 return None
             looked = len(self._ends) - self._next
-            self._work_out(min(sends) + AHEAD)
+            self._work_out(soonest + AHEAD)
 
     def collect(self, now: int) -> list[Train[Sender]]:
         """Return the frames that arrived by ``now`` and were not collected before, in order."""
@@ -85,17 +86,16 @@ class OpenLoopWire(Wire):
             return trains
         if now > self._horizon:
             self._work_out(now + AHEAD)
-        first, ends = self._next, self._ends
-        last = bisect_right(ends, now, first)
-        self._next = last
+        first, ends, owners = self._next, self._ends, self._owners
+        last = len(ends)
         trains = []
-        while first < last:
-            owner, end = self._owners[first], first + 1
-            while end < last and self._owners[end] == owner:
+        while first < last and (arrived := ends[first]) <= now:
+            owner, end = owners[first], first + 1
+            while end < last and owners[end] == owner and ends[end] <= now:
                 end += 1
-            arrived = ends[first]
             trains.append(Train(self._flows[owner], end - first, arrived, 0, arrived, 0, ends[first:end]))
             first = end
+        self._next = first
         return trains
 
     def resteer(self) -> None:

@@ -8,6 +8,7 @@ receive queue, and the poller of that frees the descriptors of what is sent, bef
 from __future__ import annotations
 
 from hostsim.engine.clock import Clock, OneShot
+from hostsim.engine.event_queue import Heap
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
@@ -18,7 +19,6 @@ from hostsim.model.net.lro_table import LroTable
 from hostsim.model.net.tx_room import TxRoom, descriptors
 from hostsim.model.workload.flow import Sender
 from hostsim.policy.coalescing import Moderation
-from hostsim.spec.network import frame_size
 
 __all__ = ["Pnic", "RxQueue"]
 
@@ -34,7 +34,7 @@ class RxQueue:
         memory: NUMA node whose memory the frames are written to.
         lro: sessions of hardware LRO; None where it is off.
         poll: its poller.
-        releases: a heap of the release times of frames for it that are not on the wire yet.
+        releases: of frames for it that are not on the wire yet.
         sent: descriptors of packets that the NIC has sent and its driver has not freed.
         adapts: its moderation counts frames and bytes.
     """
@@ -71,7 +71,7 @@ class RxQueue:
         self.ring.on_drop = self._lose
         self._losses: list[Train[Sender]] = []
         self.memory, self.lro = memory, lro
-        self.releases: list[int] = []
+        self.releases = Heap()
         self.interrupts = 0
         self._nic = nic
         self._moderation = moderation
@@ -387,7 +387,7 @@ class Pnic:
             if vector is not None:
                 vector.departed(at, packets, departure.queue, count)
                 if vector.adapts:
-                    vector.went(frames, frames * frame_size(stream.size + stream.headers))
+                    vector.went(frames, frames * stream.octets)
             self.tx_packets += packets
             self.tx_frames += frames
             self.tx_wire_ps += count * departure.packet_ps

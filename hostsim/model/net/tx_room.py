@@ -38,6 +38,8 @@ class TxRoom:
         self._size, self._used = size, 0
         self._first: _InUse | None = None
         self._last: _InUse | None = None
+        self._unused: _InUse | None = None
+        """Records of what is through, linked to each other, to be used again."""
 
     def fits(self, count: int, each: int, at: int) -> int:
         """Return how many of ``count`` packets of ``each`` descriptors find room at an instant, which does not go back."""
@@ -49,7 +51,12 @@ class TxRoom:
     def use(self, count: int, each: int, first: int, step: int) -> None:
         """Record packets that will be through the wire at instants."""
         self._used += count * each
-        train = _InUse(count, each, first, step)
+        train = self._unused
+        if train is None:
+            train = _InUse(count, each, first, step)
+        else:
+            self._unused, train.following = train.following, None
+            train.count, train.each, train.first, train.step = count, each, first, step
         last = self._last
         if last is None:
             self._first = train
@@ -71,10 +78,12 @@ class TxRoom:
                 train.count -= through
                 train.first += through * train.step
                 before = train
-            elif before is None:
-                self._first = following
             else:
-                before.following = following
+                if before is None:
+                    self._first = following
+                else:
+                    before.following = following
+                train.following, self._unused = self._unused, train
             train = following
         if train is None:
             self._last = before

@@ -73,7 +73,7 @@ def make_bursts(rate: float, burst: int, random: np.random.Generator, jitter: in
     return bursts if burst == 1 else BurstArrivals(bursts, burst)
 
 
-def _paced(rate: float, random: np.random.Generator, jitter: int) -> ConstantArrivals | JitteredArrivals:
+def _paced(rate: float, random: np.random.Generator, jitter: int) -> Arrivals:
     start = int(random.uniform(0, SECOND / rate))
     return JitteredArrivals(rate, start, jitter, random) if jitter else ConstantArrivals(rate, start)
 

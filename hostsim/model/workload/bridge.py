@@ -41,7 +41,7 @@ class Bridged(Sender):
         if timestamps is None:
             totals.latency.add(start + step - train.arrived, step - train.gap, count)
         else:
-            totals.latency.add_each([start + step * place - arrived for place, arrived in enumerate(timestamps, 1)])
+            totals.latency.add_each(timestamps, start + step, step)
         vcpu = self.vcpu
         assert vcpu is not None
         totals.delivered += count

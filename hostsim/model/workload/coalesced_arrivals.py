@@ -16,7 +16,7 @@ _POSTED: Final = Stream()
 """What packets belong to while they wait: who collects them names their flow."""
 
 
-class CoalescedArrivals:
+class CoalescedArrivals(Arrivals):
     """A batch arrival process: packets of another process, which wait until so many are there that the peer's guest calls, or one of them has waited too long.
 
     Those of a call arrive together. Their number follows the packet rate by the law that a vmxnet3 of the host itself has.

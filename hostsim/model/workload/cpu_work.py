@@ -78,7 +78,7 @@ class CpuWork:
         flow = self.flow
         for train in self._in_service:
             flow.delivered += train.count
-            flow.latency.add_each([now - arrived for arrived in train.arrival_times()])
+            flow.latency.add_each(train.arrival_times(), now, 0)
         self._in_service = []
 
     def unfinished(self) -> int:

@@ -19,7 +19,7 @@ from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.workload.congestion import Congestion
 from hostsim.model.workload.flow import Flow, Sender
-from hostsim.spec.network import TCP_HEADERS
+from hostsim.spec.network import TCP_HEADERS, frame_size
 from hostsim.units import MS
 
 __all__ = [
@@ -197,6 +197,7 @@ class GuestPackets(GuestStream):
         dropped: Callable[[int], None],
     ) -> None:
         self.totals, self.size, self._handler, self._dropped = totals, size, handler, dropped
+        self.octets = frame_size(size + self.headers)
 
     def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
         """Report packets that have left the wire."""

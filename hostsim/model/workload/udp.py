@@ -8,7 +8,7 @@ from hostsim.engine.packet_train import Train
 from hostsim.model.contract import GuestStream, PacketSink
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.workload.flow import Flow
-from hostsim.spec.network import UDP_HEADERS
+from hostsim.spec.network import UDP_HEADERS, frame_size
 
 __all__ = ["Datagram", "UdpSource"]
 
@@ -20,6 +20,7 @@ class Datagram(GuestStream):
 
     def __init__(self, totals: Flow, size: int) -> None:
         self.totals, self.size = totals, size
+        self.octets = frame_size(size + self.headers)
 
     def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
         """Ignore datagrams that have left the wire."""
