@@ -79,8 +79,12 @@ class Train(Generic[S_co]):
             return self.count
         return min(self.count, late // self.step + 1)
 
+    def restamp(self, ready: int, step: int) -> None:
+        """Make these the packets of the next stage, ready at other times; nobody at an earlier stage looks at them any more."""
+        self.ready, self.step = ready, step
+
     def restamped(self, ready: int, step: int) -> Train[S_co]:
-        """Return the same packets for the next stage, ready at other times."""
+        """Return the same packets for another stage, ready at other times."""
         return Train(self.flow, self.count, ready, step, self.arrived, self.gap, self.timestamps, self.frames)
 
     def merge(self, other: Train[S_co]) -> bool:

@@ -24,7 +24,8 @@ from hostsim.model.net.netpoll import NetPoll
 from hostsim.model.net.netqueue import NetQueue
 from hostsim.model.net.networld import NetWorld, TxQueue
 from hostsim.model.net.nic_setup import add_nic, add_rx_queue
-from hostsim.model.net.pnic import Pnic, RxQueue
+from hostsim.model.net.pnic import Pnic
+from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.net.virtual_nic import E1000, Vmxnet3
 from hostsim.model.net.vswitch import VSwitch
 from hostsim.model.policy_maker import policy_maker

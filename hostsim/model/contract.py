@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hostsim.engine.arrivals import Arrivals
     from hostsim.model.guest.vcpu import Vcpu
     from hostsim.model.net.local_delivery import LocalRoute
-    from hostsim.model.net.pnic import RxQueue
+    from hostsim.model.net.rx_queue import RxQueue
     from hostsim.model.net.vnic import Vnic
     from hostsim.model.workload.flow import Flow, Sender
 

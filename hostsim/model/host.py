@@ -28,7 +28,8 @@ from hostsim.model.net.local_delivery import LocalPort
 from hostsim.model.net.netpoll import NetPoll
 from hostsim.model.net.netqueue import NetQueue
 from hostsim.model.net.networld import TxQueue
-from hostsim.model.net.pnic import Pnic, RxQueue
+from hostsim.model.net.pnic import Pnic
+from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.net.vswitch import Port, VSwitch
 from hostsim.model.workload.flow import Flow
 from hostsim.model.workload.process_sender import ProcessSender, add_sender

@@ -17,7 +17,7 @@ from hostsim.model.build import build_host
 from hostsim.model.cpu.world import World, WorldState
 from hostsim.model.host import Host
 from hostsim.model.net.networld import TxQueue
-from hostsim.model.net.pnic import RxQueue
+from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import Port
 from hostsim.spec.host import PointSpec

@@ -60,7 +60,8 @@ class ChainWorld(World):
             if following is None:
                 self._taken.append((train, end))
             else:
-                following.ring.push(train.restamped(end + PACKET_PS, PACKET_PS))
+                train.restamp(end + PACKET_PS, PACKET_PS)
+                following.ring.push(train)
             end += train.count * PACKET_PS
         if count > 1 and following is not None:
             self._scheduler.clock.at(self._hand_over, first)

@@ -19,7 +19,7 @@ from hostsim.model.guest.inbox import Inbox
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.host import Host
 from hostsim.model.net.networld import TxQueue
-from hostsim.model.net.pnic import RxQueue
+from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import VSwitch
 from hostsim.model.workload.cpu_work import CpuWork

@@ -9,7 +9,7 @@ import pytest
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
-from hostsim.model.net.pnic import RxQueue
+from hostsim.model.net.rx_queue import RxQueue
 from hostsim.spec.workload import HttpSpec, TcpStreamSpec
 from hostsim.units import MS, NS, US, transmission_ps
 

@@ -16,7 +16,8 @@ from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.net.lro_table import LroTable
-from hostsim.model.net.pnic import Pnic, RxQueue
+from hostsim.model.net.pnic import Pnic
+from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import VSwitch
 from hostsim.model.workload.flow import Flow, Sender

@@ -12,7 +12,8 @@ from hostsim.engine.clock import Clock
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
 from hostsim.model.net.open_loop_wire import OpenLoopWire
-from hostsim.model.net.pnic import Pnic, RxQueue
+from hostsim.model.net.pnic import Pnic
+from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.workload.flow import Flow, Sender
 from hostsim.policy.coalescing import Moderation
 from hostsim.spec.network import datagram_on_wire

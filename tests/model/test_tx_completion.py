@@ -15,7 +15,8 @@ from hostsim.model.host import Host
 from hostsim.model.net.netpoll import NetPoll
 from hostsim.model.net.networld import NetWorld, TxQueue, Uplink
 from hostsim.model.net.open_loop_wire import OpenLoopWire
-from hostsim.model.net.pnic import Pnic, RxQueue
+from hostsim.model.net.pnic import Pnic
+from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.net.tx_completion import CompletionRule
 from hostsim.model.net.vswitch import VSwitch
 from hostsim.policy.coalescing import CoalescedCompletions, CoalescingDepth, Moderation, RateBoundCalls

@@ -102,7 +102,8 @@ class NetworkSoftirq:
             flow.round_trip.off_ring(train.ready, vnic.raised, taken)
         if vcpu is not here:
             vcpu.ipi_sender = here
-            here.post_to(vcpu.inbox, train.restamped(at + stack, stack))
+            train.restamp(at + stack, stack)
+            here.post_to(vcpu.inbox, train)
             return end
         here.came += train.count * train.frames
         if flow.in_softirq:

@@ -18,7 +18,7 @@ from hostsim.engine.arrivals import Arrivals
 from hostsim.engine.event_queue import Entry
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import Wire
-from hostsim.model.net.pnic import RxQueue
+from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.workload.flow import Sender
 
 __all__ = ["ClosedLoopWire"]

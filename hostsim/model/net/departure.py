@@ -8,7 +8,7 @@ from hostsim.engine.packet_train import Train
 from hostsim.model.contract import GuestStream, TransmitQueue
 
 if TYPE_CHECKING:
-    from hostsim.model.net.pnic import RxQueue
+    from hostsim.model.net.rx_queue import RxQueue
 
 __all__ = ["Departure", "Departures"]
 

@@ -13,7 +13,8 @@ from hostsim.model.cpu.node import Node
 from hostsim.model.guest.shared_tx import SharedTxQueue
 from hostsim.model.net.netqueue import VnicFilter
 from hostsim.model.net.networld import TxQueue
-from hostsim.model.net.pnic import Pnic, RxQueue
+from hostsim.model.net.pnic import Pnic
+from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import Port, SplitRx
 from hostsim.spec.platform import Coalescing

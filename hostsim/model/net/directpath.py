@@ -19,7 +19,8 @@ from hostsim.model.cpu.world import WorldState
 from hostsim.model.net.device import GuestDevice
 from hostsim.model.net.networld import Uplink
 from hostsim.model.net.nic_setup import add_nic, add_rx_queue
-from hostsim.model.net.pnic import Pnic, RxQueue
+from hostsim.model.net.pnic import Pnic
+from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.policy.coalescing import CoalescingScheme
 from hostsim.spec.platform import PassthroughSettings

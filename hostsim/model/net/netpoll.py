@@ -9,7 +9,7 @@ from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.net.context import NetContext
-from hostsim.model.net.pnic import RxQueue
+from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.net.vswitch import VSwitch
 from hostsim.model.workload.flow import Sender
 
@@ -69,18 +69,23 @@ class NetPoll(NetContext, RxPoller):
                 self._freed.append(transmit)
         at = end
         batch: list[Train[Sender]] = []
-        while taken := queue.take(budget, end):
-            for train in taken:
+        while not self._armed:
+            looked, before = end, budget
+            queue.admit(looked)
+            while budget and (train := queue.take_next(budget, looked)) is not None:
                 budget -= train.count
                 end += switch.work_ps(train, packet_ps, where, memory)
                 if not (batch and batch[-1].merge(train)):
                     batch.append(train)
+            queue.report_drops()
+            if (
+                budget == before
+            ):  # the driver has seen the ring empty and wants an interrupt again, which moderation may hold back
+                self._armed = True
             # Frames that come while it works belong to the same poll, as long as there is budget: it needs no event for them
             # (docs/decisions/0004).
-            if not budget or not switch.runs_on:
+            elif not budget or not switch.runs_on:
                 break
-        else:  # the driver has seen the ring empty and wants an interrupt again, which moderation may hold back
-            self._armed = True
         if not batch:
             return end - start if woken or sent else None
         return switch.receive(batch, at, packet_ps, where, memory) - start

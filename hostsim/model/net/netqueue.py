@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hostsim.errors import WiringError
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.world import World
-from hostsim.model.net.pnic import RxQueue
+from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.workload.flow import Sender
 from hostsim.policy.steering import SteeringRule, toeplitz_once

@@ -25,7 +25,8 @@ from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import WorldState
 from hostsim.model.net.context import NetContext
-from hostsim.model.net.pnic import Pnic, RxQueue
+from hostsim.model.net.pnic import Pnic
+from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.net.tx_completion import CompletionRule, TxCompletions
 from hostsim.policy.coalescing import NEVER, TxCoalescing
 from hostsim.spec.network import VXLAN_HEADERS, packet_on_wire
@@ -342,18 +343,19 @@ class NetWorld(NetContext):
                     if stream.route is not None and local is not None:
                         end = local.forward(stream.route, train, end, self.node)
                         continue
-                    size = stream.size
+                    size, count = stream.size, train.count
                     octets = size * frames
-                    taken += train.count * octets
+                    taken += count * octets
                     copied = octets <= completions.rule.copied
                     work = uplink.work_ps(frames, size)
                     if copied:
                         work += self._costs.copied(octets) + completions.rule.packet_ps
-                    sent = uplink.send(train.restamped(end + work, work), None if copied else queue)
+                    train.restamp(end + work, work)
+                    end += count * work
+                    sent = uplink.send(train, None if copied else queue)
                     completions.took(sent, copied=copied)
-                    if sent < train.count:
-                        completions.took(train.count - sent, copied=True)
-                    end += train.count * work
+                    if sent < count:
+                        completions.took(count - sent, copied=True)
             self.node.memory.sent(taken)
             if bound < most:
                 self._next = (self._next + turn + 1) % len(queues)

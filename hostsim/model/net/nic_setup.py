@@ -10,7 +10,8 @@ from hostsim.model.cpu.node import Node
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.net.lro_table import LroTable
 from hostsim.model.net.open_loop_wire import OpenLoopWire
-from hostsim.model.net.pnic import Pnic, RxQueue
+from hostsim.model.net.pnic import Pnic
+from hostsim.model.net.rx_queue import RxQueue
 from hostsim.policy.aggregation import Aggregation
 from hostsim.policy.catalogue import MODERATION_RULES
 from hostsim.policy.coalescing import CoalescedCompletions, Moderation

@@ -8,7 +8,7 @@ from hostsim.engine.arrivals import Arrivals, ConstantArrivals
 from hostsim.engine.jitter import JitteredArrivals
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import Wire
-from hostsim.model.net.pnic import RxQueue
+from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.workload.flow import Sender
 from hostsim.units import MS
 

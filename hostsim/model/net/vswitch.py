@@ -50,7 +50,8 @@ class SplitRx(NetContext):
         vnic, node = self._vnic, self.node
         self._scheduler.look_at_memory(start)
         while budget and (train := ring.take_next(budget, at)) is not None:
-            budget -= train.count
+            count = train.count
+            budget -= count
             vnic.wait_ps = 0.0
             sender = train.flow
             memory = sender.queue.memory
@@ -60,9 +61,10 @@ class SplitRx(NetContext):
             # whoever of them comes first has the packet fetched for all contexts of the node
             wait = node.read_wait(memory) / self._readers + node.write_wait(node)
             copy = self._costs.port_copy(sender.size, wait, far=memory is not node)
-            node.memory.octets += train.count * sender.size
-            vnic.receive(train.restamped(end + copy, copy))
-            end += train.count * copy
+            node.memory.octets += count * sender.size
+            train.restamp(end + copy, copy)
+            vnic.receive(train)
+            end += count * copy
         return end - start if end > start else None
 
     def has_work(self, now: int) -> bool:
@@ -198,9 +200,11 @@ class VSwitch:
             if sender.round_trip is not None:
                 sender.round_trip.off_nic(train.arrived, sender.queue.interrupted, start)
             step = packet_ps + looked + self._costs.deliver(copied, wait, far=far)
-            vnic.unicast += train.count
-            vnic.receive(train.restamped(at + step, step))
-            at += train.count * step
+            count = train.count
+            vnic.unicast += count
+            train.restamp(at + step, step)
+            vnic.receive(train)
+            at += count * step
         if growing:
             for packet in growing.values():
                 vnic = packet.flow.vnic

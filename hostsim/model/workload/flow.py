@@ -12,7 +12,7 @@ from hostsim.spec.network import UDP_HEADERS, frame_size
 if TYPE_CHECKING:
     from hostsim.model.guest.vcpu import Vcpu
     from hostsim.model.net.local_delivery import LocalRoute
-    from hostsim.model.net.pnic import RxQueue
+    from hostsim.model.net.rx_queue import RxQueue
     from hostsim.model.net.vnic import Vnic
     from hostsim.model.workload.latency_stage import RoundTrip
 
