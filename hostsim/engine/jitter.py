@@ -21,7 +21,7 @@ S = TypeVar("S", bound=Stream)
 
 BLOCK: Final = 256
 """Random numbers drawn at a time."""
-LIST: Final = 16
+LIST: Final = 32
 """Of these, taken out as a list, which is quicker to take one from."""
 HOLD = 1 * MS
 """Time for which a sender at a constant rate keeps its lateness: a tick of its kernel. Between two draws its packets stay a closed form."""
