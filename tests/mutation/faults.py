@@ -47,10 +47,10 @@ _NODE, _PCPU, _SCHEDULER = "hostsim/model/cpu/node.py", "hostsim/model/cpu/pcpu.
 _COALESCING = "hostsim/policy/coalescing.py"
 _POLICY = "hostsim/policy/scheduler.py"
 _RING, _VNIC, _NETWORLD = "hostsim/engine/ring.py", "hostsim/model/net/vnic.py", "hostsim/model/net/networld.py"
-_VCPU, _SENDER, _PNIC = (
+_VCPU, _SENDER, _RX_QUEUE = (
     "hostsim/model/guest/vcpu.py",
     "hostsim/model/workload/tcp_sender.py",
-    "hostsim/model/net/pnic.py",
+    "hostsim/model/net/rx_queue.py",
 )
 _TIES = (
     Fault(
@@ -127,14 +127,14 @@ _DROPS = (
     ),
     Fault(
         "drop: frames lost at the physical NIC are not counted for their flow",
-        _PNIC,
+        _RX_QUEUE,
         "        sender.totals.lost_nic += train.count * train.frames\n",
         "",
         model("loss", "test_an_overflowing_nic_ring_is_repaired_without_the_timer[8]"),
     ),
     Fault(
         "drop: a sender is not told of frames lost at the physical NIC",
-        _PNIC,
+        _RX_QUEUE,
         "        self._losses.append(train)\n",
         "",
         model("loss", "test_lost_segments_go_again"),
@@ -326,8 +326,8 @@ _SIGNS = (
     Fault(
         "sign: a peer's carried segments are taken off those that it acknowledges",
         _SENDER,
-        "acks, carry = divmod(self._carry + frames, self._acks_every)",
-        "acks, carry = divmod(frames - self._carry, self._acks_every)",
+        "        carry = self._carry + frames\n",
+        "        carry = frames - self._carry\n",
         small_host("senders"),
     ),
     Fault(
@@ -362,7 +362,7 @@ _WAKES = (
     ),
     Fault(
         "missed wake-up: a frame that comes earlier than the NIC was told",
-        _PNIC,
+        _RX_QUEUE,
         "        self._timer.arm_by(self._due(self._moderation, at))\n",
         "",
         small_host("senders"),

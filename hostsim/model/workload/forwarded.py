@@ -122,8 +122,10 @@ class ForwardedStream(Connection):
     def _data_there(self, train: Train[GuestStream], first: int, step: int) -> None:
         """Handle data that reaches the receiver, which acknowledges it."""
         last = first + (train.count - 1) * step
-        acks, owing = divmod(self._owing + train.count * train.frames, self._acks_every)
+        owing = self._owing + train.count * train.frames
+        acks = owing // self._acks_every
         covered = acks * self._acks_every
+        owing -= covered
         if not acks and not self._acks_out and self._lost + owing >= self._congestion.in_flight:
             acks, covered, owing = 1, owing, 0  # nothing more is on its way, and its last segment says so
         self._owing = owing

@@ -93,7 +93,8 @@ class TcpReceiver(Connection):
             vcpu.post_to(endpoints.queue, Train(self._answer, 1, end, 0, end, 0))
             self._seen = 0
             return end
-        acks, self._seen = divmod(self._seen, application.ack_every)
+        acks = self._seen // application.ack_every
+        self._seen -= acks * application.ack_every
         kept = min(self._owing, self._seen * train.frames)
         if not acks and not self._acks_out and self._owing + self._lost >= self._congestion.in_flight:
             acks, kept, self._seen = 1, 0, 0  # the sender had nothing more that it may send, and said so with PSH

@@ -172,7 +172,9 @@ class TcpSender(Connection):
         if self._there >= self._file:
             self._file_there(endpoints.answer(last), frames)
             return
-        acks, carry = divmod(self._carry + frames, self._acks_every)
+        carry = self._carry + frames
+        acks = carry // self._acks_every
+        carry -= acks * self._acks_every
         if not acks and not self._acks_coming and self._lost + carry >= self._congestion.in_flight:
             self._acknowledge(
                 endpoints.answer(last), 1, carry
@@ -191,7 +193,9 @@ class TcpSender(Connection):
 
     def _acknowledge_file(self, at: int, frames: int, pause: int) -> None:
         """Acknowledge the end of a file; the next request does so where it comes before the delayed acknowledgement."""
-        acks, rest = divmod(self._carry + frames - (pause == 0), self._acks_every)
+        rest = self._carry + frames - (pause == 0)
+        acks = rest // self._acks_every
+        rest -= acks * self._acks_every
         self._acknowledge(at, acks, self._acks_every)
         if rest and pause > DELAYED_ACK:
             self._acknowledge(at, 1, rest)

@@ -135,7 +135,9 @@ class PageFetch(TcpSender):
             self._ask(at)
             return
         self._endpoints.totals.answer(at - self._asked)
-        acks, rest = divmod(self._carry + frames, self._acks_every)
+        rest = self._carry + frames
+        acks = rest // self._acks_every
+        rest -= acks * self._acks_every
         self._acknowledge(at, acks, self._acks_every)
         if rest:
             self._acknowledge(at, 1, rest)
