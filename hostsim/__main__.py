@@ -20,6 +20,8 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
         signal.signal(signal.SIGINT, interrupt)
         sys.unraisablehook = interrupt.unraisable
+    # Its matrices are small and its processes many. A pool of threads in each, which numpy makes when it is imported, waits in a loop.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from hostsim.cli.app import app
 

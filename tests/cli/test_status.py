@@ -67,6 +67,22 @@ def test_an_error_in_the_program_has_a_status_of_its_own() -> None:
     assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted by a folder of Linux")
+@pytest.mark.parametrize(("asked", "threads"), [(None, 1), ("2", min(2, os.cpu_count() or 1))])
+def test_a_command_has_no_pool_of_threads_unless_it_is_asked_for(asked: str | None, threads: int) -> None:
+    """Each of a sweep's workers would have one as wide as the machine."""
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    if asked is not None:
+        environment["OPENBLAS_NUM_THREADS"] = asked
+    code = (
+        "import os, hostsim.__main__ as m, hostsim.cli.app as a\n"
+        "def app(**_):\n    import numpy\n    print(len(os.listdir('/proc/self/task')))\n"
+        "a.app = app\nm.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stderr, int(done.stdout)) == (0, "", threads)
+
+
 def test_a_scenario_that_is_no_file_is_called_what_it_is(cli, tiny, tmp_path) -> None:
     """Its own name is not the nearest one."""
     os.mkfifo(tmp_path / "pipe.yaml")
