@@ -43,6 +43,9 @@ END: Final = 1 << 62
 
 _SMALL: Final = 1 << 31
 """The product of two integers below it is less than 2^62."""
+_LONG: Final = 1 << 44
+_FEW: Final = 1 << 18
+"""The same of one below each: of 17 seconds, and of packets."""
 
 
 def rounded(value: float) -> int:
@@ -54,7 +57,7 @@ def rounded(value: float) -> int:
 
 def scaled(amount: int, factor: int, divisor: int) -> int:
     """Return ``amount * factor // divisor``, the last two positive; compiled, without large integers where the product needs none."""
-    if 0 <= amount < _SMALL and factor < _SMALL:
+    if (0 <= amount < _SMALL and factor < _SMALL) or (0 <= amount < _LONG and factor < _FEW):
         product: i64 = amount
         by: i64 = factor
         product *= by  # below 2^62

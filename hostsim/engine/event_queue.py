@@ -221,7 +221,7 @@ class EventQueue:
         heap = self._heap
         while True:
             checkpoint()
-            for _ in range(PIECE):
+            for _turn in range(PIECE):  # compiled, a name that is no more than _ would be an object
                 entry = heap.first()
                 if entry is None or entry.instant >= until:
                     self.now = until

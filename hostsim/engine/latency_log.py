@@ -66,7 +66,7 @@ class LatencyLog:
         latency: i64 = first
         between: i64 = step
         pending = self._pending
-        for _ in range(count):
+        for _place in range(count):
             bucket = self._bucket(latency)
             pending[bucket] = pending[bucket] + 1  # on plain integers, unlike with +=
             latency += between

@@ -7,7 +7,7 @@ simulated time.
 
 from __future__ import annotations
 
-from array import array
+import struct
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -50,6 +50,8 @@ class _Group(NamedTuple):
     read: Callable[[int], list[int]]
     by_entity: bool
     """Values come entity after entity, else counter after counter."""
+    pack: Callable[..., bytes]
+    """Makes machine integers of 64 bits of all values."""
 
 
 class Probe:
@@ -66,7 +68,7 @@ class Probe:
         self._groups: list[_Group] = []
         self._logs: dict[str, list[tuple[str, LatencyLog]]] = {}
         self._instants: list[int] = []
-        self._rows: list[list[array[int]]] = []
+        self._rows: list[list[bytes]] = []
         self._counts: list[dict[str, tuple[IntArray, IntArray]]] = []
         self._timer = Timer(clock, self._tick)
         self.on_sample: list[Callable[[int], None]] = []
@@ -105,7 +107,8 @@ class Probe:
         by_entity: bool,
     ) -> None:
         names = tuple(f"{kind}.{counter}" for counter in counters)
-        self._groups.append(_Group(names, tuple(entities), read, by_entity))
+        pack = struct.Struct(f"{len(counters) * len(entities)}q").pack
+        self._groups.append(_Group(names, tuple(entities), read, by_entity, pack))
 
     def watch_latency(self, name: str, entity: str, log: LatencyLog) -> None:
         """Register a latency histogram."""
@@ -124,12 +127,8 @@ class Probe:
         for bring_up_to_date in self.on_sample:
             bring_up_to_date(now)
         self._instants.append(now)
-        row: list[array[int]] = []
-        for group in self._groups:
-            values = array("q")
-            values.fromlist(group.read(now))  # in two thirds of the time of array("q", ...), and of numpy's
-            row.append(values)
-        self._rows.append(row)
+        # In half of the time that arrays of the standard library take, and numpy's.
+        self._rows.append([group.pack(*group.read(now)) for group in self._groups])
         sampled = {}
         for name, logs in self._logs.items():
             for _, log in logs:

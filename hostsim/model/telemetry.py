@@ -58,6 +58,11 @@ def register_probes(host: Host) -> None:
 
         probe.watch_each(kind, names, tuple(map(name, entities)), sample)
 
+    def add_fixed(kind: str, counters: str, entities: Sequence[str], rows: Sequence[list[int]]) -> None:
+        probe.watch(
+            kind, counters.split(), entities, lambda _: rows
+        )  # looked up once: a host has thousands of entities
+
     add(
         "pcpu",
         "busy_ps used_ps dispatches switches preemptions node",
@@ -107,7 +112,7 @@ def register_probes(host: Host) -> None:
     add(
         "port",
         "copies frames split_dropped split_taken ring_dropped ring_lost received split_inside ring_inside"
-        " split_capacity ring_capacity context vcpu",
+        " split_capacity ring_capacity",
         host.ports,
         lambda p, _: (
             # unicast goes past the split-receive context
@@ -123,14 +128,18 @@ def register_probes(host: Host) -> None:
             p.vnic.ring.count_inside(),
             p.split.ring.capacity if p.split else 0,
             p.vnic.size,
-            number[p.split] if p.split else -1,
-            number[p.vnic.vcpu],
         ),
         lambda p: p.vnic.name,
     )
+    add_fixed(
+        "port",
+        "context vcpu",
+        [p.vnic.name for p in host.ports],
+        ([number[p.split] if p.split else -1 for p in host.ports], [number[p.vnic.vcpu] for p in host.ports]),
+    )
     add(
         "tx",
-        "posted dropped taken inside completed in_flight forced opportunistic halted timed capacity context",
+        "posted dropped taken inside completed in_flight forced opportunistic halted timed capacity",
         host.transmits,
         lambda q, now: (
             q.ring.pushed - q.coming(now),
@@ -139,11 +148,15 @@ def register_probes(host: Host) -> None:
             q.ring.count_inside() - q.coming(now),
             q.completions.completed,
             q.completions.in_flight,
-            *q.wakes,
+            q.wakes[0],
+            q.wakes[1],
+            q.wakes[2],
+            q.wakes[3],
             q.size,
-            number[sends[q]],
         ),
     )
+    contexts = [number[sends[q]] for q in host.transmits]
+    add_fixed("tx", "context", [q.name for q in host.transmits], (contexts,))
     add(
         "nic",
         "rx_frames rx_octets rx_dropped tx_packets tx_data tx_frames tx_octets tx_dropped rx_wire_ps tx_wire_ps",

@@ -22,6 +22,7 @@ class Waiting:
 
     def __init__(self) -> None:
         self.releases = Heap()
+        self.backlogged = 0
         self.expected: list[int] = []
 
     def expect(self, at: int) -> None:
@@ -115,6 +116,23 @@ def test_frames_released_before_a_move_go_by_the_new_queue():
     assert new.releases.first().instant == 300
     assert (wire.upcoming(old), wire.upcoming(new)) == (None, 301)
     assert [arrived for _, arrived in told(wire.collect(1000))] == [310, 320]
+
+
+def test_what_waits_for_the_wire_follows_a_move_and_moves_back():
+    """Both a sender that has the wire and one that waits for it count for the queue of the day."""
+    wire, old, new = ClosedLoopWire(np.random.default_rng(1)), Waiting(), Waiting()
+    both = [sender(old, 10), sender(old, 10)]
+    for one in both:
+        wire.release(one, 0, 0, 1, 2)
+    wire.collect(5)
+    for here, there in ((old, new), (new, old), (old, new)):
+        assert (wire.upcoming(here), wire.upcoming(there)) == (wire.free + 1, None)
+        for one in both:
+            one.queue = there
+        wire.resteer()
+    assert (wire.upcoming(old), wire.upcoming(new)) == (None, wire.free + 1)
+    wire.collect(1000)
+    assert (wire.upcoming(old), wire.upcoming(new)) == (None, None)
 
 
 releases = st.lists(

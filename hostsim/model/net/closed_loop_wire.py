@@ -74,10 +74,14 @@ class ClosedLoopWire(Wire):
         release.instant = at
         release.queue = queue = sender.queue
         releases = queue.releases
-        if releases.first() is None and queue not in self._queues:
-            self._queues.append(queue)
+        if releases.first() is None:
+            self._know(queue)
         releases.put(release)
         queue.expect(at + sender.frame_ps)
+
+    def _know(self, queue: RxQueue) -> None:
+        if queue not in self._queues:
+            self._queues.append(queue)
 
     def _next_release(self) -> Entry | None:
         """Return the next release for any of the queues, of which there are few; None when there is none."""
@@ -122,6 +126,8 @@ class ClosedLoopWire(Wire):
             sender.backlog = backlog - count
             if backlog > count:
                 turn = sender
+            else:
+                sender.queue.backlogged -= 1
         self.free, self._turn = free, turn
         bursts, self._bursts = self._bursts, []
         return bursts
@@ -147,6 +153,7 @@ class ClosedLoopWire(Wire):
         part = release.frames // turns
         if not sender.backlog:
             self._active.append(sender)
+            sender.queue.backlogged += 1
         sender.backlog += part
         if turns > 1:
             release.turns, release.frames = turns - 1, release.frames - part
@@ -154,11 +161,8 @@ class ClosedLoopWire(Wire):
 
     def upcoming(self, queue: RxQueue) -> int | None:
         """Return a lower bound of the arrival of the next released frame for a queue; None when none is released."""
-        if self._turn is not None and self._turn.queue is queue:
+        if queue.backlogged:
             return self.free + 1
-        for sender in self._active:
-            if sender.queue is queue:
-                return self.free + 1
         release = queue.releases.first()
         soonest = None if release is None else release.instant
         for sender, arrivals in self._open:
@@ -169,6 +173,11 @@ class ClosedLoopWire(Wire):
 
     def resteer(self) -> None:
         """Follow senders to other receive queues."""
+        for queue in self._queues:
+            queue.backlogged = 0
+        for sender in self._active if self._turn is None else [*self._active, self._turn]:
+            self._know(sender.queue)
+            sender.queue.backlogged += 1
         released: list[_Release] = []
         while (release := self._next_release()) is not None:
             assert isinstance(release, _Release)

@@ -343,19 +343,18 @@ class NetWorld(NetContext):
                     if stream.route is not None and local is not None:
                         end = local.forward(stream.route, train, end, self.node)
                         continue
-                    size, count = stream.size, train.count
+                    size = stream.size
                     octets = size * frames
-                    taken += count * octets
+                    taken += train.count * octets
                     copied = octets <= completions.rule.copied
                     work = uplink.work_ps(frames, size)
                     if copied:
                         work += self._costs.copied(octets) + completions.rule.packet_ps
-                    train.restamp(end + work, work)
-                    end += count * work
-                    sent = uplink.send(train, None if copied else queue)
+                    sent = uplink.send(train.restamped(end + work, work), None if copied else queue)
                     completions.took(sent, copied=copied)
-                    if sent < count:
-                        completions.took(count - sent, copied=True)
+                    if sent < train.count:
+                        completions.took(train.count - sent, copied=True)
+                    end += train.count * work
             self.node.memory.sent(taken)
             if bound < most:
                 self._next = (self._next + turn + 1) % len(queues)

@@ -37,6 +37,7 @@ class RxQueue:
         lro: sessions of hardware LRO; None where it is off.
         poll: its poller.
         releases: of frames for it that are not on the wire yet.
+        backlogged: senders that frames have been released for and that wait for the wire, or have it and want it again.
         sent: descriptors of packets that the NIC has sent and its driver has not freed.
         adapts: its moderation counts frames and bytes.
     """
@@ -74,6 +75,7 @@ class RxQueue:
         self._losses: list[Train[Sender]] = []
         self.memory, self.lro = memory, lro
         self.releases = Heap()
+        self.backlogged = 0
         self.interrupts = 0
         self._nic = nic
         self._moderation = moderation

@@ -179,7 +179,7 @@ class WebClients:
         ArrivalTimer(clock, arrivals, flow, self._come)
 
     def _come(self, train: Train[Flow], now: int) -> None:
-        for _ in range(train.count):
+        for _request in range(train.count):
             if self._unused or not self._idle:
                 self._unused = max(0, self._unused - 1)
                 visit = self._connect(self._idle.append)
