@@ -39,7 +39,7 @@ class CompiledModules(BuildHookInterface):  # type: ignore[type-arg]  # generic 
         if made.returncode or not folder.is_dir():
             last = "\n".join(made.stdout.splitlines()[-5:])
             self.app.display_warning(
-                f"hostsim could not be compiled; the wheel is pure, and four to eight times slower:\n{last}"
+                f"hostsim could not be compiled; the wheel is pure, and eight to seventeen times slower:\n{last}"
             )
             return
         build_data["force_include"][str(folder)] = "hostsim/compiled_modules"

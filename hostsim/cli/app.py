@@ -99,7 +99,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        slower = "" if compiled.in_use() else ", which takes four to eight times as long"
+        slower = "" if compiled.in_use() else ", which takes eight to seventeen times as long"
         typer.echo(f"{version('hostsim')} ({compiled.kind()}{slower})")
         raise typer.Exit
 

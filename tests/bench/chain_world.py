@@ -48,14 +48,11 @@ class ChainWorld(World):
         self._scheduler.wake(self._following, self._scheduler.clock.now)
 
     def begin(self, start: int) -> int | None:
-        taken = self.ring.take(1 << 20, start)
-        if not taken:
-            return None
         end = start + ENTRY_PS
         following = self._following
         first = end + PACKET_PS
         count = 0
-        for train in taken:
+        while (train := self.ring.take_next(1 << 20, start)) is not None:
             count += train.count
             if following is None:
                 self._taken.append((train, end))
@@ -63,6 +60,8 @@ class ChainWorld(World):
                 train.restamp(end + PACKET_PS, PACKET_PS)
                 following.ring.push(train)
             end += train.count * PACKET_PS
+        if not count:
+            return None
         if count > 1 and following is not None:
             self._scheduler.clock.at(self._hand_over, first)
         return end - start
