@@ -59,9 +59,8 @@ def register_probes(host: Host) -> None:
         probe.watch_each(kind, names, tuple(map(name, entities)), sample)
 
     def add_fixed(kind: str, counters: str, entities: Sequence[str], rows: Sequence[list[int]]) -> None:
-        probe.watch(
-            kind, counters.split(), entities, lambda _: rows
-        )  # looked up once: a host has thousands of entities
+        # Looked up once: a host has thousands of entities.
+        probe.watch(kind, counters.split(), entities, lambda _: rows)
 
     add(
         "pcpu",
@@ -155,8 +154,7 @@ def register_probes(host: Host) -> None:
             q.size,
         ),
     )
-    contexts = [number[sends[q]] for q in host.transmits]
-    add_fixed("tx", "context", [q.name for q in host.transmits], (contexts,))
+    add_fixed("tx", "context", [q.name for q in host.transmits], ([number[sends[q]] for q in host.transmits],))
     add(
         "nic",
         "rx_frames rx_octets rx_dropped tx_packets tx_data tx_frames tx_octets tx_dropped rx_wire_ps tx_wire_ps",

@@ -78,10 +78,8 @@ class NetPoll(NetContext, RxPoller):
                 if not (batch and batch[-1].merge(train)):
                     batch.append(train)
             queue.report_drops()
-            if (
-                budget == before
-            ):  # the driver has seen the ring empty and wants an interrupt again, which moderation may hold back
-                self._armed = True
+            if budget == before:  # the driver has seen the ring empty
+                self._armed = True  # and wants an interrupt again, which moderation may hold back
             # Frames that come while it works belong to the same poll, as long as there is budget: it needs no event for them
             # (docs/decisions/0004).
             elif not budget or not switch.runs_on:

@@ -44,10 +44,8 @@ class TxRoom:
     def fits(self, count: int, each: int, at: int) -> int:
         """Return how many of ``count`` packets of ``each`` descriptors find room at an instant, which does not go back."""
         first = self._first
-        if (
-            first is not None and first.first <= at
-        ):  # at once, though there may be room: what is used again has just been in use
-            self._free(at)
+        if first is not None and first.first <= at:
+            self._free(at)  # even where there is room: what is used again has just been in use
         room = (self._size - self._used) // each
         return count if room >= count else max(room, 0)
 
