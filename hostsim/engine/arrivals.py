@@ -13,7 +13,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from hostsim.compiled import mypyc_attr
 from hostsim.engine.checkpoint import checkpoint
 from hostsim.engine.packet_train import Stream, Train
 from hostsim.record import FloatArray
@@ -27,7 +26,6 @@ BLOCK = 4096
 """Gaps drawn at a time."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)  # where a wire is tested alone
 class Arrivals:
     """An arrival process: the ordered arrival times of the packets of a flow."""
 

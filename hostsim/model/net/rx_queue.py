@@ -233,7 +233,7 @@ class RxQueue:
         self.poll.interrupt(now)
 
     def _lose(self, train: Train[Sender]) -> None:
-        """Count a train that found no descriptor; senders are told later."""
+        """Count a train that found no descriptor; `report_drops` reports it to its sender."""
         sender = train.flow
         sender.totals.lost_nic += train.count * train.frames
         self._losses.append(train)

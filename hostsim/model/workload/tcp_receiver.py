@@ -94,7 +94,7 @@ class TcpReceiver(Connection):
             self._seen = 0
             return end
         acks = self._seen // application.ack_every
-        self._seen -= acks * application.ack_every
+        self._seen %= application.ack_every
         kept = min(self._owing, self._seen * train.frames)
         if not acks and not self._acks_out and self._owing + self._lost >= self._congestion.in_flight:
             acks, kept, self._seen = 1, 0, 0  # the sender had nothing more that it may send, and said so with PSH

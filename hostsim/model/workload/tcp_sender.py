@@ -174,7 +174,7 @@ class TcpSender(Connection):
             return
         carry = self._carry + frames
         acks = carry // self._acks_every
-        carry -= acks * self._acks_every
+        carry %= self._acks_every
         if not acks and not self._acks_coming and self._lost + carry >= self._congestion.in_flight:
             self._acknowledge(
                 endpoints.answer(last), 1, carry
@@ -195,7 +195,7 @@ class TcpSender(Connection):
         """Acknowledge the end of a file; the next request does so where it comes before the delayed acknowledgement."""
         rest = self._carry + frames - (pause == 0)
         acks = rest // self._acks_every
-        rest -= acks * self._acks_every
+        rest %= self._acks_every
         self._acknowledge(at, acks, self._acks_every)
         if rest and pause > DELAYED_ACK:
             self._acknowledge(at, 1, rest)

@@ -85,7 +85,7 @@ class VmStream(TcpSender):
         self._carry += frames
         self._seen += packets
         acks = self._seen // application.ack_every
-        self._seen -= acks * application.ack_every
+        self._seen %= application.ack_every
         kept = min(self._carry, self._seen * train.frames)
         if not acks and not self._acks_coming and self._carry + self._lost >= self._congestion.in_flight:
             acks, kept, self._seen = 1, 0, 0  # the sender had nothing more that it may send, and said so with PSH

@@ -137,7 +137,7 @@ class PageFetch(TcpSender):
         self._endpoints.totals.answer(at - self._asked)
         rest = self._carry + frames
         acks = rest // self._acks_every
-        rest -= acks * self._acks_every
+        rest %= self._acks_every
         self._acknowledge(at, acks, self._acks_every)
         if rest:
             self._acknowledge(at, 1, rest)
