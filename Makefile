@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 RESULTS ?= results
-# Images of containers like to set it; every process would compile anew what is installed without bytecode, for seconds (docs/decisions/0162).
+# Images of containers like to set it; every process would compile anew what is installed without bytecode, for seconds.
 unexport PYTHONDONTWRITEBYTECODE
 QUICK := $(if $(FULL),,--quick)
 
@@ -44,7 +44,7 @@ reproduce: setup
 check: setup
 	$(BIN)/hostsim check $(QUICK) --results $(RESULTS) $(CHECK)
 
-# Tests of what is compiled run the sources, for they take hosts apart (docs/decisions/0161); that both give the same bytes is tested where it is there.
+# Tests of what is compiled run the sources, for they take hosts apart; that both give the same bytes is tested where it is there.
 # Tests of what is not (OUTER), and those that only run hosts and look at them (RUNS), take what is compiled where it fits, as users do.
 # So do those in WHOLE (`make long-tests`), which run whole points, long ones or with policies of a user's own.
 test: $(STAMP)

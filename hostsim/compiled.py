@@ -2,7 +2,7 @@
 
 They fit while all sources that they were compiled from, or against, are what they were, and so is the interpreter; else the
 sources themselves are imported, which give the same results and take longer. ``HOSTSIM_PURE=1`` asks for the sources in
-any case. `make setup` compiles, and so does the build of a wheel, ``.ci/build_hook.py`` (docs/decisions/0039, 0115).
+any case. `make setup` compiles, and so does the build of a wheel, ``.ci/build_hook.py`` (docs/decisions/0039).
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ TYPES = Path(__file__).parents[1] / ".ci" / "mypyc.ini"
 def test_no_compiled_class_is_marked_acyclic():
     """The compiler drops a chain of objects by CPython's trash can, which writes in front of each where the collector's header is: an acyclic class has none.
 
-    A transmit queue whose chain was marked so overwrote other objects when its host went (docs/decisions/0164).
+    A transmit queue whose chain was marked so overwrote other objects when its host went.
     """
     assert [file for file in compiled.modules() if "acyclic=True" in file.read_text(encoding="utf-8")] == []
 

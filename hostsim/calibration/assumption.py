@@ -2,8 +2,8 @@
 
 All else is as shipped, and all runs share their random numbers. A point that an assumption does not reach is the same point, and is
 not run again; a threshold takes two points (`hostsim.calibration.local_threshold`), and a search only where these do not say. An end
-that leaves the busiest and the idlest points as they are, to the last digit, is run at no other (docs/decisions/0173). A verdict that
-flips is judged again by more replications: chance may have flipped it (docs/decisions/0174).
+that leaves the busiest and the idlest points as they are, to the last digit, is run at no other. A verdict that
+flips is judged again by more replications: chance may have flipped it.
 """
 
 from __future__ import annotations

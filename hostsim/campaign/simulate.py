@@ -127,8 +127,7 @@ def _warm_up(instants: IntArray, series: Mapping[str, Series]) -> int:
 
     MSER-5's error is itself an estimate, and noisy where few batches are left: on a level series its cut is as often chance as
     warm-up. Of the cuts at sixteenths of the run, and MSER-5's own, the first is taken that leaves the same level as MSER-5's.
-    Drops are rare events, by which TCP finds its window: as long as they stay a negligible part of the traffic, one level is as good as another
-    (docs/decisions/0016).
+    Drops are rare events, by which TCP finds its window: as long as they stay a negligible part of the traffic, one level is as good as another.
     """
     widths = np.diff(instants)
     most = 0

@@ -2,7 +2,7 @@
 
 Simulated time is an integer, so that no sum of delays is rounded and two events at one instant are at one instant. A number may be
 written in any way that has an exact value: ``us(10)``, ``us(0.1)``, ``us("12.5")``, ``ms(Fraction(1, 8))``. A float counts as the
-decimal number that Python prints for it. What is computed or drawn is rounded where it is made: ``round(random.exponential(us(10)))`` (docs/decisions/0120).
+decimal number that Python prints for it. What is computed or drawn is rounded where it is made: ``round(random.exponential(us(10)))``.
 """
 
 from __future__ import annotations

@@ -381,7 +381,7 @@ CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in _ENTRIES}
 """Every measure by name, in the order of tables."""
 
 FORMER_NAMES = {f"response_{name}": f"settled_response_{name}" for name in ("mean", "p50", "p95", "p99")}
-"""Names of measures in files of earlier versions, and what has the same values today (docs/decisions/0109)."""
+"""Names of measures in files of earlier versions, and what has the same values today."""
 
 
 def nearest_metric(given: str) -> str:

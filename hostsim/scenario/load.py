@@ -46,7 +46,7 @@ from hostsim.units import SECOND
 __all__ = ["load"]
 
 MOST_POINTS = 10_000
-"""Most points of a sweep: each is made and checked before anything runs, a thousand in a second (docs/decisions/0091)."""
+"""Most points of a sweep: each is made and checked before anything runs, a thousand in a second."""
 _SWEEPABLE = tuple(PointFile.model_fields)
 
 

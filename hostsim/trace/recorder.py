@@ -1,7 +1,7 @@
 """Recorder of a timeline: runs a host as `hostsim.campaign.simulate` does, and reads its state without changing it.
 
 It reads worlds and counters after every instant with an event, and queue lengths at regular instants. The model knows nothing
-of it: a run without a recorder pays nothing, and a recorded run does the same as any other (docs/decisions/0058).
+of it: a run without a recorder pays nothing, and a recorded run does the same as any other.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ __all__ = ["page", "shipped_page"]
 HEAD = """\
 # Joint calibration
 
-All constants and assumed inputs behind the published claims were calibrated at once, from priors that know no claim ({doc}`decisions/index`, 0158 and 0159). Hosts were spread over the priors and run; emulators learnt from these runs what each claim depends on; further hosts that agree with the claims
+All constants and assumed inputs behind the published claims were calibrated at once, from priors that know no claim ({doc}`decisions/index`, 0158). Hosts were spread over the priors and run; emulators learnt from these runs what each claim depends on; further hosts that agree with the claims
 were drawn by Markov chains and run as well. The last of them are the shipped ensemble ({doc}`guide/how-sure`). Each experiment has a discrepancy: how far the model misses its claims beyond noise and constants.
 
 `hostsim calibrate` repeats it, and goes on from its folder when it is stopped; `python .ci/ship_calibration.py FOLDER` ships what it has found. The log has a row for each host: `scenarios/calibration/log.csv`.

@@ -18,7 +18,7 @@ class DenseMode(ControlLoop):
     """The control loop of dense mode: retunes vNICs with default settings while the host is dense.
 
     The host has been in service before a run begins: the first look comes after a tenth of the period, so that little is left to
-    be worked off from before it (docs/decisions/0045). Tuned vNICs interrupt by static coalescing then, and their transmit contexts run when the guest halts, or after a longer time.
+    be worked off from before it. Tuned vNICs interrupt by static coalescing then, and their transmit contexts run when the guest halts, or after a longer time.
 
     Attributes:
         state: 1 while that is in force.

@@ -1,4 +1,4 @@
-"""Load balancing between the PCPUs of a NUMA node; idle ones steal waiting worlds within their reach by themselves (docs/decisions/0064, docs/decisions/0071)."""
+"""Load balancing between the PCPUs of a NUMA node; idle ones steal waiting worlds within their reach by themselves (docs/decisions/0071)."""
 
 from __future__ import annotations
 

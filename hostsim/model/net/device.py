@@ -1,7 +1,7 @@
 """Guest devices: the network devices of a VM as its guest sees them, and what the rest of the host may ask of any of them.
 
 A kind of device is a class: vmxnet3 and e1000 in `hostsim.model.net.virtual_nic`, a passed-through NIC in `hostsim.model.net.directpath`.
-`hostsim.model.build` has the table of them. Nobody else tells kinds apart (docs/decisions/0116).
+`hostsim.model.build` has the table of them. Nobody else tells kinds apart.
 """
 
 from __future__ import annotations

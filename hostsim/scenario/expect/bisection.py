@@ -1,7 +1,6 @@
 """Bisection: the search for a threshold on an integer axis, each replication by itself on common random numbers.
 
-Bisection; once there is a measure on both sides that can be interpolated, the step is taken to where it would reach the limit
-(docs/decisions/0047, docs/decisions/0074).
+Bisection; once there is a measure on both sides that can be interpolated, the step is taken to where it would reach the limit (docs/decisions/0074).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ CLOSE = 4
 """Width of a bracket that two more bisecting steps close: they are taken in runs of the whole length."""
 CLOSE_SHARE = 0.04
 """So are those in a bracket that is no wider than this share of its far side: a short run errs by a percent or two, and one that has erred
-costs more runs of the whole length than it saves (docs/decisions/0169)."""
+costs more runs of the whole length than it saves."""
 
 
 @dataclass(frozen=True)
