@@ -15,7 +15,18 @@ PACKAGE = Path(hostsim.__file__).parent
 FLOORS: dict[str, int] = {
     **dict.fromkeys(("compiled", "errors", "units", "record", "metrics", "estimate", "files", "warm_up"), 0),
     **dict.fromkeys(
-        ("citation", "claim", "confinement", "expect", "figure", "prediction_interval", "quantity", "search_answer"), 0
+        (
+            "citation",
+            "claim",
+            "confinement",
+            "expect",
+            "figure",
+            "integrity",
+            "prediction_interval",
+            "quantity",
+            "search_answer",
+        ),
+        0,
     ),
     **dict.fromkeys(("spec", "plugin"), 1),
     **dict.fromkeys(("scenario", "policy", "engine"), 2),

@@ -2,10 +2,11 @@
 
 A run is kept under the digest of the code that simulated it, the hash of its point, the root seed and the replication. Runs of
 other code stay where they are; when one of them would be reused but for its code, that is said on stderr.
-Files appear whole or not at all. What cannot be read (torn, of another format) counts as missing and is said on stderr.
+Files appear whole or not at all. What cannot be read (torn, changed, of another format) counts as missing and is said on stderr.
 
 A file holds one row for each counter and each histogram; everything else of the record is JSON in its metadata,
-wall-clock facts and the scenario that asked for the run under keys of their own. All other bytes depend on the record alone.
+wall-clock facts and the scenario that asked for the run under keys of their own. All other bytes depend on the record alone, except
+for the digest of the whole file. It is needed because Parquet has checksums of its pages, but none of its metadata.
 """
 
 from __future__ import annotations
@@ -30,17 +31,18 @@ from hostsim.campaign.source_digest import Code, read_code
 from hostsim.confinement import confined, require_inside, require_small_table, sweep_unfinished
 from hostsim.errors import StoreError
 from hostsim.files import is_below
+from hostsim.integrity import BLANK, DIGEST_KEY, FORMAT, require_digest, require_whole, with_digest
 from hostsim.record import Histogram, IntArray, RunRecord, Scalar, Series
 
-__all__ = ["CODE", "FORMAT", "Origin", "RunKey", "Store", "code_digest", "is_same_run", "read_origin", "run_key"]
+__all__ = ["CODE", "Origin", "RunKey", "Store", "code_digest", "is_same_run", "open_run", "read_origin", "run_key"]
 
 _log = logging.getLogger(__name__)
 
 RunKey = tuple[str, int, int]
 """What a run is found by: hash of the point, replication, root seed."""
 
-FORMAT = 1
-"""Version of the file layout; files of another one are not read."""
+_EARLIER_FORMAT = 1
+"""Files of this format are read as well. They have no digest."""
 
 _FILE_NAME = re.compile(r"([0-9a-f]{32}(?:-[0-9]+)?)\.seed([0-9]+)\.r([0-9]+)\.parquet", re.ASCII)
 
@@ -103,6 +105,27 @@ def read_origin(metadata: Mapping[bytes, bytes]) -> Origin | None:
     return Origin(str(kept.get("scenario", "")), kept["parameters"])
 
 
+def open_run(results: Path, path: Path) -> pq.ParquetFile:
+    """Open the file of a run, whose bytes are those that were written; one of the format before has no digest to show it.
+
+    Args:
+        results: the results folder.
+        path: the file.
+
+    Raises:
+        StoreError: it leads out of the folder, is no file, or too large.
+        ValueError: it is damaged, or of another format. What pyarrow raises of a file without digest comes as it is.
+    """
+    whole = confined(results, path).read_bytes()
+    has_digest = require_whole(whole)
+    # to look for parts of it takes longer
+    file = pq.ParquetFile(pa.BufferReader(whole), pre_buffer=False, page_checksum_verification=True)
+    require_small_table(path, file.metadata)
+    given = int((file.metadata.metadata or {}).get(b"hostsim.format", b"0"))
+    require_digest(results, given, _EARLIER_FORMAT, has_digest=has_digest)
+    return file
+
+
 class Store:
     """Runs kept in a folder.
 
@@ -146,17 +169,11 @@ class Store:
         """The run, finished or failed; None when there is none that can be read."""
         path = self.path(key)
         try:
-            whole = pa.BufferReader(confined(self.folder, path).read_bytes())  # to look for parts of it takes longer
-            with pq.ParquetFile(whole, pre_buffer=False, page_checksum_verification=True) as file:
-                require_small_table(path, file.metadata)
-                facts = file.metadata.metadata or {}
-                version = int(facts.get(b"hostsim.format", b"0"))
-                if version == FORMAT:
-                    record = _from_table(file.read(use_threads=False), facts)
-                    if (record.point_id, record.replication, record.seed) == key:
-                        return record
-                    raise ValueError("it is another run")
-            problem = f"is of format {version}, not {FORMAT}"
+            with open_run(self.folder, path) as file:
+                record = _from_table(file.read(use_threads=False), file.metadata.metadata or {})
+            if (record.point_id, record.replication, record.seed) == key:
+                return record
+            problem = "is another run"
         except FileNotFoundError:
             self._tell_of_others(path)
             return None
@@ -168,7 +185,7 @@ class Store:
     def origin(self, key: RunKey) -> Origin | None:
         """The scenario that asked for a run that the store holds; None where its file does not say it."""
         try:
-            return read_origin(pq.read_metadata(confined(self.folder, self.path(key))).metadata or {})
+            return read_origin(open_run(self.folder, self.path(key)).metadata.metadata or {})
         except (OSError, ValueError, StoreError):
             return None
 
@@ -186,26 +203,15 @@ class Store:
         unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
         try:
             require_inside(self.folder, path.parent)
+            if path.is_dir():
+                raise StoreError(f"{path}: a run cannot be written: a folder has its name; remove that")
             path.parent.mkdir(parents=True, exist_ok=True)
             if not self._swept:
                 self._swept = True
                 sweep_unfinished(self.folder)
                 sweep_unfinished(self.folder / "runs", "**/*.tmp")
             try:
-                with pq.ParquetWriter(
-                    unfinished,
-                    _SCHEMA,
-                    compression="zstd",
-                    use_dictionary=False,
-                    write_statistics=False,
-                    column_encoding=_ENCODING,
-                    write_page_checksum=True,
-                    store_schema=False,  # Parquet's own says it all: Arrow's would be half of a small run, head included
-                ) as file:
-                    file.write_table(_to_table(record))
-                    file.add_key_value_metadata(_to_head(record))
-                    if origin is not None:
-                        file.add_key_value_metadata({"hostsim.origin": json.dumps(dataclasses.asdict(origin))})
+                unfinished.write_bytes(_file(record, origin))
                 unfinished.replace(path)
             finally:
                 unfinished.unlink(missing_ok=True)
@@ -246,6 +252,27 @@ def is_same_run(one: RunRecord, other: RunRecord) -> bool:
     """True where two records of a run differ in nothing but wall-clock time."""
     heads = [_to_head(record)["hostsim.run"] for record in (one, other)]
     return heads[0] == heads[1] and _to_table(one).equals(_to_table(other))
+
+
+def _file(record: RunRecord, origin: Origin | None) -> bytes:
+    """The file of a run."""
+    whole = pa.BufferOutputStream()
+    with pq.ParquetWriter(
+        whole,
+        _SCHEMA,
+        compression="zstd",
+        use_dictionary=False,
+        write_statistics=False,
+        column_encoding=_ENCODING,
+        write_page_checksum=True,
+        store_schema=False,  # Parquet's own says it all: Arrow's would be half of a small run, head included
+    ) as file:
+        file.write_table(_to_table(record))
+        file.add_key_value_metadata(_to_head(record))
+        if origin is not None:
+            file.add_key_value_metadata({"hostsim.origin": json.dumps(dataclasses.asdict(origin))})
+        file.add_key_value_metadata({DIGEST_KEY: BLANK})
+    return with_digest(whole.getvalue().to_pybytes())
 
 
 def _is_wall_clock(fact: str) -> bool:

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from hostsim.campaign.code_version import ABOUT
-from hostsim.campaign.store import CODE, Origin, RunKey, Store, code_digest, read_origin, run_key
+from hostsim.campaign.store import CODE, Origin, RunKey, Store, code_digest, open_run, read_origin, run_key
 from hostsim.confinement import confined
 from hostsim.errors import StoreError
 from hostsim.files import is_below
@@ -61,7 +59,7 @@ class StoredRun:
     def head(self) -> RunHead | None:
         """What its file says of it; None where that cannot be read."""
         try:
-            metadata = pq.read_metadata(confined(self.results, self.path)).metadata or {}
+            metadata = open_run(self.results, self.path).metadata.metadata or {}
             head: dict[str, Any] = json.loads(metadata[b"hostsim.run"])
             return RunHead(dict(head["axes"]), read_origin(metadata), head["error"] is not None)
         except (OSError, ValueError, KeyError, TypeError, StoreError):

@@ -39,6 +39,7 @@ from hostsim.expect import (
 )
 from hostsim.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
 from hostsim.files import write_whole
+from hostsim.integrity import FORMAT, json_digest, require_digest
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.results.command import rerun_command
 from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
@@ -50,7 +51,8 @@ if TYPE_CHECKING:
 
 __all__ = ["as_csv", "plain_csv", "read", "write"]
 
-_FORMAT = 7
+_EARLIER_FORMAT = 7
+"""Folders of this format are read as well. Their results.json has no digest."""
 _FRAMES = ("table", "contexts", "cpu", "runs")
 """Fields of results that are files of their own."""
 _KEYS = {"usage": "cost"}
@@ -88,7 +90,8 @@ def write(results: Results, folder: Path) -> list[Path]:
         if entry.name not in (*_FRAMES, "records")
     }
     tables = {file: _digest(folder / file) for file in _FILES}
-    text = json.dumps({"format": _FORMAT, "tables": tables} | kept, indent=1, allow_nan=False)
+    kept = {"format": FORMAT, "tables": tables} | kept
+    text = json.dumps({"digest": json_digest(kept)} | kept, indent=1, allow_nan=False)
     files.append(write_whole(confined(folder, folder / "results.json"), text.encode()))
     return files
 
@@ -106,6 +109,10 @@ def read(folder: Path) -> Results:
             confined(folder, folder / file)
         kept = json.loads((folder / "results.json").read_text(encoding="utf-8"))
         _require_format(folder, kept)
+        digest = kept.pop("digest", None)
+        if digest not in (None, json_digest(kept)):
+            raise StoreError(f"{folder / 'results.json'}: does not match its digest; run the scenario again")
+        require_digest(folder.parent, kept.pop("format"), _EARLIER_FORMAT, has_digest=digest is not None)
         if kept.pop("tables") != {file: _digest(folder / file) for file in _FILES}:
             raise StoreError(f"{folder}: its tables are of another run than its results.json; run the scenario again")
         return Results(
@@ -131,15 +138,15 @@ def read(folder: Path) -> Results:
 
 
 def _require_format(folder: Path, kept: dict[str, Any]) -> None:
-    """Check the version of the layout, and take it out.
+    """Check the version of the layout.
 
     Raises:
         StoreError: it is another one; the text says what makes one of this version.
     """
-    given = kept.pop("format", None)
-    if given == _FORMAT:
+    given = kept.get("format")
+    if given in (FORMAT, _EARLIER_FORMAT):
         return
-    is_later = isinstance(given, int) and given > _FORMAT
+    is_later = isinstance(given, int) and given > FORMAT
     which, first = ("a later", "install that one, or run ") if is_later else ("an earlier", "")
     command = f"`{rerun_command(kept, folder)}`"
     told, own = kept.get("provenance"), ""
@@ -147,7 +154,7 @@ def _require_format(folder: Path, kept: dict[str, Any]) -> None:
         own = "; for a scenario of your own give its file in place of its name"
     how = f"{first}{command}{'' if is_later else ' writes it anew, from the runs that are there'}{own}"
     raise StoreError(
-        f"{folder}: is of format {given!s:.20}, of {which} version of hostsim; this one reads {_FORMAT}: {how}"
+        f"{folder}: is of format {given!s:.20}, of {which} version of hostsim; this one reads {FORMAT}: {how}"
     )
 
 

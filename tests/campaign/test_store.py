@@ -13,7 +13,8 @@ import pytest
 from toy_runs import toy_record
 
 from hostsim.campaign.code_version import ABOUT
-from hostsim.campaign.store import Store, code_digest
+from hostsim.campaign.store import Origin, Store, code_digest
+from hostsim.campaign.stored_run import stored_runs
 from hostsim.errors import StoreError
 from hostsim.record import Histogram, RunRecord, Series
 
@@ -50,17 +51,6 @@ def test_a_run_comes_back_as_it_was(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.put(record)
     assert_same(store.get((POINT, 1, 3)), record)
-
-
-def test_a_run_with_the_schema_of_arrow_comes_back(tmp_path: Path) -> None:
-    """As earlier versions wrote it, though nothing needs it and none is written now."""
-    store = Store(tmp_path)
-    store.put(toy_record(1, 0))
-    path = store.path((POINT, 0, 1))
-    assert b"ARROW:schema" not in pq.read_metadata(path).metadata
-    pq.write_table(pq.read_table(path), path)
-    assert b"ARROW:schema" in pq.read_metadata(path).metadata
-    assert_same(store.get((POINT, 0, 1)), toy_record(1, 0))
 
 
 def test_a_failed_run_comes_back_with_its_error(tmp_path: Path) -> None:
@@ -113,6 +103,7 @@ def test_bytes_depend_on_the_record_alone_but_for_the_wall_clock(tmp_path: Path)
     tables = [pq.read_table(path) for path in (one, three)]
     heads = [dict(table.schema.metadata) for table in tables]
     assert [head.pop(b"hostsim.wall_clock") for head in heads] == [b'{"wall_s": 0.25}', b'{"wall_s": 9.0}']
+    assert heads[0].pop(b"hostsim.digest") != heads[1].pop(b"hostsim.digest")
     assert heads[0] == heads[1]
     assert tables[0].equals(tables[1])
 
@@ -138,6 +129,102 @@ def test_what_cannot_be_read_counts_as_missing(tmp_path: Path, caplog: pytest.Lo
     assert "counts as missing" in caplog.text
     store.put(toy_record(1, 0))
     assert store.get((POINT, 0, 1)) is not None
+
+
+def small_store(folder: Path) -> tuple[Store, Path, RunRecord]:
+    """A store of one small run, its file, and its record."""
+    series = {"flow.sent": Series(("stream",), np.array([[0], [5], [9]]))}
+    latency = Histogram(("a",), np.arange(3), np.array([[[0, 0]], [[1, 2]], [[2, 3]]]), np.array([[0], [4], [9]]))
+    fields = {"series": series, "histograms": {"flow.latency": latency}, "axes": {"receivers": 2}, "cut": 1}
+    record = dataclasses.replace(toy_record(1, 0), instants_ps=np.array([0, 10**10, 2 * 10**10]), **fields)
+    store = Store(folder)
+    store.put(record, Origin("tiny", {"vms.x.count": 2}))
+    return store, store.path((POINT, 0, 1)), record
+
+
+@pytest.mark.parametrize("step", [37, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_flipped_bit_is_noticed(tmp_path: Path, step: int) -> None:
+    """Every bit of a file, or one of so many: nothing is parsed of it, as a damaged footer can end the process."""
+    store, path, _ = small_store(tmp_path)
+    whole = path.read_bytes()
+    for bit in range(0, 8 * len(whole), step):
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        assert (bit, store.get((POINT, 0, 1)), store.origin((POINT, 0, 1))) == (bit, None, None)
+
+
+EDITS = {b"hostsim.run": (b"20000000000", b"30000000000"), b"hostsim.origin": (b"tiny", b"tony")}
+
+
+@pytest.mark.parametrize("key", EDITS)
+def test_an_edited_head_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixture, key: bytes) -> None:
+    """By those as well that read nothing else of a run."""
+    store, path, _ = small_store(tmp_path)
+    whole = path.read_bytes()
+    assert whole.count(EDITS[key][0]) == 1
+    path.write_bytes(whole.replace(*EDITS[key]))
+    assert store.get((POINT, 0, 1)) is None
+    assert "does not match its digest: it is damaged or was edited" in caplog.text
+    assert store.origin((POINT, 0, 1)) is None
+    [run] = stored_runs(tmp_path)
+    assert run.head() is None
+
+
+def test_a_run_that_another_program_wrote_anew_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """With the digest that was there, or with none."""
+    store, path, _ = small_store(tmp_path)
+    table = pq.read_table(path)
+    pq.write_table(table, path)
+    assert store.get((POINT, 0, 1)) is None
+    assert "does not match its digest" in caplog.text
+    rest = {key: text for key, text in table.schema.metadata.items() if key != b"hostsim.digest"}
+    pq.write_table(table.replace_schema_metadata(rest), path)
+    assert store.get((POINT, 0, 1)) is None
+    assert "has no digest" in caplog.text
+
+
+def test_the_name_of_the_digest_may_occur_anywhere(tmp_path: Path) -> None:
+    """In axes, counters and origins."""
+    store = Store(tmp_path)
+    record = toy_record(1, 0, axes={"hostsim.digest": "hostsim.digest" + 80 * "0"})
+    record.series["hostsim.digest" + 80 * "0"] = record.series["flow.sent"]  # type: ignore[index]
+    store.put(record, Origin("hostsim.digest", {"hostsim.digest": "0" * 80}))
+    assert_same(store.get((POINT, 0, 1)), record)
+
+
+def test_a_run_of_the_format_before_is_read_and_said_once_to_have_no_digest(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Earlier versions wrote the schema of Arrow as well, which nothing needs."""
+    store, path, record = small_store(tmp_path)
+    table = pq.read_table(path)
+    texts = {key: text for key, text in table.schema.metadata.items() if key != b"hostsim.digest"}
+    pq.write_table(table.replace_schema_metadata(texts | {b"hostsim.format": b"1"}), path)
+    assert b"ARROW:schema" in pq.read_metadata(path).metadata
+    for _ in range(2):
+        assert_same(Store(tmp_path).get((POINT, 0, 1)), record)
+    assert store.origin((POINT, 0, 1)) == Origin("tiny", {"vms.x.count": 2})
+    assert caplog.text.count("carry no digest") == 1
+
+
+@pytest.mark.parametrize("other", [("cd" * 16, 0, 1), (POINT, 1, 1), (POINT, 0, 2)])
+def test_a_run_under_the_name_of_another_counts_as_missing(tmp_path: Path, other: tuple[str, int, int]) -> None:
+    """Of another point, replication or root seed."""
+    store, path, _ = small_store(tmp_path)
+    store.path(other).parent.mkdir(exist_ok=True)
+    store.path(other).write_bytes(path.read_bytes())
+    assert store.get(other) is None
+
+
+def test_a_folder_in_place_of_a_run_says_what_to_do(tmp_path: Path) -> None:
+    """It is not removed: nobody knows what is in it."""
+    store, path, record = small_store(tmp_path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(StoreError, match=f"{path}: a run cannot be written: a folder has its name; remove that"):
+        store.put(record)
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:

@@ -94,7 +94,8 @@ def content(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for file in stored(folder):
         table = pq.read_table(file)
-        facts = {key: value for key, value in table.schema.metadata.items() if key != b"hostsim.wall_clock"}
+        volatile = (b"hostsim.wall_clock", b"hostsim.digest")
+        facts = {key: value for key, value in table.schema.metadata.items() if key not in volatile}
         found[file.name] = (table.replace_schema_metadata(None).to_pylist(), facts)
     results = folder / "results" / "tiny"
     table = pq.read_table(results / "table.parquet")
@@ -102,6 +103,6 @@ def content(folder: Path) -> dict[str, Any]:
     found["table.parquet"] = (table.drop_columns(["wall_s"]).replace_schema_metadata(None).to_pydict(), facts)
     found["contexts.parquet"] = (results / "contexts.parquet").read_bytes()
     kept = json.loads((results / "results.json").read_text())
-    del kept["cost"]["wall_s"], kept["tables"]["table.parquet"]
+    del kept["cost"]["wall_s"], kept["tables"]["table.parquet"], kept["digest"]
     found["results.json"] = kept
     return {name: repr(value) for name, value in found.items()}  # NaN is NaN here

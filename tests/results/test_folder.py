@@ -242,11 +242,11 @@ def test_what_killed_writers_left_is_swept(folder):
     [
         (
             6,
-            "format 6, of an earlier version of hostsim; this one reads 7: `hostsim run small --quick --output .*` writes it anew.*give its file",
+            "format 6, of an earlier version of hostsim; this one reads 8: `hostsim run small --quick --output .*` writes it anew.*give its file",
         ),
         (
-            8,
-            "format 8, of a later version of hostsim; this one reads 7: install that one, or run `hostsim run small --quick --output ",
+            9,
+            "format 9, of a later version of hostsim; this one reads 8: install that one, or run `hostsim run small --quick --output ",
         ),
     ],
 )
@@ -255,6 +255,29 @@ def test_a_folder_of_another_version_names_the_command(folder, version, words):
     kept = json.loads((folder / "results.json").read_text())
     (folder / "results.json").write_text(json.dumps(kept | {"format": version}))
     with pytest.raises(StoreError, match=words):
+        read(folder)
+
+
+@pytest.mark.parametrize("key", ["question", "digest"])
+def test_an_edited_results_json_is_refused(folder, key):
+    """Its digest covers all of it but the way it is laid out."""
+    kept = json.loads((folder / "results.json").read_text())
+    (folder / "results.json").write_text(json.dumps(kept, sort_keys=True))
+    assert read(folder).question == results().question
+    (folder / "results.json").write_text(json.dumps(kept | {key: f"{kept[key]}!"}))
+    with pytest.raises(StoreError, match=r"results\.json: does not match its digest; run the scenario again"):
+        read(folder)
+
+
+def test_a_folder_of_the_format_before_is_read_and_said_once_to_have_no_digest(folder, caplog):
+    """Its results.json has no digest; that of this format must have one."""
+    kept = json.loads((folder / "results.json").read_text())
+    del kept["digest"]
+    (folder / "results.json").write_text(json.dumps(kept | {"format": 7}))
+    assert [read(folder).question for _ in range(2)] == [results().question] * 2
+    assert caplog.text.count("carry no digest") == 1
+    (folder / "results.json").write_text(json.dumps(kept))
+    with pytest.raises(StoreError, match="has no digest: it is damaged or was edited"):
         read(folder)
 
 

@@ -1,0 +1,91 @@
+"""Integrity of a results folder: the format of what it stores, and the digests by which a reader notices a change.
+
+A digest finds damage and edits by hand. It has no key, so it does not find a forgery: whoever writes a file can write its digest.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = ["BLANK", "DIGEST_KEY", "FORMAT", "json_digest", "require_digest", "require_whole", "with_digest"]
+
+_log = logging.getLogger(__name__)
+
+FORMAT = 8
+"""Version of the layout of all that is stored: files of runs, and folders of results."""
+
+DIGEST_KEY = "hostsim.digest"
+"""Metadata key of the digest of a Parquet file."""
+BLANK = "0" * 64
+"""What takes the place of a digest while that is computed."""
+_LEAD = DIGEST_KEY.encode() + b"\x18\x40"
+"""Bytes before a digest. Thrift has the type and the length of a value after its key; JSON has no such character, so that no other metadata are the same."""
+
+
+def json_digest(content: Mapping[str, Any]) -> str:
+    """SHA-256 of a mapping of JSON values, however they are laid out."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+
+def with_digest(file: bytes) -> bytes:
+    """A Parquet file whose digest is blank, with the SHA-256 of its bytes in place of that."""
+    start, end = _place(file)
+    assert file[start:end] == BLANK.encode()
+    return file[:start] + hashlib.sha256(file).hexdigest().encode() + file[end:]
+
+
+def require_whole(file: bytes) -> bool:
+    """Check the bytes of a Parquet file before any of them is parsed: a damaged footer can end the process.
+
+    Returns:
+        True where it has a digest.
+
+    Raises:
+        ValueError: it has one that does not match.
+    """
+    start, end = _place(file)
+    if start < 0:
+        return False
+    digest = hashlib.sha256(file[:start] + BLANK.encode() + file[end:]).hexdigest()
+    if file[start:end] != digest.encode():
+        raise ValueError("does not match its digest: it is damaged or was edited")
+    return True
+
+
+def require_digest(results: Path, given: int, earlier: int, *, has_digest: bool) -> None:
+    """Check the format of a file that was read. One of the format before has no digest, which is said once for a results folder.
+
+    Args:
+        results: the results folder.
+        given: format of the file.
+        earlier: format before `FORMAT` of such files.
+        has_digest: whether it has a digest, which matches.
+
+    Raises:
+        ValueError: it is of another format, or lacks its digest.
+    """
+    if given not in (FORMAT, earlier):
+        raise ValueError(f"is of format {given}, not {FORMAT}")
+    if given == FORMAT and not has_digest:
+        raise ValueError("has no digest: it is damaged or was edited")
+    if not has_digest:
+        _warn(results)
+
+
+@functools.cache
+def _warn(results: Path) -> None:
+    _log.warning(
+        "%s: holds files of an earlier version of hostsim that carry no digest: damage to them is not noticed", results
+    )
+
+
+def _place(file: bytes) -> tuple[int, int]:
+    """Where the digest is; negative where there is none."""
+    start = file.rfind(_LEAD) + len(_LEAD)
+    return (start, start + len(BLANK)) if start >= len(_LEAD) else (-1, -1)
