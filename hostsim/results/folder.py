@@ -163,12 +163,16 @@ def _digest(file: Path) -> str:
 
 
 def as_csv(table: pd.DataFrame) -> str:
-    """The table as CSV, with the unit of an axis of quantities in its heading: ``rate (pps)``.
+    """The table as CSV without wall-clock times, so that the same runs give the same bytes.
+
+    The heading of an axis of quantities has its unit: ``rate (pps)``.
 
     Text that a spreadsheet would take for a formula gets an apostrophe in front; a percentile with too few observations is
     given in words in place of a number. It is empty for a run that has none at all, as its mean is.
     """
-    shown = table.copy(deep=False)
+    from hostsim.results.table import WALL_CLOCK
+
+    shown = table.drop(columns=list(WALL_CLOCK), errors="ignore")
     finished = table["error"] == ""
     for name in table.columns.intersection([metric.name for metric in CATALOGUE.values() if metric.least > 1]):
         missing = table[name].isna() & finished & table[f"{name.rpartition('_p')[0]}_mean"].notna()

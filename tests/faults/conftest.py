@@ -14,5 +14,5 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     status, told = sweep.run(folder)
     assert status == 0, told
     found = sweep.content(folder)
-    assert len(found) == sweep.RUNS + 3
+    assert len(found) == sweep.RUNS + 4
     return found

@@ -101,6 +101,7 @@ def content(folder: Path) -> dict[str, Any]:
     table = pq.read_table(results / "table.parquet")
     facts = {key: value for key, value in table.schema.metadata.items() if key != b"pandas"}
     found["table.parquet"] = (table.drop_columns(["wall_s"]).replace_schema_metadata(None).to_pydict(), facts)
+    found["table.csv"] = (results / "table.csv").read_bytes()
     found["contexts.parquet"] = (results / "contexts.parquet").read_bytes()
     kept = json.loads((results / "results.json").read_text())
     del kept["cost"]["wall_s"], kept["tables"]["table.parquet"], kept["digest"]

@@ -281,6 +281,13 @@ def test_a_folder_of_the_format_before_is_read_and_said_once_to_have_no_digest(f
         read(folder)
 
 
+def test_csv_has_no_wall_clock_time():
+    """The same runs give the same bytes, whenever they were run."""
+    slow, fast = (as_csv(table().assign(wall_s=seconds)) for seconds in (9.0, 0.5))
+    assert slow == fast
+    assert "loss" in slow.splitlines()[0].split(",")
+
+
 def test_the_command_has_what_the_run_was_asked_for():
     """File, fidelity, seed and changes, quoted for a shell; whatever a file of somebody else's says is one word."""
     told = {"file": "my hosts/a.yaml", "seed": "7", "set": "hardware.cpu.clock=2 GHz; vms.x.count=1, 2"}
