@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import multiprocessing
+import socket
+import ssl
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -151,6 +156,37 @@ def test_a_local_cluster_is_started_and_ended(tmp_path: Path) -> None:
         [(_, record)] = executor.wait()
     assert record.error is None
     assert multiprocessing.active_children() == []
+
+
+def test_a_local_cluster_is_quiet_and_closed_to_others(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Each port is open on this machine alone: Dask's ask for a certificate, and those of HTTP have no pages."""
+    pytest.importorskip("distributed")
+    stranger = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    stranger.check_hostname, stranger.verify_mode = False, ssl.CERT_NONE
+    with open_executor(simulate, 1, "local") as executor:
+        info = executor._client.scheduler_info()  # type: ignore[attr-defined]
+        servers = [info, *info["workers"].values()]
+        [at] = info["workers"]
+        for address in (executor._client.scheduler.address, at, info["workers"][at]["nanny"]):  # type: ignore[attr-defined]
+            scheme, host, port = address.replace("//", "").split(":")
+            assert (scheme, host) == ("tls", "127.0.0.1")
+            with (
+                socket.create_connection((host, int(port))) as connection,
+                stranger.wrap_socket(connection) as wrapped,
+                pytest.raises(ssl.SSLError, match="CERTIFICATE_REQUIRED"),
+            ):
+                wrapped.recv(1)
+        ports = [port for server in servers for port in server["services"].values()]
+        assert len(ports) == 2
+        for port in ports:
+            for page in ("", "info/main/workers.html", "status", "metrics"):
+                with pytest.raises(urllib.error.HTTPError, match="404"):
+                    urllib.request.urlopen(f"http://127.0.0.1:{port}/{page}")
+    assert [record for record in caplog.records if record.levelno < logging.WARNING] == []
+    assert "INFO" not in capfd.readouterr().err  # of the worker, which has a log of its own
+    assert logging.getLogger("distributed").level < logging.WARNING
 
 
 class Unreadable:

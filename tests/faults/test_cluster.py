@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import logging
 import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,7 +18,9 @@ from pathlib import Path
 import pytest
 
 import hostsim
-from tests.faults import sweep
+from hostsim.campaign.executor.options import open_executor
+from tests.campaign.toy_runs import point, tasks
+from tests.faults import fatal_fetch, sweep
 
 PACKAGE = Path(hostsim.__file__).parent
 
@@ -45,21 +49,14 @@ def begin() -> Iterator[Callable[..., subprocess.Popen[str]]]:
         process.wait()
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def scheduler(begin: Callable[..., subprocess.Popen[str]]) -> tuple[subprocess.Popen[str], str]:
-    """A scheduler that listens, and its address."""
-    port = free_port()
-    process = begin("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+def scheduler(begin: Callable[..., subprocess.Popen[str]], folder: Path) -> tuple[subprocess.Popen[str], str]:
+    """A scheduler that listens, at a port of its choice, and its address, which it writes into a file in the folder."""
+    file = folder / "scheduler.json"
+    process = begin("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
     while True:
         assert process.poll() is None
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return process, f"tcp://127.0.0.1:{port}"
+        with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):  # or half of it
+            return process, json.loads(file.read_text())["address"]
         time.sleep(0.1)
 
 
@@ -92,7 +89,7 @@ def other_code(folder: Path) -> Path:
 @pytest.mark.slow  # `make long-tests` runs it, in CI as well
 def test_a_worker_of_other_code_that_joins_late_makes_no_result(tmp_path: Path, begin, undisturbed) -> None:
     """It was the only one when the sweep began; a worker of this code that joins later does all runs."""
-    _, address = scheduler(begin)
+    _, address = scheduler(begin, tmp_path)
     folder = sweep.write(tmp_path / "here")
     process = sweep.start(folder, "--cluster", address)
     wait_for_line(process, "has no worker: waiting")
@@ -105,9 +102,39 @@ def test_a_worker_of_other_code_that_joins_late_makes_no_result(tmp_path: Path, 
 
 
 @pytest.mark.slow  # `make long-tests` runs it, in CI as well
+def test_a_worker_lost_between_the_end_of_a_run_and_its_fetch_is_noticed(
+    tmp_path: Path, begin, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The command says that it waits for a worker, and the next one does the run again."""
+    _, address = scheduler(begin, tmp_path)
+    worker(begin, address)
+
+    class AnotherWorker(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            assert "has no worker: waiting for one" in record.getMessage()
+            worker(begin, address)
+
+    [task] = tasks([point(file=str(tmp_path / "fetched"))], 1)
+    log, another = logging.getLogger("hostsim.campaign.executor.dask_cluster"), AnotherWorker()
+    with open_executor(fatal_fetch.simulate, None, address) as executor:
+        executor._client.wait_for_workers(1)
+        log.addHandler(another)
+        try:
+            executor.submit(task)
+            [(ended, record)] = executor.wait()
+        finally:
+            log.removeHandler(another)
+    assert ended is task
+    assert record.facts == {"fact": "harmless"}
+    assert (tmp_path / "fetched").exists()
+    assert "waiting for one" in caplog.text
+    assert "gather" not in caplog.text + capfd.readouterr().err
+
+
+@pytest.mark.slow  # `make long-tests` runs it, in CI as well
 def test_a_lost_scheduler_ends_with_3_and_the_same_command_goes_on(tmp_path: Path, begin) -> None:
     """One sentence, no traceback, and what had finished is kept."""
-    process, address = scheduler(begin)
+    process, address = scheduler(begin, tmp_path)
     worker(begin, address)
     folder = sweep.write(tmp_path)
     command = sweep.start(folder, "--cluster", address)
@@ -128,7 +155,7 @@ def test_a_lost_scheduler_ends_with_3_and_the_same_command_goes_on(tmp_path: Pat
 @pytest.mark.slow
 def test_without_a_worker_the_command_says_so_and_ends_at_ctrl_c(tmp_path: Path, begin) -> None:
     """It waits for one."""
-    _, address = scheduler(begin)
+    _, address = scheduler(begin, tmp_path)
     process = sweep.start(sweep.write(tmp_path), "--cluster", address)
     told = wait_for_line(process, f"the scheduler at {address} has no worker: waiting for one")
     process.send_signal(signal.SIGINT)
@@ -138,20 +165,22 @@ def test_without_a_worker_the_command_says_so_and_ends_at_ctrl_c(tmp_path: Path,
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("module", "text", "words"),
     [
-        ("raise ModuleNotFoundError('none', name='distributed')", "needs the package distributed"),
+        ("distributed", "raise ModuleNotFoundError('none', name='distributed')", "needs the package distributed"),
+        ("cryptography", "raise ModuleNotFoundError('none')", "needs the package cryptography"),
         (
+            "distributed",
             "import msgpack_of_another_world",
             r"import of distributed fails \(ModuleNotFoundError: No module named 'msgpack_",
         ),
-        ("raise AttributeError('too old')", r"import of distributed fails \(AttributeError: too old\)"),
+        ("distributed", "raise AttributeError('too old')", r"import of distributed fails \(AttributeError: too old\)"),
     ],
 )
-def test_an_import_that_fails_says_why(tmp_path: Path, text: str, words: str) -> None:
+def test_an_import_that_fails_says_why(tmp_path: Path, module: str, text: str, words: str) -> None:
     """A package that is not installed is something else than one that does not fit."""
     (tmp_path / "modules").mkdir()
-    (tmp_path / "modules" / "distributed.py").write_text(text + "\n")
-    status, told = sweep.run(sweep.write(tmp_path), "--cluster", "tcp://127.0.0.1:1", path=tmp_path / "modules")
+    (tmp_path / "modules" / f"{module}.py").write_text(text + "\n")
+    status, told = sweep.run(sweep.write(tmp_path), "--cluster", "local", path=tmp_path / "modules")
     assert status == 2
     assert re.search(words, told), told

@@ -2,13 +2,19 @@
 
 Workers join and leave while a sweep runs, and any of them may have other code of hostsim. So each record comes back with the
 digest of the code that made it, and one of other code is refused: its task goes to another worker.
+
+A worker may be lost at any moment, also while the record of a run that has ended is fetched from it. Dask runs the task again then, as soon as
+there is a worker. So records are fetched in Dask's own thread, and this one waits for nothing but a queue, and checks the workers.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import importlib
 import logging
 import time
+from collections.abc import Iterator
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
 
@@ -36,6 +42,9 @@ _ATTEMPTS = 3
 Marked = tuple[str, str, RunRecord | None]
 """Digest of the code of a worker, its address, and the record that it made; None where it has other code than it should."""
 
+Ended = tuple[Any, Marked, BaseException | None]
+"""Future of a task that has ended, its result, and the error that took the place of that."""
+
 
 def run_marked(simulate: Simulate, parcel: Parcel, code: str) -> Marked:
     """Runs a task on a worker, unless the worker's code has another digest than the one given."""
@@ -51,7 +60,7 @@ class DaskExecutor:
     A worker with other code that joins later gets no more tasks once it is known, and no record of it is taken.
 
     Raises:
-        InputError: Dask is not installed, no scheduler answers at the address, or a worker has other code.
+        InputError: Dask is not installed, or only in part, no scheduler answers at the address, or a worker has other code.
     """
 
     def __init__(self, simulate: Simulate, address: str, workers: int) -> None:
@@ -68,12 +77,16 @@ class DaskExecutor:
         self._held: list[Task] = []
         self._bound: dict[Any, set[str]] = {}  # to workers, once there are others
         self._attempts: dict[tuple[str, int], int] = {}
-        self._ended: SimpleQueue[Any] = SimpleQueue()
+        self._ended: SimpleQueue[Ended] = SimpleQueue()
         self._strangers: set[str] = set()
         self._finished = 0
         self._is_lost = False
         self._note, self._noted_at = "", 0.0
-        self._client = _connect(address, workers)
+        distributed = _distributed(address)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(_quiet())
+            self._client = _connect(distributed, address, workers, stack)
+            self._stack = stack.pop_all()
 
     @property
     def workers(self) -> int:
@@ -106,7 +119,14 @@ class DaskExecutor:
         self._tasks[future] = task
         if trusted is not None:
             self._bound[future] = set(trusted)
-        future.add_done_callback(self._ended.put)
+        asyncio.run_coroutine_threadsafe(self._fetch(future), self._client.loop.asyncio_loop)
+
+    async def _fetch(self, future: Any) -> None:
+        """Queues a task once it has ended and its record is here, however often it has to be run for that."""
+        try:
+            self._ended.put((future, await future, None))
+        except (Exception, asyncio.CancelledError) as error:
+            self._ended.put((future, ("", "", None), error))
 
     def wait(self) -> list[tuple[Task, RunRecord]]:
         """Blocks until at least one task has ended, and returns all that have.
@@ -117,42 +137,36 @@ class DaskExecutor:
         received: list[tuple[Task, RunRecord]] = []
         while not received:
             try:
-                futures = [self._ended.get(timeout=_CHECK_S)]
+                ended = [self._ended.get(timeout=_CHECK_S)]
             except Empty:
                 self._check_workers()
                 continue
             while not self._ended.empty():
-                futures.append(self._ended.get())
-            both = ((future, self._receive(future)) for future in futures if future in self._tasks)
+                ended.append(self._ended.get())
+            both = ((one[0], self._receive(*one)) for one in ended if one[0] in self._tasks)
             received += [(self._tasks.pop(future), record) for future, record in both if record is not None]
             if not received and self._is_lost:
                 raise self._loss()
         self._finished += sum(record.error is None for _, record in received)
         return received
 
-    def _receive(self, future: Any) -> RunRecord | None:
+    def _receive(self, future: Any, marked: Marked, error: BaseException | None) -> RunRecord | None:
         """The record of a task that has ended; None where the task was handed out again, or the scheduler is gone."""
         task = self._tasks[future]
         self._bound.pop(future, None)
-        marked: Marked = "", "", None
-        try:
-            if future.status == "finished":
-                marked = future.result()
-            error = future.exception() if future.status == "error" else None
-        except Exception:
-            if self._client.status == "running":
-                raise
-            self._is_lost = True
-            return None
-        if future.status == "cancelled" or self._client.status != "running":
-            self._is_lost = True
-            return None
         code, worker, record = marked
         if record is not None and code == code_digest():
             return record
+        try:
+            self._threads()
+        except ClusterError:
+            return None
+        if future.status == "cancelled":
+            self._is_lost = True
+            return None
         if type(error).__name__ == "KilledWorker":
             return failed_record(task, f"KilledWorker: {error}")
-        # a run raises nothing: what raised is a worker that does not have the code
+        # a run raises nothing: what raised is a worker that does not have the code, or the fetch of a record
         self._strangers |= {worker} if worker else _strangers(self._client)
         self._attempts[task.key] = self._attempts.get(task.key, 0) + 1
         if self._attempts[task.key] < _ATTEMPTS:
@@ -202,18 +216,18 @@ class DaskExecutor:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._client.status == "running":
-            self._client.cancel(list(self._tasks))
-        self._tasks.clear()
-        self._held.clear()
-        self._bound.clear()
         level = logging.root.manager.disable
         if self._is_lost:  # the client logs a traceback of its last attempt to connect
             logging.disable()
         try:
-            self._client.close()
+            with self._stack, contextlib.closing(self._client):
+                if self._client.status == "running":
+                    self._client.cancel(list(self._tasks))
         finally:
             logging.disable(level)
+        self._tasks.clear()
+        self._held.clear()
+        self._bound.clear()
 
 
 def _strangers(client: Any) -> set[str]:
@@ -222,19 +236,62 @@ def _strangers(client: Any) -> set[str]:
     return {worker for worker, code in codes.items() if code != code_digest()}
 
 
-def _connect(address: str, workers: int) -> Any:
-    """A client of the scheduler, none of whose methods is typed. It ends a local cluster with itself."""
+def _distributed(address: str) -> Any:
+    """The package, which sets levels of its loggers when it is imported."""
     try:
-        distributed = importlib.import_module("distributed")
+        return importlib.import_module("distributed")
     except Exception as error:  # whatever an installation that does not fit raises
         if isinstance(error, ModuleNotFoundError) and error.name == "distributed":
-            fault = Fault("needs the package distributed", "--cluster", address, "after pip install 'hostsim[cluster]'")
-        else:
-            reason = f"{type(error).__name__}: {error}"
-            fault = Fault(f"cannot be used: the import of distributed fails ({reason})", "--cluster", address)
+            raise _needs("distributed", address) from None
+        reason = f"{type(error).__name__}: {error}"
+        fault = Fault(f"cannot be used: the import of distributed fails ({reason})", "--cluster", address)
         raise InputError(fault) from None
-    if address == LOCAL:  # at any port, for even without a dashboard it has pages, and 8787 may be in use
-        return distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=":0", set_as_default=False)
+
+
+def _needs(package: str, address: str) -> InputError:
+    fault = Fault(f"needs the package {package}", "--cluster", address, "after pip install 'hostsim[cluster]'")
+    return InputError(fault)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps Dask's log to warnings, and of its client to errors: what it has to say of lost records is said here."""
+    levels = {logging.getLogger("distributed"): logging.WARNING, logging.getLogger("distributed.client"): logging.ERROR}
+    before = {logger: logger.level for logger in levels}
+    for logger, level in levels.items():
+        logger.setLevel(max(level, logger.level))
+    try:
+        yield
+    finally:
+        for logger, level in before.items():
+            logger.setLevel(level)
+
+
+def _local(distributed: Any, address: str, workers: int) -> Any:
+    """A cluster of this machine that no other user can use or look into, though its ports are open to all of them.
+
+    Connections need a certificate that only its processes have. The HTTP servers that Dask always starts have no pages.
+    """
+    from dask import config
+
+    try:
+        security = distributed.Security.temporary()
+    except ImportError:
+        raise _needs("cryptography", address) from None
+    with config.set({f"distributed.{part}.http.routes": [] for part in ("scheduler", "worker")}):
+        return distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            security=security,
+            dashboard_address="127.0.0.1:0",  # of the scheduler's HTTP server: any port
+            scheduler_kwargs={"dashboard": False},
+        )
+
+
+def _connect(distributed: Any, address: str, workers: int, stack: contextlib.ExitStack) -> Any:
+    """A client of the scheduler, none of whose methods is typed. A local cluster ends with the stack."""
+    if address == LOCAL:
+        return distributed.Client(stack.enter_context(_local(distributed, address, workers)), set_as_default=False)
     try:
         client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
