@@ -233,8 +233,12 @@ def require_folder(folder: Path) -> None:
         raise StoreError(f"{folder}: cannot be written: {error.strerror or error}") from error
 
 
-def require_file(file: Path) -> None:
-    """Check that a file can be written, its folder too where there is none; nothing is left behind. A pipe or a device is left alone.
+def require_file(file: Path, *, makes_folder: bool = True) -> None:
+    """Check that a file can be written; nothing is left behind. A pipe or a device is left alone.
+
+    Args:
+        file: the file.
+        makes_folder: its folder may be missing; False where that is more likely a slip in the path.
 
     Raises:
         StoreError: it is a folder, or nothing can be written there.
@@ -243,4 +247,6 @@ def require_file(file: Path) -> None:
         raise StoreError(f"{file}: cannot be written: is a folder")
     if file.exists() and not file.is_file():
         return
+    if not makes_folder and not file.absolute().parent.exists():
+        raise StoreError(f"{file}: cannot be written: there is no folder {file.parent}; make it, or correct the path")
     require_folder(file.absolute().parent)

@@ -125,7 +125,7 @@ def _check_claims(
 
     scenarios = [scenario for scenario, _ in api.select(*subjects, root=root, plugins=options["plugins"] or ())]
     if junit is not None:
-        require_file(junit)
+        require_file(junit, makes_folder=False)
     if dry_run:
         typer.echo(dry_run_table(scenarios, options, sweep=False, expectations=True))
         return
@@ -231,7 +231,7 @@ def _check_against(
     from hostsim.files import require_file
 
     if junit is not None:
-        require_file(junit)
+        require_file(junit, makes_folder=False)
     before = [_earlier(folder, scenario, options) for scenario in scenarios]
     if dry_run:
         typer.echo(dry_run_table(scenarios, options, sweep=True, expectations=False))

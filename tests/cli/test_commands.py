@@ -444,6 +444,10 @@ def test_results_of_several_hosts_are_no_reference_for_one(cli, tiny):
         (("check", "tiny.yaml", "--against", "trusted", "--quick"), "another fidelity"),
         (("check", "tiny.yaml", "--junit", "tiny.yaml/junit.xml"), "cannot be written"),
         (("check", "tiny.yaml", "--junit", "trusted"), "is a folder"),
+        (
+            ("check", "tiny.yaml", "--junit", "bulid/junit.xml"),
+            "there is no folder bulid; make it, or correct the path",
+        ),
         (("run", "tiny.yaml", "-o", "tiny.yaml"), "cannot be written"),
         (("run", "tiny.yaml", "-o", "tiny.yaml/below/it"), "cannot be written"),
         (("sensitivity", "tiny.yaml", "--metric", "loss", "-o", "tiny.yaml"), "cannot be written"),
