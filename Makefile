@@ -83,11 +83,9 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/python .ci/prose.py
 
-# The pages about constants and assumptions, after any of them or a study has changed.
+# The page of constants and assumptions, after any of them has changed.
 cost-model: $(STAMP)
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.cost_model_page docs/cost-model.md
-	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.assumptions_page docs/assumptions.md
-	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.hyperthreads_page docs/hyperthreads.md
 
 # The page about predictions, after a first value is committed, or the model has changed: runs them all, at full fidelity.
 predictions: setup

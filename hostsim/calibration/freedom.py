@@ -1,17 +1,15 @@
-"""Degrees of freedom: the numbers that count as fitted, and the claims that are left to test the model with."""
+"""Fitted numbers, and the claims that can fail."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from pydantic import Field
 
 from hostsim.analysis.constant import Constant
 from hostsim.analysis.cost_model import scenario_inputs, shipped_constants
-from hostsim.calibration.assumption import flipping, shipped_studies
 from hostsim.errors import InputError, nearest_name
 from hostsim.expect import Ratio
 from hostsim.files import display_name
@@ -29,14 +27,12 @@ INFORMATIVE = ("scale", "ratio", "direction")
 
 
 class FittedInput(Spec):
-    """An assumed constant or input that is known to count as fitted."""
+    """A constant or input whose value was chosen after the verdict of a claim had been seen."""
 
     claims: tuple[str, ...] = Field(min_length=1)
-    """Ids of the claims whose verdict it is."""
-    how: Literal["moved", "chosen"]
-    """``moved``: an end of its range flips the verdict. ``chosen``: its value was chosen after the verdict had been seen."""
+    """Ids of the claims whose verdict had been seen."""
     evidence: str = Field(min_length=1)
-    """What was seen, and where that is written."""
+    """Outcome that was seen, and the page or decision that says so."""
 
 
 class _FittedInputs(Spec):
@@ -48,69 +44,54 @@ class _FittedInputs(Spec):
 
 @dataclass(frozen=True)
 class FittedCount:
-    """Count of the numbers that claims may have come out by, and of the claims that could tell."""
+    """The numbers that were fitted to published claims, and the claims that can fail."""
 
     constants: tuple[str, ...]
     """Names of constants of platforms, servers, peers and guests."""
     inputs: tuple[str, ...]
     """Names of inputs of scenarios; one name for each choice."""
     informative: tuple[str, ...]
-    """Ids of the claims that could fail."""
-    chosen: int = 0
-    """Of the constants and inputs those that a calibration moved, or that were chosen after a verdict had been seen; the others have stated values."""
+    """Ids of the claims that can fail."""
 
     @property
     def fitted(self) -> int:
-        """Numbers that count as fitted."""
+        """Number of fitted constants and inputs."""
         return len(self.constants) + len(self.inputs)
-
-    @property
-    def freedom(self) -> int:
-        """Claims with a freedom left: each fitted number can bring one claim into its band."""
-        return len(self.informative) - self.fitted
 
     @property
     def sentence(self) -> str:
         """The count in a sentence."""
-        left = f"{self.freedom} have" if self.freedom > 0 else "none has"
         return (
-            f"{self.fitted} numbers count as fitted, {len(self.constants)} constants and {len(self.inputs)} inputs: {self.chosen} were chosen, "
-            f"and {self.fitted - self.chosen} have stated values and an end of their range at which a verdict flips. "
-            f"Of the {len(self.informative)} claims that could fail, {left} a freedom left."
+            f"{self.fitted} numbers count as fitted, {len(self.constants)} constants and {len(self.inputs)} inputs: the calibration moved them, "
+            f"or they were chosen after an outcome had been seen. They face {len(self.informative)} claims that can fail: rules, arithmetic of "
+            "the wire and ratios of other claims are left out."
         )
 
 
 def count_fitted() -> FittedCount:
-    """Count what is fitted, and the claims with a freedom left.
+    """Count the fitted numbers, and the claims that can fail.
 
-    A number counts as fitted when a calibration moves it (its prior stands beside it), when moving it to an end of its range flips a verdict
-    in a shipped study, or when ``fitted-inputs.yaml`` lists it. An input that several scenarios have under the same key with the same value is one choice.
+    A number is fitted when a calibration moved it (its prior is beside its value), or when ``fitted-inputs.yaml`` lists it. An input that
+    several scenarios have under the same key with the same value is one choice.
 
-    A claim is informative when it is of kind scale, ratio or direction and is not computed from other expectations: a rule, the
-    arithmetic of a wire and a ratio of two thresholds that are claims themselves add nothing that could fail. Known reds are among
-    them, as they did fail. The freedom left is their number less that of the fitted numbers, so that it does not grow by claims that
-    follow from others, by rows for rules, or by a number that is written in two files.
+    A claim can fail when it is of kind scale, ratio or direction and is not computed from other expectations: rules and the arithmetic of
+    a wire hold by construction, and a ratio of two thresholds that are claims repeats them. Known reds are included, since they failed.
     """
     known = {constant.name: constant for constant in shipped_constants()}
     inputs = _inputs()
-    listed = read_fitted_inputs()
-    chosen = [
-        *(name for name, one in {**known, **inputs}.items() if one.is_calibrated),
-        *(name for name, entry in listed.items() if entry.how == "chosen"),
-    ]
-    names = [*chosen, *flipping(shipped_studies()), *listed]
-    constants = tuple(dict.fromkeys(name for name in names if name in known))
+    names = [name for name, one in {**known, **inputs}.items() if one.is_calibrated]
+    names += read_fitted_inputs()
     choices: dict[tuple[str, Scalar], str] = {}
     for name in names:
         if name not in known:
             one = inputs.get(name)
             choices.setdefault((name.rpartition(".")[2], one.written(one.value) if one else name), name)
-    fitted = (*constants, *choices.values())
-    return FittedCount(constants, tuple(choices.values()), _informative(), len({*chosen} & {*fitted}))
+    constants = dict.fromkeys(name for name in names if name in known)
+    return FittedCount(tuple(constants), tuple(choices.values()), _informative())
 
 
 def read_fitted_inputs(file: Path | None = None) -> Mapping[str, FittedInput]:
-    """Read a file of inputs that are known to count as fitted; the shipped one by default.
+    """Read a file of numbers that were chosen after a verdict had been seen; the shipped one by default.
 
     Raises:
         InputError: carries every fault with its line.

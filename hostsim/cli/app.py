@@ -19,7 +19,6 @@ from typer.core import TyperGroup
 from hostsim import compiled
 from hostsim.caller_words import command_line
 from hostsim.cli import check, inspection, sweep
-from hostsim.cli.assumptions import assumptions
 from hostsim.cli.calibrate import calibrate
 from hostsim.cli.cite import cite
 from hostsim.cli.predict import predict
@@ -131,7 +130,6 @@ app.command("what-if")(what_if)
 app.command("trace")(trace)
 app.command("metrics")(inspection.metrics)
 app.command("sensitivity")(sensitivity)
-app.command("assumptions")(assumptions)
 app.command("verify")(verify)
 app.command("calibrate")(calibrate)
 app.command("schema")(inspection.schema)

@@ -18,7 +18,6 @@ OFFERED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("run", "check", "reproduce", "what-if"), ALL),
     "predict": tuple(name for name in ALL if name != "plugins"),
     "sensitivity": (*ALL[:3], *ALL[6:9], "plugins"),
-    "assumptions": ("quick", "seed", "replications", "jobs", "results", "plugins"),
     "calibrate": ("seed", "jobs", "results", "plugins"),
     "verify": ("quick", "seed", "jobs"),
     "trace": ("quick", "seed", "plugins"),

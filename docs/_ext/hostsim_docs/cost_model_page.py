@@ -6,24 +6,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hostsim.analysis.constant import Constant, Origin
 from hostsim.analysis.cost_model import shipped_constants
-from hostsim.calibration.freedom import FittedCount, count_fitted
+from hostsim.calibration.freedom import FittedCount, FittedInput, count_fitted, read_fitted_inputs
 from hostsim.files import write_whole
-from hostsim_docs.markdown import table
+from hostsim_docs.markdown import code, table
 
 __all__ = ["page", "shipped_page"]
 
 
-def page(constants: Sequence[Constant], count: FittedCount | None = None) -> str:
+def page(
+    constants: Sequence[Constant], count: FittedCount | None = None, chosen: Mapping[str, FittedInput] | None = None
+) -> str:
     """The page of constants as Markdown.
 
     Args:
         constants: all of them.
-        count: of all that counts as fitted, inputs included; left out where nothing is known.
+        count: of the fitted numbers, inputs included; left out by default.
+        chosen: numbers that were chosen after an outcome had been seen, by name; none by default.
     """
     lines = [Path(__file__).with_name("cost_model.md").read_text(encoding="utf-8").rstrip(), ""]
     of = {origin: [constant for constant in constants if constant.origin is origin] for origin in Origin}
@@ -32,7 +35,10 @@ def page(constants: Sequence[Constant], count: FittedCount | None = None) -> str
         f"{sum(map(_is_moved, constants))} of them are calibrated."
     )
     if count is not None:
-        lines += ["", f"{count.sentence} ({{doc}}`assumptions`).".replace(". (", " (")]
+        lines += ["", count.sentence]
+    if chosen:
+        rows = [(code(name), ", ".join(entry.claims), entry.evidence) for name, entry in chosen.items()]
+        lines += ["", "## Chosen after an outcome", "", table(("number", "claims", "evidence"), rows).rstrip()]
     for title, group in zip(("Source", "Assumed"), of.values(), strict=True):
         rows = [(c.name, _value(c), _prior(c), _between(c), c.text) for c in group]
         lines += [
@@ -66,7 +72,7 @@ def _between(constant: Constant) -> str:
 
 def shipped_page() -> str:
     """The page of the shipped constants, and of the count of what is fitted."""
-    return page(shipped_constants(), count_fitted())
+    return page(shipped_constants(), count_fitted(), read_fitted_inputs())
 
 
 if __name__ == "__main__":
