@@ -7,15 +7,15 @@ two of them. So a host costs as many runs as another, and its claims are smooth 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from hostsim.campaign.driver import Outcome
-from hostsim.expect import At, Expectation, Find, Ratio, Verdict
+from hostsim.expect import At, Expectation, Find, Ratio
 from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.pipeline import judge_expectations
-from hostsim.record import AxisValues, Scalar
+from hostsim.record import AxisValues
 from hostsim.scenario.expect.expectation import required_points
 from hostsim.scenario.plan import Fidelity, Plan, Point, PointMaker
 from hostsim.scenario.scenario import Scenario
@@ -23,7 +23,7 @@ from hostsim.scenario.selection import restrict
 from hostsim.scenario.shipped_data import claims
 from hostsim.search_answer import SearchAnswer
 
-__all__ = ["FixedPoints", "Measured", "crossing", "grid", "smooth", "threshold_crossing"]
+__all__ = ["FixedPoints", "Measured", "crossing", "grid", "threshold_crossing"]
 
 SPREAD = (0.65, 0.85, 0.97, 1.05, 1.2)
 """Values of the axis of a threshold, as shares of the published one: close together about it, and some for hosts that are far off."""
@@ -143,14 +143,12 @@ class FixedPoints:
                     measured.append(Measured(float(value), metric, load))
             found = crossing(find, measured)
             answers[name] = SearchAnswer(name, () if math.isnan(found) else (found,))
-        verdicts = {
-            verdict.expectation.name: verdict
+        judged = {
+            verdict.expectation.name: verdict.value
             # as plain records, for stored ones bear no expectation where they are short
             for verdict in judge_expectations(_finite(host), dict(outcome.records), answers, quick=fidelity.quick)
         }
-        return {
-            name: math.nan if verdicts[name].value is None else smooth(verdicts[name], verdicts) for name in self.names
-        }
+        return {name: math.nan if (number := judged[name]) is None else number for name in self.names}
 
     def _make_grids(self) -> Iterator[tuple[str, tuple[Find, tuple[int, ...]]]]:
         """By name of a threshold: where its metric is measured; thresholds of one host share their points."""
@@ -195,35 +193,6 @@ def _published(entry: Expectation, find: Find) -> float:
             return float(claim.published)
     low, high = find.start if low is None else low, find.stop if high is None else high
     return (low + high) / 2
-
-
-def smooth(verdict: Verdict, others: Mapping[str, Verdict]) -> float:
-    """Smooth value of a verdict, without steps: for a threshold, where between two values of the axis its metric crosses the limit.
-
-    A largest count of n stands for every crossing from n to n + 1; half of a step is taken off, so that counts and crossings agree in the mean.
-
-    Args:
-        verdict: one with a value.
-        others: the verdicts of the scenario by name of the expectation, for ratios of two of them.
-    """
-    form = verdict.expectation.form
-    if isinstance(form, Find):
-        return _crossing_of(verdict, form)
-    if isinstance(form, Ratio) and isinstance(form.of, str) and isinstance(form.to, str):
-        return smooth(others[form.of], others) / smooth(others[form.to], others)
-    assert verdict.value is not None
-    return verdict.value
-
-
-def _crossing_of(verdict: Verdict, form: Find) -> float:
-    sides: dict[Scalar, list[tuple[float, float]]] = {}
-    for case in verdict.points:
-        number = form.read(case[form.axis])
-        if number is not None:
-            sides.setdefault(case["replication"], []).append((number, float(case["value"])))
-    found = [threshold_crossing(*sorted(pair), limit=form.below) for pair in sides.values() if len(pair) == 2]
-    assert verdict.value is not None
-    return sum(found) / len(found) - 0.5 if found else verdict.value
 
 
 def threshold_crossing(below: tuple[float, float], above: tuple[float, float], *, limit: float) -> float:
