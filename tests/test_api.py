@@ -49,9 +49,9 @@ def test_values_are_written_as_one_would_in_python(tiny):
 
 def test_a_scenario_shows_its_settings(tiny):
     """With who says so."""
-    frame = hostsim.load(tiny, {"vms.receiver.count": 2}).settings_frame().set_index("name")
-    assert frame.loc["traffic.stream.rate", "value"] == "2 kpps, 5 kpps"
-    assert frame.loc["vms.receiver.count", "origin"] == "axis receivers"
+    settings = {setting.name: setting for setting in hostsim.load(tiny, {"vms.receiver.count": 2}).settings}
+    assert str(settings["traffic.stream.rate"].value) == "2 kpps, 5 kpps"
+    assert settings["vms.receiver.count"].origin == "axis receivers"
 
 
 def test_a_curve_is_a_tidy_frame(found):

@@ -1,4 +1,4 @@
-"""Loaded scenario with an HTML representation for Jupyter, its settings as a frame, and its host as a drawing."""
+"""Loaded scenario with an HTML representation for Jupyter and its host as a drawing."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from hostsim.record import AxisValues
 from hostsim.scenario.scenario import Scenario as PlainScenario
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from hostsim.notebook.host import HostView
 
 __all__ = ["Scenario"]
@@ -35,14 +33,6 @@ class Scenario(PlainScenario):
         from hostsim.notebook.host import HostView
 
         return HostView.of(self, at or {})
-
-    def settings_frame(self) -> pd.DataFrame:
-        """Effective settings as a frame: ``name`` (the path that overrides take), ``value`` as written, ``origin``."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            [(row.name, str(row.value), row.origin) for row in self.settings], columns=["name", "value", "origin"]
-        )
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name}: {self.question}>"
