@@ -66,7 +66,7 @@ class Measurement:
         return None if self.value[:1] in ("<", ">") else float(self.value)
 
     def counted_in(self, unit: str) -> Measurement:
-        """The same measurement in another unit of its kind, as a metric counts it: 2.4 Mpps are 2400 kpps; itself where that says nothing."""
+        """Convert the measurement to the unit of a metric: 2.4 Mpps are 2400 kpps; unchanged if the units are not convertible."""
         own, other = self.unit.removeprefix("1"), unit.partition(" ")[0]
         units = next((units for units in UNITS.values() if own in units and other in units), None)
         if units is None or self.number is None:

@@ -193,7 +193,7 @@ class Joint:
         if not file.exists():
             if (self.folder / LOG).exists():
                 raise InputError(
-                    Fault("holds a log of nothing that is known", str(self.folder), allowed="an empty folder")
+                    Fault(f"contains {LOG} but no {IDENTITY}", str(self.folder), allowed="an empty folder")
                 )
             write_whole(file, (json.dumps(own, indent=1) + "\n").encode())
             return

@@ -207,7 +207,7 @@ def calibrate_host(
         spent = sum(one.processor_s for one in host.joint.evaluated().values())
         allowed = f"more than {spent:.0f} s; what was run is kept"
         raise InputError(
-            Fault("is spent twice over: hosts differ in what they cost", "--budget", f"{budget:.3g} s", allowed)
+            Fault("is exceeded twofold, because run times differ between hosts", "--budget", f"{budget:.3g} s", allowed)
         )
 
 

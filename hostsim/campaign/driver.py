@@ -1,8 +1,8 @@
 """The driver of a campaign, from plans to records: reuses stored runs, runs what is missing, stores each run as soon as it has ended.
 
-What is run depends on the plans alone, not on the number of workers or who finishes first. What searches ask for goes before what
-is known from the start: a search asks for one run after another, and whoever has nothing to do meanwhile takes what is left, the
-longest run first, so that no worker is busy long after the others have ended.
+The set of runs depends on the plans alone, not on the number of workers or the order in which runs end. Runs requested by a search
+have priority, because a search requests one after another. Idle workers take the longest remaining run, so that no worker is busy
+long after the others have ended.
 """
 
 from __future__ import annotations

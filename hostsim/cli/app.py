@@ -69,7 +69,7 @@ class _Commands(TyperGroup):
                 typer.echo(line, err=True)
             raise typer.Exit(Status.FAILED_RUNS if isinstance(error, ClusterError) else Status.INPUT) from None
         except KeyboardInterrupt:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # who presses it twice is told the same, once
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C prints no second message
             typer.echo("interrupted: every finished run is stored; the same command resumes", err=True)
             raise typer.Exit(Status.INTERRUPTED) from None
 
