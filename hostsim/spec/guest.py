@@ -21,6 +21,8 @@ class ApplicationCosts(Spec):
 
     udp_sink: Cost
     """One datagram taken by a process that waits in ``recv``: its wake-up, the system call and what it does with it."""
+    udp_next: Cost | None = None
+    """A further datagram taken while the socket is not empty: ``udp_sink`` without the wake-up, at most as much; where nothing is said, as much."""
     udp_source: Cost
     """One datagram written to a socket by a process that its interval timer woke (netperf UDP_STREAM)."""
     tcp_sink: Cost
@@ -115,8 +117,14 @@ class GuestSpec(Spec):
     """Time that it may take: two ticks, or ``net.core.netdev_budget_usecs``; 2 ms where nothing is said."""
     softirq_restarts: SmallCount = 10
     """Times that softirqs go on before they give way to processes (Linux ``MAX_SOFTIRQ_RESTART``)."""
+    softirq_time: PositiveDuration | None = None
+    """Time after which softirqs give way in any case (Linux ``MAX_SOFTIRQ_TIME``, from 3.9 on); none where nothing is said."""
+    softirqs_wait: bool = True
+    """Softirqs that have given way wait for their thread, ``ksoftirqd`` (Linux 4.9 to 6.3). Else each interrupt runs them, and each system call that takes a datagram."""
     softirq_pause: Duration = 3 * MS
-    """Time that processes have before a softirq that gave way to them goes on (``ksoftirqd``); less where they have less to do."""
+    """Time that processes have before that thread goes on; less where they have less to do."""
+    softirq_slice: PositiveDuration = 3 * MS
+    """Time that the thread has before it gives way to processes."""
     gro: tuple[str, ...] = ()
     """Kinds of guest devices whose driver has GRO join the frames of a poll, ``directpath`` being any physical NIC, of a native host too; none where nothing is said."""
     lro_while_forwarding: bool = False

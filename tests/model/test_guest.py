@@ -127,22 +127,6 @@ def test_a_halted_guest_pays_its_handler_as_a_running_one_does(cost: int) -> Non
     assert used(works=True) == 20
 
 
-def share(**kernel: Any) -> float:
-    """Share of a vCPU that softirqs have which 100,000 packets a second overrun, 20 us each, where the guest has work to do besides."""
-    traffic = {"stream": datagrams("receive", packet_size="18 B", rate="100 kpps"), "work": work("1000 /s", "5 ms")}
-    slow = CALM | {"guest_rx_packet": 20_000}
-    own = guest(socket_buffer="18 B", softirq_restarts=2, softirq_pause="4 ms", **kernel)
-    host = run(point(group(guest=own), traffic=traffic, cost=slow), 200 * MS)
-    return host.ports[0].vnic.ring.taken * 20 * US / host.vcpus[0].used
-
-
-def test_a_softirq_that_has_used_its_budget_gives_way_to_processes() -> None:
-    """Twice 50 packets, or twice 1 ms, and then 4 ms for processes: a third is for softirqs; with a budget that does not end all is."""
-    assert share(netdev_budget=50, netdev_time="1 s") == pytest.approx(1 / 3, rel=0.05)
-    assert share(netdev_budget=60_000, netdev_time="1 ms", napi_budget=10) == pytest.approx(1 / 3, rel=0.05)
-    assert share(netdev_budget=60_000, netdev_time="1 s") > 0.95
-
-
 # --- GRO
 
 

@@ -12,21 +12,24 @@ __all__ = ["DatagramSocket"]
 class DatagramSocket:
     """The datagram sockets that one vCPU's softirqs fill and one process reads, packet after packet.
 
+    The process sleeps while they are empty: the first packet that comes then wakes it.
+
     Args:
         name: of the vCPU, for errors.
+        wake: what it takes to wake the process, in picoseconds.
         buffer: bytes that it takes.
         overhead: bytes charged for each packet on top of its data.
 
     Attributes:
         waiting: the first packets in the buffer, linked to those behind them; ``step`` is the time to read each.
-        reading: picoseconds that the process takes for all that waits.
+        reading: picoseconds that the process takes for all that waits, its wake-up included.
     """
 
-    def __init__(self, name: str, buffer: int, overhead: int) -> None:
-        self._name, self._buffer, self._overhead = name, buffer, overhead
+    def __init__(self, name: str, wake: int, buffer: int, overhead: int) -> None:
+        self._name, self._wake, self._buffer, self._overhead = name, wake, buffer, overhead
         self.waiting: Train[Sender] | None = None
         self._last: Train[Sender] | None = None
-        self._octets = self.reading = 0
+        self._octets = self.reading = self._waking = 0
         self._newest: dict[Sender, int] = {}
         """Arrival of the newest packet of each sender that was read, but for that of the latest sender."""
         self._sender: Sender | None = None
@@ -47,6 +50,8 @@ class DatagramSocket:
         last = self._last
         if self.waiting is None or last is None:
             self.waiting = train
+            self._waking = self._wake
+            self.reading += self._wake
         else:
             last.following = train
         self._last = train
@@ -60,6 +65,11 @@ class DatagramSocket:
         """
         total = 0
         at = now + left - self.reading
+        if self._waking:
+            woken = min(self._waking, self.reading - left)
+            self._waking -= woken
+            self.reading -= woken
+            at += woken
         while (train := self.waiting) is not None:
             read = train.step
             spent = self.reading - left
@@ -77,6 +87,11 @@ class DatagramSocket:
             self._octets -= done * (train.flow.size + self._overhead)
             total += done
         return total
+
+    def call_ps(self) -> int | None:
+        """Return the time that the process takes for the next datagram that waits, in picoseconds; None when none does."""
+        waiting = self.waiting
+        return None if waiting is None else self._waking + waiting.step
 
     def held(self) -> int:
         """Return the number of packets that wait."""

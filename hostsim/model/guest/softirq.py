@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hostsim.engine.packet_train import Train
+from hostsim.model.contract import UNBOUNDED
 from hostsim.model.cost_table import CostTable
 from hostsim.model.guest.gro import joined
 from hostsim.model.guest.socket import DatagramSocket
+from hostsim.model.guest.tick import Ticks
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.workload.flow import Sender
 from hostsim.spec.guest import GuestSpec
@@ -22,7 +24,9 @@ class NetworkSoftirq:
     """The network softirq on one vCPU.
 
     A driver polls its ring until it is empty, and asks for interrupts again. A softirq that has used its budget of packets or of
-    time gives way to processes: ``ksoftirqd`` goes on when they have had their turn, or with the next interrupt.
+    time leaves the rest to a thread, ``ksoftirqd``, which shares the vCPU with processes, slice by slice, until all rings are empty.
+    In kernels whose softirqs do not wait for the thread, a turn of processes ends with the next tick, or with the first system call that
+    takes a datagram, since it enables bottom halves: a softirq with a full budget follows.
 
     Attributes:
         polling: rings that drivers poll, their interrupts being masked.
@@ -31,36 +35,69 @@ class NetworkSoftirq:
         socket: datagram sockets that it fills.
     """
 
-    def __init__(self, vcpu: Vcpu, costs: CostTable, guest: GuestSpec, read_ps: int) -> None:
+    def __init__(
+        self, vcpu: Vcpu, costs: CostTable, guest: GuestSpec, ticks: Ticks, socket: DatagramSocket, read_ps: int
+    ) -> None:
         """Make one for a vCPU, whose process takes ``read_ps`` for a datagram, its copy apart."""
-        self._vcpu, self._costs = vcpu, costs
+        self._vcpu, self._costs, self._ticks = vcpu, costs, ticks
         self._weight, self._read_ps = guest.napi_budget, read_ps
         self._budget = guest.netdev_budget * guest.softirq_restarts
-        self._time, self._pause = guest.netdev_time * guest.softirq_restarts, guest.softirq_pause
+        self._time = guest.netdev_time * guest.softirq_restarts
+        if guest.softirq_time is not None:
+            self._time = min(self._time, guest.softirq_time)
+        self._waits, self._slice, self._pause = guest.softirqs_wait, guest.softirq_slice, guest.softirq_pause
+        self._left = self._deadline = 0
+        self._goes_on, self._is_done = False, True
         self.polling: list[Vnic] = []
         self.paused_until = 0
         self.received: list[Train[Sender]] = []
-        self.socket = DatagramSocket(vcpu.name, guest.socket_buffer, guest.socket_overhead)
+        self.socket = socket
+
+    def may_poll(self, now: int, *, raised: bool) -> bool:
+        """True when rings may be polled: processes have had their turn, or an interrupt has come and softirqs do not wait for the thread."""
+        return now >= self.paused_until or (raised and (self._is_done or not self._waits))
+
+    def poll_on(self, vnic: Vnic) -> None:
+        """Poll a ring again whose packets came before its last poll was done: in the same softirq, with what is left of its budget."""
+        self.polling.append(vnic)
+        self._goes_on = self._is_done
 
     def run(self, start: int) -> int:
         """Poll all rings from ``start`` on, round robin, up to the budget; returns the end."""
         polling, end = self.polling, start
-        budget, deadline = self._budget, start + self._time
+        self.paused_until = 0
+        if self._goes_on:
+            self._goes_on = False
+        elif self._is_done or not self._waits:
+            self._left, self._deadline = self._budget, start + self._time
+        else:
+            self._left, self._deadline = UNBOUNDED, start + self._slice
         while polling:
-            if budget <= 0 or end >= deadline:
-                self.paused_until = end + self._pause
-                break
+            if self._left <= 0 or end >= self._deadline:
+                self._is_done = False
+                self.paused_until = end + self._turn(end)
+                return end
             vnic = polling.pop(0)
-            allowed = vnic.batch(min(self._weight, budget))
+            allowed = vnic.batch(min(self._weight, self._left))
             end += vnic.reclaim(end) * self._costs.guest_tx_completion
             left, end = self._poll(vnic, allowed, end)
-            budget -= allowed - left
+            self._left -= allowed - left
             vnic.handled(end, drained=left > 0)
             if left:
                 vnic.unmask(end)
             else:
                 polling.append(vnic)
+        self._is_done = True
         return end
+
+    def _turn(self, now: int) -> int:
+        """Return the time that processes have from ``now`` on, if they need as much."""
+        if self._waits:
+            return self._pause
+        turn, tick, call = self._pause, self._ticks.until(now), self.socket.call_ps()
+        if tick < turn:
+            turn = tick
+        return call if call is not None and call < turn else turn
 
     def _poll(self, vnic: Vnic, budget: int, start: int) -> tuple[int, int]:
         """Take packets off a ring, and those that come meanwhile, and put them through the stack; returns what is left of the budget, and the end."""

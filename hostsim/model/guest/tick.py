@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hostsim.engine.clock import Clock, Timer
+from hostsim.model.contract import UNBOUNDED
 from hostsim.model.cost_table import CostTable
 from hostsim.spec.guest import GuestSpec
 
@@ -52,6 +53,11 @@ class Ticks:
         self._ticks = 0
         self._is_to_keep_house = self.is_due = False
         return cost
+
+    def until(self, now: int) -> int:
+        """Return the time from ``now`` to the next tick of a guest that runs."""
+        period = self._period
+        return period - (now - self._phase) % period if period else UNBOUNDED
 
     def passed(self, since: int, now: int) -> int:
         """Return the cost of the ticks of a tickless guest that has run for this time."""

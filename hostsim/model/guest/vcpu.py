@@ -20,6 +20,7 @@ from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import WorldState
 from hostsim.model.guest.inbox import Inbox
 from hostsim.model.guest.postings import Postings
+from hostsim.model.guest.socket import DatagramSocket
 from hostsim.model.guest.softirq import NetworkSoftirq
 from hostsim.model.guest.tick import Ticks
 from hostsim.model.net.vnic import Vnic
@@ -63,13 +64,14 @@ class Vcpu(InterruptTarget):
         guest: GuestSpec,
         read_ps: int,
         shares: int,
+        wake_ps: int = 0,
     ) -> None:
         super().__init__("vcpu", name, system=False, node=node, last=last, shares=shares)
         self._scheduler, self.costs = scheduler, costs
         self._budget = guest.napi_budget
-        self._softirq = softirq = NetworkSoftirq(self, costs, guest, read_ps)
-        self._socket = softirq.socket
         self._ticks = Ticks(clock, guest, costs, self._timer_due)
+        self._socket = DatagramSocket(name, wake_ps, guest.socket_buffer, guest.socket_overhead)
+        self._softirq = NetworkSoftirq(self, costs, guest, self._ticks, self._socket, read_ps)
         self._work_timer = Timer(clock, self._timer_due)
         self._attend_timer = Timer(clock, self._attend)
         self._raised: list[Vnic] = []
@@ -96,8 +98,7 @@ class Vcpu(InterruptTarget):
         """Take a virtual interrupt of a vNIC that has packets; or poll on, without one, where they came before its poll was done."""
         if vnic.is_polled_on:
             vnic.is_polled_on = False
-            self._softirq.polling.append(vnic)
-            self._softirq.paused_until = now
+            self._softirq.poll_on(vnic)
         else:
             self._raised.append(vnic)
         self._due(now)
@@ -158,7 +159,7 @@ class Vcpu(InterruptTarget):
         raised = self._raised
         has_inbox = self.inbox.waits(start)
         process = None
-        polls = bool(raised) or start >= softirq.paused_until
+        polls = softirq.may_poll(start, raised=bool(raised))
         if not (raised or (polls and softirq.polling) or softirq.received or self._ticks.is_due or has_inbox):
             if self._processes:
                 process = self._processes.popleft()
@@ -203,7 +204,7 @@ class Vcpu(InterruptTarget):
         if left <= 0:
             return  # the next burst begins at this instant
         raised, works = bool(self._raised), left <= self._work_ps
-        polls = raised or now >= self._softirq.paused_until
+        polls = self._softirq.may_poll(now, raised=raised)
         if not works and not (polls and (raised or self._softirq.polling)):
             self._await_turn(now + left - self._work_ps)
             return

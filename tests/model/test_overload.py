@@ -1,0 +1,97 @@
+"""Guests under more than they can take: who has the vCPU, what a datagram costs, and what a ring bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hostsim.model.host import Host
+from hostsim.spec.costs import Cost
+from hostsim.spec.guest import GuestSpec
+from hostsim.units import MS, NS, US
+from tests.model.small_point import CALM, ROUND, SOURCE, datagrams, group, guest, point, run, work
+
+WAKE = (ROUND["vcpu_wake"] + ROUND["guest_interrupt"]) * NS
+INTERRUPT = (ROUND["virtual_interrupt"] + ROUND["guest_interrupt"]) * NS
+STACK = ROUND["guest_rx_packet"] * NS
+SLOW = CALM | {"guest_rx_packet": 20_000}
+"""A stack that takes 20 us for a packet: 50,000 a second overrun it."""
+
+
+def reader(sink: int, each: int | None = None, **kernel: Any) -> GuestSpec:
+    """A guest whose process takes so many cycles for a datagram that wakes it, and for one that does not."""
+    own = guest(**kernel)
+    costs = {"udp_sink": Cost.model_validate({"cycles": float(sink), "source": SOURCE})}
+    if each is not None:
+        costs["udp_next"] = Cost.model_validate({"cycles": float(each), "source": SOURCE})
+    return own.model_copy(update={"applications": own.applications.model_copy(update=costs)})
+
+
+def flooded(
+    own: GuestSpec, rate: str = "100 kpps", until: int = 200 * MS, cost: dict[str, float] = SLOW, **more: Any
+) -> Host:
+    """A VM of one vCPU that datagrams of 18 bytes come to, twice as fast as its stack can take them, after a time."""
+    traffic = {"stream": datagrams("receive", packet_size="18 B", rate=rate), **more}
+    return run(point(group(guest=own), traffic=traffic, cost=cost), until)
+
+
+def share(**kernel: Any) -> float:
+    """Share of a flooded vCPU that softirqs have, where the guest has CPU work to do besides and no room for datagrams."""
+    own = guest(socket_buffer="1 B", napi_budget=10, softirq_restarts=2, softirq_pause="4 ms", **kernel)
+    host = flooded(own, work=work("1000 /s", "5 ms"))
+    return host.ports[0].vnic.ring.taken * 20 * US / host.vcpus[0].used
+
+
+def test_a_thread_goes_on_for_a_softirq_that_has_used_its_budget() -> None:
+    """Thread and processes take turns: slices of 2 and of 4 ms, a third for the thread, and of 4 and 4; a budget that does not end leaves nothing to it."""
+    assert share(netdev_budget=50, netdev_time="1 s", softirq_slice="2 ms") == pytest.approx(1 / 3, rel=0.05)
+    assert share(netdev_budget=50, netdev_time="1 s", softirq_slice="4 ms") == pytest.approx(1 / 2, rel=0.05)
+    assert share(netdev_budget=60_000, netdev_time="1 ms", softirq_slice="2 ms") == pytest.approx(1 / 3, rel=0.05)
+    assert share(netdev_budget=60_000, netdev_time="1 s", softirq_slice="2 ms") > 0.95
+
+
+def test_a_softirq_of_a_newer_kernel_has_a_time_for_all_its_rounds() -> None:
+    """No softirq waits for the thread, so that processes go on until the next tick: 1.4 ms of each 2 ms are for softirqs where that is their time, else two rounds of 5 ms."""
+    kernel: dict[str, Any] = {
+        "netdev_budget": 60_000,
+        "netdev_time": "5 ms",
+        "softirqs_wait": False,
+        "timer_period": "2 ms",
+    }
+    assert share(softirq_time="1400 us", **kernel) == pytest.approx(0.7, rel=0.05)
+    assert share(**kernel) == pytest.approx(10 / 11, rel=0.1)
+
+
+def test_a_flooded_reader_has_half_of_its_vcpu_and_the_plateau_is_flat() -> None:
+    """It takes 25 us a datagram, the stack 20: from 100,000 a second on each has 3 ms in turns, at once and at eight times the rate."""
+    read = []
+    for rate in ("100 kpps", "200 kpps", "800 kpps"):
+        host = flooded(reader(25_000, netdev_time="300 us", napi_budget=10), rate)
+        read.append(host.vcpus[0].read)
+    assert read == pytest.approx([200 * MS / 2 / (25 * US)] * 3, rel=0.05)
+
+
+def test_a_reader_of_an_older_kernel_has_one_call_between_two_softirqs() -> None:
+    """Its system call enables bottom halves, and a softirq with its whole budget runs: 2 ms and more for each datagram of 25 us."""
+    own = reader(25_000, softirqs_wait=False, netdev_time="1 ms", softirq_restarts=2, napi_budget=10)
+    assert flooded(own).vcpus[0].read == pytest.approx(200 * MS / (2 * MS + 25 * US), rel=0.15)
+
+
+def test_a_poll_that_goes_on_has_no_new_budget() -> None:
+    """Datagrams come every 20 us, as fast as the stack takes them, so that each comes just before the poll is done: the reader has half even so."""
+    host = flooded(reader(25_000, netdev_time="300 us", napi_budget=10), "50 kpps")
+    assert host.vcpus[0].read > 0.9 * 200 * MS / 2 / (25 * US)
+
+
+def test_a_datagram_wakes_its_reader_only_where_it_sleeps() -> None:
+    """Ten datagrams at once, of a reader that pays 9 us for the first and 1 us for each further one; one at a time it pays 9 us for each."""
+    own = reader(9_000, 1_000)
+    cost = CALM | {"copy_per_byte": 0}
+    together = run(
+        point(group(guest=own), traffic={"s": datagrams("receive", rate="1 kpps", burst=10)}, cost=cost), 20 * MS
+    )
+    apart = run(point(group(guest=own), traffic={"s": datagrams("receive", rate="100 /s")}, cost=cost), 20 * MS)
+    stack, reading = 10 * STACK + 3 * INTERRUPT, 18 * US  # three interrupts while it reads the first
+    assert (together.vcpus[0].read, together.vcpus[0].used) == (20, 2 * (WAKE + stack + reading))
+    assert (apart.vcpus[0].read, apart.vcpus[0].used) == (2, 2 * (WAKE + STACK + 9 * US))
