@@ -145,6 +145,8 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
                 wake_ps,
             )
         )
+    for vcpu in vcpus:
+        vcpu.siblings = vcpus
     vm = VirtualMachine(name, group, vcpus, vm_address(len(host.vms)))
     for settings in group.settings.devices:
         device = DEVICES[settings.device](host, vm, settings, streams)

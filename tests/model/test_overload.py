@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from hostsim.model.host import Host
+from hostsim.model.net.vnic import Vnic
 from hostsim.spec.costs import Cost
 from hostsim.spec.guest import GuestSpec
-from hostsim.units import MS, NS, US
-from tests.model.small_point import CALM, ROUND, SOURCE, datagrams, group, guest, point, run, work
+from hostsim.spec.network import VSwitchSpec
+from hostsim.spec.workload import BridgedSpec
+from hostsim.units import MS, NS, SECOND, US
+from tests.model.small_point import CALM, ROUND, SOURCE, datagrams, group, guest, nic, point, run, vnic, work
 
 WAKE = (ROUND["vcpu_wake"] + ROUND["guest_interrupt"]) * NS
 INTERRUPT = (ROUND["virtual_interrupt"] + ROUND["guest_interrupt"]) * NS
@@ -95,3 +99,78 @@ def test_a_datagram_wakes_its_reader_only_where_it_sleeps() -> None:
     stack, reading = 10 * STACK + 3 * INTERRUPT, 18 * US  # three interrupts while it reads the first
     assert (together.vcpus[0].read, together.vcpus[0].used) == (20, 2 * (WAKE + stack + reading))
     assert (apart.vcpus[0].read, apart.vcpus[0].used) == (2, 2 * (WAKE + STACK + 9 * US))
+
+
+def test_a_reader_that_waits_for_its_vcpu_moves_to_an_idle_one() -> None:
+    """It takes 25 us a datagram and has a vCPU to itself, softirqs have the other; of what they deliver, 50,000 a second, its socket of 100 holds as many and loses the rest."""
+    own = reader(25_000, netdev_time="300 us", napi_budget=10, socket_buffer="1800 B")
+    cost = SLOW | {"copy_per_byte": 0}
+    traffic = {"stream": datagrams("receive", packet_size="18 B", rate="100 kpps")}
+    host = run(point(group(guest=own, vcpus=2), traffic=traffic, cost=cost), 200 * MS)
+    first, other = host.vcpus
+    assert first.read < 1000
+    assert other.read == pytest.approx(200 * MS / (25 * US), rel=0.05)
+    assert other.in_socket() - other.coming(200 * MS) <= 100 + 1
+    came = other.came - other.coming(200 * MS)
+    assert came == other.read + other.socket_dropped + other.in_socket() - other.coming(200 * MS)
+    assert first.came + came == pytest.approx(200 * MS / (20 * US), rel=0.05)
+
+
+def test_a_reader_that_keeps_up_stays_where_its_softirqs_are() -> None:
+    """Every datagram wakes it, on the vCPU that takes the interrupts; it stays there in bursts that overflow its socket, too."""
+    for flow in ({"rate": "10 kpps"}, {"rate": "10 kpps", "burst": 200}):
+        own = reader(9_000, 1_000, socket_buffer="64 kB")
+        host = run(point(group(guest=own, vcpus=2), traffic={"s": datagrams("receive", **flow)}, cost=CALM), 50 * MS)
+        assert host.vcpus[0].read > 100
+        assert host.vcpus[1].read == 0
+
+
+@pytest.mark.parametrize("rate", ["10 kpps", "100 kpps"])
+def test_what_a_driver_frees_at_once_is_bounded_by_its_ring(rate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bridge's packets are copied, and completed at once; the driver has each descriptor of 32 back when it frees the packet, and is interrupted when it has none."""
+    freed: list[int] = []
+
+    def reclaim(port: Vnic, now: int, plain: Callable[[Vnic, int], int] = Vnic.reclaim) -> int:
+        count = plain(port, now)
+        queue = port.transmits[0].completions
+        assert queue.in_flight + queue.unclaimed <= 32
+        freed.append(count)
+        return count
+
+    monkeypatch.setattr(Vnic, "reclaim", reclaim)
+    flow = {"kind": "bridged", "to": "vm", "enters": 0, "leaves": 1, "frame_size": "64 B", "rate": rate}
+    vm = group(networks=("lan", "wan"), vnics=(vnic(tx_ring=32), vnic(tx_ring=32)))
+    switches = {"lan": VSwitchSpec(uplinks="vmnic0"), "wan": VSwitchSpec(uplinks="vmnic1")}
+    nics = {"vmnic0": nic(), "vmnic1": nic()}
+    traffic = {"frames": BridgedSpec.model_validate(flow)}
+    host = run(
+        point(vm, traffic=traffic, nics=nics, switches=switches, cost=CALM, tx_completion_delay=SECOND), 100 * MS
+    )
+    (flow_,) = host.flows
+    assert flow_.delivered > 900
+    assert flow_.lost_out == 0
+    assert max(freed) == 32
+    assert sum(freed) == pytest.approx(flow_.delivered, abs=64)
+    assert host.transmits[1].ring.dropped == 0
+
+
+def test_a_stopped_queue_goes_on_when_its_driver_has_freed_descriptors() -> None:
+    """Twenty small packets a millisecond on a ring of 32: the driver finds none for every 33rd, is interrupted, and frees 32; all are sent."""
+    flow = {"packet_size": "100 B", "rate": None, "interval": "1 ms", "burst": 20}
+    vm = group(vnics=(vnic(tx_ring=32),))
+    cost = CALM | {"guest_tx_completion": 45.0}
+    host = run(point(vm, traffic={"out": datagrams("send", **flow)}, cost=cost, tx_completion_delay=SECOND), 50 * MS)
+    free = run(
+        point(
+            group(vnics=(vnic(tx_ring=4096),)),
+            traffic={"out": datagrams("send", **flow)},
+            cost=cost,
+            tx_completion_delay=SECOND,
+        ),
+        50 * MS,
+    )
+    for one in (host, free):
+        one.nics["vmnic0"].depart(50 * MS)
+    sent = host.nics["vmnic0"].tx_packets
+    assert sent == free.nics["vmnic0"].tx_packets >= 49 * 20
+    assert (host.vcpus[0].interrupts, free.vcpus[0].interrupts) == ((sent - 1) // 32, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hostsim.engine.packet_train import Train
 from hostsim.errors import InvariantError
+from hostsim.model.contract import UNBOUNDED
 from hostsim.model.workload.flow import Sender
 
 __all__ = ["DatagramSocket"]
@@ -21,12 +22,13 @@ class DatagramSocket:
         overhead: bytes charged for each packet on top of its data.
 
     Attributes:
+        wake_ps: what it takes to wake the process, in picoseconds.
         waiting: the first packets in the buffer, linked to those behind them; ``step`` is the time to read each.
         reading: picoseconds that the process takes for all that waits, its wake-up included.
     """
 
     def __init__(self, name: str, wake: int, buffer: int, overhead: int) -> None:
-        self._name, self._wake, self._buffer, self._overhead = name, wake, buffer, overhead
+        self._name, self.wake_ps, self._buffer, self._overhead = name, wake, buffer, overhead
         self.waiting: Train[Sender] | None = None
         self._last: Train[Sender] | None = None
         self._octets = self.reading = self._waking = 0
@@ -50,8 +52,8 @@ class DatagramSocket:
         last = self._last
         if self.waiting is None or last is None:
             self.waiting = train
-            self._waking = self._wake
-            self.reading += self._wake
+            self._waking = self.wake_ps
+            self.reading += self.wake_ps
         else:
             last.following = train
         self._last = train
@@ -81,12 +83,17 @@ class DatagramSocket:
             else:
                 self.waiting = train.following
                 train.following = None
-            self._count(train, at, read)
+            self.count(train, at, read)
             at += done * read
             self.reading -= done * read
             self._octets -= done * (train.flow.size + self._overhead)
             total += done
         return total
+
+    def room(self, flow: Sender) -> int:
+        """Return the number of a flow's packets that an empty buffer takes."""
+        size = flow.size + self._overhead
+        return self._buffer // size if size else UNBOUNDED
 
     def call_ps(self) -> int | None:
         """Return the time that the process takes for the next datagram that waits, in picoseconds; None when none does."""
@@ -102,7 +109,7 @@ class DatagramSocket:
             train = train.following
         return count
 
-    def _count(self, train: Train[Sender], start: int, read: int) -> None:
+    def count(self, train: Train[Sender], start: int, read: int) -> None:
         """Count a train that the process reads, one packet after another, from ``start``."""
         sender = train.flow
         flow = sender.totals

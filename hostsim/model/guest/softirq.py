@@ -28,6 +28,9 @@ class NetworkSoftirq:
     In kernels whose softirqs do not wait for the thread, a turn of processes ends with the next tick, or with the first system call that
     takes a datagram, since it enables bottom halves: a softirq with a full budget follows.
 
+    A process that reads datagrams runs on the vCPU whose softirqs receive them, until it has to wait for it: for the thread, or behind a
+    full socket for longer than a turn. Then an idle vCPU of the guest takes it over, where it stays, as Linux wakes a process where it ran last.
+
     Attributes:
         polling: rings that drivers poll, their interrupts being masked.
         paused_until: instant up to which processes have their turn.
@@ -48,6 +51,7 @@ class NetworkSoftirq:
         self._waits, self._slice, self._pause = guest.softirqs_wait, guest.softirq_slice, guest.softirq_pause
         self._left = self._deadline = 0
         self._goes_on, self._is_done = False, True
+        self._reader, self._caught_up = vcpu, 0
         self.polling: list[Vnic] = []
         self.paused_until = 0
         self.received: list[Train[Sender]] = []
@@ -66,6 +70,8 @@ class NetworkSoftirq:
         """Poll all rings from ``start`` on, round robin, up to the budget; returns the end."""
         polling, end = self.polling, start
         self.paused_until = 0
+        if self.socket.waiting is None:
+            self._caught_up = start
         if self._goes_on:
             self._goes_on = False
         elif self._is_done or not self._waits:
@@ -75,6 +81,8 @@ class NetworkSoftirq:
         while polling:
             if self._left <= 0 or end >= self._deadline:
                 self._is_done = False
+                if self.socket.waiting is not None:
+                    self._move_reader()
                 self.paused_until = end + self._turn(end)
                 return end
             vnic = polling.pop(0)
@@ -89,6 +97,12 @@ class NetworkSoftirq:
                 polling.append(vnic)
         self._is_done = True
         return end
+
+    def _move_reader(self) -> None:
+        """Let the process that reads datagrams run on an idle vCPU from now on, if there is one: it waits for this one, which softirqs keep busy."""
+        here = self._vcpu
+        if self._reader is here:
+            self._reader = next((vcpu for vcpu in here.siblings if vcpu.is_idle()), here)
 
     def _turn(self, now: int) -> int:
         """Return the time that processes have from ``now`` on, if they need as much."""
@@ -131,9 +145,20 @@ class NetworkSoftirq:
         end = at + train.count * stack
         vcpu = flow.vcpu
         if vcpu is None:
-            here.came += train.count
             read = self._read_ps + costs.copied(flow.size, vnic.wait_ps)
-            here.socket_dropped += self.socket.admit(train, read)
+            reader = self._reader
+            if reader is not here:
+                reader.ipi_sender = here
+                reader.datagrams.expect(flow, read)
+                train.restamp(at + stack, stack)
+                here.post_to(reader.datagrams, train)
+                return end
+            here.came += train.count
+            dropped = self.socket.admit(train, read)
+            if dropped:
+                here.socket_dropped += dropped
+                if at - self._caught_up > self._pause:
+                    self._move_reader()
             return end
         if flow.round_trip is not None:
             flow.round_trip.off_ring(train.ready, vnic.raised, taken)

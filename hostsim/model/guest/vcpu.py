@@ -8,6 +8,7 @@ to do is done as much later (docs/decisions/0124). A process on another vCPU fin
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Final, TypeVar
 
 from hostsim.engine.clock import Clock, Timer
@@ -18,7 +19,7 @@ from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import WorldState
-from hostsim.model.guest.inbox import Inbox
+from hostsim.model.guest.inbox import DatagramInbox, Inbox
 from hostsim.model.guest.postings import Postings
 from hostsim.model.guest.socket import DatagramSocket
 from hostsim.model.guest.softirq import NetworkSoftirq
@@ -46,6 +47,8 @@ class Vcpu(InterruptTarget):
         pending_ps: time to be charged with the next burst, in picoseconds.
         ipi_sender: the vCPU that posted to the inbox last; it pays for the interprocessor interrupt.
         inbox: where other vCPUs post packets for its processes.
+        datagrams: where another vCPU posts datagrams for a reader that has moved here.
+        siblings: all vCPUs of its VM.
         vnics: receive queues whose interrupts it takes.
         halt_queues: transmit queues that it posts to and tells when the guest halts.
         burst_queues: those that it tells when a burst begins and when it ends.
@@ -76,6 +79,8 @@ class Vcpu(InterruptTarget):
         self._attend_timer = Timer(clock, self._attend)
         self._raised: list[Vnic] = []
         self.inbox = Inbox(self)
+        self.datagrams = DatagramInbox(self, self._socket, guest.napi_budget)
+        self.siblings: Sequence[Vcpu] = ()
         self._inbox_timer = Timer(clock, self._inbox_due)
         self.ipi_sender: Vcpu | None = None
         self._postings = Postings()
@@ -133,6 +138,9 @@ class Vcpu(InterruptTarget):
         first = self.inbox.ring.first()
         if first is not None:
             self._inbox_timer.arm_by(first)
+        first = self.datagrams.ring.first()
+        if first is not None:
+            self._inbox_timer.arm_by(first)
 
     def _inbox_due(self, now: int) -> None:
         works = self._work_ps and self.state is _RUNNING
@@ -157,7 +165,7 @@ class Vcpu(InterruptTarget):
         costs, work, softirq = self.costs, self.work, self._softirq
         end = start
         raised = self._raised
-        has_inbox = self.inbox.waits(start)
+        has_inbox = self.inbox.waits(start) or self.datagrams.waits(start)
         process = None
         polls = softirq.may_poll(start, raised=bool(raised))
         if not (raised or (polls and softirq.polling) or softirq.received or self._ticks.is_due or has_inbox):
@@ -251,7 +259,7 @@ class Vcpu(InterruptTarget):
                 budget -= train.count
                 stream = train.flow
                 end = stream.handle(train, end)
-        return end
+        return self.datagrams.read(end)
 
     def _handle_received(self, start: int) -> int:
         """Let the processes of this vCPU handle the packets that its softirqs have received for them; returns the end."""
@@ -342,14 +350,18 @@ class Vcpu(InterruptTarget):
 
     def in_socket(self) -> int:
         """Return the number of frames in socket buffers that processes have not read."""
-        waiting = self._socket.held() + self.inbox.frames()
+        waiting = self._socket.held() + self.inbox.frames() + self.datagrams.ring.count_inside()
         for train in self._softirq.received:
             waiting += train.count * train.frames
         return waiting
 
     def coming(self, now: int) -> int:
         """Return the number of frames in the inbox whose instants lie ahead."""
-        return self.inbox.coming(now)
+        return self.inbox.coming(now) + self.datagrams.ring.count_coming(now)
+
+    def is_idle(self) -> bool:
+        """True when the guest's scheduler would find this vCPU idle: it halts, and no CPU work belongs to it."""
+        return self.state is _SLEEPING and self.work is None
 
     def has_work(self, now: int) -> bool:
         if (
@@ -359,6 +371,7 @@ class Vcpu(InterruptTarget):
             or self._ticks.is_due
             or self._processes
             or self.inbox.waits(now)
+            or self.datagrams.waits(now)
         ):
             return True
         if self.work is None:

@@ -153,7 +153,7 @@ class TxQueue(TransmitQueue):
     def serve(self, world: NetWorld) -> None:
         """Let a transmit context serve this queue."""
         self._world = world
-        self.completions.wakes(self._complete)
+        self.completions.wakes(self._complete, self._timer.arm_by)
 
     def coalesce(self, coalescing: TxCoalescing | None) -> None:
         """Switch to another way of coalescing; None is its usual one, which begins anew."""
@@ -175,7 +175,10 @@ class TxQueue(TransmitQueue):
         self.poster.pending_ps += train.count * self.doorbell_ps
         coalescing = self._coalescing
         coalescing.posted(train.count, train.ready)
-        if self._world.state is not _SLEEPING or self.completions.is_blocked:
+        if self._world.state is not _SLEEPING:
+            return
+        if self.completions.is_blocked:
+            self._await_descriptors(train.ready)
             return
         before = self._waiting
         self._waiting = before + train.count
@@ -190,6 +193,7 @@ class TxQueue(TransmitQueue):
 
     def cancel(self, trains: Iterable[Train[GuestStream]], now: int) -> list[Train[GuestStream]]:
         """Take back those of the packets that a preempted guest has not written by ``now``."""
+        self.completions.settle(now)
         back = self.ring.recall(trains, now)
         count = sum(train.count for train in back)
         self._waiting -= count
@@ -206,7 +210,10 @@ class TxQueue(TransmitQueue):
         ring = self.ring
         self._waiting = ring.pushed - ring.taken - ring.dropped
         first = ring.first()
-        if first is None or self.completions.is_blocked:
+        if first is None:
+            return
+        if self.completions.is_blocked:
+            self._await_descriptors(first)
             return
         coalescing = self._coalescing
         due = first + coalescing.timeout
@@ -215,8 +222,18 @@ class TxQueue(TransmitQueue):
             due = full
         self._timer.arm_by(due)
 
+    def _await_descriptors(self, first: int) -> None:
+        """Look again when there may be a descriptor for a packet that is ready at ``first``, or none, so that the driver stops its queue."""
+        at = self.completions.opens(first)
+        if at is not None:
+            self._timer.arm_by(at)
+
     def _due(self, now: int) -> None:
-        if self._world.state is not _SLEEPING or self.completions.is_blocked:
+        if self._world.state is not _SLEEPING:
+            return
+        self.completions.settle(now)
+        if self.completions.is_blocked:
+            self.completions.stop(now)
             return
         self.ring.settle(now)
         ring, held, coalescing = self.ring, self.ring.held, self._coalescing
@@ -240,6 +257,7 @@ class TxQueue(TransmitQueue):
 
     def _waits(self, now: int) -> bool:
         ring = self.ring
+        self.completions.settle(now)
         if ring.pushed == ring.taken + ring.dropped or self.completions.is_blocked:
             return False
         ring.settle(now)
@@ -266,8 +284,9 @@ class TxQueue(TransmitQueue):
 
     def has_work(self, now: int) -> bool:
         """True when its context has something to send, or to complete in a hurry."""
-        self.ring.settle(now)
         completions = self.completions
+        completions.settle(now)
+        self.ring.settle(now)
         return completions.needs_context() or (self.ring.held > 0 and not completions.is_blocked)
 
     def _complete(self, now: int) -> None:

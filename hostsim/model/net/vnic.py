@@ -20,6 +20,7 @@ from hostsim.spec.platform import Refill
 
 if TYPE_CHECKING:
     from hostsim.model.guest.poll_mode import PollMode
+    from hostsim.model.net.tx_completion import TxCompletions
 
 __all__ = ["Vnic"]
 
@@ -59,6 +60,7 @@ class Vnic:
         wait_ps: time for which each byte that was put there last makes its reader wait for memory.
         raised: instant of its last interrupt.
         reclaimable: packets of its transmit queue that are completed, and that the guest's driver frees in its next poll.
+        completions: of its transmit queue; None where there is none that has any.
         polled: instant of the guest's last poll.
         interrupt_ps: what an interrupt costs the guest in accesses to registers.
         doorbell_ps: cost for the guest of announcing refilled descriptors.
@@ -85,6 +87,7 @@ class Vnic:
         self.ring.on_drop = self._dropped
         self.vcpu, self.lro = vcpu, lro
         self.transmits: list[TxQueue] = []
+        self.completions: TxCompletions | None = None
         self.frames = self.unicast = self.lost = self.raised = self.reclaimable = self.polled = 0
         self._asked: int | None = None
         self.gro = self.is_polled_on = self.is_served = False
@@ -160,6 +163,8 @@ class Vnic:
         count, self.reclaimable = self.reclaimable, 0
         self.polled = now
         self._asked = None
+        if count and self.completions is not None:
+            self.completions.reclaimed(count, now)
         return count
 
     def _first(self) -> int | None:
