@@ -24,7 +24,8 @@ class NetworkSoftirq:
     """The network softirq on one vCPU.
 
     A driver polls its ring until it is empty, and asks for interrupts again. A softirq that has used its budget of packets or of
-    time leaves the rest to a thread, ``ksoftirqd``, which shares the vCPU with processes, slice by slice, until all rings are empty.
+    time leaves the rest to a thread, ``ksoftirqd``, which shares the vCPU with processes, slice by slice, until all rings are empty. A
+    process that has slept in its turn is owed time, and preempts the thread when that has woken it: after a round.
     In kernels whose softirqs do not wait for the thread, a turn of processes ends with the next tick, or with the first system call that
     takes a datagram, since it enables bottom halves: a softirq with a full budget follows.
 
@@ -46,6 +47,7 @@ class NetworkSoftirq:
         self._weight, self._read_ps = guest.napi_budget, read_ps
         self._budget = guest.netdev_budget * guest.softirq_restarts
         self._time = guest.netdev_time * guest.softirq_restarts
+        self._round, self._round_time = guest.netdev_budget, guest.netdev_time
         if guest.softirq_time is not None:
             self._time = min(self._time, guest.softirq_time)
         self._waits, self._slice, self._pause = guest.softirqs_wait, guest.softirq_slice, guest.softirq_pause
@@ -69,13 +71,15 @@ class NetworkSoftirq:
     def run(self, start: int) -> int:
         """Poll all rings from ``start`` on, round robin, up to the budget; returns the end."""
         polling, end = self.polling, start
-        self.paused_until = 0
+        sleeps, self.paused_until = start < self.paused_until, 0
         if self.socket.waiting is None:
             self._caught_up = start
         if self._goes_on:
             self._goes_on = False
         elif self._is_done or not self._waits:
             self._left, self._deadline = self._budget, start + self._time
+        elif sleeps:
+            self._left, self._deadline = self._round, start + min(self._slice, self._round_time)
         else:
             self._left, self._deadline = UNBOUNDED, start + self._slice
         while polling:
