@@ -75,8 +75,13 @@ neither a level nor fixed is cumulative):
 ``work.in_service``                a level: bursts started and not done
 ``flow.sent``                      packets a sender put on the wire, or bursts of work that came
 ``flow.intended``                  packets times their receivers, or bursts
-``flow.dropped_out``               of these, forwarded by a guest and dropped on their way out
-``flow.delivered``                 of these, taken by the application, or forwarded by the guest
+``flow.dropped_nic``               of these, dropped because no descriptor of the physical NIC was free
+``flow.receivers``                 fixed: receivers of each frame of a wire; 0 of packets between VMs, which no wire carries
+``flow.delivered``                 of those intended, taken by the guest or to be forwarded by it, or bursts done
+``flow.dropped_out``               frames that guests sent or were to forward, dropped on their way out
+``flow.out``                       frames of their own that guests handed to physical NICs
+``flow.to_forward``                of those delivered, frames that a guest is to forward
+``flow.forwarded``                 of these, handed to a physical NIC
 ``flow.octets``                    bytes of data that reached the application at their end, on the host or outside
 ``flow.users``                     fixed: users that wait for answers, one request at a time
 ``flow.asked``                     requests that clients made
@@ -86,8 +91,8 @@ neither a level nor fixed is cumulative):
                                    ``coalescing``, ``wake``, ``guest``, ``transmit``
 =================================  =====================================================================================
 
-Histograms: ``flow.latency`` from the end of the frame on the wire to the application's read; ``flow.response`` from a client's request
-to the end of its answer.
+Histograms: ``flow.latency`` of packets, from the end of the frame on the wire to the application's read; ``work.time`` of bursts of work,
+from the arrival to the end; ``flow.response`` from a client's request to the end of its answer.
 """
 
 from __future__ import annotations

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from hostsim.errors import nearest_name
 from hostsim.metrics.functions import (
+    DROPS,
     busiest,
     cpu_per_gbit,
+    delivered,
     drop_share,
     gbits,
     histogram_mean,
@@ -20,6 +22,8 @@ from hostsim.metrics.functions import (
     sum_share,
     tso_size,
     users_per_cpu,
+    wire_gbits,
+    work_loss,
 )
 from hostsim.metrics.metric import Metric, percentile, settled_response
 
@@ -30,6 +34,8 @@ NO_BOUND = "no bound"
 """Stands in the place of an infinite response time."""
 
 
+_LATENCY = "the time of a packet from the end of the frame on the wire, or from its sender's write in another VM, to the application's read"
+_WORK_TIME = "the time of a burst of CPU work (kind: work) from its arrival in the guest to its end"
 _ENTRIES = (
     Metric("host_cpu", "%", "Mean %UTIL of all PCPUs: share of time not idle.", "instant", mean_share("pcpu.busy_ps")),
     Metric(
@@ -56,19 +62,23 @@ _ENTRIES = (
     Metric(
         "guest_cpu_per_10kpps",
         "% of a vCPU",
-        "guest_cpu for each 10,000 packets a second that a guest takes off its ring; its idle cost is included.",
+        "Time charged to all vCPUs for each 10,000 packets a second that guests take off their rings; idle vCPUs and CPU work are included.",
         "instant",
         per_10kpps,
     ),
     Metric(
-        "throughput", "Gbit/s", "Data that reached the application at its end, all traffic together.", "rate", gbits
+        "throughput",
+        "Gbit/s",
+        "Data that reached the application at its end, all traffic together: between VMs as well, and a multicast frame at each receiver.",
+        "rate",
+        gbits,
     ),
     Metric(
         "throughput_per_nic",
         "Gbit/s",
-        "throughput over the ports of physical NICs that packets went through.",
+        "Data that reached the application at its end by a wire, over the ports of physical NICs that packets went through: without packets between VMs, a multicast frame once.",
         "rate",
-        per_nic(gbits),
+        per_nic(wire_gbits),
     ),
     Metric(
         "cpu_per_gbit",
@@ -150,51 +160,20 @@ _ENTRIES = (
     Metric(
         "loss",
         "%",
-        "Packets dropped at any place, of the packets meant for the receivers; a frame dropped at the physical NIC counts once for each receiver.",
+        "Packets dropped at any place of the host, of those that were dropped or got to their end in the window: an application or a kernel that handles them, or the wire. Frames of a packet count one by one, a multicast frame once for each receiver.",
         "instant",
         loss,
     ),
-    Metric(
-        "loss_nic",
-        "%",
-        "Of the packets meant for the receivers: dropped at the physical NIC's ring.",
-        "instant",
-        drop_share("flow.dropped_nic"),
-    ),
-    Metric(
-        "loss_split",
-        "%",
-        "Of the packets meant for the receivers: dropped at the queue of a split-receive context.",
-        "instant",
-        drop_share("port.split_dropped"),
-    ),
-    Metric(
-        "loss_ring",
-        "%",
-        "Of the packets meant for the receivers: dropped at a vNIC's receive ring.",
-        "instant",
-        drop_share("port.ring_lost"),
-    ),
-    Metric(
-        "loss_list",
-        "%",
-        "Of the packets meant for the receivers: from other VMs of the host, dropped at a full receive list.",
-        "instant",
-        drop_share("local.lost"),
-    ),
-    Metric(
-        "loss_socket",
-        "%",
-        "Of the packets meant for the receivers: dropped at a full socket buffer.",
-        "instant",
-        drop_share("guest.socket_dropped"),
-    ),
-    Metric(
-        "loss_out",
-        "%",
-        "Of the packets meant for the receivers: forwarded by a guest and dropped on their way out, at its transmit queue or the physical NIC's.",
-        "instant",
-        drop_share("flow.dropped_out"),
+    *(
+        Metric(f"loss_{place}", "%", f"The part of loss that was dropped {where}.", "instant", drop_share(DROPS[place]))
+        for place, where in (
+            ("nic", "at the physical NIC's receive ring"),
+            ("split", "at the queue of a split-receive context"),
+            ("ring", "at a vNIC's receive ring"),
+            ("list", "on its way from another VM of the host, at a full receive list"),
+            ("socket", "at a full socket buffer"),
+            ("out", "when a guest sent or forwarded it: by the guest, at its transmit queue or at the physical NIC's"),
+        )
     ),
     Metric(
         "local_rate",
@@ -203,11 +182,17 @@ _ENTRIES = (
         "rate",
         rate("switched.packets"),
     ),
-    Metric("delivered", "pps", "Packets taken by applications, all VMs together.", "rate", rate("guest.read")),
+    Metric(
+        "delivered",
+        "pps",
+        "Packets that guests took for an application or for their kernel (acknowledgements), or forwarded, all VMs together.",
+        "rate",
+        delivered,
+    ),
     Metric(
         "latency_mean",
         "us",
-        "Mean time from the end of the frame on the wire to the application's read.",
+        f"Mean of {_LATENCY}.",
         "instant",
         histogram_mean("flow.latency"),
     ),
@@ -217,7 +202,7 @@ _ENTRIES = (
             name,
             share,
             "flow.latency",
-            "the time from the end of the frame on the wire to the application's read",
+            _LATENCY,
         )
         for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999))
     ),
@@ -231,7 +216,7 @@ _ENTRIES = (
     Metric(
         "round_trip_mean",
         "us",
-        "Mean round trip of a small message: response_time_mean, for exchanges that take microseconds.",
+        "response_time_mean in microseconds, of all requests: the mean round trip where small messages are the only ones.",
         "instant",
         histogram_mean("flow.response"),
     ),
@@ -250,7 +235,7 @@ _ENTRIES = (
         Metric(
             f"stage_{stage}",
             "us",
-            f"Mean time of a round trip {what}; the stages add up to the round trip (request_response).",
+            f"Mean time of a round trip {what}; of request_response alone, whose round trip is the sum of the stages.",
             "instant",
             scaled(over(f"trip.{stage}_ps", "trip.count"), 1e-6),
         )
@@ -264,6 +249,18 @@ _ENTRIES = (
             ("guest", "in the guest, until the reply is written"),
             ("transmit", "from there until the transmit context has handed it to the physical NIC"),
         )
+    ),
+    Metric("work_time_mean", "ms", f"Mean of {_WORK_TIME}.", "instant", scaled(histogram_mean("work.time"), 1e-3)),
+    *(
+        percentile("work_time", name, share, "work.time", _WORK_TIME)
+        for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99))
+    ),
+    Metric(
+        "work_loss",
+        "%",
+        "Bursts of CPU work dropped because too many waited, of those that were dropped or started.",
+        "instant",
+        work_loss,
     ),
     Metric(
         "rx_rate",
@@ -346,7 +343,7 @@ _ENTRIES = (
     Metric(
         "guest_rx_per_nic",
         "kpps",
-        "Packets that guests take off their vNICs' rings, over the ports of physical NICs that packets went through.",
+        "Packets that guests take off their rings, those of other VMs included, over the ports of physical NICs that packets went through.",
         "rate",
         per_nic(scaled(rate("port.received"), 1e-3)),
     ),

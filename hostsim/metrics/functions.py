@@ -17,8 +17,10 @@ from hostsim.record import RunRecord
 from hostsim.units import SECOND
 
 __all__ = [
+    "DROPS",
     "busiest",
     "cpu_per_gbit",
+    "delivered",
     "drop_share",
     "gbits",
     "histogram_mean",
@@ -36,6 +38,8 @@ __all__ = [
     "sum_share",
     "tso_size",
     "users_per_cpu",
+    "wire_gbits",
+    "work_loss",
 ]
 
 NAN = float("nan")
@@ -43,6 +47,15 @@ STRETCHES = 8
 """Parts of the second half of a run between which a time may rise."""
 ONE_MORE = 1.0
 """Requests more under way on the host at the end of these than at their start, below which nothing piles up."""
+DROPS = {
+    "nic": "flow.dropped_nic",
+    "split": "port.split_dropped",
+    "ring": "port.ring_lost",
+    "list": "local.lost",
+    "socket": "guest.socket_dropped",
+    "out": "flow.dropped_out",
+}
+"""Places at which packets are dropped, each with the counter of its drops: all of `loss`."""
 QUANTILES = (0.50, 0.95, 0.99)
 """Quantiles of the times of requests that are looked at for a rise: those that have a measure."""
 
@@ -73,18 +86,39 @@ def rate(*counters: str) -> Callable[[RunRecord], float]:
     return lambda record: sum(record.total(counter) for counter in counters) * SECOND / record.window_ps
 
 
+def _dropped(record: RunRecord) -> int:
+    return sum(record.total(counter) for counter in DROPS.values())
+
+
+def _delivered(record: RunRecord) -> int:
+    """Packets that guests took, or sent on where they are to forward them."""
+    return record.total("guest.read") - record.total("flow.to_forward") + record.total("flow.forwarded")
+
+
+def delivered(record: RunRecord) -> float:
+    """Packets a second that guests took, or sent on where they are to forward them."""
+    return _delivered(record) * SECOND / record.window_ps
+
+
 def loss(record: RunRecord) -> float:
-    """Packet loss: packets dropped anywhere, in percent of those meant for the receivers."""
-    dropped = record.total("flow.dropped_nic") + sum(
-        record.total(c)
-        for c in ("port.split_dropped", "local.lost", "port.ring_lost", "guest.socket_dropped", "flow.dropped_out")
-    )
-    return _share(dropped, record.total("flow.intended"))
+    """Packet loss: packets dropped anywhere, in percent of those that were dropped or got to their end."""
+    return drop_share(*DROPS.values())(record)
 
 
-def drop_share(counter: str) -> Callable[[RunRecord], float]:
-    """Packets dropped at one place, in percent of those meant for the receivers."""
-    return lambda record: _share(record.total(counter), record.total("flow.intended"))
+def drop_share(*counters: str) -> Callable[[RunRecord], float]:
+    """Packets dropped at some places, in percent of those that were dropped anywhere or got to their end."""
+
+    def evaluate(record: RunRecord) -> float:
+        ended = _dropped(record) + _delivered(record) + record.total("flow.out")
+        return _share(sum(record.total(counter) for counter in counters), ended)
+
+    return evaluate
+
+
+def work_loss(record: RunRecord) -> float:
+    """Bursts of work dropped, in percent of those that were dropped or started."""
+    dropped = record.total("work.dropped")
+    return _share(dropped, dropped + record.total("work.started"))
 
 
 def per_10kpps(record: RunRecord) -> float:
@@ -96,6 +130,14 @@ def per_10kpps(record: RunRecord) -> float:
 def gbits(record: RunRecord) -> float:
     """Throughput: data that reached the application at its end, in Gbit/s: bits a nanosecond."""
     return record.total("flow.octets") * 8 * 1e3 / record.window_ps
+
+
+def wire_gbits(record: RunRecord) -> float:
+    """Throughput of what wires carried, in Gbit/s: without packets between VMs, and a multicast frame once for all its receivers."""
+    if "flow.octets" not in record.series:
+        return 0.0
+    octets, receivers = record.window("flow.octets"), record.series["flow.receivers"].values[-1]
+    return float((octets[receivers > 0] / receivers[receivers > 0]).sum()) * 8 * 1e3 / record.window_ps
 
 
 def cpu_per_gbit(record: RunRecord) -> float:

@@ -29,7 +29,7 @@ _LABELS = {
     "loss_split": "Packet loss at split-receive queues",
     "loss_ring": "Packet loss at vNIC rings",
     "loss_socket": "Packet loss at socket buffers",
-    "loss_out": "Packet loss on the way out",
+    "loss_out": "Packet loss on the way out of guests",
     "loss_list": "Packet loss at receive lists of other VMs",
     "rx_dropped": "Packets dropped on receive",
     "tx_dropped": "Packets dropped on transmit",
@@ -37,6 +37,8 @@ _LABELS = {
     "busiest_memory": "Bandwidth of the busiest memory node",
     "delivered": "Packets delivered to applications",
     "latency_mean": "Mean one-way latency",
+    "work_time_mean": "Mean time of a burst of CPU work",
+    "work_loss": "Bursts of CPU work dropped",
     "round_trip_mean": "Mean round-trip time",
     "response_time_mean": "Mean response time (raw)",
     "settled_response_mean": "Mean response time",
@@ -73,6 +75,7 @@ _PERCENTILES = {
     "latency": ("one-way latency", ""),
     "response_time": ("response time", " (raw)"),
     "settled_response": ("response time", ""),
+    "work_time": ("time of a burst of CPU work", ""),
 }
 _RANKS = {
     "p50": "Median",

@@ -57,12 +57,12 @@ _TOTALS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("packets and bursts", ("flow.delivered", "work.in_service"), ("guest.read", "work.started")),
 )
 """The same for the host as a whole, where a stage has other entities than the one before it."""
-_TIMED = {"flow.latency": "flow.delivered", "flow.response": "flow.answered"}
+_TIMED = {"flow.latency": "flow.delivered", "work.time": "flow.delivered", "flow.response": "flow.answered"}
 """What each histogram has one time of."""
 
 
 def check_invariants(host: Host) -> None:
-    """Check the invariants that samples do not show: charged against busy time, split-receive copies, negative latencies.
+    """Check the invariants that samples do not show: charged against busy time, split-receive copies, negative latencies, packets forwarded.
 
     Raises:
         InvariantError: with what, where and when.
@@ -80,8 +80,12 @@ def check_invariants(host: Host) -> None:
             what = f"{sent} packets copied and delivered but {port.vnic.ring.pushed} put on the ring"
             raise InvariantError(what, port.vnic.name, now)
     for flow in host.flows:
-        if flow.latency.least < 0:
-            raise InvariantError(f"a packet was read {-flow.latency.least} ps before it came", flow.name, now)
+        for log, what in ((flow.latency, "a packet was read"), (flow.work_time, "a burst was done")):
+            if log.least < 0:
+                raise InvariantError(f"{what} {-log.least} ps before it came", flow.name, now)
+        if flow.to_forward > flow.delivered or flow.forwarded > flow.to_forward:
+            what = f"{flow.forwarded} packets forwarded of {flow.to_forward} to forward of {flow.delivered} delivered"
+            raise InvariantError(what, flow.name, now)
 
 
 def check_slices(instants: IntArray, series: Mapping[str, Series], histograms: Mapping[str, Histogram]) -> None:
@@ -136,7 +140,9 @@ def check_slices(instants: IntArray, series: Mapping[str, Series], histograms: M
         what = f"{{}} {things} ({' + '.join(sources)}), but {{}} ({' + '.join(sinks)})"
         law(come != gone, ("the host",), what, come, gone)
     for name, histogram in histograms.items():
-        counted, events = histogram.counts.sum(axis=2), values[_TIMED[name]]
+        counter = series[_TIMED[name]]
+        columns = [counter.entities.index(entity) for entity in histogram.entities]
+        counted, events = histogram.counts.sum(axis=2), counter.values[:, columns]
         law(counted != events, histogram.entities, f"{{}} times in {name} of {{}} in {_TIMED[name]}", counted, events)
     asked, answered = values["flow.asked"], values["flow.answered"]
     law(answered > asked, series["flow.asked"].entities, "{} answers to {} requests", answered, asked)

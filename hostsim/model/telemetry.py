@@ -187,13 +187,16 @@ def register_probes(host: Host) -> None:
     )
     add(
         "flow",
-        "sent intended dropped_nic dropped_out delivered octets users asked answered",
+        "sent intended dropped_nic dropped_out out to_forward forwarded delivered octets users asked answered",
         flows,
         lambda f, _: (
             f.sent,
             f.sent * f.receivers,
             f.lost_nic * f.receivers,
             f.lost_out,
+            f.out,
+            f.to_forward,
+            f.forwarded,
             f.delivered,
             f.octets,
             f.users,
@@ -201,6 +204,7 @@ def register_probes(host: Host) -> None:
             f.answered,
         ),
     )
+    add_fixed("flow", "receivers", [f.name for f in flows], ([0 if f.is_local else f.receivers for f in flows],))
     if local := host.local_ports:
         add(
             "local",
@@ -212,8 +216,12 @@ def register_probes(host: Host) -> None:
     if trips := [flow for flow in flows if flow.stages]:
         stages = " ".join(f"{stage}_ps" for stage in STAGES)
         add("trip", f"count {stages}", trips, lambda f, _: (f.answered, *f.stages))
+    works = {work.flow for _, work in workers}
     for flow in flows:
-        probe.watch_latency("flow.latency", flow.name, flow.latency)
+        if flow in works:
+            probe.watch_latency("work.time", flow.name, flow.work_time)
+        else:
+            probe.watch_latency("flow.latency", flow.name, flow.latency)
     if any(traffic.has_answers for traffic in host.spec.traffic.values()):
         for flow in flows:
             probe.watch_latency("flow.response", flow.name, flow.response)

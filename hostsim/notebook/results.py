@@ -185,7 +185,7 @@ class Results(PlainResults):
         It counts all replications of a point, warm-up left out. `distribution` is the same as a frame.
 
         Args:
-            of: ``latency`` or ``response_time``.
+            of: ``latency``, ``response_time`` or ``work_time``.
             by: axes that tell lines apart.
             at: values of the other axes; the first value of the sweep for one that is not named.
             label: name of these results in the legend; the scenario by default, with what options changed.

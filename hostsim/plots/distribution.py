@@ -34,7 +34,7 @@ def draw_distribution(
 
     Args:
         series: name and frame of each, see `hostsim.results.distribution.distribution_frame`.
-        of: ``latency`` or ``response_time``.
+        of: ``latency``, ``response_time`` or ``work_time``.
         kind: the share that took no longer, linear inside a bucket; or the share in each bucket.
         ax: where to draw; without it a new figure is made.
         make: makes that figure; one that belongs to nobody where nothing is said.

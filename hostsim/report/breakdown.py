@@ -18,13 +18,16 @@ from hostsim.record import AxisValues
 from hostsim.report.context_table import ReportedPoint, last_points, points_at
 from hostsim.results.axis_column import as_written
 from hostsim.results.cpu_breakdown import IDLE
+from hostsim.results.distribution import TIMES
 from hostsim.results.results import Results
 
 __all__ = ["LATENCIES", "STAGES", "cpu_shares", "latency_rows", "stage_times"]
 
 STAGES = tuple(name for name in CATALOGUE if name.startswith("stage_"))
 """Measures of the stages of a round trip, in its order."""
-LATENCIES = tuple(name for name in CATALOGUE if name.startswith(("latency_", "response_time_", "settled_response_")))
+LATENCIES = tuple(
+    name for name in CATALOGUE if name.startswith(tuple(f"{time}_" for time in (*TIMES, "settled_response")))
+)
 _WORDS = {"vcpu": "vCPUs", "netpoll": "NetPoll", "splitrx": "splitRx", "networld": "NetWorld"}
 
 Bars = list[tuple[str, dict[str, float]]]

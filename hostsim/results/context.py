@@ -198,12 +198,9 @@ def _worlds(record: RunRecord, kind: str) -> list[Row]:
     _add_queues(record, _STAGES[kind], rows)
     if kind == "vcpu" and "work.started" in record.series:
         by_name = {row["name"]: row for row in rows}
-        started, dropped = _rate(record, "work.started"), _rate(record, "work.dropped")
-        for i, name in enumerate(record.series["work.started"].entities):
+        for name in record.series["work.started"].entities:
             row = by_name[name]
             row["serves"] = ", ".join(filter(None, (row["serves"], "work")))
-            row["packets"] = row.get("packets", 0.0) + started[i]
-            row["dropped"] = row.get("dropped", 0.0) + dropped[i]
     return rows
 
 

@@ -34,6 +34,7 @@ class Time:
 
 TIMES = {
     "latency": Time("One-way latency", "flow.latency", "us", 1e6, "packets"),
+    "work_time": Time("Time of a burst of CPU work", "work.time", "ms", 1e9, "bursts"),
     "response_time": Time("Response time", "flow.response", "ms", 1e9, "requests"),
 }
 """Times whose distribution a run keeps, by the beginning of the names of their measures."""
@@ -60,7 +61,7 @@ def distribution_frame(
 
     Args:
         results: with the records.
-        of: ``latency`` or ``response_time``.
+        of: ``latency``, ``response_time`` or ``work_time``.
         by: axes that tell distributions apart.
         at: values of the other axes; the first value of the sweep for one that is not named.
 

@@ -16,7 +16,7 @@ from hostsim.scenario.plan import point_at
 from hostsim.spec.host import PointSpec
 from hostsim.units import SECOND
 
-__all__ = ["PER_SECOND", "SERVICE_PS", "WARM_UP", "latency", "measure", "point"]
+__all__ = ["PER_SECOND", "SERVICE_PS", "WARM_UP", "mean_time", "measure", "point"]
 
 SERVICE_PS = 10_000_000
 """Mean length of a burst in `queue.yaml`: the unit of time of the closed forms."""
@@ -68,9 +68,9 @@ def measure(spec: PointSpec, streams: Streams, length: int, warm_up: int = 0) ->
     )
 
 
-def latency(record: RunRecord) -> tuple[float, int]:
-    """Mean latency over the window, in picoseconds, exact; and of how many packets or bursts."""
-    histogram = record.histograms["flow.latency"]
+def mean_time(record: RunRecord, name: str) -> tuple[float, int]:
+    """Mean time of a histogram over the window, in picoseconds, exact; and of how many packets or bursts."""
+    histogram = record.histograms[name]
     count = int((histogram.counts[-1] - histogram.counts[record.cut]).sum())
     total = int((histogram.sums_ps[-1] - histogram.sums_ps[record.cut]).sum())
     return total / count, count

@@ -10,7 +10,7 @@ from hostsim.engine.random_stream import Streams
 from hostsim.policy.coalescing import RATE_WINDOW, StaticCoalescing
 from hostsim.units import SECOND, US
 from hostsim.verification import closed_form
-from hostsim.verification.host_fixture import latency, measure, point
+from hostsim.verification.host_fixture import mean_time, measure, point
 from hostsim.verification.oracle import Oracle, Quantity
 from hostsim.verification.rig import Guest, Receiver, Tick, poisson
 
@@ -106,7 +106,7 @@ def interrupt_moderation() -> Iterator[Oracle]:
             stream = point("stream.yaml", traffic__packets__rate=f"{rate} pps", **settings)
             length = round((2e5 if rate < 1e5 else 2.5e5) * portion / rate * SECOND)
             record = measure(stream, streams, _WARM_UP + length, _WARM_UP)
-            delay, delivered = latency(record)
+            delay, delivered = mean_time(record, "flow.latency")
             return delivered / record.total(counter), delay / 1e6
 
         yield Oracle(

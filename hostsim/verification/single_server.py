@@ -9,7 +9,7 @@ from hostsim.engine.random_stream import Streams
 from hostsim.estimate import histogram_quantile
 from hostsim.record import RunRecord
 from hostsim.verification import closed_form
-from hostsim.verification.host_fixture import PER_SECOND, SERVICE_PS, latency, measure, point
+from hostsim.verification.host_fixture import PER_SECOND, SERVICE_PS, mean_time, measure, point
 from hostsim.verification.oracle import Oracle, Quantity
 
 __all__ = ["batch_arrivals", "bulk_service", "finite_buffer", "single_server"]
@@ -34,7 +34,7 @@ def _host(
 
 
 def _sojourn(record: RunRecord) -> Sequence[float]:
-    return (latency(record)[0] / SERVICE_PS,)
+    return (mean_time(record, "work.time")[0] / SERVICE_PS,)
 
 
 def _service(cv2: float) -> dict[str, str]:
@@ -49,7 +49,7 @@ def _service(cv2: float) -> dict[str, str]:
 
 
 def _sojourn_and_p99(record: RunRecord) -> Sequence[float]:
-    histogram = record.histograms["flow.latency"]
+    histogram = record.histograms["work.time"]
     counts = (histogram.counts[-1] - histogram.counts[record.cut]).sum(axis=0)
     return *_sojourn(record), histogram_quantile(counts, histogram.edges_ps, 0.99) / SERVICE_PS
 

@@ -20,8 +20,8 @@ def record(latencies: int, before: int = 0) -> RunRecord:
     counts = np.array([[[0, 0]], [[0, before]], [[0, before + latencies]]], dtype=np.int64)
     sums = counts.sum(axis=2) * 1_500_000
     histogram = Histogram(("stream",), edges, counts, sums)
-    both = {"flow.latency": histogram, "flow.response": histogram}
-    return RunRecord("id", 0, 1, {}, np.array([0, 10, 20], dtype=np.int64), {}, both, 1)
+    times = dict.fromkeys(("flow.latency", "flow.response", "work.time"), histogram)
+    return RunRecord("id", 0, 1, {}, np.array([0, 10, 20], dtype=np.int64), {}, times, 1)
 
 
 def test_the_percentiles_and_what_they_need() -> None:
@@ -29,7 +29,9 @@ def test_the_percentiles_and_what_they_need() -> None:
     least = {"p50": 6, "p95": 72, "p99": 368, "p999": 3688, "p9999": 36887}
     told = {f"latency_{rank}": count for rank, count in least.items()}
     told |= {
-        f"{of}_{rank}": least[rank] for of in ("response_time", "settled_response") for rank in ("p50", "p95", "p99")
+        f"{of}_{rank}": least[rank]
+        for of in ("response_time", "settled_response", "work_time")
+        for rank in ("p50", "p95", "p99")
     }
     assert {metric.name: metric.least for metric in PERCENTILES} == told
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -38,7 +39,6 @@ NICS = {"nic__rx_frames": (4_000, 0, 2_000), "nic__tx_packets": (1_000, 0, 0)}
         ("busiest_memory", 75, {"node__memory_ps": (SECOND // 2, 3 * SECOND // 2)}),
         ("netpoll_cpu", 100, {"netpoll__used_ps": (SECOND // 2, 3 * SECOND // 2)}),
         ("throughput", 10, {"flow__octets": (1_500_000_000, 1_000_000_000)}),
-        ("throughput_per_nic", 5, {"flow__octets": (2_500_000_000,), **NICS}),
         ("cpu_per_gbit", 20, {"flow__octets": (2_500_000_000,), "pcpu__busy_ps": (3 * SECOND, SECOND)}),
         ("rx_per_nic", 1.5, NICS),
         ("tx_per_nic", 0.25, NICS),
@@ -48,7 +48,7 @@ NICS = {"nic__rx_frames": (4_000, 0, 2_000), "nic__tx_packets": (1_000, 0, 0)}
         ("guest_rx_per_nic", 0.5, {"port__received": (1_500, 500), **NICS}),
         ("tso_size", 32, {"nic__tx_data": (10, 30), "nic__tx_octets": (320_000, 960_000)}),
         ("rx_queues_used", 2, {"queue__arrived": (9_801, 100, 99, 0)}),
-        ("loss", 4, {"flow__intended": (100,), "flow__dropped_nic": (2,), "port__ring_lost": (1, 0), "guest__socket_dropped": (1,)}),
+        ("loss", 4, {"guest__read": (96,), "flow__dropped_nic": (2,), "port__ring_lost": (1, 0), "guest__socket_dropped": (1,)}),
         ("delivered", 30, {"guest__read": (20, 40)}),
         ("tx_calls", 3, {"tx__forced": (6,), "tx__timed": (100,)}),
     ],
@@ -56,6 +56,59 @@ NICS = {"nic__rx_frames": (4_000, 0, 2_000), "nic__tx_packets": (1_000, 0, 0)}
 def test_a_measure_is_read_from_the_window(metric: str, expected: float, counters: dict[str, tuple[int, ...]]) -> None:
     """Percent, Gbit/s, thousands and millions a second, kB; what came before the window does not count."""
     assert CATALOGUE[metric].evaluate(record(**counters)) == pytest.approx(expected)
+
+
+def test_a_nics_throughput_is_what_wires_carry() -> None:
+    """A frame for one, a frame for four of them, and packets between VMs, which no wire carries; over two ports."""
+    found = record(flow__octets=(1_000_000_000, 2_000_000_000, 7_000_000_000), **NICS)
+    receivers = Series(("one", "four", "local"), np.array([[1, 4, 0]] * 3, dtype=np.int64))
+    found = replace(found, series={**found.series, "flow.receivers": receivers})
+    assert CATALOGUE["throughput_per_nic"].evaluate(found) == pytest.approx(3)
+
+
+DROPPED = {
+    "loss_nic": "flow__dropped_nic",
+    "loss_split": "port__split_dropped",
+    "loss_ring": "port__ring_lost",
+    "loss_list": "local__lost",
+    "loss_socket": "guest__socket_dropped",
+    "loss_out": "flow__dropped_out",
+}
+
+
+@pytest.mark.parametrize("place", DROPPED)
+def test_loss_sees_each_place_of_drops_alone(place: str) -> None:
+    """Three dropped there and nowhere else, seven that got to their end; no other share sees them."""
+    found = record(guest__read=(5,), flow__out=(2,), **{DROPPED[place]: (2, 1)})
+    shares = {name: CATALOGUE[name].evaluate(found) for name in ("loss", *DROPPED)}
+    assert shares == {"loss": 30, **dict.fromkeys(DROPPED, 0), place: 30}
+
+
+def test_the_shares_of_the_catalogue_add_up_to_the_loss() -> None:
+    """Each counter with another number; a share that is in the catalogue is a place of drops."""
+    counters = {counter: (2**number,) for number, counter in enumerate(DROPPED.values())}
+    found = record(guest__read=(37,), **counters)
+    assert {name for name in CATALOGUE if name.startswith("loss_")} == set(DROPPED)
+    assert sum(CATALOGUE[name].evaluate(found) for name in DROPPED) == CATALOGUE["loss"].evaluate(found) == 63
+
+
+def test_what_is_dropped_in_the_window_is_no_more_than_all_that_ended_there() -> None:
+    """A receiver that reads nothing any more loses all, whenever it was sent; nothing offered has no loss."""
+    assert CATALOGUE["loss"].evaluate(record(guest__socket_dropped=(1_001,), flow__intended=(1_000,))) == 100
+    assert math.isnan(CATALOGUE["loss"].evaluate(record(flow__intended=(3,))))
+
+
+def test_a_packet_that_a_guest_could_not_forward_is_lost_and_not_delivered() -> None:
+    """Of 100 taken 60 are to go on; of these 45 leave, and 15 are dropped."""
+    forwards = record(guest__read=(100,), flow__to_forward=(60,), flow__forwarded=(45,), flow__dropped_out=(15,))
+    assert CATALOGUE["delivered"].evaluate(forwards) == 85 / 2
+    assert CATALOGUE["loss"].evaluate(forwards) == 15
+
+
+def test_work_is_lost_where_too_much_of_it_waits() -> None:
+    """And no packet is."""
+    works = record(work__dropped=(1,), work__started=(2, 1), guest__read=(8,))
+    assert (CATALOGUE["work_loss"].evaluate(works), CATALOGUE["loss"].evaluate(works)) == (25, 0)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +121,8 @@ def test_a_measure_is_read_from_the_window(metric: str, expected: float, counter
         ("cpu_per_gbit", {"pcpu__busy_ps": (SECOND,), "flow__octets": (0,)}),
         ("tso_size", {"nic__tx_octets": (0,), "nic__tx_data": (0,)}),
         ("rx_queues_used", {}),
-        ("loss", {"flow__intended": (0,)}),
+        ("loss", {"guest__read": (0,)}),
+        ("work_loss", {"work__started": (0,), "work__dropped": (0,)}),
     ],
 )
 def test_nothing_to_measure_on_is_no_number(metric: str, counters: dict[str, tuple[int, ...]]) -> None:

@@ -75,3 +75,16 @@ def test_what_gro_has_joined_goes_on_as_packets_for_tso() -> None:
     assert arrived(host) == pytest.approx(1e9 / 8 * 0.05 * 1448 / 1538, rel=0.05)
     assert onward.tx_data < onward.tx_frames / 2
     assert host.flows[0].lost_out == 0
+
+
+def test_acknowledgements_that_a_router_cannot_send_are_lost() -> None:
+    """The way home has no descriptor any more: what comes to be forwarded there is dropped, and counts as such."""
+    host = routed(until=20 * MS)
+    (flow,) = host.flows
+    before = flow.forwarded
+    assert flow.lost_out == 0
+    assert 0 < flow.to_forward - before < 64
+    host.transmits[0].ring.capacity = 0
+    host.clock.advance(30 * MS)
+    assert host.transmits[0].ring.dropped > 0
+    assert flow.lost_out == host.transmits[0].ring.dropped

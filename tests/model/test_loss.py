@@ -7,13 +7,15 @@ from itertools import pairwise
 import pytest
 
 from hostsim.engine.random_stream import Streams
+from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.model.net.rx_queue import RxQueue
+from hostsim.record import RunRecord
 from hostsim.spec.workload import HttpSpec, TcpStreamSpec
 from hostsim.units import MS, NS, US, transmission_ps
 
-from .small_point import ROUND, arrived, files, group, guest, multicast, nic, point, run, stream
+from .small_point import ROUND, arrived, datagrams, files, group, guest, multicast, nic, point, run, stream, to_vm
 
 
 def progress(host: Host, until: int) -> int:
@@ -181,3 +183,46 @@ def test_acknowledgements_that_all_find_no_room_do_not_end_a_stream():
     queue.ring.capacity = room
     assert progress(host, 150 * MS) == 0
     assert progress(host, 300 * MS) > 50 * progress(host, 301 * MS) > 0
+
+
+def shares(host: Host) -> dict[str, float]:
+    """Packet loss and its parts, those that are not zero."""
+    record = RunRecord("", 0, 1, {}, *host.probe.collect(), cut=0)
+    found = {name: CATALOGUE[name].evaluate(record) for name in CATALOGUE if name.startswith("loss")}
+    return {name: share for name, share in found.items() if share}
+
+
+def test_datagrams_that_a_guest_cannot_send_are_lost():
+    """A wire of 10 Mbit/s with room for 64 packets, and ten times as many: those handed to the NIC and those dropped are all that were taken."""
+    slow = nic(line_rate="10 Mbit/s", tx_queue=64)
+    host = run(point(traffic={"s": datagrams("send", rate="12 kpps", burst=4)}, nics={"vmnic0": slow}), 100 * MS)
+    (flow,), (queue,) = host.flows, host.transmits
+    assert flow.lost_out == host.nics["vmnic0"].tx_dropped > 900
+    assert flow.out + flow.lost_out == queue.ring.taken
+    lost = 100 * flow.lost_out / queue.ring.taken
+    assert shares(host) == {"loss": pytest.approx(lost), "loss_out": pytest.approx(lost)}
+
+
+def test_datagrams_that_find_no_room_in_a_guest_are_lost():
+    """For another VM: the transmit queue of the sender has no descriptor for half of the time."""
+    vms = [group(name) for name in ("a", "b")]
+    host = run(point(*vms, traffic={"s": to_vm(rate="10 kpps")}), 10 * MS)
+    for queue in host.transmits:
+        queue.ring.capacity = 0
+    host.clock.advance(20 * MS)
+    host.probe.sample()
+    (flow,) = host.flows
+    assert flow.lost_out == sum(queue.ring.dropped for queue in host.transmits) > 90
+    assert set(shares(host)) == {"loss", "loss_out"}
+
+
+@pytest.mark.parametrize("direction", ["receive", "send"])
+def test_segments_and_acknowledgements_that_find_no_room_in_a_guest_are_lost(direction: str):
+    """Each frame of them, and nothing else."""
+    host = run(point(traffic={"s": stream(direction, streams=2)}), 10 * MS)
+    (queue,) = host.transmits
+    queue.ring.capacity = 0
+    host.clock.advance(20 * MS)
+    host.probe.sample()
+    assert host.flows[0].lost_out >= queue.ring.dropped > 0
+    assert set(shares(host)) == {"loss", "loss_out"}

@@ -30,7 +30,7 @@ def run(
         series={
             "pcpu.busy_ps": counter(host_cpu, window),
             "vcpu.used_ps": counter(guest_cpu, window),
-            "flow.intended": counter(100, 10**9),
+            "guest.read": counter(100 - loss, 10**9),
             "port.ring_lost": counter(loss, 10**9),
         },
         histograms={},

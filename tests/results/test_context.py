@@ -94,14 +94,14 @@ def test_the_home_of_a_world_is_where_it_was_longest():
 
 
 def test_work_is_served_as_well():
-    """A vCPU with bursts to do takes these besides its packets."""
+    """A vCPU with bursts to do says so, and counts its packets alone."""
     record = host_record({"port.received": (0, 0, 30)})
     work = {
         "work.started": Series(("b.vcpu0",), np.array([[0], [5], [5], [25]], np.int64)),
         "work.dropped": Series(("b.vcpu0",), np.array([[0], [0], [1], [1]], np.int64)),
     }
     row = by_name(contexts(replace(record, series={**record.series, **work})))["b.vcpu0"]
-    assert (row["serves"], row["packets"], row["dropped"]) == ("b.eth0, work", 50.0, 1.0)
+    assert (row["serves"], row["packets"], row["dropped"]) == ("b.eth0, work", 30.0, 0.0)
 
 
 def many(used: list[float]) -> list[Row]:

@@ -67,7 +67,7 @@ def record(
     """A run in which so many packets were dropped, of a million where nothing is said."""
     series = {
         name: Series(("all",), np.array([[0], [value]], dtype=np.int64))
-        for name, value in (("flow.intended", of), ("port.ring_lost", dropped))
+        for name, value in (("guest.read", of - dropped), ("port.ring_lost", dropped))
     }
     instants = np.array([0, 10**12], dtype=np.int64)
     return RunRecord(key[0], key[1], 1, dict(axes), instants, series, {}, 0, error=error)

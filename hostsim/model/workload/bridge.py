@@ -45,6 +45,7 @@ class Bridged(Sender):
         vcpu = self.vcpu
         assert vcpu is not None
         totals.delivered += count
+        totals.to_forward += count
         vcpu.read += count
         vcpu.post_to(self._queue, Train(self._leaving, count, start + step, step, train.arrived, train.gap, timestamps))
         return start + count * step
@@ -53,6 +54,6 @@ class Bridged(Sender):
 class _Leaving(Datagram):
     """The same frames on their way out of the bridging guest."""
 
-    def dropped(self, frames: int) -> None:
-        """Count frames that were dropped at a full queue."""
-        self.totals.lost_out += frames
+    def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
+        """Count frames that were handed to a physical NIC."""
+        self.totals.forwarded += train.count * train.frames

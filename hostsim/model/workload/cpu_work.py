@@ -78,7 +78,7 @@ class CpuWork:
         flow = self.flow
         for train in self._in_service:
             flow.delivered += train.count
-            flow.latency.add_each(train.arrival_times(), now, 0)
+            flow.work_time.add_each(train.arrival_times(), now, 0)
         self._in_service = []
 
     def unfinished(self) -> int:

@@ -26,13 +26,18 @@ class Flow(Stream):
         name: for tables only.
         size: bytes of data in a packet; of TCP, in a full segment.
         receivers: virtual ports that get a copy of each.
+        is_local: between VMs of the host, so that no frame of it is on a wire.
         sent: frames that came off the wire, or bursts that came.
         lost_nic: of the frames, dropped at the physical NIC.
-        lost_out: of the frames that a guest forwards, dropped on their way out.
+        lost_out: frames that guests sent or were to forward, dropped on their way out.
+        out: frames of their own that guests handed to physical NICs.
+        to_forward: of the copies delivered, those that a guest is to forward.
+        forwarded: of these, handed to a physical NIC.
         delivered: copies taken by guests' applications (frames, where offloads joined some), or bursts done.
         users: closed-loop users, each with one request at a time.
         octets: bytes of data that reached the application at their end, on the host or outside.
-        latency: from the end of the frame on the wire to the application's read, or from a burst's arrival to its end.
+        latency: of packets, from the end of the frame on the wire to the application's read.
+        work_time: of bursts of work, from the arrival to the end.
         asked: requests of clients, where the traffic has such.
         answered: of these, answered in full.
         response: from the request to the end of its answer at the client.
@@ -42,7 +47,9 @@ class Flow(Stream):
     def __init__(self, name: str, size: int, receivers: int) -> None:
         self.name, self.size, self.receivers = name, size, receivers
         self.sent = self.lost_nic = self.lost_out = self.delivered = self.octets = self.users = 0
-        self.latency = LatencyLog()
+        self.is_local = False
+        self.out = self.to_forward = self.forwarded = 0
+        self.latency, self.work_time = LatencyLog(), LatencyLog()
         self.asked = self.answered = 0
         self.response = LatencyLog()
         self.stages: list[int] = []

@@ -57,8 +57,8 @@ class ForwardedStream(Connection):
         super().__init__(near, congestion, ENDLESS)
         self.data = PeerFrames(near, size, frame_ps, self, self._lose, burst=burst, joins=True, in_softirq=True)
         self.acks = PeerFrames(far, 0, small_ps, self, self._acks_dropped, burst=MOST_ACKS, in_softirq=True)
-        self._out = GuestPackets(near.totals, size, self, self._lose_out)
-        self._back = GuestPackets(near.totals, 0, self, self._acks_dropped)
+        self._out = _Onward(near.totals, size, self, self._lose)
+        self._back = _Onward(near.totals, 0, self, self._acks_dropped)
         self._far, self._acks_every, self._step = far, acks_every, step_ps
         self._owing = self._acks_out = self._covered = 0
         self._onward: PacketSink[GuestStream] = far.queue
@@ -97,8 +97,9 @@ class ForwardedStream(Connection):
         assert vcpu is not None
         end = start + count * step
         vcpu.count_read(train, start, end)
+        self._out.totals.to_forward += count * frames
         if frames > 1 and self.data.joins:
-            self._lose_out(count * frames)
+            self._out.dropped(count * frames)
         else:
             vcpu.post_to(self._onward, Train(self._out, count, start + step, step, start, 0, None, frames))
         return end
@@ -109,13 +110,9 @@ class ForwardedStream(Connection):
         assert vcpu is not None
         end = start + count * step
         vcpu.count_read(train, start, end)
+        self._back.totals.to_forward += count * train.frames
         vcpu.post_to(self._homeward, Train(self._back, count, start + step, step, start, 0))
         return end
-
-    def _lose_out(self, frames: int) -> None:
-        """Count frames that were dropped on their way out; their sender has to repeat them."""
-        self._endpoints.totals.lost_out += frames
-        self._lose(frames)
 
     # --- the peers
 
@@ -160,3 +157,10 @@ class ForwardedStream(Connection):
 
     def _send_again(self, now: int) -> None:
         self._release(now, 0, 1)
+
+
+class _Onward(GuestPackets):
+    """Packets of either peer on their way out of the guest."""
+
+    def _count_out(self, frames: int) -> None:
+        self.totals.forwarded += frames

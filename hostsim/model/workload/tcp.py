@@ -180,7 +180,7 @@ class GuestPackets(GuestStream):
     """Packets of one kind that the guest sends: acknowledgements, answers or data.
 
     Args:
-        totals: counts the data that is through the wire.
+        totals: counts the frames that were handed to a physical NIC or dropped, and the data that is through the wire.
         size: bytes of data in each frame.
         handler: told of packets that are through the wire (`PacketHandler.gone`).
         dropped: told of frames that found no room.
@@ -201,10 +201,15 @@ class GuestPackets(GuestStream):
 
     def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
         """Report packets that have left the wire."""
+        self._count_out(train.count * train.frames)
         self._handler.gone(self, train, first, step)
+
+    def _count_out(self, frames: int) -> None:
+        self.totals.out += frames
 
     def dropped(self, frames: int) -> None:
         """Report frames dropped at a full queue."""
+        self.totals.lost_out += frames
         self._dropped(frames)
 
 

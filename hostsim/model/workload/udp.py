@@ -23,10 +23,12 @@ class Datagram(GuestStream):
         self.octets = frame_size(size + self.headers)
 
     def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
-        """Ignore datagrams that have left the wire."""
+        """Count datagrams that were handed to a physical NIC."""
+        self.totals.out += train.count * train.frames
 
     def dropped(self, frames: int) -> None:
-        """Ignore dropped datagrams."""
+        """Count dropped datagrams."""
+        self.totals.lost_out += frames
 
 
 class UdpSource:

@@ -80,6 +80,7 @@ def attach_vm_datagrams(
     position = len(host.flows)
     flow = Flow(name, traffic.packet_size, 1)
     back = Flow(f"{name} back", traffic.packet_size, 1)
+    flow.is_local = back.is_local = True
     host.flows.append(flow)
     if traffic.taken_by in ("xdp_tx", "xdp_skb_tx"):
         host.flows.append(back)

@@ -107,6 +107,7 @@ def attach_vm_streams(
     """Open TCP connections from VM to VM."""
     position = len(host.flows)
     flow = Flow(name, 0, 1)
+    flow.is_local = True
     host.flows.append(flow)
     for (number, vm, target), place in product(pairs(host, traffic, members), range(traffic.streams)):
         ports = (1 + (traffic.port + place - 1) % 65535, SERVER_PORT)
