@@ -226,6 +226,21 @@ def test_a_dropped_answer_is_sent_again_once_after_the_retransmission_timeout():
         assert host.transmits[0].ring.pushed == 1
 
 
+def test_a_dropped_request_is_repeated_and_asks_for_the_same_file():
+    """The vNIC has no descriptor when it comes: 200 ms later it comes again, and the time of its response counts from the first."""
+    host = build(point(traffic={"f": files("get", size="1448 B")}))
+    ring, flow = host.ports[0].vnic.ring, host.flows[0]
+    size, ring.capacity = ring.capacity, 0
+    host.clock.advance(1 * MS)
+    assert ring.dropped == 1
+    ring.capacity = size
+    host.clock.advance(RETRANSMIT_AFTER)
+    assert (flow.asked, flow.answered) == (1, 0)
+    host.clock.advance(RETRANSMIT_AFTER + 1 * MS)
+    assert flow.asked == flow.answered + 1 > 1
+    assert flow.response.total > RETRANSMIT_AFTER
+
+
 @pytest.mark.parametrize("window", ["64 KiB", "1 MiB", "16 MiB"])
 def test_tcp_in_both_directions_of_a_port_starves_neither(window: str) -> None:
     """Acknowledgements find room behind data however much of it waits for the wire, so that each direction has what window or wire allow."""

@@ -10,6 +10,8 @@ import pytest
 from hostsim.engine.clock import Clock
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
+from hostsim.engine.ring import Ring
+from hostsim.model.contract import GuestStream
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.host import Host
 from hostsim.model.net.netpoll import NetPoll
@@ -17,7 +19,7 @@ from hostsim.model.net.networld import NetWorld, TxQueue, Uplink
 from hostsim.model.net.open_loop_wire import OpenLoopWire
 from hostsim.model.net.pnic import Pnic
 from hostsim.model.net.rx_queue import RxQueue
-from hostsim.model.net.tx_completion import CompletionRule
+from hostsim.model.net.tx_completion import CompletionRule, TxCompletions
 from hostsim.model.net.vswitch import VSwitch
 from hostsim.policy.coalescing import CoalescedCompletions, CoalescingDepth, Moderation, RateBoundCalls
 from hostsim.spec.host import PointSpec
@@ -150,6 +152,22 @@ def test_a_guest_that_drives_the_nic_takes_its_interrupts() -> None:
     each = ROUND["interrupt"] * NS + WOKEN + 3 * RECLAIM
     assert used(hosts[0], "vcpu") - used(hosts[1], "vcpu") == count * each
     assert used(hosts[0], "netpoll") == used(hosts[0], "networld") == 0
+
+
+def test_each_completion_is_overdue_one_delay_after_its_own_packet() -> None:
+    """Two packets are through 3 ms apart, and the first is completed with the second: the context is woken for this one 5 ms after it, not after the first look."""
+    clock, woken = Clock(), []
+    ring: Ring[GuestStream] = Ring(1000)
+    completions = TxCompletions(clock, ring, CompletionRule(descriptors=4, delay=5 * MS), None)
+    completions.wakes(woken.append)
+    for instant in (0, 3 * MS):
+        clock.advance(instant)
+        completions.complete(instant)
+        completions.took(1, copied=False)
+        completions.freed(1, instant)
+        completions.expire(instant)
+    clock.advance(20 * MS)
+    assert woken == [8 * MS]
 
 
 def test_without_a_descriptor_nothing_is_sent() -> None:

@@ -56,6 +56,36 @@ def test_settings_reach_the_model_in_its_units(platform: PlatformSpec) -> None:
     assert (settings.quantum, settings.port_rx_queue, settings.poll_budget) == (20 * MS, 500, 32)
 
 
+SECOND_PS = 10**12
+TIMES = {
+    "Cpu.Quantum": (20, "quantum", SECOND_PS // 1000),
+    "Cpu.CoschedCostopThreshold": (4321, "costop_threshold", SECOND_PS // 10**6),
+    "Cpu.CoschedCostartThreshold": (1234, "costart_threshold", SECOND_PS // 10**6),
+    "Cpu.CoschedPollUsec": (777, "cosched_period", SECOND_PS // 10**6),
+    "Cpu.L3RebalancePeriod": (30, "rebalance_period", SECOND_PS // 1000),
+    "Numa.RebalancePeriod": (2500, "numa_rebalance_period", SECOND_PS // 1000),
+    "Net.CoalesceTxTimeout": (3500, "tx_timeout", SECOND_PS // 10**6),
+    "Net.MaxTxCompDelay": (15, "tx_completion_delay", SECOND_PS // 1000),
+    "Net.NetTuneInterval": (90, "tune_interval", SECOND_PS),
+}
+"""Settings that are times: a value, the name in the model, and picoseconds in the unit that VMware documents."""
+
+
+@pytest.mark.parametrize("name", TIMES)
+def test_a_time_is_read_in_its_own_unit(platform: PlatformSpec, name: str) -> None:
+    """And is the only setting of the model that it moves."""
+    value, of_model, unit_ps = TIMES[name]
+    defaults, changed = (host_settings(platform, advanced, {})[0] for advanced in ({}, {name: value}))
+    assert defaults is not None
+    assert changed == defaults.model_copy(update={of_model: value * unit_ps})
+
+
+def test_every_setting_that_is_a_time_is_among_them(platform: PlatformSpec) -> None:
+    """By its unit; those that are not modelled are left out."""
+    times = {name for name, of in platform.advanced.items() if of.modelled and of.unit in {"us", "ms", "s"}}
+    assert times == set(TIMES)
+
+
 @pytest.mark.parametrize(
     ("advanced", "expected"),
     [
