@@ -20,6 +20,7 @@ from mypyc.build import mypycify
 from setuptools import setup
 
 from hostsim import compiled
+from hostsim.processors import processor_count
 
 TYPES = "--config-file=.ci/mypyc.ini"
 
@@ -58,7 +59,15 @@ def main(folder: Path = compiled.FOLDER, *beside: Path) -> None:
         flags = [*large.extra_compile_args, "-fno-semantic-interposition", "-fvisibility=hidden", *late]
         large.extra_compile_args = flags
         large.extra_link_args = flags if late else []
-    steps = ["build_ext", "--build-lib", str(unfinished), "--build-temp", c_sources, "--parallel", str(os.cpu_count())]
+    steps = [
+        "build_ext",
+        "--build-lib",
+        str(unfinished),
+        "--build-temp",
+        c_sources,
+        "--parallel",
+        str(processor_count()),
+    ]
     setup(name="hostsim-compiled", packages=[], ext_modules=extensions, script_args=steps)
     (unfinished / compiled.DIGEST).write_text(found, encoding="ascii")
     shutil.rmtree(folder, ignore_errors=True)

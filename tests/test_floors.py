@@ -23,6 +23,7 @@ FLOORS: dict[str, int] = {
             "figure",
             "integrity",
             "prediction_interval",
+            "processors",
             "quantity",
             "search_answer",
         ),

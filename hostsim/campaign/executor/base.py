@@ -5,10 +5,10 @@ The order in which runs finish decides nothing. A run that raises, or whose work
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Protocol, Self
 
 from hostsim.errors import Fault, InputError, is_integer
+from hostsim.processors import processor_count
 from hostsim.record import RunRecord
 
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ def worker_count(jobs: int | None) -> int:
         InputError: it is no integer from 1.
     """
     if jobs is None:
-        affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
-        return len(affinity(0)) if affinity else os.cpu_count() or 1
+        return processor_count()
     if not is_integer(jobs) or jobs < 1:
         raise InputError(Fault("is not a number of workers", "--jobs", str(jobs), "an integer from 1"))
     return jobs
