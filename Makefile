@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+WHERE := .venv/lib/python3*/site-packages/_editable_impl_hostsim.pth
 RESULTS ?= results
 # Images of containers like to set it; every process would compile anew what is installed without bytecode, for seconds.
 unexport PYTHONDONTWRITEBYTECODE
@@ -27,14 +28,19 @@ setup: $(COMPILED)
 # The lock is complete, so nothing is resolved; modules are compiled to bytecode when they are first imported, which most never are.
 $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hostsim needs Python 3.11 or newer; try make PYTHON=python3.12")'
+	@rm -f $(WHERE) # an earlier one, which this locale may not read
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@# Python reads this file by the locale, and does not start where it names a folder that the locale cannot say.
+	@for file in $(WHERE); do echo ../../../.. >"$$file"; done
+	@$(BIN)/hostsim --version >/dev/null || { echo 'hostsim is installed in .venv/ and does not start; the lines above say why' >&2; exit 1; }
 	@touch $(STAMP)
 
 # The hot modules as machine code, in a minute or two: eight to seventeen times the speed, the same results.
 $(COMPILED): $(STAMP) $(SOURCES)
 	@mkdir -p build
+	@HOSTSIM_PURE=1 $(BIN)/hostsim --version >/dev/null || { echo 'hostsim does not start; the lines above say why' >&2; exit 1; }
 	$(BIN)/python .ci/compile.py >build/compile.log 2>&1 || echo 'hostsim could not be compiled (build/compile.log says why) and runs as it is, which takes eight to seventeen times as long'
 	@touch $(COMPILED)
 
@@ -73,8 +79,9 @@ verify: setup
 mutants: $(STAMP)
 	$(BIN)/python -m tests.mutation $(MUTANTS)
 
-# Files with random edits through the loaders, for an hour.
+# Other examples of all tests that draw some, then files with random edits through the loaders, for an hour.
 fuzz: $(STAMP)
+	$(BIN)/python -m pytest -n auto -m hypothesis --hypothesis-profile=random
 	HOSTSIM_FUZZ_S=$(or $(SECONDS),3600) $(BIN)/python -m pytest -m slow -s tests/scenario/test_fuzz.py
 
 lint: $(STAMP)
