@@ -15,6 +15,7 @@ import pytest
 
 from hostsim.errors import InputError, StoreError
 from hostsim.files import read_text, require_file, require_folder, write_whole
+from tests.conftest import HANGS_S
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def test_a_pipe_stays_and_is_written_into(tmp_path):
         reader = threading.Thread(target=lambda read=read: read.append(fifo.read_bytes()), daemon=True)
         reader.start()
         write_whole(path, b"content")
-        reader.join(timeout=10)
+        reader.join(timeout=HANGS_S)
         assert read == [b"content"]
         assert stat.S_ISFIFO(fifo.stat().st_mode)
     ours, theirs = os.pipe()

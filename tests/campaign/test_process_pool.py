@@ -186,7 +186,7 @@ if "--multiprocessing-fork" in sys.argv:
     try:
         os.mkdir({first!r})
     except FileExistsError:  # the second worker
-        time.sleep(1)
+        time.sleep(600)
 """
 
 

@@ -85,9 +85,11 @@ def requests_record(slices_ms: Sequence[Sequence[float]], *, slice_ms: int = 10,
 def simulate(
     spec: Mapping[str, Any], *, point_id: str, axes: Mapping[str, Scalar], seed: int, replication: int
 ) -> RunRecord:
-    """A run that does what its spec says: takes a while, raises, kills its process, counts ``n``."""
+    """A run that does what its spec says: takes a while, or as long as the file ``held`` is there, raises, kills its process, counts ``n``."""
     started = time.perf_counter()
     time.sleep(float(spec.get("sleep", 0)))
+    while spec.get("held") and Path(str(spec["held"])).exists():
+        time.sleep(0.01)
     if "flag_file" in spec and not Path(str(spec["flag_file"])).exists():
         raise RuntimeError("the flag file is missing")
     if "megabytes" in spec:

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.conftest import PROFILE, ROOT
+
 COPIED = ("hostsim", "tests", "scenarios", "docs", "pyproject.toml")
 """The parts of the tree that tests of the model read."""
 
@@ -53,7 +54,9 @@ class PlantedCopy:
             else:
                 shutil.copy(root / name, folder / name)
         self._output = folder / "output.txt"
-        environment = {**os.environ, "HOSTSIM_PURE": "1", "PYTHONPATH": str(folder), "PYTHONHASHSEED": "0"}
+        # forks of the server end without cleaning up, so that the folder that `tests.conftest` makes is theirs together
+        own = {"HOSTSIM_PURE": "1", "PYTHONPATH": str(folder), "PYTHONHASHSEED": "0"}
+        environment = {**os.environ, **own, "MPLCONFIGDIR": str(folder / f"{PROFILE}copy")}
         with self._output.open("w", encoding="utf-8") as output:
             self._server = subprocess.Popen(
                 [sys.executable, "-m", "tests.mutation.fork_server"],

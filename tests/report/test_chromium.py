@@ -13,6 +13,7 @@ import pytest
 
 from hostsim.report.page import write_report
 from hostsim.results.results import EffectiveSetting
+from tests.conftest import HANGS_S
 from tests.sample_results import results
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -57,7 +58,7 @@ def browse(*arguments: str, folder: Path) -> str:
         [CHROMIUM, *OPTIONS, f"--user-data-dir={folder / 'profile'}", *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANGS_S,
         check=True,
     )
     return done.stdout

@@ -14,7 +14,7 @@ import pytest
 from tests.scenario.small_scenario import TEXT, changed
 
 MOST_CPU_S = 2.0
-"""Processor time, without that of imports: the clock on the wall also counts what else the machine does."""
+"""Processor time, without that of imports, on the machine of the fixture `slowness`."""
 MOST_MIB = 200
 
 
@@ -120,7 +120,7 @@ def answer(folder):
         os.chdir(folder)
         for name, stream in ("out", 1), ("err", 2):
             os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
-        resource.setrlimit(resource.RLIMIT_CPU, (20, 20))  # ends one that would never
+        resource.setrlimit(resource.RLIMIT_CPU, (600, 600))  # ends one that would never
         try:
             main()
         except SystemExit as end:
@@ -164,7 +164,7 @@ def refuse(server: subprocess.Popen[str], folder: Path) -> tuple[int, str, str, 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_hostile_file_is_refused_quickly_and_does_nothing(
-    folder: Path, server: subprocess.Popen[str], name: str
+    folder: Path, server: subprocess.Popen[str], slowness: float, name: str
 ) -> None:
     """Status 2, a message and no traceback; under two seconds of processor and 200 MiB; no file but its own is there afterwards."""
     text, words = FILES[name]
@@ -174,6 +174,6 @@ def test_a_hostile_file_is_refused_quickly_and_does_nothing(
     assert (status, said) == (2, ""), told[-2000:]
     assert words in told
     assert "Traceback" not in told
-    assert seconds < MOST_CPU_S
+    assert seconds < MOST_CPU_S * slowness
     assert memory < MOST_MIB
     assert sorted(folder.iterdir()) == sorted([*before, *(folder / name for name in ("out", "err"))])
