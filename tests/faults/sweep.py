@@ -71,6 +71,29 @@ def start(
     )
 
 
+WHEN_STORED = """
+import multiprocessing, os, signal, sys
+_left = {runs}
+def _hear(event, arguments):
+    global _left
+    if event == "os.rename" and os.fspath(arguments[1]).endswith(".parquet"):
+        if not _left:
+            {action}
+        _left -= 1
+sys.addaudithook(_hear)
+"""
+
+
+def when_stored(folder: Path, runs: int, action: str) -> Path:
+    """A folder of modules with which a command does something to itself once it has stored so many runs, and is about to store another.
+
+    From outside it may come too late: a sweep takes a second, and the process of the tests may have to wait as long for a processor.
+    """
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(WHEN_STORED.format(runs=runs, action=action))
+    return folder
+
+
 def run(folder: Path, *options: str, **how: Any) -> tuple[int, str]:
     """The command to its end: its exit status and what it says on stderr."""
     process = start(folder, *options, **how)
