@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +23,7 @@ from hostsim.scenario.shipped_data import shipped
 from hostsim.units import MS
 from tests.test_determinism import corners, digest
 from tests.test_floors import parts_seen
+from tests.writable_copy import copy_tree
 
 BASELINE = Path(__file__).parent / "baseline"
 TYPES = Path(__file__).parents[1] / ".ci" / "mypyc.ini"
@@ -40,7 +40,7 @@ def test_no_compiled_class_is_marked_acyclic():
 def small_points(folder: Path) -> dict[str, Point]:
     """The hosts that have fingerprints, and corners of every shipped scenario."""
     found = {}
-    shutil.copytree(BASELINE / "hardware", folder / "hardware")
+    copy_tree(BASELINE / "hardware", folder / "hardware")
     for kept in BASELINE.glob("*.yaml"):
         file = folder / kept.name
         file.write_text(yaml.safe_dump(yaml.safe_load(kept.read_text(encoding="utf-8"))["host"]), encoding="utf-8")

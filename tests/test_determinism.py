@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -30,6 +29,7 @@ from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.shipped_data import data_root, shipped
 from hostsim.units import MS
 from tests.single_plan import run_all
+from tests.writable_copy import copy_tree
 
 TEXT = """
 scenario: small
@@ -215,7 +215,7 @@ def corners(plan: Plan) -> list[Mapping[str, Scalar]]:
 def test_no_result_depends_on_a_name(name: str, tmp_path: Path) -> None:
     """Every shipped scenario under random names, axes in reverse, expectations and figures gone: the same bytes of every metric."""
     text = shipped()[name].read_text(encoding="utf-8")
-    shutil.copytree(data_root() / "arrivals", tmp_path / "arrivals")
+    copy_tree(data_root() / "arrivals", tmp_path / "arrivals")
     file = tmp_path / f"x{random.Random(name).getrandbits(32):x}.yaml"
     changed, axes = renamed(text, random.Random(name + "names"))
     file.write_text(changed, encoding="utf-8")

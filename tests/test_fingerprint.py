@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
 from hostsim.units import seconds_to_ps
 from tests.fingerprint import differences, fingerprint
+from tests.writable_copy import copy_tree
 
 BASELINE = Path(__file__).parent / "baseline"
 NAMES = sorted(file.stem for file in BASELINE.glob("*.yaml"))
@@ -37,7 +37,7 @@ def baseline(name: str) -> dict[str, Any]:
 def take(name: str, folder: Path, text: str | None = None, clock: Clock | None = None) -> dict[str, str]:
     kept = baseline(name)
     file = folder / "host.yaml"
-    shutil.copytree(BASELINE / "hardware", folder / "hardware", dirs_exist_ok=True)
+    copy_tree(BASELINE / "hardware", folder / "hardware")
     file.write_text(text or yaml.safe_dump(kept["host"], sort_keys=False), encoding="utf-8")
     return fingerprint(point_at(load(file), {}).spec, seconds_to_ps(kept["seconds"]), clock)
 

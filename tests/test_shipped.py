@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -26,6 +25,7 @@ from hostsim.scenario.planner import make_plan
 from hostsim.scenario.shipped_data import claims, known_red, measurements, predictions, shipped
 from hostsim.spec.workload import TcpSpec
 from hostsim.units import MS
+from tests.writable_copy import copy_tree
 
 PACKAGE = Path(hostsim.__file__).parent
 ROOT = PACKAGE.parent
@@ -173,8 +173,8 @@ def test_the_wheel_takes_the_scenarios_along():
 def test_an_installed_package_finds_them_without_a_checkout(tmp_path):
     """The layout of the wheel, in a folder with nothing else in it."""
     installed = tmp_path / "site" / "hostsim"
-    shutil.copytree(PACKAGE, installed, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "scenarios", installed / "shipped")
+    copy_tree(PACKAGE, installed)
+    copy_tree(ROOT / "scenarios", installed / "shipped")
     code = "import hostsim; from hostsim.scenario.shipped_data import shipped; print(hostsim.__file__); print(*shipped())\n"
     code += "print(hostsim.load(next(iter(shipped()))).file)"
     done = subprocess.run(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -11,6 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+
+from tests.writable_copy import copy_tree
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.slow
@@ -55,7 +56,7 @@ def test_a_wheel_is_pure_where_it_cannot_be_compiled_or_is_not_to_be(
 ) -> None:
     """A pure wheel serves any platform; a checkout without compiled modules, as theirs would be taken as they are."""
     source = tmp_path / "source"
-    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(".git", ".venv", "build", "results", ".*_cache"))
+    copy_tree(ROOT, source, ".git", ".venv", "build", "results", ".*_cache")
     wheel = build(source, tmp_path / "wheel", **environment)
     assert wheel.name.endswith("-py3-none-any.whl")
     assert not any("compiled_modules" in name for name in zipfile.ZipFile(wheel).namelist())

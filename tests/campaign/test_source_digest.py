@@ -6,7 +6,6 @@ import ast
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ import pytest
 
 import hostsim.errors
 from hostsim.campaign.source_digest import PACKAGE, import_closure, read_code
+from tests.writable_copy import copy_tree
 
 COMMENT = (r"\A", "# a comment\n\n")
 DOCSTRING = (r'"""', '"""Other words first. ')
@@ -90,8 +90,8 @@ for copy in copies:
 def copied(folder: Path, name: str) -> Path:
     """A copy of the package and of what is shipped with it."""
     copy = folder / name
-    shutil.copytree(PACKAGE, copy / "hostsim", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(PACKAGE.parent / "scenarios", copy / "scenarios")
+    copy_tree(PACKAGE, copy / "hostsim")
+    copy_tree(PACKAGE.parent / "scenarios", copy / "scenarios")
     return copy
 
 

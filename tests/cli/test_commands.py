@@ -24,6 +24,7 @@ from hostsim.scenario.shipped_data import shipped
 from tests.conftest import HANGS_S
 from tests.corpus import HARDWARE
 from tests.sample_results import VERDICTS, verdict
+from tests.writable_copy import copy_tree
 
 PACKAGE = Path(hostsim.__file__).parent
 FIELDS = [
@@ -537,8 +538,8 @@ def test_the_table_of_verdicts_ends_with_what_awaits_calibration(capsys):
 def test_reproduce_runs_all_that_is_shipped_and_writes_one_report(tiny, tmp_path):
     """On a package whose only scenario is the small one."""
     installed = tmp_path / "site" / "hostsim"
-    shutil.copytree(PACKAGE, installed, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(PACKAGE.parent / "scenarios", installed / "shipped", ignore=shutil.ignore_patterns("examples"))
+    copy_tree(PACKAGE, installed)
+    copy_tree(PACKAGE.parent / "scenarios", installed / "shipped", "examples")
     for file in shipped().values():
         (installed / "shipped" / file.name).unlink(missing_ok=True)
     (installed / "shipped" / "known_red.yaml").write_text("{}")

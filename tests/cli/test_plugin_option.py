@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +11,7 @@ import pytest
 
 import hostsim
 from hostsim.errors import InputError
+from tests.writable_copy import copy_tree
 
 TICKING = Path(__file__).parents[1] / "plugins" / "ticking.py"
 SCENARIO = """
@@ -35,7 +35,7 @@ expect:
 def ticking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A scenario that names what a plug-in registers, and the plug-in, in the working directory."""
     monkeypatch.chdir(tmp_path)
-    shutil.copy(TICKING, tmp_path)
+    copy_tree(TICKING, tmp_path / TICKING.name)
     file = tmp_path / "ticking.yaml"
     file.write_text(SCENARIO)
     return file
@@ -137,7 +137,7 @@ def test_the_schema_and_show_list_what_is_registered(ticking, cli):
 
 def test_a_plug_in_that_nothing_uses_changes_nothing(tiny, cli):
     """It is told, and the points are those without it."""
-    shutil.copy(TICKING, tiny.parent)
+    copy_tree(TICKING, tiny.parent / TICKING.name)
     plain, loaded = hostsim.load(tiny), hostsim.load(tiny, plugins=["ticking.py"])
     assert loaded.warnings == ("ticking.py: nothing of this plug-in is used",)
     axes = plain.first()

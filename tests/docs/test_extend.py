@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from pathlib import Path
 
 import pytest
 from hostsim_docs.session import fences
+
+from tests.writable_copy import copy_tree
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "project" / "extend.md"
@@ -85,9 +86,9 @@ AT_ONCE = {"A metric", "A scheduler policy"}
 def apply(recipe: Recipe, folder: Path) -> None:
     """Apply a recipe's diffs to a copy of the checkout in a folder, and hold what they change or make against the linter."""
     for name in ("hostsim", "scenarios", "tests", "docs"):
-        shutil.copytree(ROOT / name, folder / name)
+        copy_tree(ROOT / name, folder / name)
     for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md", "Makefile"):
-        shutil.copy(ROOT / name, folder)
+        copy_tree(ROOT / name, folder / name)
     for diff in recipe.diffs:
         # the folder may lie inside another repository, which is none of its business
         env = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}

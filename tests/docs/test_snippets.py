@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from hostsim_docs.session import EXAMPLES, fences, run_python, run_session
 
 from hostsim.cli.app import app
 from tests.trace_processor import TraceProcessor
+from tests.writable_copy import copy_tree
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -35,7 +35,7 @@ RECIPE = {"docs/project/extend.md": {"diff", "console"}}
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the sessions of a page run: the examples are there."""
-    shutil.copytree(EXAMPLES, tmp_path, dirs_exist_ok=True)
+    copy_tree(EXAMPLES, tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
     return tmp_path

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.conftest import PROFILE, ROOT
+from tests.writable_copy import copy_tree
 
 COPIED = ("hostsim", "tests", "scenarios", "docs", "pyproject.toml")
 """The parts of the tree that tests of the model read."""
@@ -48,11 +48,7 @@ class PlantedCopy:
     def __init__(self, folder: Path, root: Path = ROOT) -> None:
         self.folder = folder
         for name in COPIED:
-            if (root / name).is_dir():
-                ignored = shutil.ignore_patterns("__pycache__", ".pytest_cache", "build")
-                shutil.copytree(root / name, folder / name, ignore=ignored)
-            else:
-                shutil.copy(root / name, folder / name)
+            copy_tree(root / name, folder / name, ".pytest_cache", "build")
         self._output = folder / "output.txt"
         # forks of the server end without cleaning up, so that the folder that `tests.conftest` makes is theirs together
         own = {"HOSTSIM_PURE": "1", "PYTHONPATH": str(folder), "PYTHONHASHSEED": "0"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from hostsim.scenario.shipped_data import LEDGER, data_root, predictions, shippe
 from hostsim.scenario.yaml.reader import parse
 from hostsim.search_answer import Bound
 from tests.scenario.small_scenario import changed
+from tests.writable_copy import copy_tree
 
 OWN = "name: mine\n    metric: loss\n    at: {receivers: 2}\n    between: [0, 1 %]"
 PREDICTS = "measurement: esx5-latency.most\n    metric: latency_mean\n    at: {receivers: 2}"
@@ -111,7 +111,7 @@ def test_servers_and_files_beside_a_scenario_are_inputs_and_platforms_are_not(tm
     """A shipped server is, as it is a fact; a shipped platform or guest carries costs and is the model."""
     shipped = scenario(tmp_path)
     assert input_files(shipped) == (tmp_path / "small.yaml", shipped_parts("hardware")["dell-r810"])
-    shutil.copy(shipped_parts("hardware")["dell-r810"], tmp_path / "box.yaml")
+    copy_tree(shipped_parts("hardware")["dell-r810"], tmp_path / "box.yaml")
     own = scenario(tmp_path, ("hardware: dell-r810", "hardware: box.yaml"))
     assert input_files(own) == (tmp_path / "small.yaml", tmp_path / "box.yaml")
     digest = inputs_digest(own, "esx5-latency.most")

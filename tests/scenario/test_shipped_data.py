@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -27,6 +26,7 @@ from hostsim.scenario.shipped_data import (
 )
 from hostsim.scenario.yaml.reader import read
 from hostsim.spec.platform import PlatformSpec
+from tests.writable_copy import copy_tree
 
 SHARED = Path(__file__).parents[2].parent / "shared"
 
@@ -236,7 +236,7 @@ def test_a_shipped_part_is_read_once_and_anew_when_it_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when what has changed is a platform that it extends."""
-    shutil.copytree(data_root(), tmp_path / "scenarios")
+    copy_tree(data_root(), tmp_path / "scenarios")
     monkeypatch.setattr(shipped_data, "data_root", lambda: tmp_path / "scenarios")
 
     def platform() -> PlatformSpec:

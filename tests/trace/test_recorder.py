@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from hostsim.spec.host import PointSpec
 from hostsim.trace.recorder import observe, watch
 from hostsim.trace.timeline import Timeline, Track
 from hostsim.units import MS
+from tests.writable_copy import copy_tree
 
 BASELINE = Path(__file__).parents[1] / "baseline"
 SMALL = sorted(file.stem for file in BASELINE.glob("*.yaml"))
@@ -37,7 +37,7 @@ def spec_of(name: str, folder: Path) -> PointSpec:
     """A small host of the fingerprints, or a point of a shipped scenario."""
     if name in SHIPPED:
         return point_at(load(name), SHIPPED[name]).spec
-    shutil.copytree(BASELINE / "hardware", folder / "hardware", dirs_exist_ok=True)
+    copy_tree(BASELINE / "hardware", folder / "hardware")
     file = folder / "host.yaml"
     file.write_text(yaml.safe_dump(yaml.safe_load((BASELINE / f"{name}.yaml").read_text())["host"], sort_keys=False))
     return point_at(load(file), {}).spec
