@@ -24,7 +24,9 @@ __all__ = [
     "Form",
     "KnownRed",
     "Limit",
+    "Mean",
     "Monotone",
+    "PointForm",
     "Predicate",
     "PredictionInterval",
     "RSquared",
@@ -38,6 +40,7 @@ __all__ = [
     "Worst",
     "is_comparable",
     "is_same_unit",
+    "is_signed",
     "required_metrics",
 ]
 
@@ -111,14 +114,26 @@ class Ratio:
     at: AxisValues = field(default_factory=dict)
 
 
+PointForm = At | Ratio | Difference
+"""One point of several."""
+
+
 @dataclass(frozen=True)
 class Worst:
-    """The worst case of several points, each a value or a ratio: the one farthest outside the band, or nearest an end of it."""
+    """The worst case of several points: the one farthest outside the band, or nearest an end of it."""
 
-    points: tuple[At | Ratio, ...]
-    """All values, or all ratios of a metric."""
+    points: tuple[PointForm, ...]
+    """All values, all ratios or all differences of a metric."""
     best: bool = False
     """True takes the point deepest inside instead (``best:``)."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The mean over several points, by replication."""
+
+    points: tuple[PointForm, ...]
+    """All values, all ratios or all differences of a metric."""
 
 
 @dataclass(frozen=True)
@@ -239,7 +254,17 @@ class Refused:
     cases: tuple[Refusal, ...]
 
 
-Form = At | Difference | Worst | Find | Ratio | RSquared | Always | Switches | Refused
+Form = At | Difference | Worst | Mean | Find | Ratio | RSquared | Always | Switches | Refused
+
+
+def is_signed(form: Form) -> bool:
+    """True when the value of a form may be below 0: that of a difference, or of several."""
+    match form:
+        case Difference():
+            return True
+        case Worst() | Mean():
+            return any(map(is_signed, form.points))
+    return False
 
 
 def required_metrics(form: Form) -> tuple[str, ...]:
@@ -251,7 +276,7 @@ def required_metrics(form: Form) -> tuple[str, ...]:
             return tuple(dict.fromkeys(condition.metric for condition in form.conditions))
         case Switches():
             return form.state, form.when
-        case Worst():
+        case Worst() | Mean():
             return tuple(dict.fromkeys(metric for point in form.points for metric in required_metrics(point)))
         case At() | Difference() | Ratio() | RSquared():
             return () if form.metric is None else (form.metric,)

@@ -101,7 +101,7 @@ def read_fitted_inputs(file: Path | None = None) -> Mapping[str, FittedInput]:
     found, faults = validate(_FittedInputs, tree)
     if found is None or faults:
         raise InputError(faults)
-    known = [*(constant.name for constant in shipped_constants()), *_inputs(), *_defaults()]
+    known = [*(constant.name for constant in shipped_constants()), *_inputs(), *_switches(), *_defaults()]
     for name, entry in found.fitted.items():
         if name not in known:
             allowed = "a constant, an input of a scenario or a setting of a platform"
@@ -120,6 +120,16 @@ def read_fitted_inputs(file: Path | None = None) -> Mapping[str, FittedInput]:
 def _inputs() -> dict[str, Constant]:
     """Every input of the shipped scenarios by its name."""
     return {f"{name}.{path}": constant for name in shipped() for path, constant in scenario_inputs(load(name)).items()}
+
+
+def _switches() -> list[str]:
+    """Names of the assumed inputs of shipped scenarios that are true or false, which no study and no calibration moves."""
+    return [
+        f"{name}.{assumption.path}"
+        for name in shipped()
+        for assumption in load(name).assumptions
+        if isinstance(assumption.value, bool)
+    ]
 
 
 def _defaults() -> list[str]:

@@ -20,6 +20,8 @@ from hostsim.expect import (
     Find,
     Form,
     KnownRed,
+    Mean,
+    PointForm,
     PredictionInterval,
     Ratio,
     Refused,
@@ -28,6 +30,7 @@ from hostsim.expect import (
     Verdict,
     VerdictState,
     Worst,
+    is_signed,
     required_metrics,
 )
 from hostsim.prediction_interval import noise_share, prediction_interval, span
@@ -45,6 +48,7 @@ from hostsim.results.point_estimate import (
     equal_in_all,
     notes_of,
     opened,
+    point_text,
     ratio,
 )
 from hostsim.results.predicate import judge_always, judge_switches
@@ -196,7 +200,7 @@ class _Estimator:
             }
             found = span(by_member)
         else:
-            least = 0.0 if not isinstance(form, Difference) else -math.inf
+            least = -math.inf if is_signed(form) else 0.0
             most = 1.0 if isinstance(form, RSquared) else math.inf
             found = opened(prediction_interval(estimate.values, least, most), estimate.bounds)
         low, high = (end if math.isfinite(end) else None for end in (found.low, found.high))
@@ -217,6 +221,8 @@ class _Estimator:
                 return difference(of, less, self.runs)
             case Worst():
                 return self._worst(form, expectation.band)
+            case Mean():
+                return self._mean(form, expectation.band)
             case Find():
                 return self._searched(expectation.name)
             case Ratio():
@@ -231,19 +237,42 @@ class _Estimator:
                 return _refused(form)
 
     def _worst(self, form: Worst, band: Band) -> PointEstimate:
-        behind: list[PointEstimate] = []
-        estimates: list[PointEstimate] = []
-        for point in form.points:
-            if isinstance(point, At):
-                behind.append(self.runs.at(point.metric, point.at))
-                estimates.append(behind[-1])
-            else:
-                of, to = self._side(point, point.of), self._side(point, point.to)
-                behind += [of, to]
-                estimates.append(_as_case(point, of, to, ratio(of, to, self.runs)))
+        estimates, behind = self._points(form.points)
         choose = max if form.best else min
         chosen = choose(estimates, key=lambda estimate: _depth(estimate.interval.mean, band))
         return replace(chosen, cases=cases_of(estimates), notes=notes_of([*behind, chosen]))
+
+    def _mean(self, form: Mean, band: Band) -> PointEstimate:
+        estimates, behind = self._points(form.points)
+        common = set.intersection(*(set(estimate.values) for estimate in estimates))
+        if not common:
+            raise MissingError("no replication has all points of the mean")
+        values = {
+            replication: math.fsum(estimate.values[replication] for estimate in estimates) / len(estimates)
+            for replication in sorted(common)
+        }
+        interval = self.runs.signed_interval(values) if is_signed(form) else self.runs.interval(values)
+        notes = (_extremes(form, estimates, band), *notes_of(behind))
+        return PointEstimate(interval, values, cases_of(estimates), notes, equal_in_all(estimates))
+
+    def _points(self, points: Iterable[PointForm]) -> tuple[list[PointEstimate], list[PointEstimate]]:
+        """An estimate for each of several points, and the estimates behind them."""
+        behind: list[PointEstimate] = []
+        estimates: list[PointEstimate] = []
+        for point in points:
+            match point:
+                case At():
+                    behind.append(self.runs.at(point.metric, point.at))
+                    estimates.append(behind[-1])
+                case Ratio():
+                    of, to = self._side(point, point.of), self._side(point, point.to)
+                    behind += [of, to]
+                    estimates.append(_as_case(point, of, to, ratio(of, to, self.runs)))
+                case Difference():
+                    of, less = (self.runs.at(point.metric, at) for at in (point.at, point.less))
+                    behind += [of, less]
+                    estimates.append(_as_case(point, of, less, difference(of, less, self.runs)))
+        return estimates, behind
 
     def _searched(self, name: str) -> PointEstimate:
         answer = self.answers.get(name)
@@ -286,12 +315,37 @@ def _refused(form: Refused) -> PointEstimate:
     return PointEstimate(Interval(holds, holds, holds, len(cases)), {}, cases, notes)
 
 
-def _as_case(point: Ratio, of: PointEstimate, to: PointEstimate, paired: PointEstimate) -> PointEstimate:
-    """A ratio of points as one case: the axes that both share, the metric on both sides, the estimate."""
-    apart = {*point.of, *point.to}
-    shared = {axis: value for axis, value in point.at.items() if axis not in apart}
-    sides = {f"{point.metric} of": of.interval.mean, f"{point.metric} to": to.interval.mean}
-    return replace(paired, cases=(case_of({**shared, **sides}, paired.interval),))
+def _as_case(point: Ratio | Difference, of: PointEstimate, to: PointEstimate, paired: PointEstimate) -> PointEstimate:
+    """A ratio or a difference of points as one case: the axes that both share, the metric on both sides, the estimate."""
+    second = "to" if isinstance(point, Ratio) else "less"
+    sides = {f"{point.metric} of": of.interval.mean, f"{point.metric} {second}": to.interval.mean}
+    return replace(paired, cases=(case_of({**_shared(point), **sides}, paired.interval),))
+
+
+def _shared(point: PointForm) -> Case:
+    """The values of the axes that all sides of a point share."""
+    match point:
+        case At():
+            return point.at
+        case Ratio():
+            return {axis: value for axis, value in point.at.items() if axis not in {*point.of, *point.to}}
+        case Difference():
+            return {axis: value for axis, value in point.at.items() if point.less[axis] == value}
+
+
+def _extremes(form: Mean, estimates: Sequence[PointEstimate], band: Band) -> str:
+    """The least and the greatest case of a mean, in words; one of them is the worst, as the distance to the nearer end has one peak."""
+    cases = [_shared(point) for point in form.points]
+    varied = [axis for axis in cases[0] if len({str(case[axis]) for case in cases}) > 1]
+    means = [estimate.interval.mean for estimate in estimates]
+    worst = min(range(len(means)), key=lambda place: _depth(means[place], band))
+
+    def words(place: int) -> str:
+        where = point_text({axis: cases[place][axis] for axis in varied})
+        return f"{means[place]:.4g} at {where}{' (the worst)' if place == worst else ''}"
+
+    least, greatest = (choose(range(len(means)), key=means.__getitem__) for choose in (min, max))
+    return f"the mean of {len(means)} cases, from {words(least)} to {words(greatest)}"
 
 
 def _depth(value: float, band: Band) -> float:

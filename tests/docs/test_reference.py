@@ -54,7 +54,7 @@ def test_every_key_of_a_scenario_is_there(pages: dict[str, str]) -> None:
     ("page", "key", "cells"),
     [
         ("scenario-file", "mtu", ["an integer 1280..9000", "`1500`"]),
-        ("scenario-file", "mean", ["{ref}`duration <quantities>` above 0", "**needed**"]),
+        ("scenario-file", "length", ["{ref}`duration <quantities>` above 0", ""]),
         ("part-files", "line_rate", ["{ref}`bandwidth <quantities>`", "**needed**"]),
         ("part-files", "sockets", ["an integer 1..64", "**needed**"]),
         ("part-files", "tx_queue", ["an integer 64..65536", "`4096`"]),

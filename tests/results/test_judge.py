@@ -18,6 +18,7 @@ from hostsim.expect import (
     Find,
     Form,
     KnownRed,
+    Mean,
     Monotone,
     Ratio,
     Refusal,
@@ -174,6 +175,34 @@ def test_worst_takes_a_ratio_at_every_point(best: bool, value: float) -> None:
     assert (
         len([note for note in verdict.notes if note.startswith("paired by replication")]) == 1
     )  # of the one that counts
+
+
+def test_a_mean_is_taken_in_every_replication_and_says_its_extremes() -> None:
+    """So that noise that its points share as opposites is gone; all points are listed, and the worst is named."""
+    noise = [-3.0, 0.0, 3.0]
+    records = line("host_cpu", "n", [(n, [20 + 10 * n + (-1) ** n * x for x in noise]) for n in range(2)], split="1")
+    form = Mean(tuple(At("host_cpu", {"split": "1", "n": n}) for n in range(2)))
+    verdict = verdict_on(expect(form, 22, 60), records)
+    assert (verdict.value, verdict.ci_low, verdict.ci_high) == pytest.approx((25, 25, 25))
+    assert [case["value"] for case in verdict.points] == pytest.approx([20, 30])
+    assert verdict.notes == ("the mean of 2 cases, from 20 at n=0 (the worst) to 30 at n=1",)
+
+
+def test_a_mean_of_differences_may_be_below_zero() -> None:
+    """Each paired with the point that it is less, which is on both sides of its case."""
+    records = [
+        record
+        for split, by_n in (("1", (20.0, 10.0)), ("0", (30.0, 14.0)))
+        for n, level in enumerate(by_n)
+        for record in runs("host_cpu", [level + x for x in (-1.0, 0.0, 4.0)], n=n, split=split)
+    ]
+    at = [{"n": n, "split": "1"} for n in range(2)]
+    form = Mean(tuple(Difference("host_cpu", point, {**point, "split": "0"}) for point in at))
+    verdict = verdict_on(expect(form, -8, None), records)
+    assert (verdict.value, verdict.ci_low, verdict.state) == (pytest.approx(-7), pytest.approx(-7), PASS)
+    assert verdict.points[0] == pytest.approx(
+        {"n": 0, "host_cpu of": 21.0, "host_cpu less": 31.0, "value": -10.0, "low": -10.0, "high": -10.0}
+    )
 
 
 def test_worst_with_a_point_missing_is_missing() -> None:

@@ -368,7 +368,7 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
             "metric: loss\n",
             "metric: loss\n    r2: {metric: loss, against: receivers, values: [1, 2, 3]}\n",
             "small.yaml:22: expect[0]: needs exactly one form; "
-            "allowed: one of metric (with at), find, ratio, worst, best, r2, always, switches, refused; has metric and r2",
+            "allowed: one of metric (with at), find, ratio, worst, best, mean, r2, always, switches, refused; has metric and r2",
             id="two questions",
         ),
         pytest.param(

@@ -17,7 +17,9 @@ from hostsim.expect import (
     Expectation,
     Find,
     Form,
+    Mean,
     Monotone,
+    PointForm,
     Predicate,
     Ratio,
     Refusal,
@@ -178,9 +180,14 @@ class Reader(Lookup):
         if part.ratio is not None:
             return self._ratio(part.ratio, (*path, "ratio")), "ratio"
         if part.worst is not None:
-            return self._worst(part.worst, (*path, "worst"), best=False)
+            points, unit = self._points(part.worst, (*path, "worst"))
+            return Worst(points), unit
         if part.best is not None:
-            return self._worst(part.best, (*path, "best"), best=True)
+            points, unit = self._points(part.best, (*path, "best"))
+            return Worst(points, best=True), unit
+        if part.mean is not None:
+            points, unit = self._points(part.mean, (*path, "mean"))
+            return Mean(points), unit
         if (fit := part.r2) is not None:
             path = (*path, "r2")
             self.metric(fit.metric, (*path, "metric"))
@@ -224,7 +231,8 @@ class Reader(Lookup):
         to = self.written(ratio.to, (*path, "to"))
         return Ratio(ratio.metric, of, to, self.point(ratio.at, (*path, "at")))
 
-    def _worst(self, part: PointsPart, path: KeyPath, *, best: bool) -> tuple[Form, str]:
+    def _points(self, part: PointsPart, path: KeyPath) -> tuple[tuple[PointForm, ...], str]:
+        """The points of a form over several, and the unit of its answer."""
         unit = self.metric(part.metric, (*path, "metric"))
         if part.over is not None:
             values = self.values(part.over, part.values or (), path, "over")
@@ -236,12 +244,17 @@ class Reader(Lookup):
         points = [{**self.first(varied), **case, **shared} for case in cases]
         if part.over is None and any(point in points[:i] for i, point in enumerate(points)):
             self.fault((*path, "cases"), "has a case twice", "each case once")
+        if part.less is not None:
+            taken_off = self.written(part.less, (*path, "less"), varied)
+            if taken_off.items() <= shared.items():
+                self.fault((*path, "less"), "is the point that it is taken off", "another point")
+            return tuple(Difference(part.metric, point, {**point, **taken_off}) for point in points), unit
         if part.of is None or part.to is None:
-            return Worst(tuple(At(part.metric, point) for point in points), best=best), unit
+            return tuple(At(part.metric, point) for point in points), unit
         of, to = (self.written(side, (*path, key), varied) for key, side in (("of", part.of), ("to", part.to)))
         if {**shared, **of} == {**shared, **to}:
             self.fault((*path, "to"), "is the point that of is", "another point")
-        return Worst(tuple(Ratio(part.metric, of, to, point) for point in points), best=best), "ratio"
+        return tuple(Ratio(part.metric, of, to, point) for point in points), "ratio"
 
 
 class LoadTrial:
@@ -292,7 +305,7 @@ def required_points(form: Form) -> list[dict[str, Scalar]]:
     match form:
         case At():
             return [dict(form.at)]
-        case Worst():
+        case Worst() | Mean():
             return [point for part in form.points for point in required_points(part)]
         case RSquared():
             return [{**form.at, form.against: value} for value in form.values]

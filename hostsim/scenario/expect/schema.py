@@ -122,13 +122,15 @@ class RatioPart(Spec):
 
 
 class PointsPart(Spec):
-    """A metric, or a ratio of it, at several points of which one counts: values of an axis, or cases."""
+    """A metric, or a ratio or a difference of it, at several points: values of an axis, or cases."""
 
     metric: str
     of: AxisValues | None = None
     """Of a ratio, taken at every point and paired by replication: values of axes of the numerator."""
     to: AxisValues | None = None
     """Those of its denominator."""
+    less: AxisValues | None = None
+    """Of a difference, taken likewise: values of axes of the point that is taken off."""
     over: str | None = None
     """The axis; needs ``values``."""
     values: Annotated[tuple[Value, ...], Field(min_length=1)] | None = None
@@ -146,6 +148,8 @@ class PointsPart(Spec):
             raise ValueError("needs one set of points|over: AXIS and values: [...]; or cases: [{AXIS: VALUE}, ...]")
         if (self.of is None) != (self.to is None):
             raise ValueError("is half a ratio|of: {AXIS: VALUE} and to: {AXIS: VALUE}")
+        if self.of is not None and self.less is not None:
+            raise ValueError("is a ratio and a difference|of and to; or less")
         return self
 
 
@@ -268,6 +272,8 @@ class ExpectPart(Spec):
     """The point that is farthest outside the band, or nearest an end of it."""
     best: PointsPart | None = None
     """The point that is deepest inside the band."""
+    mean: PointsPart | None = None
+    """The mean over the points, replication by replication; its least and its greatest case are printed beside it."""
     r2: RSquaredPart | None = None
     """R squared of the straight line."""
     always: Predicates | None = None
@@ -279,7 +285,7 @@ class ExpectPart(Spec):
 
     @model_validator(mode="after")
     def _one_question(self) -> ExpectPart:
-        names = ("metric", "find", "ratio", "worst", "best", "r2", "always", "switches", "refused")
+        names = ("metric", "find", "ratio", "worst", "best", "mean", "r2", "always", "switches", "refused")
         forms = [form for form in names if getattr(self, form)]
         if len(forms) != 1:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Expectations of one point among several, as they are read from a file: a line or cases, values or ratios."""
+"""Expectations of several points, of which one counts or their mean, as they are read from a file: a line or cases, values or ratios."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.expect import At, Expectation, Ratio, Worst
+from hostsim.expect import At, Difference, Expectation, Mean, Ratio, Worst
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.planner import make_plan
@@ -56,6 +56,15 @@ def test_a_ratio_is_taken_at_every_point(tmp_path: Path, where: str) -> None:
     assert [tuple(task.point.axes.values()) for task in plan.tasks] == [(1, "1"), (1, "0"), (3, "1"), (3, "0")]
 
 
+def test_a_difference_is_taken_at_every_point_of_a_mean(tmp_path: Path) -> None:
+    """In the unit of its metric, and the mean has the points of a worst case."""
+    points = "{metric: loss, less: {split: 1}, cases: [{receivers: 1}, {receivers: 3}]}"
+    found, worst = read(tmp_path, f"mean: {points}"), read(tmp_path, f"worst: {points}")
+    apart = (Difference("loss", {"receivers": n, "split": "0"}, {"receivers": n, "split": "1"}) for n in (1, 3))
+    assert (found.form, found.unit) == (Mean(tuple(apart)), "%")
+    assert worst.form == Worst(found.form.points)
+
+
 @pytest.mark.parametrize(
     ("points_", "expected"),
     [
@@ -79,9 +88,17 @@ def test_a_ratio_is_taken_at_every_point(tmp_path: Path, where: str) -> None:
             "metric: loss, of: {receivers: 1}, to: {}, over: split, values: [0]",
             ".to: is the point that of is; given",
         ),
+        (
+            "metric: loss, less: {split: 0}, over: receivers, values: [1, 3], at: {split: 0}",
+            ".less: is the point that it is taken off; given",
+        ),
+        (
+            "metric: loss, of: {split: 1}, to: {split: 0}, less: {split: 1}, cases: [{receivers: 1}]",
+            ": is a ratio and a",
+        ),
     ],
 )
-@pytest.mark.parametrize("form", ["worst", "best"])
+@pytest.mark.parametrize("form", ["worst", "best", "mean"])
 def test_what_is_wrong_is_told_at_its_place(tmp_path: Path, form: str, points_: str, expected: str) -> None:
     """Half a line, half a ratio, points twice, axes that stand in two places."""
     file = written(tmp_path, f"{form}: {{{points_}}}")
