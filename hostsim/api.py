@@ -140,9 +140,7 @@ def check(*subjects: AnyScenario, root: str | Path | None = None, **options: Unp
     plans = [plan(scenario, runs, sweep=False, expectations=True) for scenario, _ in chosen]
     verdicts = []
     for (scenario, names), outcome in zip(chosen, execute_all(plans, execution_options(options)), strict=True):
-        found = judge_expectations(
-            scenario, outcome.records, outcome.answers, quick=runs.quick, is_ensemble=runs.ensemble is not None
-        )
+        found = judge_expectations(scenario, outcome.records, outcome.answers, runs)
         verdicts += [verdict for verdict in found if verdict.expectation.name in names]
     return Verdicts(verdicts, quick=runs.quick)
 

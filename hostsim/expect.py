@@ -336,13 +336,15 @@ NOT_ESTIMABLE = "not estimable"
 
 @dataclass(frozen=True)
 class KnownRed:
-    """A known red claim: the range that its value lies in, and the mechanism-level reason."""
+    """A known red claim: the range that a check accepts its value in, and the mechanism-level reason."""
 
     range: Band
-    """Of its value over root seeds; both ends are numbers."""
+    """Both ends are numbers."""
     reason: str
     awaiting: Literal["", "calibration"] = ""
     """``calibration``: red since a mechanism became truer, until the constants are fitted again; counted as red, and not as known."""
+    by_interval: bool = False
+    """The range is that of other runs than those that it was measured by: a check accepts an interval that meets it, of a pass as well."""
 
 
 @dataclass(frozen=True)

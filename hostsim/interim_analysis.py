@@ -8,6 +8,9 @@ known for the worst of several points, a ratio, or a statement.
 
 A verdict that would still be open at the last look, were its mean and deviation to stay, gets no further one: it is futile
 (docs/decisions/0172). To stop for futility makes no verdict wrong, for it stays open.
+
+At quick fidelity, where an open verdict is accepted while its value lies in the band, only one whose value does not is looked at again, unless
+its claim is a known red, which goes by its range. The first look has the level of every quick verdict, 95 %, the further ones that of the others.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from hostsim.scenario.plan import Fidelity, Plan, PointMaker, Records, Task
 from hostsim.scenario.planner import searches_of
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import restrict
+from hostsim.scenario.shipped_data import known_red
 from hostsim.search_answer import Look, SearchAnswer, look_name
 
 if TYPE_CHECKING:
@@ -38,43 +42,45 @@ ERROR = 0.05
 """Share of wrong verdicts that all looks may make together."""
 LEVEL = 1 - ERROR / len(GROWTH)
 """Level of the interval at each look."""
+_QUICK_LEVEL = 0.95
+"""That of the first look at quick fidelity."""
 
 
 def make_plan(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, expectations: bool = True) -> Plan:
-    """The plan of `hostsim.scenario.planner.make_plan`, with an interim analysis of each expectation at full fidelity.
+    """The plan of `hostsim.scenario.planner.make_plan`, with an interim analysis of each expectation.
 
-    There is none where the number of replications is given, where the scenario asks for a precision, which settles it, or where a point has
+    There is none of a known red at quick fidelity, where the number of replications is given, where the scenario asks for a precision, which settles it, or where a point has
     one replication, by which its verdict goes.
     """
     plan = planner.make_plan(scenario, fidelity, sweep=sweep, expectations=expectations)
-    if not expectations or not fidelity.looks or scenario.run.precision or scenario.run.replications == 1:
-        return plan
     maker = PointMaker(scenario, fidelity)
+    precise = scenario.run.precision and not fidelity.quick
+    if not expectations or not fidelity.looks or precise or maker.replications == 1:
+        return plan
     maker.distinct(task.point for task in plan.tasks)
-    asked = [entry for entry in scenario.expectations if _has_runs(entry)]
-    looks = [InterimAnalysis(scenario, entry, maker, fidelity.max_processor_s) for entry in asked]
+    reds = known_red() if fidelity.quick else {}
+    asked = [entry for entry in scenario.expectations if _has_runs(entry) and entry.name not in reds]
+    looks = [InterimAnalysis(scenario, entry, maker, fidelity) for entry in asked]
     return replace(plan, searches=(*plan.searches, *looks))
 
 
 class InterimAnalysis:
     """The interim analysis of one expectation: a search for as many replications as its verdict takes."""
 
-    def __init__(
-        self, scenario: Scenario, expectation: Expectation, maker: PointMaker, max_processor_s: float | None
-    ) -> None:
+    def __init__(self, scenario: Scenario, expectation: Expectation, maker: PointMaker, fidelity: Fidelity) -> None:
         """A search.
 
         Args:
             scenario: of the expectation, and of those that it is computed from.
             expectation: what is judged.
             maker: makes its points.
-            max_processor_s: processor time that the runs behind it may take; a look beyond it is not taken.
+            fidelity: of the runs; with the processor time that they may take, and a look beyond it is not taken.
         """
         self.name = look_name(expectation.name)
         self._scenario = restrict(scenario, [expectation.name])
         self._expectation = expectation
         self._maker = maker
-        self._max_s = max_processor_s
+        self._quick, self._max_s = fidelity.quick, fidelity.max_processor_s
         self._counts = [factor * maker.replications for factor in GROWTH]
         forms = [entry.form for entry in self._scenario.expectations if not isinstance(entry.form, Find)]
         self._points = {point.id: point for form in forms for point in map(maker.point, required_points(form))}
@@ -88,7 +94,9 @@ class InterimAnalysis:
         return self._walk(done)[0]
 
     def most(self) -> int:
-        """Runs of the last look: see `Search`."""
+        """Runs of the last look, and at quick fidelity of the first, beyond which few go: see `Search`."""
+        if self._quick:
+            return len(self.wants({}))
         last = self._counts[-1]
         return len(self._points) * last + sum(search.most() for search in self._searches[last])
 
@@ -96,7 +104,11 @@ class InterimAnalysis:
         """The look that is final: see `Search`."""
         _, count, reason = self._walk(done)
         searches = {search.name: search.answer(done) for search in self._searches[count]}
-        return SearchAnswer(self.name, (float(count),), look=Look(count, LEVEL, searches, reason))
+        return SearchAnswer(self.name, (float(count),), look=Look(count, self._level(count), searches, reason))
+
+    def _level(self, count: int) -> float:
+        """Level of the interval at the look with so many replications."""
+        return _QUICK_LEVEL if self._quick and count == self._counts[0] else LEVEL
 
     def _walk(self, done: Records) -> tuple[list[Task], int, str]:
         """What is missing, the replications of the look that has been come to, and why there is no further one where it could be taken."""
@@ -105,12 +117,18 @@ class InterimAnalysis:
             if missing:
                 return missing, count, ""
             verdict = self._verdict(count, done)
-            if not following or verdict.state is not VerdictState.OPEN:
+            if not following or not self._is_open(verdict):
                 return [], count, ""
-            reason = _futile(verdict, count, self._counts[-1]) or self._too_long(count, following, done)
+            futile = "" if self._quick else _futile(verdict, count, self._counts[-1])
+            reason = futile or self._too_long(count, following, done)
             if reason:
                 return [], count, reason
         raise AssertionError("the last look is final")
+
+    def _is_open(self, verdict: Verdict) -> bool:
+        from hostsim.results.scoreboard import label
+
+        return label(verdict, quick=self._quick) == VerdictState.OPEN.value
 
     def _missing(self, count: int, done: Records) -> list[Task]:
         tasks = [
@@ -126,7 +144,7 @@ class InterimAnalysis:
 
         records = [done[point, replication] for point in self._points for replication in range(count)]
         answers = {search.name: search.answer(done) for search in self._searches[count]}
-        found = judge(self._scenario.expectations, self._scenario.name, records, answers, level=LEVEL)
+        found = judge(self._scenario.expectations, self._scenario.name, records, answers, level=self._level(count))
         return next(verdict for verdict in found if verdict.expectation.name == self._expectation.name)
 
     def _too_long(self, count: int, following: int, done: Records) -> str:

@@ -170,16 +170,16 @@ def judge_expectations(
     scenario: Scenario,
     records: Records,
     answers: Mapping[str, SearchAnswer],
-    *,
-    quick: bool,
-    is_ensemble: bool = False,
+    fidelity: Fidelity,
 ) -> Verdicts:
     """Judge what a scenario expects, by the runs that there are, of an ensemble with prediction intervals; a verdict on a changed host has a note of the change."""
     from hostsim.results.judge import judge
 
+    quick, is_ensemble = fidelity.quick, fidelity.ensemble is not None
     length_ps = scenario.run.quick_length_ps if quick else scenario.run.length_ps
     runs = _sources(records, length_ps) if isinstance(records, StoredRecords) else records.values()
-    found = judge(scenario.expectations, scenario.name, runs, answers, known_red(), is_ensemble=is_ensemble)
+    known = known_red(other_runs=replace(fidelity, max_processor_s=None) != Fidelity(quick=True))
+    found = judge(scenario.expectations, scenario.name, runs, answers, known, is_ensemble=is_ensemble)
     if scenario.changed:
         note = "of a changed host: " + "; ".join(f"{path}={value}" for path, value in scenario.changed.items())
         found = [replace(verdict, notes=(note, *verdict.notes)) for verdict in found]
@@ -243,9 +243,7 @@ def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers:
         question=scenario.question,
         table=table,
         figures=tuple(scenario.figures),
-        verdicts=judge_expectations(
-            scenario, records, answers, quick=fidelity.quick, is_ensemble=fidelity.ensemble is not None
-        ),
+        verdicts=judge_expectations(scenario, records, answers, fidelity),
         settings=tuple(EffectiveSetting(row.name, str(row.value), row.origin) for row in scenario.settings),
         assumptions=tuple(
             AssumedInput(row.path, str(row.value), row.reason, " to ".join(map(str, row.range)))

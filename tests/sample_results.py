@@ -54,13 +54,14 @@ def verdict(
     known: bool = False,
     awaiting: Literal["", "calibration"] = "",
     known_range: tuple[float, float] = (0.0, 10.0),
+    by_interval: bool = False,
     bound: Bound | None = None,
     reason: str = "",
     is_claim: bool = True,
 ) -> Verdict:
     expectation = Expectation(name, form, Band(*band), "%", "about 2", is_claim)
     points = ({"receivers": 2, "value": 2.0, "low": 1.5},)
-    listed = KnownRed(Band(*known_range), reason, awaiting) if known else None
+    listed = KnownRed(Band(*known_range), reason, awaiting, by_interval) if known else None
     return Verdict(expectation, "small", value, *interval, state, listed, reason, points, ("look at it",), bound)
 
 

@@ -11,15 +11,18 @@ import numpy as np
 import pytest
 
 from hostsim.estimate import Interval, student
-from hostsim.expect import Band, VerdictState
+from hostsim.expect import Band, KnownRed, VerdictState
 from hostsim.interim_analysis import GROWTH, LEVEL, InterimAnalysis, is_futile, make_plan
 from hostsim.pipeline import judge_expectations
 from hostsim.record import FloatArray, RunRecord
 from hostsim.results.judge import state_of
+from hostsim.results.scoreboard import label
 from hostsim.scenario.plan import Fidelity, Plan, RecordKey, Task
 from hostsim.search_answer import look_name
 from tests.scenario.small_scenario import load_text, record
 
+QUICK = Fidelity(quick=True)
+FIVE_QUICK = ("quick: {length: 500 ms, replications: 1}", "quick: {length: 500 ms, replications: 5}")
 FIVE = ("replications: 2,", "replications: 5,")
 BAND = ("between: [0, 1 %]", "between: [0.05, 0.06]")
 FIND = "  - {name: most, between: [4, 26], find: {largest: receivers, from: 1, to: 31, where: {metric: loss, below: 0.01 %}}}\n"
@@ -71,7 +74,7 @@ def test_a_verdict_is_looked_at_until_it_is_not_open(
     assert play(plan, noise(mean, deviation), seed=2)[0].keys() == done.keys()
     answer = search.answer(done)
     more = {key: made for key, made in play(plan, noise(0.06, 0.0025))[0].items() if key not in done}
-    [verdict] = judge_expectations(plan.scenario, {**done, **more}, {answer.name: answer}, quick=False)
+    [verdict] = judge_expectations(plan.scenario, {**done, **more}, {answer.name: answer}, Fidelity())
     interval = student([made.window("port.ring_lost")[0] / 1e6 for made in done.values()], 1 - 0.05 / 3)
     assert (verdict.state, verdict.ci_low, verdict.ci_high) == (
         state,
@@ -91,22 +94,76 @@ def test_a_search_is_looked_at_with_as_many_replications(tmp_path: Path) -> None
     assert answer.look is not None
     assert answer.look.replications == 10
     assert answer.look.searches["most"].values == tuple(map(float, limits))
-    states = {
-        v.expectation.name: v for v in judge_expectations(plan.scenario, done, {answer.name: answer}, quick=False)
-    }
+    states = {v.expectation.name: v for v in judge_expectations(plan.scenario, done, {answer.name: answer}, Fidelity())}
     assert states["most"].state is VerdictState.PASS
     assert states["most"].value == sum(limits) / 10
 
 
 def test_there_is_no_second_look_where_the_number_of_runs_is_given(tmp_path: Path) -> None:
-    """By an option, by a precision, by a scenario of one replication; nor for quick and thorough runs."""
+    """By an option, by a precision, by a scenario of one replication; nor for thorough runs."""
     some = [search.name for search in plan_of(tmp_path).searches]
     assert some == [look_name("mine")]
-    for fidelity in (Fidelity(quick=True), Fidelity(replications=5), Fidelity(thorough=True)):
+    for fidelity in (Fidelity(quick=True, replications=5), Fidelity(replications=5), Fidelity(thorough=True)):
         assert plan_of(tmp_path, fidelity=fidelity).searches == ()
     precise = plan_of(tmp_path, ("replications: 5,", "replications: 5, precision: {loss: 1 %},"))
     assert not any(isinstance(search, InterimAnalysis) for search in precise.searches)
     assert plan_of(tmp_path, ("replications: 5,", "replications: 1,")).searches == ()
+
+
+@pytest.mark.parametrize(
+    ("mean", "deviation", "replications", "word"),
+    [
+        (0.055, 0.0005, 5, "pass"),
+        (0.058, 0.0025, 5, "pass?"),  # across the end of the band, and accepted
+        (0.061, 0.0025, 20, "open"),  # across it and beyond
+        (0.062, 0.0025, 20, "fail"),
+        (0.080, 0.0005, 5, "fail"),
+    ],
+)
+def test_a_quick_verdict_is_looked_at_again_only_where_its_value_is_beyond_the_end_that_it_straddles(
+    tmp_path: Path, mean: float, deviation: float, replications: int, word: str
+) -> None:
+    """The first look has the level of any quick verdict, and an estimate of time counts no further one."""
+    plan = plan_of(tmp_path, BAND, FIVE_QUICK, fidelity=QUICK)
+    done, search = play(plan, noise(mean, deviation))
+    assert (len(done), search.most()) == (replications, 5)
+    [verdict] = judge_expectations(plan.scenario, done, {search.name: search.answer(done)}, QUICK)
+    level = 0.95 if replications == 5 else 1 - 0.05 / 3
+    interval = student([made.window("port.ring_lost")[0] / 1e6 for made in done.values()], level)
+    assert (label(verdict, quick=True), verdict.ci_low) == (word, pytest.approx(interval.low))
+
+
+def test_a_known_red_is_not_looked_at_again_at_quick_fidelity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes by its range."""
+    monkeypatch.setattr("hostsim.interim_analysis.known_red", lambda: {"mine": None})
+    assert plan_of(tmp_path, FIVE_QUICK, fidelity=QUICK).searches == ()
+    assert [search.name for search in plan_of(tmp_path, FIVE_QUICK).searches] == [look_name("mine")]
+
+
+@pytest.mark.parametrize(
+    ("fidelity", "by_interval"),
+    [
+        (QUICK, False),
+        (replace(QUICK, max_processor_s=9), False),
+        (replace(QUICK, seed=2), True),
+        (replace(QUICK, replications=3), True),
+        (Fidelity(), True),
+    ],
+)
+def test_a_known_red_has_its_own_range_in_the_runs_that_it_was_measured_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fidelity: Fidelity, *, by_interval: bool
+) -> None:
+    """Quick ones with the default root seed, and the range for other runs in all others."""
+    claim = ("name: mine", "claim: splitrx.guest_cpu.same"), ("    between: [0, 1 %]\n", "")
+    ratio = ("metric: loss\n    at: {receivers: 2}", "ratio: {metric: loss, of: {receivers: 2}, to: {receivers: 1}}")
+    plan = plan_of(tmp_path, ratio, *claim, fidelity=fidelity)
+    monkeypatch.setattr(
+        "hostsim.pipeline.known_red",
+        lambda *, other_runs: {"splitrx.guest_cpu.same": KnownRed(Band(1, 2), "", by_interval=other_runs)},
+    )
+    [verdict] = judge_expectations(plan.scenario, {}, {}, fidelity)
+    assert verdict.known is not None
+    assert verdict.known.by_interval is by_interval
 
 
 def test_no_look_is_taken_that_there_is_no_time_for(tmp_path: Path) -> None:
@@ -114,7 +171,7 @@ def test_no_look_is_taken_that_there_is_no_time_for(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, BAND, fidelity=Fidelity(max_processor_s=19))
     done, search = play(plan, noise(0.055, 0.0025), wall_processor_s=2)
     assert len(done) == 5
-    [verdict] = judge_expectations(plan.scenario, done, {search.name: search.answer(done)}, quick=False)
+    [verdict] = judge_expectations(plan.scenario, done, {search.name: search.answer(done)}, Fidelity())
     assert verdict.state is VerdictState.OPEN
     assert verdict.notes[-1] == (
         "undecided after 5 replications, which took 10 s of processor time: 10 would take about 20 s, and 19 s are allowed "
@@ -128,7 +185,7 @@ def test_a_futile_look_is_not_taken_and_the_verdict_says_so(tmp_path: Path) -> N
     """The mean of five lies on the end of the band, where no number of replications decides."""
     plan = plan_of(tmp_path, BAND)
     done, search = play(plan, noise(0.06, 0.0025))
-    [verdict] = judge_expectations(plan.scenario, done, {search.name: search.answer(done)}, quick=False)
+    [verdict] = judge_expectations(plan.scenario, done, {search.name: search.answer(done)}, Fidelity())
     assert (
         verdict.notes[-1]
         == "undecided after 5 replications, and after 20 as well if mean and deviation stay as they are"

@@ -163,13 +163,7 @@ def predict(chosen: Chosen, fidelity: Fidelity, execution: ExecutionOptions) -> 
     outcomes = execute_all(plans, execution)
     found = []
     for (scenario, names), ledger, outcome in zip(chosen, ledgers, outcomes, strict=True):
-        verdicts = judge_expectations(
-            scenario,
-            outcome.records,
-            outcome.answers,
-            quick=fidelity.quick,
-            is_ensemble=fidelity.ensemble is not None,
-        )
+        verdicts = judge_expectations(scenario, outcome.records, outcome.answers, fidelity)
         for verdict in verdicts:
             name = verdict.expectation.name
             if name in names:

@@ -146,7 +146,7 @@ class FixedPoints:
         judged = {
             verdict.expectation.name: verdict.value
             # as plain records, for stored ones bear no expectation where they are short
-            for verdict in judge_expectations(_finite(host), dict(outcome.records), answers, quick=fidelity.quick)
+            for verdict in judge_expectations(_finite(host), dict(outcome.records), answers, fidelity)
         }
         return {name: math.nan if (number := judged[name]) is None else number for name in self.names}
 

@@ -85,7 +85,7 @@ def label(verdict: Verdict, *, quick: bool) -> str:
 
 
 def is_accepted(verdict: Verdict, *, quick: bool) -> bool:
-    """True when the verdict is as expected: a pass, or for a known red an exact value in its range that is no pass."""
+    """True when the verdict is as expected: a pass, or a known red that is as listed."""
     if verdict.known is not None:
         return known_text(verdict) in (KNOWN, AWAITS)
     return label(verdict, quick=quick) in ("pass", "pass?")
@@ -95,19 +95,27 @@ def known_text(verdict: Verdict) -> str:
     """A known red in words: `KNOWN` or `AWAITS` where it is as listed, else in which way it is not; empty for any other verdict."""
     if verdict.known is None:
         return ""
-    if verdict.state is VerdictState.PASS:
+    if verdict.state is VerdictState.PASS and not verdict.known.by_interval:
         return "known to be red: remove it from the list"
     if verdict.value is None:
         return "known, but no value"
     if verdict.bound is not None:
         return "known, but only a bound"
-    low, high = verdict.known.range.low, verdict.known.range.high
+    if _is_in_range(verdict, verdict.value, verdict.known):
+        return AWAITS if verdict.known.awaiting else KNOWN
+    return f"known, but outside its range {range_text(verdict.known)}"
+
+
+def _is_in_range(verdict: Verdict, value: float, known: KnownRed) -> bool:
+    """True when a value lies in the range of a known red, or where that is of other runs, when its interval meets it."""
+    low, high = known.range.low, known.range.high
     assert low is not None  # the loader sees to both ends
     assert high is not None
     tolerance = ROUNDING * max(abs(low), abs(high))  # a range without width is one number in decimals
-    if low - tolerance <= verdict.value <= high + tolerance:
-        return AWAITS if verdict.known.awaiting else KNOWN
-    return f"known, but outside its range {range_text(verdict.known)}"
+    least, greatest = value, value
+    if known.by_interval and verdict.ci_low is not None and verdict.ci_high is not None:
+        least, greatest = verdict.ci_low, verdict.ci_high
+    return least <= high + tolerance and greatest >= low - tolerance
 
 
 def range_text(known: KnownRed) -> str:

@@ -106,7 +106,7 @@ class Fidelity:
     @property
     def looks(self) -> bool:
         """True when open verdicts are looked at again with more replications; an ensemble adds no run."""
-        return not (self.quick or self.thorough or self.replications or self.ensemble)
+        return not (self.thorough or self.replications or self.ensemble)
 
 
 class Members(Protocol):
@@ -151,7 +151,7 @@ class Search(Protocol):
         ...
 
     def most(self) -> int:
-        """Runs that it asks for at most, those included that it asks for at first."""
+        """Runs that an estimate counts: those that it asks for at most, but for exceptions, those included that it asks for at first."""
         ...
 
     def answer(self, done: Records) -> SearchAnswer:

@@ -170,8 +170,11 @@ def measurements() -> dict[str, Measurement]:
     return found
 
 
-def known_red() -> dict[str, KnownRed]:
+def known_red(*, other_runs: bool = False) -> dict[str, KnownRed]:
     """Claims that are known to fail, by id.
+
+    Args:
+        other_runs: with the range for other runs than quick ones with the default root seed.
 
     Raises:
         InputError: the list names a claim that is not published, gives no range of its value or no reason, or awaits anything but
@@ -195,28 +198,34 @@ def known_red() -> dict[str, KnownRed]:
             faults.append(Fault("is not awaited", given=repr(awaited), allowed=CALIBRATION, nearest=nearest, **place))
             continue
         try:
-            found[claim] = _known_red(entry)
+            found[claim] = _known_red(entry, other_runs=other_runs)
         except ValueError as error:
-            allowed = f"{{range: [LOW, HIGH], reason: TEXT}}, awaiting: {CALIBRATION} until it is done"
+            allowed = f"{{range: [LOW, HIGH], other_runs: [LOW, HIGH], reason: TEXT}}, awaiting: {CALIBRATION} until it is done"
             faults.append(Fault(str(error), allowed=allowed, **place))
     if faults:
         raise InputError(faults)
     return found
 
 
-def _known_red(entry: object) -> KnownRed:
+def _known_red(entry: object, *, other_runs: bool) -> KnownRed:
     """Read an entry of the list of known reds; raises ValueError with what is wrong."""
     if not isinstance(entry, dict):
         raise ValueError("has no range of its value")
-    if unknown := entry.keys() - {"range", "reason", "awaiting"}:
+    if unknown := entry.keys() - {"range", "other_runs", "reason", "awaiting"}:
         raise ValueError(f"has unknown keys: {', '.join(sorted(unknown))}")
-    match entry.get("range"):
-        case (int() | float() as low, int() | float() as high) if low <= high:
-            pass
-        case _:
-            raise ValueError("has no range of its value, two numbers of which the first is not above the second")
+    ranges = [_range(entry.get("range"), "range of its value")]
+    if "other_runs" in entry:
+        ranges.append(_range(entry["other_runs"], "range for other runs"))
     reason = entry.get("reason")
     if not isinstance(reason, str) or not reason.strip():
         raise ValueError("has no reason")
     awaiting: Literal["", "calibration"] = CALIBRATION if "awaiting" in entry else ""
-    return KnownRed(Band(float(low), float(high)), reason, awaiting)
+    return KnownRed(ranges[-1 if other_runs else 0], reason, awaiting, by_interval=other_runs)
+
+
+def _range(written: object, what: str) -> Band:
+    """Read a range; raises ValueError with what is wrong."""
+    match written:
+        case (int() | float() as low, int() | float() as high) if low <= high:
+            return Band(float(low), float(high))
+    raise ValueError(f"has no {what}, two numbers of which the first is not above the second")

@@ -123,6 +123,7 @@ RANGE = "has no range of its value, two numbers of which the first is not above 
         ("{range: [1, 2]}", "has no reason"),
         ("{range: [1, 2], reason: ' '}", "has no reason"),
         ("{range: [1, 2], reason: because, until: 2027}", "has unknown keys: until"),
+        ("{range: [1, 2], other_runs: [2, 1], reason: because}", RANGE.replace("of its value", "for other runs")),
     ],
 )
 def test_a_known_red_needs_a_range_and_a_reason(
@@ -138,8 +139,23 @@ def test_a_known_red_needs_a_range_and_a_reason(
     wrong, unknown = caught.value.faults
     assert (wrong.message, wrong.path, wrong.line) == (message, "vxlan.cpu", 2)
     assert wrong.file.endswith("known_red.yaml")
-    assert wrong.allowed.startswith("{range: [LOW, HIGH], reason: TEXT}")
+    assert wrong.allowed.startswith("{range: [LOW, HIGH], other_runs: [LOW, HIGH], reason: TEXT}")
     assert (unknown.message, unknown.nearest) == ("unknown claim", "vxlan.cpu")
+
+
+def test_a_known_red_has_a_range_for_other_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the interval of the value; the same range where no other one was measured."""
+    (tmp_path / "claims.csv").write_bytes((data_root() / "claims.csv").read_bytes())
+    text = (
+        "vxlan.cpu: {range: [1, 2], other_runs: [0, 3], reason: because}\nnuma.10g.cpu: {range: [4, 5], reason: so}\n"
+    )
+    (tmp_path / "known_red.yaml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(shipped_data, "data_root", lambda: tmp_path)
+    assert [(red.range, red.by_interval) for red in known_red().values()] == [(Band(1, 2), False), (Band(4, 5), False)]
+    assert [(red.range, red.by_interval) for red in known_red(other_runs=True).values()] == [
+        (Band(0, 3), True),
+        (Band(4, 5), True),
+    ]
 
 
 def test_a_known_red_awaits_the_calibration_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

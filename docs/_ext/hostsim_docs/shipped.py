@@ -106,7 +106,7 @@ scenario; {len(red)} are known to fall outside their band, with the reasons belo
 {table(("claim", "kind", "condition and measure", "published; basis", "simulated", "accepted", "verdict", "source"), rows)}
 ## Known to be red
 
-Each with the range of its value, in the unit of the claim: a check accepts it there and nowhere else ({{ref}}`known-red`).
+Each with the range of its value, in the unit of the claim: a quick check with the default root seed accepts it there and nowhere else ({{ref}}`known-red`).
 
 {reasons}
 """
