@@ -39,6 +39,10 @@ LEAST_FREQUENCY, MOST_FREQUENCY = 1e6, 1e15
 """Bounds of a clock, in Hz."""
 
 
+_ROUNDING = 1e-12
+"""Share of itself by which a product of a number and its unit may miss a whole number: a little more than floating point does."""
+
+
 def _reader(kind: str, convert: Callable[[float], int | float]) -> BeforeValidator:
     def read(text: Any) -> int | float:
         return convert(read_quantity(text, kind))
@@ -59,6 +63,13 @@ def _picoseconds(seconds: float) -> int:
     return round(seconds * SECOND)
 
 
+def _whole_bytes(value: float) -> int:
+    number = round(value)
+    if abs(value - number) > _ROUNDING * max(value, 1.0):
+        raise ValueError("is not a whole number of bytes|a number and a unit that make whole bytes, 64 B or 1.5 kB")
+    return number
+
+
 def _bounded(least: float, most: float, unit: str) -> Callable[[float], float]:
     def check(value: float) -> float:
         if 0 < value < least or value > most:
@@ -74,7 +85,7 @@ PositiveDuration = Annotated[Duration, Field(gt=0)]
 """A length of time above 0."""
 Rate = Annotated[float, _reader("rate", float), Field(gt=0), _schema("rate")]
 """Packets or events in a second; becomes 1/s."""
-Size = Annotated[int, _reader("size", round), Field(ge=0), _schema("size")]
+Size = Annotated[int, _reader("size", _whole_bytes), Field(ge=0), _schema("size")]
 """A number of bytes; becomes B."""
 Bandwidth = Annotated[
     float, _reader("bandwidth", _bounded(LEAST_BANDWIDTH, MOST_BANDWIDTH, "bit/s")), Field(gt=0), _schema("bandwidth")

@@ -90,6 +90,21 @@ def test_fields_hold_plain_numbers() -> None:
     assert isinstance(link.size, int)
 
 
+@pytest.mark.parametrize("text", ["0.1 B", "64.5 B", "0.0001 kB", "0.3 KiB", "1.0000000001 GB"])
+def test_a_size_is_a_whole_number_of_bytes(text: str) -> None:
+    """Rounding would simulate something else than what is written."""
+    with pytest.raises(ValidationError, match="is not a whole number of bytes"):
+        TypeAdapter(Size).validate_python(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1.5 kB", 1500), ("0.1 kB", 100), ("4.35 kB", 4350), ("1.1 GB", 1_100_000_000)]
+)
+def test_fractions_of_larger_units_may_be_whole_bytes(text: str, size: int) -> None:
+    """Also where the product of floating point misses the number by its last digit."""
+    assert TypeAdapter(Size).validate_python(text) == size
+
+
 @pytest.mark.parametrize(
     ("field", "text"), [("delay", "-1 s"), ("rate", "0 pps"), ("size", "-1 B"), ("speed", "0 bit/s")]
 )
