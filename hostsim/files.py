@@ -19,6 +19,7 @@ __all__ = [
     "is_below",
     "is_stdout",
     "is_there",
+    "read_bytes",
     "read_text",
     "require_file",
     "require_folder",
@@ -127,15 +128,15 @@ def _nearest_file(file: Path, name: str) -> str:
     return name.removesuffix(file.name) + known[nearest] if nearest else ""
 
 
-def read_text(file: Path, name: str) -> str:
-    """Read the text of a file, without a byte order mark.
+def read_bytes(file: Path, name: str) -> bytes:
+    """Read a file as it is.
 
     Args:
         file: the file.
         name: what faults call it.
 
     Raises:
-        InputError: not there, not readable, too long, or not UTF-8.
+        InputError: not there, not readable, or too long.
     """
     try:
         if file.exists() and not file.is_file() and not file.is_dir():
@@ -149,6 +150,20 @@ def read_text(file: Path, name: str) -> str:
     if len(data) > MAX_BYTES:
         size, most = f"{file.stat().st_size} bytes", f"at most {MAX_BYTES} bytes, {MAX_BYTES // 2**20} MiB"
         raise InputError(Fault("is too long", file=name, given=size, allowed=most))
+    return data
+
+
+def read_text(file: Path, name: str) -> str:
+    """Read the text of a file, without a byte order mark.
+
+    Args:
+        file: the file.
+        name: what faults call it.
+
+    Raises:
+        InputError: not there, not readable, too long, or not UTF-8.
+    """
+    data = read_bytes(file, name)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -60,7 +60,7 @@ def effective_settings(
         return part
 
     _, inside = resolver.changed(())
-    tree, _ = resolver.with_files(tree, inside.get(("platform",), ()))
+    tree, _, _ = resolver.with_files(tree, inside)
     part_keys: list[KeyPath] = [
         ("platform",),
         ("hardware",),

@@ -85,18 +85,31 @@ class Resolver:
         self._instants: dict[str, tuple[int, ...]] = {}
         self._settings_files = SettingsFiles(folder, root)
 
-    def with_files(self, tree: Tree, changes: Changes = ()) -> tuple[Tree, list[Fault]]:
-        """The scenario with the settings of the files that it names merged into it, and their faults.
+    def with_files(self, tree: Tree, inside: Mapping[KeyPath, Changes]) -> tuple[Tree, list[Fault], list[str]]:
+        """The scenario with the settings of the files that it names merged into it, and their faults and warnings.
 
         Args:
             tree: the scenario.
-            changes: values inside its platform.
+            inside: values inside its components, by the key that names the component.
         """
-        try:
-            part = self.part(tree, ("platform",), changes)
-        except InputError:
-            part = None  # told where the platform is read
-        return (tree, []) if part is None or part.spec is None else self._settings_files.merged_into(tree, part.spec)
+
+        def spec(key: KeyPath) -> Any:
+            try:
+                part = self.part(tree, key, inside.get(key, ()))
+            except InputError:
+                return None  # its faults are reported where the component is read
+            return part and part.spec
+
+        def has_e1000(group: str) -> bool:
+            guest: GuestSpec | None = spec(("vms", group, "guest"))
+            return guest is None or guest.e1000 is not None
+
+        platform: PlatformSpec | None = spec(("platform",))
+        return (tree, [], []) if platform is None else self._settings_files.merged_into(tree, platform, has_e1000)
+
+    def with_remedy(self, fault: Fault) -> Fault:
+        """A fault in a settings file that says how the scenario can replace the value; any other fault as it is."""
+        return self._settings_files.with_remedy(fault)
 
     def changed(self, changes: Iterable[Change]) -> tuple[Tree, dict[KeyPath, Changes]]:
         """The scenario with changes made, and the changes inside its components, by the key that names the component."""
@@ -144,8 +157,8 @@ class Resolver:
             length_ps: simulated time of a run.
         """
         tree, inside = self.changed(changes)
-        tree, faults = self.with_files(tree, inside.get(("platform",), ()))
-        return _PointBuilder(self, tree, inside, faults).resolution(length_ps)
+        tree, faults, warnings = self.with_files(tree, inside)
+        return _PointBuilder(self, tree, inside, faults, warnings).resolution(length_ps)
 
     @property
     def arrival_files(self) -> tuple[str, ...]:
@@ -166,12 +179,20 @@ class Resolver:
 class _PointBuilder:
     """Builds one point, from a tree to a spec; gathers its faults."""
 
-    def __init__(self, resolver: Resolver, tree: Tree, inside: Mapping[KeyPath, Changes], faults: list[Fault]) -> None:
+    def __init__(
+        self,
+        resolver: Resolver,
+        tree: Tree,
+        inside: Mapping[KeyPath, Changes],
+        faults: list[Fault],
+        warnings: list[str],
+    ) -> None:
         self._resolver = resolver
         self._tree = tree
         self._inside = inside
         self.faults = faults
-        self.warnings: list[str] = []
+        self._told = warnings
+        self.warnings = [*warnings]
         data = tree.data if isinstance(tree.data, dict) else {}
         data = {key: value for key, value in data.items() if key in PointFile.model_fields}
         self._registry = resolver.registry
@@ -192,7 +213,7 @@ class _PointBuilder:
         traffic = {name: flow for name in self._mapping(("traffic",)) if (flow := self._flow(name))}
         policies = self._choices(("policies",), {role: role for role in DEFAULT_POLICIES})
         loops = self._choices(("control_loops",), dict.fromkeys(self._mapping(("control_loops",)), "control_loop"))
-        spec, told, judged = None, list[str](), dict[str, str]()
+        spec, told, judged = None, self._told, dict[str, str]()
         if self._file and platform and hardware and settings and not self.faults:
             self.faults += contradictions(self._tree, self._file, hardware, platform)
             self.faults += nic_faults(self._tree, self._file, hardware, platform)
@@ -207,8 +228,9 @@ class _PointBuilder:
                 self.faults += load_faults(self._tree, self._file, traffic, length_ps)
                 named = {group.name: group for group in groups}
                 self.faults += vm_traffic_faults(self._tree, named, self._file.network, traffic)
-            told = [*feature_warnings(self._file, platform), *passthrough_warnings(self._file)]
-            self.warnings += told
+            found = [*feature_warnings(self._file, platform), *passthrough_warnings(self._file)]
+            told += found
+            self.warnings += found
         if self._file and platform and hardware and peer and settings and not self.faults:
             spec = PointSpec.model_validate(
                 {
@@ -234,7 +256,8 @@ class _PointBuilder:
             )
             judged = {**effects(self._tree, self._file, platform, spec), **self._plugin_effects(spec)}
         warnings = tuple(dict.fromkeys(self.warnings))
-        return Resolution(spec, tuple(self.faults), warnings, judged, tuple(dict.fromkeys(told)))
+        faults = tuple(map(self._resolver.with_remedy, self.faults))
+        return Resolution(spec, faults, warnings, judged, tuple(dict.fromkeys(told)))
 
     def _mapping(self, path: KeyPath) -> Mapping[str, Any]:
         value = self._tree.get(path)

@@ -212,7 +212,7 @@ def vm_settings(
         _vnic(platform, host, vmx, keys, guest, rings, number, f"{path}.vmx", faults, exclusive=exclusive)
         for number in range(vnics)
     ]
-    shares = str(keys["sched.cpu.shares"])
+    shares = str(keys["sched.cpu.shares"]).casefold()
     if shares not in _SHARES and not (shares.isdecimal() and 1 <= int(shares) <= 1_000_000):
         allowed = "low, normal, high or an integer 1..1000000"
         faults.append(Fault("is not a number of shares", f"{path}.vmx.sched.cpu.shares", repr(shares), allowed))

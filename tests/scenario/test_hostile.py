@@ -103,7 +103,7 @@ def folder(tmp_path: Path) -> Path:
         "".join(f'ethernet0.coalescingSchem{n} = "x"\nethernt{n} = 1\n' for n in range(2400))
     )
     settings = (
-        f"Path: /Net/CoalesceSchem{n}\nType: integer\nInt Value: 1\nDefault Int Value: 0\n" for n in range(15_000)
+        f"Path: /Net/CoalesceSchem{n}\nType: integer\nInt Value: x\nDefault Int Value: 0\n" for n in range(15_000)
     )
     (tmp_path / "long.txt").write_text("\n".join(settings))
     return tmp_path

@@ -707,7 +707,8 @@ def test_platform_hardware_and_guests_are_axes_like_any_other(tmp_path: Path) ->
 
 def test_settings_that_are_known_but_not_modelled_warn(tmp_path: Path) -> None:
     """The scenario with the line, and its points, wherever its file lies."""
-    scenario = load_text(tmp_path, ('emuRxMode: "0"', 'emuRxMode: "0", ethernet0.rssoffload: "TRUE"'))
+    rss = ('emuRxMode: "0"', 'emuRxMode: "0", ethernet0.rssoffload: "TRUE"')
+    scenario = load_text(tmp_path, rss, ("sweep:", "peer: linux\nsweep:"))
     (warning,) = scenario.warnings
     assert warning.endswith(
         "small.yaml:12: vms.receiver.vmx.ethernet0.rssoffload = 'TRUE' has no effect: it is not modelled"
@@ -780,6 +781,27 @@ def test_arrivals_are_replayed_from_a_file_beside_the_scenario(tmp_path: Path) -
         "arrivals.txt:2: is not an instant; given 'x'; allowed: seconds, 0..997200",
         "arrivals.txt:3: goes back in time; given '0.5'; allowed: ascending seconds",
         "arrivals.txt:4: is not an instant; given '-1'; allowed: seconds, 0..997200",
+    ]
+
+
+def test_arrivals_of_an_epoch_are_shifted_by_their_first_instant(tmp_path: Path) -> None:
+    """``frame.time_epoch`` of tshark, down to its nanoseconds, which a number of floating point does not hold."""
+    change = (RATE, "arrivals: {process: replay, file: arrivals.txt}")
+    (tmp_path / "arrivals.txt").write_text("1700000000.000000007\n1700000000.000001012\n1700000001.5\n")
+    scenario = load_text(tmp_path, change)
+    spec, _ = scenario.spec(scenario.first(), SECOND)
+    assert spec.traffic["stream"].arrivals.timestamps_ps == (0, 1_005_000, 1_499_999_993_000)
+    (tmp_path / "arrivals.txt").write_text("1700000000.5\n1700000000.4\n1800000000.5\n")
+    assert faults(tmp_path, change) == [
+        "arrivals.txt:2: goes back in time; given '1700000000.4'; allowed: ascending seconds",
+        "arrivals.txt:3: is not an instant; given '1800000000.5'; allowed: seconds, 1700000000.5..1700997200.5",
+    ]
+    (tmp_path / "arrivals.txt").write_text('"(PDH-CSV 4.0) (UTC)(0)","x"\n"11/26/2026 01:00:00","1.00"\n')
+    assert faults(tmp_path, change) == [
+        (
+            """arrivals.txt:1: is the output of `esxtop -b`, not an arrival trace; given '"(PDH-CSV 4.0) (UTC)(0)","x"'; """
+            "allowed: seconds, one a line"
+        )
     ]
 
 

@@ -1,22 +1,25 @@
 """Settings files of the trade that a scenario names: ``vmx: {file: web.vmx}``, ``advanced: {file: settings.txt}``.
 
-What a file says is laid under what the scenario says itself, as if it stood there: faults and tables name the file's own lines.
+The settings of a file are laid under those of the scenario itself, as if they stood there: faults and tables name the file's own lines.
+A name that a product wrote into a file is never a fault: the settings without effect are named in one warning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hostsim.errors import Fault, InputError
-from hostsim.files import display_name, find_below, read_text
+from hostsim.files import display_name, find_below, read_bytes
 from hostsim.scenario.yaml.esxcli import read_advanced
+from hostsim.scenario.yaml.foreign_text import decoded
+from hostsim.scenario.yaml.machine import Group, Machine, canonical, is_passed_over, without_effect_warning
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Place, Tree, over
 from hostsim.scenario.yaml.validation import MOST_FAULTS
-from hostsim.scenario.yaml.vmx import FileSetting, FileSettings, read_vmx, vnic_of
-from hostsim.spec.effective_settings import vmx_table
+from hostsim.scenario.yaml.vmx import FileSetting, FileSettings, read_vmx
 from hostsim.spec.platform import PlatformSpec
 
 __all__ = ["FILE", "SettingsFiles"]
@@ -38,21 +41,33 @@ class SettingsFiles:
         self._vmx: dict[Path, FileSettings] = {}
         self._advanced: dict[Path, FileSettings] = {}
 
-    def merged_into(self, tree: Tree, platform: PlatformSpec) -> tuple[Tree, list[Fault]]:
-        """The scenario with the settings of its files merged below its own, and the faults of these files.
+    def merged_into(
+        self, tree: Tree, platform: PlatformSpec, has_e1000: Callable[[str], bool]
+    ) -> tuple[Tree, list[Fault], list[str]]:
+        """The scenario with the settings of its files merged below its own, and the faults and warnings of these files.
 
         Args:
             tree: the scenario; where it names no file it comes back as it is.
             platform: whose names and defaults settings have.
+            has_e1000: whether the guest of a group of VMs has a driver for an e1000.
         """
         faults: list[Fault] = []
+        warnings: list[str] = []
         if _names_file(tree.get(_ADVANCED)):
-            tree = self._with_advanced(tree, platform, faults)
+            tree = self._with_advanced(tree, platform, faults, warnings)
         groups = tree.get(("vms",))
         for name in groups if isinstance(groups, dict) else ():
             if _names_file(tree.get(("vms", name, "vmx"))):
-                tree = self._with_vmx(tree, name, platform, faults)
-        return tree, faults
+                tree = self._with_vmx(tree, name, platform, has_e1000(name), faults, warnings)
+        return tree, faults, warnings
+
+    def with_remedy(self, fault: Fault) -> Fault:
+        """A fault of a value in one of the files that says how the scenario can replace it; any other fault as it is."""
+        files = map(display_name, (*self._vmx, *self._advanced))
+        if not fault.path.startswith(("vms.", "host.advanced.")) or fault.file not in files:
+            return fault
+        remedy = f"{fault.path} in the scenario wins over the file"
+        return replace(fault, allowed=f"{fault.allowed}; {remedy}" if fault.allowed else remedy)
 
     def _file(self, tree: Tree, path: KeyPath, faults: list[Fault]) -> Path | None:
         """The file that the mapping at a path names."""
@@ -67,20 +82,44 @@ class SettingsFiles:
             faults += tree.located(key, error)
             return None
 
-    def _with_advanced(self, tree: Tree, platform: PlatformSpec, faults: list[Fault]) -> Tree:
+    def _with_advanced(self, tree: Tree, platform: PlatformSpec, faults: list[Fault], warnings: list[str]) -> Tree:
         file = self._file(tree, _ADVANCED, faults)
         if file is None:
             return _put(tree, _ADVANCED, {}, "")
         if file not in self._advanced:
             self._advanced[file] = _read(file, read_advanced, MOST_LINES_OF_A_LIST)
-        entries, found = self._advanced[file]
+        (entries, found), name = self._advanced[file], display_name(file)
         faults += found
-        known = {name.casefold(): name for name in platform.advanced}
-        # a setting that the platform does not know and that nobody has changed says nothing
-        kept = [entry for entry in entries if entry.name.casefold() in known or not entry.is_default]
-        return _put(tree, _ADVANCED, _spelled(kept, known), display_name(file))
+        known = {key.casefold(): key for key in platform.advanced}
+        own = tree.get(_ADVANCED)
+        kept: dict[str, FileSetting] = {}
+        missed: list[FileSetting] = []
+        for entry in entries:
+            key = known.get(entry.name.casefold())
+            if key in own:
+                continue
+            setting = platform.advanced[key] if key is not None else None
+            value = entry.value if setting is None else canonical(setting, entry.value)
+            # a list has all settings: one at its default asks for nothing
+            if setting is None or not setting.modelled:
+                if not entry.is_default and (
+                    setting is None or (str(value) != str(setting.default) and is_passed_over(setting, value))
+                ):
+                    missed.append(entry)
+            else:
+                kept[str(key)] = replace(entry, value=value)
+        warnings += without_effect_warning(name, missed, ())
+        return _put(tree, _ADVANCED, kept, name)
 
-    def _with_vmx(self, tree: Tree, group: str, platform: PlatformSpec, faults: list[Fault]) -> Tree:
+    def _with_vmx(
+        self,
+        tree: Tree,
+        group: str,
+        platform: PlatformSpec,
+        has_e1000: bool,
+        faults: list[Fault],
+        warnings: list[str],
+    ) -> Tree:
         path: KeyPath = ("vms", group, "vmx")
         file = self._file(tree, path, faults)
         if file is None:
@@ -91,22 +130,12 @@ class SettingsFiles:
         faults += found
         networks = tree.get(("vms", group, "networks"))
         count = len(networks) if isinstance(networks, tuple) else 1
-        kept: list[FileSetting] = []
-        unconnected: dict[int, int] = {}
-        for entry in entries:
-            number = vnic_of(entry.name)
-            if number is not None and number >= count:
-                unconnected.setdefault(number, entry.line)
-            elif entry.name.casefold() != "numvcpus":
-                kept.append(entry)
-            elif tree.get(("vms", group, "vcpus")) is None:
-                tree = tree.put([(("vms", group, "vcpus"), _number(entry.value), Place(name, entry.line))])
-        for number, line in unconnected.items():
-            message = f"is a vNIC that vms.{group}.networks gives no virtual switch"
-            allowed = f'ethernetX with X below {count}, or ethernet{number}.present = "FALSE"'
-            faults.append(Fault(message, f"ethernet{number}", "", allowed, file=name, line=line))
-        known = {key.casefold(): key for key in vmx_table(platform, count)}
-        return _put(tree, path, _spelled(kept, known), name)
+        machine = Machine.of(name, entries, Group(group, count, tree.get(path), has_e1000), platform)
+        warnings += machine.warnings
+        if machine.vcpus is not None and tree.get(("vms", group, "vcpus")) is None:
+            place = Place(name, machine.vcpus.line)
+            tree = tree.put([(("vms", group, "vcpus"), _number(machine.vcpus.value), place)])
+        return _put(tree, path, machine.settings, name)
 
 
 def _names_file(settings: Any) -> bool:
@@ -116,7 +145,7 @@ def _names_file(settings: Any) -> bool:
 def _read(file: Path, reader: Callable[[str, str], FileSettings], most: int) -> FileSettings:
     name = display_name(file)
     try:
-        text = read_text(file, name)
+        text = decoded(read_bytes(file, name))
     except InputError as error:
         return (), error.faults
     lines = text.count("\n")
@@ -132,11 +161,6 @@ def _read(file: Path, reader: Callable[[str, str], FileSettings], most: int) -> 
 def _number(value: int | str) -> int | str:
     """A number that is written as text, as all is in such a file; what is none comes back as it is."""
     return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 10 else value
-
-
-def _spelled(entries: Iterable[FileSetting], known: Mapping[str, str]) -> dict[str, FileSetting]:
-    """Entries by their names as the platform spells them, which are known by their lower case."""
-    return {known.get(entry.name.casefold(), entry.name): entry for entry in entries}
 
 
 def _put(tree: Tree, path: KeyPath, entries: Mapping[str, FileSetting], file: str) -> Tree:

@@ -1,7 +1,7 @@
 """Reader of ``.vmx`` files: the keys of processors, memory and networks, each with its line.
 
 A file says much that no network depends on: disks, displays, addresses, slots. That is passed over. A key of a kind that matters here is
-kept whether or not the platform knows it, and told as unknown where a scenario's own keys are.
+kept whether or not the platform knows it; `hostsim.scenario.yaml.machine` makes a group of VMs of them.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import re
 from dataclasses import dataclass
 
 from hostsim.errors import Fault
+from hostsim.scenario.yaml.foreign_text import format_of, has_controls, lines_of
 
-__all__ = ["FileSetting", "FileSettings", "read_vmx", "vnic_of"]
+__all__ = ["DEVICE", "FileSetting", "FileSettings", "read_vmx"]
 
-_LINE = re.compile(r'\s*(?P<key>[^\s="#]+)\s*=\s*"(?P<value>[^"]*)"\s*')
+DEVICE = re.compile(r"(?P<kind>ethernet|pcipassthru)(?P<number>\d{1,3})\.(?P<key>.+)", re.IGNORECASE)
+"""A key of a vNIC or of a device that is passed through."""
+_LINE = re.compile(r'\s*(?P<key>[^\s="#]+)\s*=\s*"(?P<value>[^"]*)"\s*(?:#.*)?')
 _ESCAPE = re.compile(r"\|([0-9A-Fa-f]{2})")
-_DEVICE = re.compile(r"(?P<kind>ethernet|pcipassthru)(?P<number>\d{1,3})\.(?P<key>.+)", re.IGNORECASE)
 _KEPT = ("sched.cpu.", "sched.mem.", "numa.", "cpuid.corespersocket", "cpuid.numsmt", "memsize", "numvcpus")
 _WORDS = {
     word.casefold(): word for word in ("ethernet", "pciPassthru", "sched", "numa", "cpuid", "memSize", "numvcpus")
@@ -27,8 +29,10 @@ _NAMED = frozenset(
         "address",
         "addresstype",
         "allowguestconnectioncontrol",
+        "bsdname",
         "checkmacaddress",
         "connectiontype",
+        "customlabel",
         "deviceid",
         "displayname",
         "externalid",
@@ -36,12 +40,14 @@ _NAMED = frozenset(
         "generatedaddress",
         "generatedaddressoffset",
         "hwversion",
-        "limit",
+        "macaddress",
+        "macaddresstype",
         "networkname",
+        "noforgedsrcaddr",
+        "nopromisc",
         "pcislotnumber",
-        "reservation",
-        "shares",
-        "startconnected",
+        "pvnid",
+        "pxm",
         "subsystemid",
         "subsystemvendorid",
         "systemid",
@@ -52,9 +58,16 @@ _NAMED = frozenset(
 )
 """Keys of a device that say what it is called, where it is plugged in and what it is connected to."""
 _GROUPS = ("dvs.", "filter", "linkstatepropagation.", "opaquenetwork.", "bandwidth.")
-"""Likewise, by how they begin."""
-_NO_EFFECT = frozenset({"numa.autosize.cookie", "numa.autosize.vcpu.maxpervirtualnode"})
-"""What the hypervisor wrote down for itself."""
+"""Similar keys, by how they begin."""
+_USUAL = {
+    "reservation": ("0",),
+    "limit": ("-1", "unlimited"),
+    "shares": ("normal", "50"),
+    "sched.mem.affinity": ("all", ""),
+}
+"""Values that ask for nothing, of keys of a vNIC and of the VM."""
+_OWN_NOTES = "numa.autosize.vcpu.maxpervirtualnode"
+"""What the hypervisor wrote down for itself, as in each key that ends with ``.cookie``."""
 
 
 @dataclass(frozen=True)
@@ -66,20 +79,16 @@ class FileSetting:
     line: int
     is_default: bool = False
     """True where the file says that this is the default."""
+    nearest: str = ""
+    """The name that it was probably meant to have, where its first word is none of a setting."""
 
 
 FileSettings = tuple[tuple[FileSetting, ...], tuple[Fault, ...]]
 """The settings of a file, and what is wrong with it."""
 
 
-def vnic_of(name: str) -> int | None:
-    """The number of the vNIC of a key; None for any other key."""
-    device = _DEVICE.fullmatch(name)
-    return int(device["number"]) if device is not None and device["kind"].casefold() == "ethernet" else None
-
-
 def read_vmx(text: str, file: str) -> FileSettings:
-    """Read a ``.vmx`` file: ``key = "value"`` on each line; ``#`` begins a comment, case does not matter in keys.
+    """Read a ``.vmx`` file: ``key = "value"`` on each line; ``#`` and ``//`` begin a comment, case does not matter in keys.
 
     Args:
         text: of the file.
@@ -88,12 +97,11 @@ def read_vmx(text: str, file: str) -> FileSettings:
     faults: list[Fault] = []
     lines: dict[str, int] = {}
     found: list[FileSetting] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
+    for number, line in enumerate(lines_of(text), 1):
+        if not line.strip() or line.lstrip().startswith(("#", "//")):
             continue
         match = _LINE.fullmatch(line)
-        value = _value(match["value"]) if match is not None else ""
-        if match is None or not (line.replace("\t", " ") + value).isprintable():
+        if match is None or has_controls(line) or not match["key"].isprintable():
             given = ascii(line.strip()[:60])
             faults.append(Fault("is not a line of a .vmx file", "", given, 'key = "value"', file=file, line=number))
             continue
@@ -103,26 +111,28 @@ def read_vmx(text: str, file: str) -> FileSettings:
             faults.append(Fault(message, key, repr(match["value"]), "each key once", file=file, line=number))
             continue
         lines[folded] = number
-        if _is_kept(folded):
-            found.append(FileSetting(key, value, number))
-        elif nearest := _meant(key):
-            allowed = "keys of ethernetX, pciPassthruX, sched.cpu, sched.mem, numa and cpuid, memSize, numvcpus"
-            faults.append(Fault("unknown key", key, repr(match["value"]), allowed, nearest, file, number))
-    if not lines and not faults:
+        value, nearest = _value(match["value"]), _meant(key)
+        if nearest or _is_kept(folded, value):
+            found.append(FileSetting(key, value, number, nearest=nearest))
+    if not lines and faults:
+        seen = format_of(text)
+        message = f"is {seen}, not a .vmx file" if seen else "is not a .vmx file"
+        faults = [Fault(message, "", faults[0].given, 'key = "value" on each line', file=file, line=faults[0].line)]
+    elif not lines:
         faults.append(Fault("holds no keys", allowed='key = "value" on each line', file=file))
-    gone = {entry.name.casefold().partition(".")[0] for entry in found if _is_absent(entry)}
-    return tuple(entry for entry in found if entry.name.casefold().partition(".")[0] not in gone), tuple(faults)
+    return tuple(found), tuple(faults)
 
 
-def _is_kept(key: str) -> bool:
-    device = _DEVICE.fullmatch(key)
+def _is_kept(key: str, value: str) -> bool:
+    if key.endswith(".cookie") or key == _OWN_NOTES:
+        return False
+    device = DEVICE.fullmatch(key)
+    own = key if device is None else device["key"]
+    if value.casefold() in _USUAL.get(own, ()):
+        return False
     if device is not None:
-        return device["key"] not in _NAMED and not device["key"].startswith(_GROUPS)
-    return key.startswith(_KEPT) and key not in _NO_EFFECT
-
-
-def _is_absent(entry: FileSetting) -> bool:
-    return entry.name.casefold().endswith(".present") and entry.value == "FALSE"
+        return own not in _NAMED and not own.startswith(_GROUPS)
+    return key.startswith(_KEPT)
 
 
 def _value(text: str) -> str:
@@ -132,10 +142,10 @@ def _value(text: str) -> str:
 
 
 def _meant(key: str) -> str:
-    """The word that the first one of a key was meant to be, where it is nearly one that matters here; empty where it is not."""
-    head = key.partition(".")[0]
+    """The key that one was meant to be, where its first word is nearly one that matters here; empty where it is not."""
+    head, dot, rest = key.partition(".")
     word = head.rstrip("0123456789").casefold()
     if word == "ethernet":  # without a number, or with nothing behind it
-        return "ethernet0." if _DEVICE.fullmatch(key) is None else ""
+        return f"ethernet0.{rest}" if DEVICE.fullmatch(key) is None else ""
     near = difflib.get_close_matches(word, [other for other in _WORDS if other != word], n=1, cutoff=0.85)
-    return _WORDS[near[0]] + head[len(word) :] if near and word not in _WORDS else ""
+    return _WORDS[near[0]] + head[len(word) :] + dot + rest if near and word not in _WORDS else ""

@@ -200,23 +200,30 @@ def test_every_modelled_setting_has_a_rule_or_none_for_a_reason() -> None:
 def test_the_line_of_a_setting_without_effect_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the scenario, or of the file that it takes settings from."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "web.vmx").write_text('memSize = "4096"\nsched.cpu.min = "500"\n')
+    (tmp_path / "web.vmx").write_text(
+        'ethernet0.virtualDev = "vmxnet3"\nethernet0.ctxPerDev = "3"\nsched.cpu.min = "500"\n'
+    )
     scenario = load_text(
         tmp_path,
         ('{ethernet0.emuRxMode: "0"}', "{file: web.vmx}"),
         ("vms:\n", "host: {advanced: {Net.E1000TxCopySize: 100}}\nvms:\n"),
+        ("sweep:", "peer: linux\nsweep:"),
     )
     assert scenario.warnings == (
         "small.yaml:7: host.advanced.Net.E1000TxCopySize = 100 has no effect: no VM has an e1000",
-        "web.vmx:2: vms.receiver.vmx.sched.cpu.min = '500' has no effect: it is not modelled",
+        "web.vmx:2: vms.receiver.vmx.ethernet0.ctxPerDev = '3' has no effect: the VM has one transmit queue",
+        "web.vmx: 1 setting has no effect, as it is not modelled: sched.cpu.min (line 3)",
     )
 
 
 def test_a_setting_that_has_an_effect_at_one_point_of_a_sweep_is_not_told(tmp_path: Path) -> None:
     """An experiment may cross what makes a difference with where it makes none."""
-    length = ("vms:\n", "host: {advanced: {Net.MaxPortRxQueueLen: 160}}\nvms:\n")
-    assert load_text(tmp_path, length).warnings == ()
-    assert len(load_text(tmp_path, length, axes={"split": "0"}).warnings) == 1
+    changes = [
+        ("vms:\n", "host: {advanced: {Net.MaxPortRxQueueLen: 160}}\nvms:\n"),
+        ("sweep:", "peer: linux\nsweep:"),
+    ]
+    assert load_text(tmp_path, *changes).warnings == ()
+    assert len(load_text(tmp_path, *changes, axes={"split": "0"}).warnings) == 1
 
 
 def test_defaults_that_are_written_are_not_told(file: Path) -> None:

@@ -1,0 +1,273 @@
+"""The machine of a ``.vmx`` file as a group of VMs: its vNICs on the networks of the group, its devices, and warnings of what is not simulated."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from hostsim.scenario.yaml.vmx import DEVICE, FileSetting
+from hostsim.spec.effective_settings import vmx_table
+from hostsim.spec.platform import PlatformSpec, SettingSpec
+
+__all__ = ["Group", "Machine", "canonical", "listed", "without_effect_warning"]
+
+_STAND_INS = {
+    "e1000e": "e1000",
+    "vlance": "e1000",
+    "flexible": "vmxnet3",
+    "vmxnet": "vmxnet3",
+    "vmxnet2": "vmxnet3",
+    "vmxnet3vrdma": "vmxnet3",
+    "vrdma": "vmxnet3",
+}
+"""Devices of products that are not modelled, and the nearest one that is."""
+_OLD_SCHEMES = ("adapt", "calibrate")
+"""Schemes of coalescing of older versions."""
+_OF_VMXNET3 = ("pnicFeatures", "coalescingScheme", "coalescingParams", "udpRSS")
+"""Keys that an e1000 has no use for."""
+_SHOWN = 8
+"""Names that a warning lists."""
+_NEAR = 0.9
+"""Likeness from which a name that is not known was probably mistyped: product names differ more."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """What a scenario says of the group of VMs that a file describes."""
+
+    name: str
+    networks: int
+    """Number of networks, which is the number of vNICs."""
+    own: Mapping[str, object]
+    """Keys that the scenario sets: these win over the file."""
+    has_e1000: bool
+    """The guest has a driver of an e1000."""
+
+
+def canonical(setting: SettingSpec, value: int | str) -> int | str:
+    """A value of a file as the platform spells it: products read words without regard to case."""
+    words = setting.choices or ((setting.default,) if isinstance(setting.default, str) else ())
+    return next((word for word in words if word.casefold() == str(value).casefold()), value)
+
+
+def is_passed_over(setting: SettingSpec, value: int | str) -> bool:
+    """True of a value that has no effect in the model though the file asks for it."""
+    try:
+        return setting.is_missed(setting.read(value))
+    except ValueError:
+        return not setting.modelled
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names with commas, the first few of many."""
+    names = list(names)
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def without_effect_warning(file: str, entries: list[FileSetting], known: Collection[str]) -> Iterator[str]:
+    """The one warning of all settings of a file that have no effect.
+
+    Args:
+        file: what warnings call it.
+        entries: the settings.
+        known: names of the platform, of which a mistyped one may be near.
+    """
+    if not entries:
+        return
+    shown = []
+    for index, entry in enumerate(entries):
+        near = [entry.nearest] if entry.nearest else []
+        if not near and index < _SHOWN and entry.name not in known:
+            near = difflib.get_close_matches(entry.name, known, n=1, cutoff=_NEAR)
+        shown.append(f"{entry.name} (line {entry.line}" + (f"; did you mean {near[0]!r}?)" if near else ")"))
+    count = (
+        "1 setting has no effect, as it is"
+        if len(entries) == 1
+        else f"{len(entries)} settings have no effect, as they are"
+    )
+    yield f"{file}: {count} not modelled: {listed(shown)}"
+
+
+@dataclass
+class Machine:
+    """The settings of a file sorted for a group of VMs."""
+
+    file: str
+    """What warnings call the file."""
+    group: Group
+    platform: PlatformSpec
+    settings: dict[str, FileSetting] = field(default_factory=dict)
+    """Settings by their names as the platform spells them."""
+    vcpus: FileSetting | None = None
+    warnings: list[str] = field(default_factory=list)
+    _missed: list[FileSetting] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, file: str, entries: Iterable[FileSetting], group: Group, platform: PlatformSpec) -> Machine:
+        """Sort the entries of a file.
+
+        Args:
+            file: what warnings call it.
+            entries: those that its reader keeps.
+            group: whose machine it is.
+            platform: whose settings there are.
+        """
+        machine = cls(file, group, platform)
+        table = vmx_table(platform, group.networks)
+        known = {name.casefold(): name for name in table}
+        devices: dict[str, dict[int, list[FileSetting]]] = {"ethernet": {}, "pcipassthru": {}}
+        for entry in entries:
+            device = DEVICE.fullmatch(entry.name)
+            if device is not None:
+                devices[device["kind"].casefold()].setdefault(int(device["number"]), []).append(entry)
+            elif entry.name.casefold() == "numvcpus":
+                machine.vcpus = entry
+            else:
+                machine._add(entry, known, table)
+        for entry in [*machine._vnics(devices["ethernet"]), *machine._passed(devices["pcipassthru"])]:
+            machine._add(entry, known, table)
+        machine._missed.sort(key=lambda entry: entry.line)
+        machine.warnings += without_effect_warning(file, machine._missed, list(table))
+        return machine
+
+    def _add(self, entry: FileSetting, known: Mapping[str, str], table: Mapping[str, SettingSpec]) -> None:
+        name = known.get(entry.name.casefold())
+        if name in self.group.own:
+            return
+        value = entry.value if name is None else canonical(table[name], entry.value)
+        if name is None or is_passed_over(table[name], value):
+            self._missed.append(entry)
+        else:
+            self.settings[name] = replace(entry, name=name, value=value)
+
+    def _path(self, name: str) -> str:
+        return f"vms.{self.group.name}.vmx.{name}"
+
+    # --- vNICs
+
+    def _vnics(self, found: Mapping[int, list[FileSetting]]) -> Iterator[FileSetting]:
+        """The settings of the vNICs that are there, which take the networks in the order of their numbers."""
+        group = self.group
+        present = {number: value for number, entries in found.items() if (value := _value(entries, "present"))}
+        left_out = [number for number in found if number not in present] if present else []
+        there = sorted(
+            number for number in found if (present.get(number, "TRUE" if not present else "FALSE")) != "FALSE"
+        )
+        networks = f"{group.networks} network" + ("" if group.networks == 1 else "s")
+        if left_out:
+            names = _vnic_names(sorted(left_out))
+            self.warnings.append(f'{self.file}: {names} left out: no line says ethernetX.present = "TRUE" of it')
+        if len(there) > group.networks:
+            names = _vnic_names(there[group.networks :])
+            self.warnings.append(f"{self.file}: {names} left out: vms.{group.name}.networks names {networks}")
+        elif len(there) < group.networks:
+            vnics = "no vNIC" if not there else "1 vNIC" if len(there) == 1 else f"{len(there)} vNICs"
+            rest = "the VM" if not there else "each further one"
+            self.warnings.append(
+                f"{self.file}: has {vnics}, and vms.{group.name}.networks names {networks}: {rest} gets a vNIC with default settings"
+            )
+        there = there[: group.networks]
+        moved = [f"ethernet{number} is ethernet{index}" for index, number in enumerate(there) if index != number]
+        if moved:
+            self.warnings.append(
+                f"{self.file}: vNICs take the networks of vms.{group.name} in the order of their numbers: in the scenario {listed(moved)}"
+            )
+        bare = [number for index, number in enumerate(there) if self._has_no_device(found[number], index)]
+        if bare:
+            self.warnings.append(
+                f"{self.file}: {_vnic_names(bare, 'has', 'have')} no virtualDev: ESXi makes it a flexible adapter or an e1000, "
+                f"and a vmxnet3 is simulated; {self._path(f'ethernet{there.index(bare[0])}.virtualDev')} in the scenario wins over the file"
+            )
+        for index, number in enumerate(there):
+            yield from self._vnic(found[number], index, number)
+
+    def _has_no_device(self, entries: Iterable[FileSetting], index: int) -> bool:
+        return not _value(entries, "virtualDev") and f"ethernet{index}.virtualDev" not in self.group.own
+
+    def _vnic(self, entries: list[FileSetting], index: int, number: int) -> Iterator[FileSetting]:
+        device = ""
+        for entry in entries:
+            if _key(entry) == "virtualdev":
+                stand_in = self._device(entry, f"ethernet{index}.virtualDev")
+                device = str(stand_in.value).casefold()
+        for entry in entries:
+            name, key = f"ethernet{index}.{entry.name.partition('.')[2]}", _key(entry)
+            if key == "startconnected":
+                if entry.value == "FALSE":
+                    self.warnings.append(
+                        f"{self.file}:{entry.line}: ethernet{number} is not connected when the VM starts; it is simulated as connected, "
+                        f"as vms.{self.group.name}.networks gives it a network"
+                    )
+            elif key == "virtualdev":
+                yield replace(entry, name=name, value=device)
+            elif (key == "coalescingscheme" and str(entry.value).casefold() in _OLD_SCHEMES) or (
+                device == "e1000" and key in map(str.casefold, _OF_VMXNET3)
+            ):
+                self._missed.append(entry)
+            else:
+                yield replace(entry, name=name)
+
+    def _device(self, entry: FileSetting, name: str) -> FileSetting:
+        """The virtual device that is simulated."""
+        asked = str(entry.value).casefold()
+        value = _STAND_INS.get(asked, asked)
+        if value == "e1000" and not self.group.has_e1000:
+            value = "vmxnet3"
+        if value != asked and name not in self.group.own:
+            article = "an" if value == "e1000" else "a"
+            reason = "the guest has no driver for an e1000" if asked == "e1000" else "is not modelled"
+            self.warnings.append(
+                f"{self.file}:{entry.line}: {entry.name} = {entry.value!r}: {reason}, and {article} {value} is simulated; "
+                f"{self._path(name)} in the scenario wins over the file"
+            )
+        return replace(entry, value=value)
+
+    # --- devices that are passed through
+
+    def _passed(self, found: Mapping[int, list[FileSetting]]) -> Iterator[FileSetting]:
+        """The settings of NICs that are passed through; other devices are left out with a warning for all of them."""
+        unknown: list[str] = []
+        for number, entries in sorted(found.items()):
+            name = f"pciPassthru{number}"
+            stated = self.group.own.get(f"{name}.present", _value(entries, "present"))
+            if stated != "TRUE":
+                continue
+            if f"{name}.id" in self.group.own or not _is_foreign(_value(entries, "id")):
+                yield from (entry for entry in entries if _key(entry) in ("present", "id"))
+                continue
+            what = _value(entries, "vgpu") or _value(entries, "id") or _value(entries, "allowedDevices")
+            kind = (
+                "SR-IOV, a virtual function of a NIC"
+                if _value(entries, "pfId")
+                else ascii(what)
+                if what
+                else "without a name"
+            )
+            unknown.append(f"{name} ({kind})")
+        if unknown:
+            first = unknown[0].partition(" ")[0]
+            self.warnings.append(
+                f"{self.file}: passed-through devices are not simulated, other than whole NICs by their names: {listed(unknown)}; "
+                f'{self._path(f"{first}.id")} in the scenario names a NIC instead, {first}.present: "FALSE" leaves the device out'
+            )
+
+
+def _key(entry: FileSetting) -> str:
+    return entry.name.partition(".")[2].casefold()
+
+
+def _value(entries: Iterable[FileSetting], key: str) -> str:
+    """The value of a key of a device; empty where there is none."""
+    return next((str(entry.value) for entry in entries if _key(entry) == key.casefold()), "")
+
+
+def _is_foreign(name: str) -> bool:
+    """True of a PCI address, which says nothing of a server's NICs, and of a device without a name."""
+    return not name or ":" in name
+
+
+def _vnic_names(numbers: Iterable[int], one: str = "is", several: str = "are") -> str:
+    names = [f"ethernet{number}" for number in numbers]
+    return f"{listed(names)} {one if len(names) == 1 else several}"
