@@ -10,6 +10,7 @@ from typing import Any
 from hostsim.errors import Fault, InputError
 from hostsim.files import find_below
 from hostsim.plugin.registry import DEFAULT_POLICIES, Registry
+from hostsim.scenario.check.assumption import assumption_warnings
 from hostsim.scenario.check.capacity import feature_warnings, nic_faults, traffic_faults, vm_faults
 from hostsim.scenario.check.contradiction import contradictions
 from hostsim.scenario.check.directpath import passthrough_faults, passthrough_warnings
@@ -229,6 +230,8 @@ class _PointBuilder:
                 named = {group.name: group for group in groups}
                 self.faults += vm_traffic_faults(self._tree, named, self._file.network, traffic)
             found = [*feature_warnings(self._file, platform), *passthrough_warnings(self._file)]
+            if peer and platform.hypervisor:
+                found += assumption_warnings(self._tree, self._file, platform, peer, groups, traffic, settings)
             told += found
             self.warnings += found
         if self._file and platform and hardware and peer and settings and not self.faults:

@@ -1,0 +1,98 @@
+"""Silent assumptions: automatic splitRx, and the peer whose bursts decide whether splitRx helps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hostsim.scenario.load import load
+
+TEXT = """\
+scenario: multicast
+question: Does it warn?
+platform: PLATFORM
+hardware: dell-r810
+network: {lan: {uplinks: [vmnic0]}}
+host: {advanced: {ADVANCED}}
+vms:
+  r: {count: 8, guest: rhel6, networks: [lan], vmx: {VMX}}
+  other: {count: 1, guest: rhel6, networks: [lan]}
+traffic:
+  m: {kind: multicast, to: r, packet_size: 800 B, ARRIVALS}
+  n: {kind: multicast, to: r, packet_size: 800 B, rate: 3 kpps}
+"""
+
+
+def warnings(
+    folder: Path,
+    platform: str = "esxi-6.0",
+    vmx: str = "",
+    arrivals: str = "rate: 8 kpps",
+    advanced: str = "",
+    peer: str = "",
+) -> list[str]:
+    """The warnings of such a scenario."""
+    text = TEXT.replace("PLATFORM", platform).replace("VMX", vmx).replace("ARRIVALS", arrivals)
+    file = folder / "multicast.yaml"
+    file.write_text(text.replace("ADVANCED", advanced) + peer)
+    return list(load(file).warnings)
+
+
+@pytest.mark.parametrize("platform", ["esxi-5.1", "esxi-5.5", "esxi-6.0"])
+def test_automatic_splitrx_warns_above_ten_thousand_packets(tmp_path: Path, platform: str) -> None:
+    """Both streams together reach each VM at 11,000 a second."""
+    (warning,) = warnings(tmp_path, platform)
+    assert warning.startswith(
+        f"vms.r: 11000 multicast packets/s reach each VM, and {platform} turns splitRx on by itself above 10000"
+    )
+
+
+def test_replayed_multicast_has_a_mean_rate(tmp_path: Path) -> None:
+    """Instants 50 us apart are 20,000 a second."""
+    (tmp_path / "times.txt").write_text("".join(f"{n * 5e-5:.6f}\n" for n in range(100)))
+    (warning,) = warnings(tmp_path, arrivals="arrivals: {process: replay, file: times.txt}")
+    assert warning.startswith("vms.r: 23000 multicast packets/s")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"platform": "esxi-5.0"},
+        {"arrivals": "rate: 7 kpps"},
+        {"vmx": 'ethernet0.emuRxMode: "0"'},
+        {"vmx": "ethernet0.virtualDev: e1000"},
+        {"advanced": "Net.NetSplitRxMode: 0"},
+    ],
+)
+def test_no_warning_where_the_host_leaves_splitrx_off_too(tmp_path: Path, change: dict[str, str]) -> None:
+    """An older version, a rate up to the limit, a vNIC or a host that says no, another device."""
+    assert warnings(tmp_path, **change) == []
+
+
+SPLIT = 'ethernet0.emuRxMode: "1"'
+
+
+@pytest.mark.parametrize("peer", ["", "peer: ideal\n"])
+def test_a_peer_that_nobody_chose_warns_with_splitrx(tmp_path: Path, peer: str) -> None:
+    """Each packet by itself wakes a context for each VM; a peer that is a VM sends several at once."""
+    (warning,) = warnings(tmp_path, vmx=SPLIT, peer=peer)
+    named = "ideal" if peer else r"linux (the default)"
+    assert warning == (
+        f"vms.r: with splitRx, losses and CPU depend on how many multicast packets arrive together: the peer {named} sends them one by one, "
+        "peer: esxi-vm in batches, as an ESXi VM does"
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"peer": "peer: esxi-vm\n"},
+        {"peer": "peer: tester\n"},
+        {"peer": "peer: linux\n"},
+        {"arrivals": "rate: 500 pps"},
+    ],
+)
+def test_a_chosen_peer_or_a_low_rate_does_not_warn(tmp_path: Path, change: dict[str, str]) -> None:
+    """A VM that sends fewer packets than it may call for sends each by itself as well."""
+    assert warnings(tmp_path, vmx=SPLIT, **change) == []
