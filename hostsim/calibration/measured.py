@@ -19,6 +19,7 @@ from hostsim.record import AxisValues, Scalar
 from hostsim.scenario.axis import Axis
 from hostsim.scenario.expect.lookup import Lookup
 from hostsim.scenario.scenario import Scenario
+from hostsim.scenario.yaml.foreign_text import format_of
 from hostsim.scenario.yaml.reader import parse_value
 from hostsim.scenario.yaml.source_tree import Place, Tree
 
@@ -57,11 +58,16 @@ def read_measured(file: Path, scenario: Scenario) -> tuple[Expectation, ...]:
         InputError: every fault of the file with its line.
     """
     name = display_name(file)
-    reader = csv.DictReader(io.StringIO(read_text(file, name)), strict=True)
+    text = read_text(file, name)
+    reader = csv.DictReader(io.StringIO(text), strict=True)
     try:
         columns = [column.strip() for column in reader.fieldnames or ()]
         if not columns:
             raise InputError(Fault("is empty", file=name, allowed="a line of columns, and a row for each measurement"))
+        if not set(columns) & set(_COLUMNS):
+            seen = format_of(text) or "another table"
+            given, allowed = ascii(columns[0][:40]), "columns for axes of the scenario, metric, value and interval"
+            raise InputError(Fault(f"is {seen}, not a table of measurements", "", given, allowed, file=name, line=1))
         reader.fieldnames = columns
         _require_columns(columns, scenario, name)
         found: dict[str, Expectation] = {}

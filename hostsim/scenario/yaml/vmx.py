@@ -64,6 +64,8 @@ _USUAL = {
     "limit": ("-1", "unlimited"),
     "shares": ("normal", "50"),
     "sched.mem.affinity": ("all", ""),
+    "numa.nodeaffinity": ("all", ""),
+    "virtualdev": ("",),
 }
 """Values that ask for nothing, of keys of a vNIC and of the VM."""
 _OWN_NOTES = "numa.autosize.vcpu.maxpervirtualnode"

@@ -74,6 +74,7 @@ WARNED = {
         + 'ethernet0.bsdName = "en0"\nethernet0.pvnID = "x"\nethernet0.noPromisc = "FALSE"\nethernet0.limit = "-1"\n',
         "",
     ),
+    "words for all": (VNIC + 'numa.nodeAffinity = "all"\nsched.mem.affinity = "all"\n', ""),
     "comments": ("#!/usr/bin/vmware\n// Network\n" + VNIC + 'memSize = "64"  # small\n', ""),
     "settings that are not modelled": (
         VNIC + 'numa.vcpu.preferHT = "TRUE"\nsched.mem.prealloc = "TRUE"\nsched.cpu.min = "8400"\n'
