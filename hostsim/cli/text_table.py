@@ -10,7 +10,15 @@ import typer
 
 __all__ = ["columns", "duration", "verdict_table"]
 
-_COLOURS = {"pass": "green", "pass?": "yellow", "fail": "red", "open": "yellow", "missing": "bright_black"}
+_COLOURS = {
+    "pass": "green",
+    "pass?": "yellow",
+    "known": "magenta",
+    "fail": "red",
+    "open": "yellow",
+    "missing": "bright_black",
+}
+"""Colours of verdicts by their first word."""
 
 
 def columns(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

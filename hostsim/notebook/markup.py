@@ -8,7 +8,14 @@ from markupsafe import Markup, escape
 
 __all__ = ["chip", "details", "heading", "note", "paragraph", "table"]
 
-_COLOURS = {"pass": "#1a7f4b", "pass?": "#96650a", "fail": "#c2372c", "open": "#96650a", "missing": "#6a737d"}
+_COLOURS = {
+    "pass": "#1a7f4b",
+    "pass?": "#96650a",
+    "known red": "#7b4bb7",
+    "fail": "#c2372c",
+    "open": "#96650a",
+    "missing": "#6a737d",
+}
 
 
 def heading(text: str, subtitle: str = "") -> Markup:
@@ -28,7 +35,7 @@ def note(text: str) -> Markup:
 
 def chip(label: str) -> Markup:
     """A chip: a verdict in its colour."""
-    return Markup('<b style="color:{}">{}</b>').format(_COLOURS.get(label, "inherit"), label)
+    return Markup('<b style="color:{}">{}</b>').format(_COLOURS.get(label.partition(" (")[0], "inherit"), label)
 
 
 def details(summary: str, inside: str) -> Markup:

@@ -16,10 +16,11 @@ from hostsim.results.scoreboard import (
     PREDICTION,
     band_text,
     interval_cell,
-    known_text,
-    label,
+    outcome,
     prediction_text,
+    published_text,
     value_text,
+    verdict_text,
 )
 from hostsim.results.tally import TALLY_HEADINGS, outcomes, tally_rows, tally_words
 from hostsim.results.verdicts import Verdicts
@@ -29,9 +30,10 @@ __all__ = ["differences_html", "results_html", "verdicts_html"]
 _PAINT = {
     'class="axis"': 'stroke="#9aa4ae" stroke-width="1"',
     'class="band"': 'fill="#8fbbe3" fill-opacity=".6"',
-    'class="pass"': 'fill="#1a7f4b" stroke="#1a7f4b" stroke-width="2"',
-    'class="fail"': 'fill="#c2372c" stroke="#c2372c" stroke-width="2"',
-    'class="open"': 'fill="#96650a" stroke="#96650a" stroke-width="2"',
+    'class="in-band"': 'fill="#1a7f4b" stroke="#1a7f4b" stroke-width="2"',
+    'class="undecided"': 'fill="#ffffff" stroke="#96650a" stroke-width="2"',
+    'class="known-red"': 'fill="#7b4bb7" stroke="#7b4bb7" stroke-width="2"',
+    'class="red"': 'fill="#c2372c" stroke="#c2372c" stroke-width="2"',
     'class="missing"': 'fill="#6a737d" stroke="#6a737d" stroke-width="2"',
 }
 """Colours of a gauge where there is no page with a style."""
@@ -108,25 +110,23 @@ def _scores(verdicts: Iterable[Verdict], *, quick: bool) -> Markup:
     rows = []
     for verdict in shown:
         expectation = verdict.expectation
-        word = chip(label(verdict, quick=quick)) + (f" ({known_text(verdict)})" if verdict.known else "")
-        published = f"{expectation.published} {expectation.unit}".strip() if expectation.is_claim else "–"
         rows.append(
             (
                 expectation.name,
-                published,
+                published_text(expectation) or "–",
                 value_text(verdict),
                 interval_cell(verdict),
                 band_text(expectation.band, expectation.unit),
-                _painted_gauge(verdict),
+                _painted_gauge(verdict, quick=quick),
                 *([prediction_text(verdict)] if is_predicted else []),
-                word,
+                chip(verdict_text(verdict, quick=quick)),
             )
         )
     return table(headings, rows, ("value",))
 
 
-def _painted_gauge(verdict: Verdict) -> Markup:
-    text = gauge(verdict, state=verdict.state.value)
+def _painted_gauge(verdict: Verdict, *, quick: bool) -> Markup:
+    text = gauge(verdict, outcome=outcome(verdict, quick=quick))
     for name, paint in _PAINT.items():
         text = text.replace(name, paint)
     return Markup(text)  # noqa: S704  our own drawing of numbers

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from hostsim.notebook.markup import details, heading, note, paragraph, table
-from hostsim.results.scoreboard import band_text
+from hostsim.results.scoreboard import band_text, published_text
 from hostsim.units import ps_to_seconds
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def scenario_html(scenario: Scenario) -> str:
         expected = [
             (
                 entry.name,
-                f"{entry.published} {entry.unit}".strip() if entry.is_claim else "–",
+                published_text(entry) or "–",
                 band_text(entry.band, entry.unit),
             )
             for entry in scenario.expectations

@@ -14,6 +14,7 @@ from hostsim.figure import FigureSpec
 from hostsim.plots.data_series import DataSeries, matching_series
 from hostsim.plots.style import INK, backed, figure_of, halo
 from hostsim.record import AxisValues
+from hostsim.results.scoreboard import published_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +108,7 @@ def draw_accepted(
             brackets += [Bracket(place, band, published, tops.get(place)) for _, place in about]
             continue
         colours = {series.look.colour for series, _ in about}
-        name = f"published: {published} {verdict.expectation.unit}".rstrip()
+        name = f"published: {published_text(verdict.expectation)}"
         if not verdict.expectation.is_claim:
             whose = {series.label for series, _ in about}
             owner = f"{whose.pop()}, " if len(whose) == 1 < len(all_series) else ""

@@ -25,6 +25,7 @@ from hostsim.results.scoreboard import (
     interval_cell,
     number,
     prediction_text,
+    published_text,
     value_text,
 )
 from hostsim.results.table import is_of_ensemble
@@ -76,13 +77,12 @@ def table_cells(table: pd.DataFrame, figure: TableSpec, verdicts: Iterable[Verdi
 
 
 def _answer(name: str, verdict: Verdict | None) -> tuple[str, ...]:
-    """The row of an answer; a share or a ratio has no unit to print."""
+    """The row of an answer."""
     if verdict is None:
         return name, "", NO_ANSWER, "", ""
     asked = verdict.expectation
-    unit = "" if asked.unit == "ratio" else asked.unit
-    published = f"{asked.published} {unit}".rstrip() if asked.is_claim else ""
-    return name, published, value_text(verdict), interval_cell(verdict), band_text(asked.band)
+    band = band_text(asked.band, asked.unit)
+    return name, published_text(asked), value_text(verdict), interval_cell(verdict), band
 
 
 def _refusals(rules: Iterable[Refused]) -> Cells:

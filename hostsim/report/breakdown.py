@@ -85,7 +85,7 @@ def stage_times(results: Results, at: AxisValues | None = None) -> Bars:
 
 
 def latency_rows(results: Results, at: AxisValues | None = None) -> tuple[list[str], list[list[str]]]:
-    """Latencies and response times as a table: headings with units, and a row for each point.
+    """Latencies and response times as a table: a column for each point, and a row with its unit for each measure.
 
     Args:
         results: what was run.
@@ -97,13 +97,13 @@ def latency_rows(results: Results, at: AxisValues | None = None) -> tuple[list[s
     points = _points(results, at)
     means = _means(results, points, LATENCIES)
     shown = [name for name in LATENCIES if not all(math.isnan(values[name]) for values in means.values())]
+    with_values = {key: values for key, values in means.items() if not all(math.isnan(values[name]) for name in shown)}
     names = _names(results, points)
-    headings = [with_unit(label_of(name), unit_of(name)) for name in shown]
-    rows = []
-    for key, values in means.items():
-        if not all(math.isnan(values[name]) for name in shown):
-            rows.append([names[key], *(_cell(values[name]) for name in shown)])
-    return ["point", *headings], rows
+    rows = [
+        [with_unit(label_of(name), unit_of(name)), *(_cell(values[name]) for values in with_values.values())]
+        for name in shown
+    ]
+    return ["measure", *(names[key] for key in with_values)], rows
 
 
 def _cell(value: float) -> str:

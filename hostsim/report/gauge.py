@@ -6,19 +6,25 @@ import math
 
 from hostsim.expect import Band, Verdict
 
-__all__ = ["gauge"]
+__all__ = ["gauge", "mark_class"]
 
 WIDTH, HEIGHT = 220.0, 22.0
 _MARGIN = 8.0
 
 
-def gauge(verdict: Verdict, *, state: str) -> str:
+def mark_class(outcome: str) -> str:
+    """The CSS class of an outcome of `hostsim.results.scoreboard.OUTCOMES`."""
+    return outcome.replace(" ", "-")
+
+
+def gauge(verdict: Verdict, *, outcome: str) -> str:
     """Draw a gauge of a verdict as SVG text, a prediction interval as a wide light line; colours are CSS classes, so that page and printer choose them.
 
     Args:
         verdict: what to draw; without a value only the band is drawn.
-        state: class of the marks: ``pass``, ``fail``, ``open`` or ``missing``.
+        outcome: of the verdict; each has a colour and a shape of its own.
     """
+    state = mark_class(outcome)
     band = verdict.expectation.band
     prediction = verdict.prediction
     marks = [verdict.value, verdict.ci_low, verdict.ci_high]
@@ -51,11 +57,23 @@ def gauge(verdict: Verdict, *, state: str) -> str:
             verdict.ci_low is not None and verdict.ci_high is not None and verdict.ci_low != verdict.ci_high
         ):
             parts.append(f'<line class="{state}" x1="{low:.1f}" x2="{high:.1f}" y1="{middle:g}" y2="{middle:g}"/>')
-        parts.append(f'<circle class="{state}" cx="{x(verdict.value, 0.0):.1f}" cy="{middle:g}" r="4"/>')
+        parts.append(_mark(outcome, x(verdict.value, 0.0), middle))
     return (
         f'<svg class="gauge" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" width="{WIDTH:g}" height="{HEIGHT:g}" '
         f'role="img" aria-label="value and interval against the accepted band">{"".join(parts)}</svg>'
     )
+
+
+def _mark(outcome: str, x: float, y: float) -> str:
+    """The mark of a value: a disc in band, a ring for undecided, a diamond for a known red, a square for a red."""
+    name = mark_class(outcome)
+    match outcome:
+        case "known red":
+            return f'<path class="{name}" d="M{x - 5:.1f} {y:g}l5 -5l5 5l-5 5z"/>'
+        case "red":
+            return f'<rect class="{name}" x="{x - 4:.1f}" y="{y - 4:g}" width="8" height="8"/>'
+        case _:
+            return f'<circle class="{name}" cx="{x:.1f}" cy="{y:g}" r="4"/>'
 
 
 def _scale(band: Band, drawn: list[float]) -> tuple[float, float]:

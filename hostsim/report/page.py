@@ -25,22 +25,24 @@ from hostsim.plots.style import GRID, INK, PAPER, as_svg, figure_of
 from hostsim.plots.table import table_cells
 from hostsim.report.breakdown import cpu_shares, latency_rows, stage_times
 from hostsim.report.context_table import CONTEXT_HEADINGS, context_rows, last_points
-from hostsim.report.gauge import gauge
+from hostsim.report.gauge import gauge, mark_class
 from hostsim.report.source import cited, publications
 from hostsim.results.figure_data import bars_frame, figure_frame
 from hostsim.results.folder import plain_csv
 from hostsim.results.results import AssumedInput, Results
 from hostsim.results.scoreboard import (
+    OUTCOMES,
     band_text,
     interval_cell,
-    known_text,
-    label,
     number,
+    outcome,
     prediction_text,
+    published_text,
     range_text,
     value_text,
+    verdict_text,
 )
-from hostsim.results.tally import OUTCOMES, OWN, TALLY_HEADINGS, outcome, outcomes, tally_rows, tally_words
+from hostsim.results.tally import OWN, TALLY_HEADINGS, outcomes, tally_rows, tally_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +52,17 @@ __all__ = ["Section", "inline", "section", "write_page", "write_report"]
 
 Section = dict[str, Any]
 """Template variables of one scenario: words, numbers and safe markup."""
+_PARTS = {
+    "verdicts": "Verdicts",
+    "figures": "Figures",
+    "time": "Where time goes",
+    "contexts": "Contexts",
+    "provenance": "Provenance",
+}
+"""Parts of a section that the index lists."""
+_WIDTHS = (3, 4, 6, 8, 10, 12, 16, 24, 48)
+"""Numbers of columns for which the page has a rule; a table has that of the next one."""
+_KINDS = {**CLAIM_KINDS, OWN: "Is not a published claim."}
 Drawing = dict[str, Any]
 """Template variables of one figure: caption, drawing, and its data as a download."""
 
@@ -84,23 +97,33 @@ def write_page(path: Path, sections: Sequence[Section], *, title: str) -> Path:
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
+    environment.filters["mark"] = mark_class
     claims = [claim for view in sections for claim in view["claims"]]
     results = [view["results"] for view in sections]
     found = [(claim["kind"], claim["outcome"]) for claim in claims]
+    counts = Counter(each for _, each in found)
     page = environment.get_template("page.html.j2").render(
         title=title + _caveat(results),
         views=sections,
         claims=claims,
-        counts=Counter(each for _, each in found),
-        kinds=CLAIM_KINDS,
-        outcomes=OUTCOMES,
-        tally=tally_rows(found),
-        tally_headings=TALLY_HEADINGS,
+        counts=counts,
+        kinds={kind: meaning for kind, meaning in _KINDS.items() if any(kind == of for of, _ in found)},
+        outcomes={name: meaning for name, meaning in OUTCOMES.items() if counts[name] or name == "in band"},
+        tally=_without_empty_columns(TALLY_HEADINGS, tally_rows(found)),
+        widths=_WIDTHS,
+        alone=len(results) == 1 and title == results[0].scenario,
+        is_about_published=any(claim["published"] for claim in claims),
         quick=any(found.quick for found in results),
         assumptions=_merged_assumptions(results),
         sources=publications(results),
     )
     return write_whole(path, page.encode())
+
+
+def _without_empty_columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
+    """A tally without the outcomes that no verdict has."""
+    shown = [place for place in range(len(headings)) if any(row[place] != "0" for row in rows)]
+    return [headings[place] for place in shown], [[row[place] for place in shown] for row in rows]
 
 
 def _caveat(sections: Sequence[Results]) -> str:
@@ -136,14 +159,25 @@ def section(results: Results, place: int) -> Section:
         place: of the section in its report, from 0.
     """
     prefix = f"s{place}"
+    latencies, times = latency_rows(results), _times(results, prefix)
+    points = last_points(results)
+    parts = {
+        "verdicts": results.verdicts,
+        "figures": any(not isinstance(figure, TableSpec) for figure in results.figures),
+        "time": times or latencies[1],
+        "contexts": points,
+        "provenance": True,
+    }
     flags = results.table.loc[results.table["flags"].fillna("") != "", "flags"]
     return {
         "id": prefix,
+        "parts": [(f"{prefix}-{part}", _PARTS[part]) for part, is_there in parts.items() if is_there],
         "results": results,
         "claims": [
             {**_claim(verdict, quick=results.quick), "sources": results.citations.get(verdict.expectation.name, ())}
             for verdict in results.verdicts
         ],
+        "is_about_published": any(verdict.expectation.is_claim for verdict in results.verdicts),
         "predicted": any(verdict.prediction for verdict in results.verdicts),
         "ensemble": results.provenance.get("ensemble", "").rpartition(" ")[0],
         "tally": tally_words(outcomes(results.verdicts, quick=results.quick)),
@@ -153,12 +187,11 @@ def section(results: Results, place: int) -> Section:
             if not isinstance(figure, TableSpec)
         ],
         "tables": [_table(results, figure) for figure in results.figures if isinstance(figure, TableSpec)],
-        "times": _times(results, prefix),
-        "latencies": latency_rows(results),
+        "times": times,
+        "latencies": latencies,
         "flags": {str(flag): int(count) for flag, count in flags.value_counts(sort=False).items()},
         "contexts": [
-            (point, context_rows(results.contexts[results.contexts["point"] == point.id]))
-            for point in last_points(results)
+            (point, context_rows(results.contexts[results.contexts["point"] == point.id])) for point in points
         ],
         "context_headings": CONTEXT_HEADINGS,
         "failed": results.failed.to_dict("records"),
@@ -233,20 +266,19 @@ def _merged_assumptions(sections: Sequence[Results]) -> list[tuple[AssumedInput,
 def _claim(verdict: Verdict, *, quick: bool) -> dict[str, Any]:
     expectation = verdict.expectation
     columns = list(dict.fromkeys(name for point in verdict.points for name in point))
+    counted = outcome(verdict, quick=quick)
     return {
         "name": expectation.name,
-        "published": f"{expectation.published} {expectation.unit}" if expectation.is_claim else "",
+        "published": published_text(expectation),
         "value": value_text(verdict),
         "interval": interval_cell(verdict),
         "band": band_text(expectation.band, expectation.unit),
         "prediction": prediction_text(verdict),
-        "gauge": _markup(gauge(verdict, state=verdict.state.value)),
-        "label": label(verdict, quick=quick),
-        "state": verdict.state.value,
-        "known": known_text(verdict),
-        "range": range_text(verdict.known) if verdict.known else "",
+        "gauge": "" if expectation.unit == "boolean" else _markup(gauge(verdict, outcome=counted)),
+        "label": verdict_text(verdict, quick=quick),
+        "range": range_text(verdict.known) if verdict.known and expectation.unit != "boolean" else "",
         "kind": expectation.kind or OWN,
-        "outcome": outcome(verdict, quick=quick),
+        "outcome": counted,
         "reason": verdict.reason,
         "notes": verdict.notes,
         "columns": columns,

@@ -1,4 +1,4 @@
-"""Scoreboard of verdicts: text, strict JSON, and acceptance.
+"""Scoreboard of verdicts: the one outcome that each counts as, text, strict JSON, and acceptance.
 
 Nothing is judged here: that is `hostsim.results.judge`. JUnit XML is `hostsim.results.junit`, the counts by kind `hostsim.results.tally`.
 """
@@ -6,13 +6,15 @@ Nothing is judged here: that is `hostsim.results.judge`. JUnit XML is `hostsim.r
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 
-from hostsim.expect import NOT_ESTIMABLE, Band, KnownRed, Verdict, VerdictState
+from hostsim.expect import NOT_ESTIMABLE, Band, Expectation, KnownRed, Verdict, VerdictState
 from hostsim.metrics.catalogue import NO_BOUND
 from hostsim.results.deterministic import DETERMINISTIC
 
 __all__ = [
+    "OUTCOMES",
     "PREDICTION",
     "as_json",
     "as_rows",
@@ -25,11 +27,23 @@ __all__ = [
     "known_text",
     "label",
     "number",
+    "outcome",
     "prediction_text",
+    "published_text",
     "range_text",
     "sentence",
     "value_text",
+    "verdict_text",
 ]
+
+OUTCOMES = {
+    "in band": "The whole interval lies in the accepted band (pass).",
+    "undecided": "The interval reaches across an end of the band or is too wide to tell (pass? where the value lies in the band, else open).",
+    "known red": "A listed miss: its reason and the range of its value are known, and the value lies in that range.",
+    "red": "Outside the band and not listed, or not as it is listed (fail).",
+    "missing": "There is no value.",
+}
+"""The outcomes that a verdict can count as, each with its meaning; `outcome` is the rule."""
 
 KNOWN = "known"
 """Text of a known red that is as listed."""
@@ -61,8 +75,27 @@ def number(value: float | None) -> str:
     return "–" if value is None or not math.isfinite(value) else f"{value:.4g}"
 
 
+_PLAIN_UNITS = {"ratio": "", "boolean": "", "R2": "R²"}
+"""Units of expectations that are no unit in a sentence."""
+
+
+def _plain_unit(unit: str) -> str:
+    return _PLAIN_UNITS.get(unit, unit)
+
+
+def published_text(expectation: Expectation) -> str:
+    """What was published, with its unit where it is a number: ``20 VMs``, ``1.40``, ``line rate``; empty for an expectation that is not published."""
+    if not expectation.is_claim:
+        return ""
+    ends_in_number = re.search(r"\d\+?$", expectation.published)
+    return f"{expectation.published} {_plain_unit(expectation.unit) if ends_in_number else ''}".rstrip()
+
+
 def band_text(band: Band, unit: str = "") -> str:
-    """A band in words: ``19 to 21 VMs``, ``at most 0.01 %``."""
+    """A band in words: ``19 to 21 VMs``, ``at most 0.01 %``, ``yes``."""
+    if unit == "boolean" and band.low == band.high and band.low is not None:
+        return _yes_or_no(band.low)
+    unit = _plain_unit(unit)
     low, high = number(band.low), number(band.high)
     if band.low is None:
         words = "any" if band.high is None else f"at most {high}"
@@ -71,6 +104,10 @@ def band_text(band: Band, unit: str = "") -> str:
     else:
         words = low if band.low == band.high else f"{low} to {high}"
     return f"{words} {unit}".rstrip()
+
+
+def _yes_or_no(value: float | None) -> str:
+    return "–" if value is None else "yes" if value == 1 else "no"
 
 
 def _is_in_band(verdict: Verdict) -> bool:
@@ -89,6 +126,34 @@ def is_accepted(verdict: Verdict, *, quick: bool) -> bool:
     if verdict.known is not None:
         return known_text(verdict) in (KNOWN, AWAITS)
     return label(verdict, quick=quick) in ("pass", "pass?")
+
+
+def outcome(verdict: Verdict, *, quick: bool) -> str:
+    """The one outcome of `OUTCOMES` that a verdict counts as, on every page and in every count.
+
+    A listed claim is a known red also where its interval reaches into the band. One that awaits the calibration is red: nothing has
+    shown yet that its mechanism is what is missing. Undecided is also ``pass?``, a value in the band whose interval is too wide to tell.
+    """
+    match verdict.state:
+        case VerdictState.PASS:
+            return "in band"
+        case VerdictState.MISSING:
+            return "missing"
+        case _ if verdict.known:
+            as_listed = is_accepted(verdict, quick=quick) and not verdict.known.awaiting
+            return "known red" if as_listed else "red"
+        case VerdictState.OPEN:
+            return "undecided"
+        case VerdictState.FAIL:
+            return "red"
+
+
+def verdict_text(verdict: Verdict, *, quick: bool) -> str:
+    """The verdict as tables show it: ``known red`` where it counts as one, else its label, with what is wrong with a listed one."""
+    counted = outcome(verdict, quick=quick)
+    if counted == "known red":
+        return counted
+    return label(verdict, quick=quick) + (f" ({known_text(verdict)})" if verdict.known else "")
 
 
 def known_text(verdict: Verdict) -> str:
@@ -119,8 +184,9 @@ def _is_in_range(verdict: Verdict, value: float, known: KnownRed) -> bool:
 
 
 def range_text(known: KnownRed) -> str:
-    """The range of a known red in words, with all its digits: it is narrower than a band."""
-    return f"{known.range.low:.10g} to {known.range.high:.10g}"
+    """The range of a known red in words, with all its digits, as it is narrower than a band; one number where the ends are equal."""
+    low, high = f"{known.range.low:.10g}", f"{known.range.high:.10g}"
+    return low if low == high else f"{low} to {high}"
 
 
 def as_rows(verdicts: Iterable[Verdict], *, quick: bool) -> list[tuple[str, ...]]:
@@ -131,25 +197,29 @@ def as_rows(verdicts: Iterable[Verdict], *, quick: bool) -> list[tuple[str, ...]
         expectation = verdict.expectation
         cells = (
             expectation.name,
-            f"{expectation.published} {expectation.unit}".rstrip() if expectation.is_claim else "–",
+            published_text(expectation) or "–",
             value_text(verdict),
             interval_cell(verdict),
             band_text(expectation.band, expectation.unit),
-            label(verdict, quick=quick) + (f" ({known_text(verdict)})" if verdict.known else ""),
+            verdict_text(verdict, quick=quick),
         )
         rows.append(_with_prediction(shown, cells, prediction_text(verdict)))
     return rows
 
 
 def value_text(verdict: Verdict) -> str:
-    """The value in words: ``at least 189`` of a bound, a dash where there is none, "not estimable" of a percentile with too few observations."""
+    """The value in words: ``at least 189`` of a bound, a dash where there is none, "not estimable" of a percentile with too few observations, ``yes`` of a condition."""
     if verdict.value is None and NOT_ESTIMABLE in verdict.reason:
         return NOT_ESTIMABLE
+    if verdict.expectation.unit == "boolean":
+        return _yes_or_no(verdict.value)
     return f"{verdict.bound} {number(verdict.value)}" if verdict.bound else number(verdict.value)
 
 
 def interval_text(verdict: Verdict) -> str:
-    """The interval of the value in words: one end of a bound's, a dash where there is none."""
+    """The interval of the value in words: one end of a bound's, a dash where there is none or the value is yes or no."""
+    if verdict.expectation.unit == "boolean":
+        return "–"
     ends = [end for end in (verdict.ci_low, verdict.ci_high) if end is not None]
     if verdict.bound is not None and len(ends) == 1:
         return f"{verdict.bound} {number(ends[0])}"
@@ -179,7 +249,8 @@ def ends_text(low: float | None, high: float | None) -> str:
 
 def interval_cell(verdict: Verdict) -> str:
     """The interval of the value for a table: in words, ``deterministic`` where it has no width because nothing random acts."""
-    return DETERMINISTIC if verdict.equal_replications else interval_text(verdict)
+    is_number = verdict.expectation.unit != "boolean"
+    return DETERMINISTIC if verdict.equal_replications and is_number else interval_text(verdict)
 
 
 def as_json(verdicts: Iterable[Verdict], *, quick: bool) -> list[dict[str, object]]:
@@ -202,6 +273,7 @@ def as_json(verdicts: Iterable[Verdict], *, quick: bool) -> list[dict[str, objec
             "low": finite(verdict.expectation.band.low),
             "high": finite(verdict.expectation.band.high),
             "verdict": label(verdict, quick=quick),
+            "outcome": outcome(verdict, quick=quick),
             "known": verdict.known is not None,
             "awaiting": (verdict.known and verdict.known.awaiting) or None,
             "reason": verdict.reason,
@@ -233,10 +305,8 @@ def _plain_prediction(verdict: Verdict) -> dict[str, object]:
 def sentence(verdict: Verdict, *, quick: bool) -> str:
     """One verdict in a sentence, with all that a reader of a log needs."""
     expectation = verdict.expectation
-    text = f"{label(verdict, quick=quick)}: {value_text(verdict)} {expectation.unit} {interval_text(verdict)}"
+    text = f"{verdict_text(verdict, quick=quick)}: {value_text(verdict)} {_plain_unit(expectation.unit)} {interval_text(verdict)}"
     text += f", {PREDICTION} {prediction_text(verdict)}" if verdict.prediction else ""
     text += f", band {band_text(expectation.band, expectation.unit)}"
-    if verdict.known is not None:
-        text += f"; {known_text(verdict)}"
     text = "; ".join([text, *([verdict.reason] if verdict.reason else []), *verdict.notes])
     return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -1,7 +1,7 @@
 """Tally of verdicts by kind of claim: how many lie in their bands, and how many do not, each counted apart.
 
 A kind is one of `hostsim.claim.CLAIM_KINDS`. What is in band and what is known to be red are never added up: only the first says
-that a published number is reproduced.
+that a published number is reproduced. `hostsim.results.scoreboard.outcome` is the rule.
 """
 
 from __future__ import annotations
@@ -10,49 +10,25 @@ from collections import Counter
 from collections.abc import Iterable
 
 from hostsim.claim import CLAIM_KINDS
-from hostsim.expect import Verdict, VerdictState
-from hostsim.results.scoreboard import is_accepted
+from hostsim.expect import Verdict
+from hostsim.results.scoreboard import OUTCOMES, outcome
 
 __all__ = [
     "ALL",
-    "OUTCOMES",
     "OWN",
     "TALLY_HEADINGS",
     "awaiting_words",
-    "outcome",
     "outcomes",
     "tally",
     "tally_rows",
     "tally_words",
 ]
 
-OUTCOMES = ("in band", "undecided", "known red", "red", "missing")
-"""What a verdict counts as; each as exactly one."""
 OWN = "own"
 """Kind of an expectation that is no published claim."""
 ALL = "all"
 """Heads the counts of all kinds together."""
 TALLY_HEADINGS = ("kind", "expectations", *OUTCOMES)
-
-
-def outcome(verdict: Verdict, *, quick: bool) -> str:
-    """The outcome that a verdict counts as: where its interval lies, and for one outside the band, whether it is listed as known to be red.
-
-    One that awaits the calibration is red: nobody has shown that its mechanism is what is missing.
-    Undecided is also a value in the band whose interval is too wide to tell (``pass?`` at quick fidelity).
-    """
-    match verdict.state:
-        case VerdictState.PASS:
-            return "in band"
-        case VerdictState.MISSING:
-            return "missing"
-        case _ if verdict.known:
-            as_listed = is_accepted(verdict, quick=quick) and not verdict.known.awaiting
-            return "known red" if as_listed else "red"
-        case VerdictState.OPEN:
-            return "undecided"
-        case VerdictState.FAIL:
-            return "red"
 
 
 def awaiting_words(verdicts: Iterable[Verdict]) -> str:
@@ -91,4 +67,4 @@ def tally_rows(found: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
 def tally_words(found: Iterable[tuple[str, str]]) -> str:
     """The tally in words, without the kinds: ``3 in band, 1 known red``; outcomes of no verdict are left out, but not ``in band``."""
     counter = Counter(each for _, each in found)
-    return ", ".join(f"{counter[each]} {each}" for each in OUTCOMES if counter[each] or each == OUTCOMES[0])
+    return ", ".join(f"{counter[each]} {each}" for each in OUTCOMES if counter[each] or each == "in band")

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self
 
 from hostsim.expect import Verdict
-from hostsim.results.scoreboard import as_json, as_rows, is_accepted
-from hostsim.results.tally import OUTCOMES, outcomes, tally
+from hostsim.results.scoreboard import OUTCOMES, as_json, as_rows, is_accepted
+from hostsim.results.tally import outcomes, tally
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +55,7 @@ class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  a tuple has no room for `
             "low",
             "high",
             "verdict",
+            "outcome",
             "known",
             "reason",
             "notes",

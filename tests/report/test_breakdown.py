@@ -73,12 +73,15 @@ def test_stages_are_shown_where_there_are_round_trips():
 
 
 def test_latencies_have_their_units_and_what_cannot_be_told_is_told_in_words():
-    """Measures that no point has make no column."""
+    """Measures that no point has make no row."""
     runs = found(latency_mean=1234.5, settled_response_p95=0.01234)
     runs.table.loc[runs.table["receivers"] == 1, "settled_response_p95"] = np.nan
     headings, rows = latency_rows(runs, {})
-    assert headings == ["point", "Mean one-way latency (µs)", "95th percentile of response time (ms)"]
-    assert rows == [["receivers=1", "1,234", "not estimable"], ["receivers=2", "2,469", "0.0247"]]
+    assert headings == ["measure", "receivers=1", "receivers=2"]
+    assert rows == [
+        ["Mean one-way latency (µs)", "1,234", "2,469"],
+        ["95th percentile of response time (ms)", "not estimable", "0.0247"],
+    ]
     assert latency_rows(found())[1] == []
 
 

@@ -14,7 +14,7 @@ from tests.sample_results import verdict
 
 def shapes(*args, **kwargs) -> dict[str, list[dict[str, str]]]:
     found: dict[str, list[dict[str, str]]] = {}
-    for shape in ET.fromstring(gauge(verdict(*args, **kwargs), state="pass")):  # noqa: S314  our own text
+    for shape in ET.fromstring(gauge(verdict(*args, **kwargs), outcome="in band")):  # noqa: S314  our own text
         found.setdefault(f"{shape.tag}.{shape.get('class')}", []).append(dict(shape.attrib))
     return found
 
@@ -22,14 +22,14 @@ def shapes(*args, **kwargs) -> dict[str, list[dict[str, str]]]:
 def test_a_value_in_its_band_is_drawn_inside_it():
     """The picture says what the verdict says."""
     drawn = shapes()
-    band, dot = drawn["rect.band"][0], drawn["circle.pass"][0]
+    band, dot = drawn["rect.band"][0], drawn["circle.in-band"][0]
     assert float(band["x"]) < float(dot["cx"]) < float(band["x"]) + float(band["width"])
 
 
 def test_a_value_outside_is_drawn_outside():
     """A failing value is seen to fail."""
     drawn = shapes(value=9.0, interval=(8.5, 9.5))
-    band, dot = drawn["rect.band"][0], drawn["circle.pass"][0]
+    band, dot = drawn["rect.band"][0], drawn["circle.in-band"][0]
     assert float(dot["cx"]) > float(band["x"]) + float(band["width"])
 
 
@@ -49,7 +49,7 @@ def test_without_a_value_only_the_band_is_drawn():
 def test_the_line_of_a_bound_reaches_to_the_open_side(bound, interval, ends):
     """From the value, or the end of its interval, to the edge."""
     drawn = shapes(value=2.0, interval=interval, bound=bound)
-    line, dot = drawn["line.pass"][0], drawn["circle.pass"][0]
+    line, dot = drawn["line.in-band"][0], drawn["circle.in-band"][0]
     value, edge = ("x1", "x2") if ends == "right" else ("x2", "x1")
     assert (line[value], float(line[edge])) == (dot["cx"], WIDTH if ends == "right" else 0)
 
@@ -62,4 +62,12 @@ def test_every_mark_lies_inside_the_frame(band, value):
     rect = drawn["rect.band"][0]
     assert float(rect["x"]) >= 0
     assert float(rect["x"]) + float(rect["width"]) <= WIDTH + 2
-    assert all(0 <= float(dot["cx"]) <= WIDTH for dot in drawn.get("circle.pass", []))
+    assert all(0 <= float(dot["cx"]) <= WIDTH for dot in drawn.get("circle.in-band", []))
+
+
+def test_each_outcome_has_a_mark_of_its_own():
+    """They can be told apart without colours."""
+    marks = [
+        gauge(verdict(), outcome=outcome).rsplit("<", 2)[1].split(" ")[0] for outcome in ("in band", "known red", "red")
+    ]
+    assert marks == ["circle", "path", "rect"]

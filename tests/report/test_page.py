@@ -13,12 +13,13 @@ import pytest
 
 from hostsim.citation import Citation, Publication
 from hostsim.claim import CLAIM_KINDS
+from hostsim.expect import VerdictState
 from hostsim.figure import AnswersSpec, FigureSpec, TableSpec
 from hostsim.plots.figure import draw
 from hostsim.plots.stacked_bars import draw_stacked_bars
 from hostsim.plots.style import INK, as_svg
 from hostsim.report.page import inline, write_report
-from tests.sample_results import BOUNDED, VERDICTS, results, table
+from tests.sample_results import BOUNDED, VERDICTS, results, table, verdict
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -76,8 +77,8 @@ def test_nothing_is_fetched_from_anywhere(page):
 def test_every_claim_figure_setting_warning_and_failure_is_shown(page):
     """What the reader must know stands there."""
     text = parsed(page).text
-    for verdict in VERDICTS:
-        assert verdict.expectation.name in text
+    for one in VERDICTS:
+        assert one.expectation.name in text
     for words in (
         "Packet loss (%)",
         "Ready time of vCPUs (% of a vCPU)",
@@ -90,13 +91,14 @@ def test_every_claim_figure_setting_warning_and_failure_is_shown(page):
         assert words in text
     assert "setting not modelled: Net.Y = 1" in text
     assert "1 of 6 runs failed" in text
-    tiles = re.findall(r"<div><b>(\d+)</b><span>(.*?)</span>", page)
-    assert tiles[:5] == [
-        ("14", "expectations, of these"),
-        ("6", "in band"),
-        ("2", "undecided"),
-        ("2", "known red"),
-        ("2", "red"),
+    tiles = re.findall(r"<div><b>(\d+)</b><span(?: class=\"chip (\S+)\")?>(.*?)</span>", page)
+    assert tiles[:6] == [
+        ("14", "", "expectations, of these"),
+        ("6", "in-band", "in band"),
+        ("2", "undecided", "undecided"),
+        ("2", "known-red", "known red"),
+        ("2", "red", "red"),
+        ("2", "missing", "missing"),
     ]
     assert "3 in band, 1 undecided, 1 known red, 1 red, 1 missing" in text
     assert "as they should be" not in text
@@ -114,7 +116,8 @@ def test_the_page_counts_verdicts_by_kind_of_claim(tmp_path):
         ["own", "2", "1"],
         ["all", "7", "6"],
     ]
-    assert rows[-1][4] == "1", "known red"
+    assert rows[-1][-1] == "1", "known red"
+    assert "missing" not in table, "an outcome that no verdict has"
     for meaning in CLAIM_KINDS.values():
         assert meaning in page
 
@@ -123,8 +126,8 @@ def test_a_deterministic_value_has_a_word_in_place_of_an_interval(tmp_path):
     """And no line in its gauge."""
     made = replace(VERDICTS[0], ci_low=2.0, ci_high=2.0, equal_replications=3)
     page = write_report(tmp_path / "r.html", [results(verdicts=(made,))]).read_text()
-    assert '<td class="nowrap" data-label="interval">deterministic</td>' in page
-    assert '<line class="pass"' not in page
+    assert '<span class="below">deterministic</span>' in page
+    assert '<line class="in-band"' not in page
 
 
 def test_a_bound_and_the_range_of_a_known_red_are_shown(tmp_path):
@@ -133,7 +136,7 @@ def test_a_bound_and_the_range_of_a_known_red_are_shown(tmp_path):
     for words in (
         "at least 189",
         "known, but outside its range 500.25 to 512",
-        "Known to be red, with a value of 500.25 to 512.",
+        "Listed as a known red; the accepted range of its value is 500.25 to 512.",
     ):
         assert words in text
     assert "0inband1undecided1red" in "".join(text.split())
@@ -188,8 +191,8 @@ def test_assumed_inputs_of_all_scenarios_are_one_folded_table(tmp_path):
     assert page.count("traffic.x.rate") == 1
     folded = page[page.index("Assumed inputs</h2>") :]
     assert "<details><summary>1 assumed input</summary>" in folded
-    assert "<td>small, another</td>" in folded
-    assert page.rindex("<h3>Figures</h3>") < page.index("Assumed inputs</h2>")
+    assert 'data-label="scenarios">small, another</td>' in folded
+    assert page.rindex(">Figures</h3>") < page.index("Assumed inputs</h2>")
 
 
 def test_every_figure_has_its_numbers_as_a_download(page):
@@ -201,11 +204,51 @@ def test_every_figure_has_its_numbers_as_a_download(page):
     assert set(frame["unit"]) == {"%"}
 
 
-def test_what_scrolls_can_be_reached_by_keyboard(page):
-    """Each has a name and a place in the order of the page."""
-    scrolling = re.findall(r'<(?:div class="wide"|pre)[^>]*>', page)
-    assert scrolling
-    assert all('tabindex="0" role="group" aria-label="' in tag for tag in scrolling)
+def test_a_page_of_an_own_scenario_is_about_that_scenario(tmp_path):
+    """Nothing was published about it, no verdict is a known red, and its name is the title."""
+    mine = results(scenario="mine", verdicts=VERDICTS[-1:], citations={}, assumptions=())
+    page = write_report(tmp_path / "r.html", [mine], title="mine").read_text()
+    body = page[page.index("<body>") :]
+    assert "ublished" not in body
+    assert "known" not in body
+    assert re.findall(r"<h[12][^>]*>(.*?)</h", body)[0] == "mine (partial)"
+    assert body.count("Is 1 &lt; 2 &amp; 3?") == 1
+
+
+def test_the_index_leads_to_every_part(page):
+    """Of each scenario, and to what all share."""
+    index = page[page.index('<nav class="index"') : page.index("</nav>")]
+    targets = re.findall(r'href="#([^"]*)"', index)
+    assert len(targets) > 10
+    assert set(targets) <= set(parsed(page).ids)
+
+
+def test_a_known_red_has_one_mark_everywhere(tmp_path):
+    """Also where its value lies in the band: in the count, the list of scenarios, the table and the drawing."""
+    known = verdict("mine", state=VerdictState.OPEN, known=True, reason="no mechanism")
+    page = write_report(tmp_path / "r.html", [results(verdicts=(known,)), results(verdicts=())]).read_text()
+    body = page[page.index("<body>") :]
+    assert body.count('class="chip known-red"') == 4
+    assert body.count('class="chip ') == 4 + 2, "the others are the count and the legend of what is in band"
+    assert '<path class="known-red"' in body
+
+
+@pytest.mark.parametrize(
+    ("unit", "published", "value", "words"),
+    [
+        ("ratio", "1.40", 2.0, ("1.40", "2", "1 to 3")),
+        ("boolean", "exact", 1.0, ("exact", "yes", "1 to 3")),
+        ("Gbit/s", "line rate", 2.0, ("line rate", "2", "1 to 3 Gbit/s")),
+        ("VMs", "below 36", 2.0, ("below 36 VMs", "2", "1 to 3 VMs")),
+    ],
+)
+def test_units_are_printed_where_they_are_units(tmp_path, unit, published, value, words):
+    """A ratio and a condition have none, and a word has none either."""
+    made = verdict(value=value)
+    made = replace(made, expectation=replace(made.expectation, unit=unit, published=published))
+    page = write_report(tmp_path / "r.html", [results(verdicts=(made,))]).read_text()
+    cells = [re.search(rf'data-label="{name}">(.*?)[ ]?<', page)[1] for name in ("published", "value", "accepted")]
+    assert tuple(cells) == words
 
 
 def test_a_figure_alone_is_as_wide_as_one_of_several(page):
@@ -224,7 +267,7 @@ def test_a_table_of_a_scenario_is_a_table_of_the_page(tmp_path):
     figures = (TableSpec("steps", ("passes", "missing"), title="Steps & stairs"),)
     page = write_report(tmp_path / "report.html", [results(figures=figures)]).read_text()
     assert '<table class="cases" aria-label="Steps &amp; stairs">' in page
-    assert '<th scope="row">passes</th><td>about 2 %</td>' in page
+    assert '<th scope="row">passes</th><td data-label="published">about 2 %</td>' in page
     assert 'download="small-steps.csv"' in page
     assert parsed(page).open == []
 

@@ -8,8 +8,8 @@ import pytest
 
 from hostsim.claim import CLAIM_KINDS
 from hostsim.expect import Verdict, VerdictState
-from hostsim.results.scoreboard import is_accepted
-from hostsim.results.tally import OUTCOMES, awaiting_words, outcome, outcomes, tally, tally_rows, tally_words
+from hostsim.results.scoreboard import OUTCOMES, is_accepted, outcome
+from hostsim.results.tally import awaiting_words, outcomes, tally, tally_rows, tally_words
 from hostsim.results.verdicts import Verdicts
 from tests.sample_results import VERDICTS, verdict
 
