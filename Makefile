@@ -21,7 +21,7 @@ COMPILED := build/.compiled
 SOURCES := $(addprefix hostsim/,compiled.py errors.py quantity.py record.py units.py plugin/module.py plugin/registry.py) \
 	$(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name __pycache__ -prune -o \( -type d -o -name '*.py' \) -print)
 
-.PHONY: setup reproduce check test long-tests whole-points long-code-tests notebooks verify mutants fuzz lint bench docs claims cost-model predictions calibration-page verification-page clean
+.PHONY: setup reproduce check test long-tests whole-points long-code-tests notebooks verify mutants fuzz lint bench docs claims score cost-model predictions calibration-page verification-page clean
 
 setup: $(COMPILED)
 
@@ -98,9 +98,14 @@ cost-model: $(STAMP)
 predictions: setup
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.predictions_page docs/predictions.md --results $(RESULTS)
 
-# The values of the claims page, after the model or a claim has changed: judges every claim, at quick fidelity.
+# The score, after the model or a claim has changed: judges every claim, at quick fidelity, to docs/claims.json, and writes all texts that count verdicts.
 claims: setup
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.claim_values docs/claims.json $(QUICK) --results $(RESULTS)
+	@$(MAKE) --no-print-directory score
+
+# Those texts alone, from docs/claims.json: the counts of README and changelog, and what the first command of the README prints.
+score: $(STAMP)
+	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.score
 
 # The page about the joint calibration, after another one was shipped (.ci/ship_calibration.py).
 calibration-page: $(STAMP)

@@ -81,7 +81,7 @@ def _answer(name: str, verdict: Verdict | None) -> tuple[str, ...]:
     if verdict is None:
         return name, "", NO_ANSWER, "", ""
     asked = verdict.expectation
-    band = band_text(asked.band, asked.unit)
+    band = band_text(asked.band, asked.unit if asked.unit == "boolean" else "")  # what is published has the unit
     return name, published_text(asked), value_text(verdict), interval_cell(verdict), band
 
 

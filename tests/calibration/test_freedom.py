@@ -6,19 +6,13 @@ from pathlib import Path
 
 import pytest
 
-import hostsim
 from hostsim.analysis.cost_model import scenario_inputs, shipped_constants
 from hostsim.calibration.freedom import FittedCount, FittedInput, count_fitted, read_fitted_inputs
 from hostsim.errors import InputError
 from hostsim.scenario.load import load
 from hostsim.scenario.shipped_data import claims, shipped
 
-README = Path(hostsim.__file__).parent.parent / "README.md"
 CHOSEN = FittedInput(claims=("numa.10g.cpu",), evidence="seen")
-
-
-def test_the_readme_has_the_number_of_fitted_numbers() -> None:
-    assert count_fitted().sentence in README.read_text(encoding="utf-8")
 
 
 def test_what_the_calibration_moved_and_what_was_chosen_count() -> None:

@@ -70,7 +70,8 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     assert name in ("hostsim", "python"), command
     if name == "hostsim":
         arguments = ["-m", "hostsim", *arguments, *(["--jobs", "1"] if arguments[0] in ("run", "check") else [])]
-    env = {**os.environ, "PYTHONPATH": str(folder), "HOSTSIM_PURE": "1", "MPLBACKEND": "agg"}
+    path = os.pathsep.join((str(folder), str(folder / "docs" / "_ext")))
+    env = {**os.environ, "PYTHONPATH": path, "HOSTSIM_PURE": "1", "MPLBACKEND": "agg"}
     return subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=env, capture_output=True, text=True, check=False
     )

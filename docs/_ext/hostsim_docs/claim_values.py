@@ -1,4 +1,4 @@
-"""Values of the claims page: the verdict on every claim, kept as ``docs/claims.json`` so that the page needs no runs.
+"""Verdicts on every claim, stored as ``docs/claims.json`` so that pages and the README need no runs.
 
 ``python -m hostsim_docs.claim_values FILE`` judges all claims and writes it, as `make claims` does.
 """
@@ -7,25 +7,73 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hostsim import api
+from hostsim.estimate import Interval
+from hostsim.expect import At, Expectation, Verdict, VerdictState
 from hostsim.files import write_whole
-from hostsim.results.scoreboard import as_json
+from hostsim.results.judge import state_of
+from hostsim.results.scoreboard import as_json, is_accepted, known_text, label, outcome
+from hostsim.scenario.shipped_data import claims, known_red
+from hostsim.search_answer import Bound
 
-__all__ = ["FILE", "KEPT", "main", "read", "text"]
+__all__ = ["FILE", "KEPT", "disagreements", "main", "read", "text", "verdicts"]
 
 FILE = Path(__file__).parents[2] / "claims.json"
-KEPT = ("claim", "value", "bound", "ci_low", "ci_high", "deterministic", "verdict", "known")
-"""Fields of a verdict that the page shows, as `hostsim check --json` names them."""
+KEPT = ("claim", "value", "bound", "ci_low", "ci_high", "deterministic", "verdict", "outcome", "known")
+"""Fields of a verdict that are stored, as `hostsim check --json` names them."""
 
 
 def read(file: Path = FILE) -> dict[str, Any]:
     """The kept verdicts: ``fidelity``, ``seed``, and under ``verdicts`` those by claim."""
     kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return kept | {"verdicts": {verdict["claim"]: verdict for verdict in kept["verdicts"]}}
+
+
+def verdicts(kept: Mapping[str, Any]) -> dict[str, Verdict]:
+    """The stored verdicts as values, by claim: bands of ``claims.csv``, ranges of ``known_red.yaml``, all else of `read`."""
+    red = known_red()
+    return {
+        claim.id: Verdict(
+            Expectation(claim.id, At("", {}), claim.band, claim.unit, claim.published, is_claim=True, kind=claim.kind),
+            scenario="",
+            value=found["value"],
+            ci_low=found["ci_low"],
+            ci_high=found["ci_high"],
+            state=VerdictState.OPEN if found["verdict"] == "pass?" else VerdictState(found["verdict"]),
+            known=red.get(claim.id),
+            bound=found["bound"] and Bound(found["bound"]),
+            equal_replications=int(found["deterministic"]),
+        )
+        for claim in claims().values()
+        if (found := kept["verdicts"].get(claim.id)) is not None
+    }
+
+
+def disagreements(kept: Mapping[str, Any]) -> list[str]:
+    """Where stored verdicts disagree with ``claims.csv`` and ``known_red.yaml``: claims without a verdict, other bands, other known reds; nothing is simulated."""
+    quick = kept["fidelity"] == "quick"
+    found = [f"{claim}: has no stored verdict" for claim in claims() if claim not in kept["verdicts"]]
+    found += [f"{claim}: is not a claim" for claim in kept["verdicts"] if claim not in claims()]
+    for claim, verdict in verdicts(kept).items():
+        stored = kept["verdicts"][claim]
+        if verdict.value is not None:
+            low = -math.inf if verdict.ci_low is None else verdict.ci_low
+            high = math.inf if verdict.ci_high is None else verdict.ci_high
+            judged = state_of(Interval(verdict.value, low, high, 1), verdict.expectation.band, verdict.bound)
+            word = label(replace(verdict, state=judged), quick=quick)
+            if word != stored["verdict"]:
+                found.append(f"{claim}: is stored as {stored['verdict']}, and its band in claims.csv makes it {word}")
+        if (counted := outcome(verdict, quick=quick)) != stored["outcome"]:
+            found.append(f"{claim}: is stored as {stored['outcome']}, and with known_red.yaml it is {counted}")
+        if verdict.known and not is_accepted(verdict, quick=quick):
+            found.append(f"{claim}: {known_text(verdict)}")
+    return found
 
 
 def text(verdicts: Iterable[Mapping[str, object]], *, quick: bool, seed: int) -> str:
@@ -36,14 +84,21 @@ def text(verdicts: Iterable[Mapping[str, object]], *, quick: bool, seed: int) ->
 
 
 def main() -> None:
-    """Judge all claims and write their verdicts."""
+    """Judge all claims, or the named ones, and write their verdicts; those of other claims stay as they are stored."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("file", type=Path)
+    parser.add_argument("claims", nargs="*")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--results", default="results")
-    given = parser.parse_args()
-    found = api.check(quick=given.quick, results=given.results)
-    write_whole(given.file, text(as_json(found, quick=given.quick), quick=given.quick, seed=1).encode())
+    given = parser.parse_intermixed_args()
+    found = as_json(api.check(*given.claims, quick=given.quick, results=given.results), quick=given.quick)
+    judged = {verdict["claim"] for verdict in found}
+    if given.claims:
+        stored = read(given.file)["verdicts"].values()
+        found += [verdict | {"kind": True} for verdict in stored if verdict["claim"] not in judged]
+    places = {claim: place for place, claim in enumerate(claims())}
+    found.sort(key=lambda verdict: places.get(str(verdict["claim"]), len(places)))
+    print(write_whole(given.file, text(found, quick=given.quick, seed=1).encode()))
 
 
 if __name__ == "__main__":

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from hostsim.citation import Citation
 from hostsim.claim import CLAIM_KINDS
+from hostsim.expect import Verdict
 from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.results.scoreboard import number, range_text
+from hostsim.results.scoreboard import (
+    OUTCOMES,
+    band_text,
+    interval_cell,
+    outcome,
+    published_text,
+    range_text,
+    value_text,
+    verdict_text,
+)
+from hostsim.results.tally import TALLY_HEADINGS, tally_rows, tally_words
 from hostsim.scenario.bibliography import bibliography
 from hostsim.scenario.component import Parts
 from hostsim.scenario.load import load
-from hostsim.scenario.selection import expected_claims
 from hostsim.scenario.shipped_data import claims, data_root, known_red, predictions, shipped, shipped_parts
 from hostsim_docs import claim_values
 from hostsim_docs.markdown import anchor, code, prose, table
@@ -70,40 +78,42 @@ def shipped_page() -> str:
 
 def claims_page() -> str:
     """The scoreboard: what was published and where, what hostsim gives, what is accepted, and the verdict."""
-    red, asked, kept = known_red(), set(expected_claims()), claim_values.read()
+    kept = claim_values.read()
+    verdicts, quick = claim_values.verdicts(kept), kept["fidelity"] == "quick"
     rows = []
     for claim in claims().values():
-        verdict = kept["verdicts"].get(claim.id)
+        verdict = verdicts.get(claim.id)
         [citation] = bibliography().of_claim(claim.id)
         rows.append(
             [
                 code(claim.id),
-                claim.kind,
-                f"{claim.condition}: {claim.metric}",
-                f"{claim.published} {claim.unit.removeprefix('ratio')}".strip() + f"; {claim.basis}",
-                _simulated(verdict) if claim.id in asked else "no scenario yet",
-                _band(claim.band.low, claim.band.high),
-                _outcome(verdict) if claim.id in asked else "",
-                _cited(citation),
+                "–" if verdict is None else verdict_text(verdict, quick=quick),
+                published_text(verdict.expectation) if verdict else claim.published,
+                "–" if verdict is None else _simulated(verdict),
+                band_text(claim.band, claim.unit),
+                f"{claim.condition}: {claim.metric}. {claim.kind.capitalize()}, {claim.basis}; {_cited(citation)}",
             ]
         )
-    kinds = [
-        [kind, meaning, *(str(count) for count in _tally(kind, kept["verdicts"]))]
-        for kind, meaning in CLAIM_KINDS.items()
-    ]
+    found = [(verdict.expectation.kind, outcome(verdict, quick=quick)) for verdict in verdicts.values()]
+    meanings = "\n".join(f"- **{name}**: {meaning}" for name, meaning in OUTCOMES.items())
+    kinds = "\n".join(f"- **{kind}**: {meaning}" for kind, meaning in CLAIM_KINDS.items())
     reasons = "\n".join(
         f"- {code(claim)}, {range_text(known)}{', awaits calibration' * bool(known.awaiting)}: {prose(' '.join(known.reason.split()))}"
-        for claim, known in red.items()
+        for claim, known in known_red().items()
     )
     return f"""# Published claims
 
-hostsim is compared with {len(rows)} published numbers. Each has a band in which its value is accepted, and a source that can be looked up ({{doc}}`sources`). {len(asked)} of them have a
-scenario; {len(red)} are known to fall outside their band, with the reasons below. Values are those of `hostsim check`, at {kept["fidelity"]} fidelity with root seed {kept["seed"]}; square brackets are 95 % intervals.
+hostsim is compared with {len(rows)} published numbers, counted by one rule: {tally_words(found)}. Each has a band in which its value is accepted, and a source that can be looked up ({{doc}}`sources`).
+Values are those of `hostsim check`, at {kept["fidelity"]} fidelity with root seed {kept["seed"]}; square brackets are 95 % intervals.
 
-- **pass**: the whole interval lies in the band. **pass?**: the value does, the interval is too wide to tell. **known red**: outside, as listed below.
+{meanings}
 
-{table(("kind", "meaning", "claims", "pass", "pass?", "known red", "other"), kinds)}
-{table(("claim", "kind", "condition and measure", "published; basis", "simulated", "accepted", "verdict", "source"), rows)}
+{table(TALLY_HEADINGS, tally_rows(found))}
+{kinds}
+
+## The claims
+
+{table(("claim", "verdict", "published", "simulated", "accepted", "condition and measure; kind and basis; source"), rows)}
 ## Known to be red
 
 Each with the range of its value, in the unit of the claim: a quick check with the default root seed accepts it there and nowhere else ({{ref}}`known-red`).
@@ -155,36 +165,10 @@ def _cited(citation: Citation) -> str:
     return f"[{f'{who} {entry.year or str()}'.strip()}]({entry.address}), {citation.at}"
 
 
-def _simulated(verdict: Mapping[str, Any] | None) -> str:
-    """Value and interval of a kept verdict."""
-    if verdict is None or verdict["value"] is None:
-        return "–"
-    value = f"{verdict['bound']} {number(verdict['value'])}" if verdict["bound"] else number(verdict["value"])
-    ends = (verdict["ci_low"], verdict["ci_high"])
-    if verdict["deterministic"]:
-        return f"{value} (deterministic)"
-    return value if None in ends else f"{value} [{number(ends[0])}, {number(ends[1])}]"
-
-
-def _outcome(verdict: Mapping[str, Any] | None) -> str:
-    """The verdict in words; ``known red`` of one that does not pass and is listed."""
-    if verdict is None:
-        return "–"
-    is_red = verdict["known"] and not verdict["verdict"].startswith("pass")
-    return "known red" if is_red else str(verdict["verdict"])
-
-
-def _tally(kind: str, verdicts: Mapping[str, Mapping[str, Any]]) -> tuple[int, ...]:
-    """Of a kind: the number of claims, and of those that pass, pass by their value alone, are known to be red, and are anything else."""
-    found = [_outcome(verdicts.get(claim.id)) for claim in claims().values() if claim.kind == kind]
-    named = tuple(found.count(outcome) for outcome in ("pass", "pass?", "known red"))
-    return len(found), *named, len(found) - sum(named)
-
-
-def _band(low: float | None, high: float | None) -> str:
-    if low is not None and high is not None:
-        return f"{low:g} to {high:g}"
-    return f"from {low:g}" if low is not None else f"up to {high:g}" if high is not None else ""
+def _simulated(verdict: Verdict) -> str:
+    """Value and interval of a verdict."""
+    interval = interval_cell(verdict)
+    return value_text(verdict) + (f" {interval if interval[0] == '[' else f'({interval})'}" if interval != "–" else "")
 
 
 def _first_comment(file: Path) -> str:

@@ -1,0 +1,159 @@
+"""The score in texts: blocks of the README and the changelog, written from ``docs/claims.json`` and from the first command of the README.
+
+``python -m hostsim_docs.score`` writes them, as `make score` does; `make claims` judges all claims before. A block lies between
+``<!-- NAME: -->`` and ``<!-- :NAME -->``.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from hostsim.calibration.freedom import count_fitted
+from hostsim.claim import CLAIM_KINDS
+from hostsim.expect import Verdict
+from hostsim.files import write_whole
+from hostsim.results.scoreboard import OUTCOMES, number, outcome
+from hostsim.results.tally import ALL, tally
+from hostsim.scenario.shipped_data import claims
+from hostsim_docs import claim_values
+from hostsim_docs.markdown import table
+from hostsim_docs.session import run_session
+
+__all__ = ["FIRST", "ROOT", "answer_blocks", "blocks", "main", "stale", "with_blocks"]
+
+ROOT = Path(__file__).parents[3]
+README, CHANGELOG = "README.md", "docs/changelog.md"
+FIRST = "hostsim run first-sweep --quick"
+"""The first command of the README."""
+
+Blocks = dict[tuple[str, str], str]
+"""Texts by file and name of the block."""
+
+
+def blocks(verdicts: Mapping[str, Verdict], *, quick: bool) -> Blocks:
+    """The blocks that follow from stored verdicts; nothing is simulated.
+
+    Args:
+        verdicts: of the claims, by id.
+        quick: their fidelity.
+    """
+    found = [(verdict.expectation.kind, outcome(verdict, quick=quick)) for verdict in verdicts.values()]
+    counts = tally(found)
+    whole = counts.get(ALL) or next(iter(counts.values()))
+    shown = [name for name in OUTCOMES if whole[name]]
+    rows = [
+        [*((kind, CLAIM_KINDS[kind]) if kind in CLAIM_KINDS else ("**all**", "")), str(counter.total())]
+        + [str(counter[name]) for name in shown]
+        for kind, counter in counts.items()
+    ]
+    score = (
+        f"{_sentence(whole, quick=quick)} `scenarios/known_red.yaml` gives the reason and the range of each known red.\n\n"
+        f"{table(('kind of claim', 'meaning', 'claims', *shown), rows)}\n{_coverage()}\nNot everything was published: {count_fitted().sentence}"
+    )
+    default, split = (
+        f"{number(verdicts[name].value)} receivers lose nothing, where {claims()[name].published} are published"
+        for name in ("splitrx.default.40k", "splitrx.split.40k")
+    )
+    return {
+        (README, "score"): f"\n{score}\n",
+        (README, "splitrx"): f"By default {default}; with splitRxMode {split}.",
+        (CHANGELOG, "score"): _sentence(whole, quick=quick),
+    }
+
+
+def _sentence(counts: Counter[str], *, quick: bool) -> str:
+    """All outcomes in a sentence."""
+    words = {
+        "in band": "lie in their accepted bands with their whole intervals",
+        "undecided": "are undecided",
+        "known red": "are known reds",
+        "red": "are red",
+        "missing": "have no value",
+    }
+    counted = [f"{counts[name]} {words[name]}" for name in OUTCOMES if counts[name] or name == "in band"]
+    fidelity = "quick" if quick else "full"
+    return f"hostsim is compared with {counts.total()} published numbers; at {fidelity} fidelity {', '.join(counted)}."
+
+
+def _coverage() -> str:
+    """How well intervals predict what they did not know, from the pages about it."""
+    pages = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("calibration.md", "predictions.md")]
+    pattern = re.compile(r"^\| all (?:\| all )?\| (\d+) \| (\d+) \(", re.MULTILINE)
+    (asked, inside), (_, alone), (measured, predicted) = (row for page in pages for row in pattern.findall(page))
+    return (
+        "[One calibration](docs/calibration.md) conditions all constants at once, from priors that know no claim; without an experiment it predicts "
+        f"{inside} of {asked} claims within their 90 % intervals, and {alone} without a term for the model's own error, as in the intervals of `--ensemble`. "
+        f"[Measurements that nothing was fitted to](docs/predictions.md) were predicted before they were run: {predicted} of {measured} lie in these."
+    )
+
+
+def answer_blocks(folder: Path) -> Blocks:
+    """The blocks that the first command of the README prints and draws; it is run in a folder.
+
+    Raises:
+        ValueError: the command failed.
+    """
+    import hostsim
+
+    [done] = run_session([FIRST], folder)
+    if done.status:
+        raise ValueError(f"{FIRST} ended with status {done.status}: {done.output}")
+    answer = done.output.rsplit("\n\n", 1)[0]
+    results = hostsim.open_results(folder / "results" / "first-sweep")
+    cpu, latency = (
+        results.curve(x="interrupts", y=metric).set_index("interrupts") for metric in ("guest_cpu", "latency_p95")
+    )
+    least, most = cpu.index[0], cpu.index[-1]
+    is_clear = cpu.loc[least, "high"] < cpu.loc[most, "low"]
+    saved = 1 - cpu.loc[least, "mean"] / cpu.loc[most, "mean"]
+    longer = latency.loc[least, "mean"] / latency.loc[most, "mean"]
+    meaning = (
+        f"{'Yes' if is_clear else 'Perhaps'}: at {least:,} interrupts a second instead of {most:,} the guests use {saved:.0%} less CPU".replace(
+            "%", " %"
+        )
+        + f", and the 95th percentile of latency is {longer:.0f} times as long."
+    )
+    return {(README, "answer"): f"\n```text\n{answer}\n```\n", (README, "meaning"): meaning}
+
+
+def with_blocks(text: str, file: str, found: Blocks) -> str:
+    """A text with its blocks.
+
+    Raises:
+        ValueError: a block is not in it exactly once.
+    """
+    for (of, name), block in found.items():
+        if of == file:
+            pattern = rf"(<!-- {name}: -->).*?(<!-- :{name} -->)"
+            replaced = block.replace("\\", r"\\")
+            text, count = re.subn(pattern, rf"\g<1>{replaced}\g<2>", text, flags=re.DOTALL)
+            if count != 1:
+                raise ValueError(
+                    f"{file}: {count} blocks {name!r}; allowed: one, between <!-- {name}: --> and <!-- :{name} -->"
+                )
+    return text
+
+
+def stale(found: Blocks) -> list[str]:
+    """The files whose blocks are others."""
+    files = dict.fromkeys(file for file, _ in found)
+    texts = {file: (ROOT / file).read_text(encoding="utf-8") for file in files}
+    return [file for file, text in texts.items() if with_blocks(text, file, found) != text]
+
+
+def main() -> None:
+    """Write all blocks."""
+    kept = claim_values.read()
+    with tempfile.TemporaryDirectory() as folder:
+        found = blocks(claim_values.verdicts(kept), quick=kept["fidelity"] == "quick") | answer_blocks(Path(folder))
+    for file in stale(found):
+        write_whole(ROOT / file, with_blocks((ROOT / file).read_text(encoding="utf-8"), file, found).encode())
+        print(file)
+
+
+if __name__ == "__main__":
+    main()
