@@ -1,1 +1,1 @@
-"""Scheduling, coalescing and placement POLICIES: pure functions of the time and their arguments."""
+"""Scheduling, coalescing and placement POLICIES: decisions from the time, the arguments and what a policy has stored of earlier ones."""
