@@ -242,11 +242,11 @@ def test_under_overload_what_is_delivered_stays_on_a_plateau(device: str, kind: 
 @pytest.mark.parametrize("device", ["vmxnet3", "e1000", "directpath"])
 @pytest.mark.parametrize("kind", CAPACITY)
 def test_at_every_load_something_is_delivered(device: str, kind: tuple[str, str | None]) -> None:
-    """From half to eight times the capacity in 17 steps: never more than is offered, and no less than a fourth of the most.
+    """From half to eight times the capacity in 17 steps: never more than is offered, and no less than a tenth of the most.
 
     The least is where softirqs have nearly all of the vCPU and still empty their rings, so that none is left to ksoftirqd.
     """
     loads = [0.5 * 2 ** (step / 4) for step in range(17)]
     found = sweep(device, kind, loads)
     assert all(0 < one <= load * CAPACITY[kind] * 1.01 for one, load in zip(found, loads, strict=True))
-    assert min(found) > max(found) / 4
+    assert min(found) > max(found) / 10
