@@ -120,10 +120,7 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
     """Power on a VM: home nodes are assigned round robin, and so are the uplinks of its switch to virtual ports. That of a native host is the machine."""
     spec, scheduler, clock = host.spec, host.scheduler, host.clock
     hertz = spec.costs.cycle_rate(spec.hardware.cpu.family, spec.hardware.cpu.clock)
-    read_ps = wake_ps = group.guest.applications.udp_sink.ps(hertz)
-    if (each := group.guest.applications.udp_next) is not None:
-        read_ps = min(read_ps, each.ps(hertz))
-    wake_ps -= read_ps
+    read_ps = group.guest.applications.udp_sink.ps(hertz)
     position = len(host.vms)
     allowed = [scheduler.nodes[node] for node in group.settings.nodes] or scheduler.nodes
     homes = [allowed[home] for home in home_nodes(position, group.vcpus, len(allowed), spec.hardware.cpu.cores)]
@@ -142,7 +139,6 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
                 group.guest,
                 read_ps,
                 group.settings.shares,
-                wake_ps,
             )
         )
     for vcpu in vcpus:

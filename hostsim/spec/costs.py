@@ -204,8 +204,7 @@ class CostModel(Spec):
     guest_ipi: Cost
     """A guest's interrupt from one of its vCPUs to another that is halted: exit on the sender's side."""
     guest_process_wake: Cost
-    """A process that sleeps in a system call is made to run: its waker's part, the guest's scheduler, the switch. Once for all that it then finds.
-    (Of datagrams it is part of ``udp_sink``, because each wakes the process anew.)"""
+    """A process that sleeps in a system call is made to run: its waker's part, the guest's scheduler, the switch. Once for all that it then finds."""
     guest_timer_tick: Cost
     """One tick of a guest's timer: its interrupts, their handlers, what the kernel does at each tick."""
     guest_housekeeping: Cost

@@ -20,9 +20,7 @@ class ApplicationCosts(Spec):
     """Costs of one transaction of each application inside the guest, network stack excluded."""
 
     udp_sink: Cost
-    """One datagram taken by a process that waits in ``recv``: its wake-up, the system call and what it does with it."""
-    udp_next: Cost | None = None
-    """A further datagram taken while the socket is not empty: ``udp_sink`` without the wake-up, at most as much; where nothing is said, as much."""
+    """One datagram taken by a process: the system call and what it does with it. A process that slept costs ``guest_process_wake`` besides."""
     udp_source: Cost
     """One datagram written to a socket by a process that its interval timer woke (netperf UDP_STREAM)."""
     tcp_sink: Cost

@@ -27,7 +27,11 @@ def test_stored_verdicts_agree_with_the_claims_and_the_known_reds() -> None:
         ("splitrx.split.40k", {"value": 40.0, "ci_low": 40.0, "ci_high": 40.0}, "its band in claims.csv makes it fail"),
         ("splitrx.split.40k", {"outcome": "known red"}, "with known_red.yaml it is in band"),
         ("splitrx.default.40k", {"value": 9.0}, "with known_red.yaml it is red"),
-        ("splitrx.default.40k", {"value": 20.0, "ci_low": 20.0, "ci_high": 20.0, "verdict": "pass"}, "remove it from the list"),
+        (
+            "splitrx.default.40k",
+            {"value": 20.0, "ci_low": 20.0, "ci_high": 20.0, "verdict": "pass"},
+            "remove it from the list",
+        ),
     ],
 )
 def test_a_stored_verdict_that_disagrees_is_named(claim: str, changes: dict[str, Any], words: str) -> None:

@@ -24,12 +24,10 @@ SLOW = CALM | {"guest_rx_packet": 20_000}
 """A stack that takes 20 us for a packet: 50,000 a second overrun it."""
 
 
-def reader(sink: int, each: int | None = None, **kernel: Any) -> GuestSpec:
-    """A guest whose process takes so many cycles for a datagram that wakes it, and for one that does not."""
+def reader(sink: int, **kernel: Any) -> GuestSpec:
+    """A guest whose process takes so many cycles for a datagram."""
     own = guest(**kernel)
     costs = {"udp_sink": Cost.model_validate({"cycles": float(sink), "source": SOURCE})}
-    if each is not None:
-        costs["udp_next"] = Cost.model_validate({"cycles": float(each), "source": SOURCE})
     return own.model_copy(update={"applications": own.applications.model_copy(update=costs)})
 
 
@@ -91,8 +89,8 @@ def test_a_poll_that_goes_on_has_no_new_budget() -> None:
 
 def test_a_datagram_wakes_its_reader_only_where_it_sleeps() -> None:
     """Ten datagrams at once, of a reader that pays 9 us for the first and 1 us for each further one; one at a time it pays 9 us for each."""
-    own = reader(9_000, 1_000)
-    cost = CALM | {"copy_per_byte": 0}
+    own = reader(1_000)
+    cost = CALM | {"copy_per_byte": 0, "guest_process_wake": 8_000}
     together = run(
         point(group(guest=own), traffic={"s": datagrams("receive", rate="1 kpps", burst=10)}, cost=cost), 20 * MS
     )
@@ -120,8 +118,9 @@ def test_a_reader_that_waits_for_its_vcpu_moves_to_an_idle_one() -> None:
 def test_a_reader_that_keeps_up_stays_where_its_softirqs_are() -> None:
     """Every datagram wakes it, on the vCPU that takes the interrupts; it stays there in bursts that overflow its socket, too."""
     for flow in ({"rate": "10 kpps"}, {"rate": "10 kpps", "burst": 200}):
-        own = reader(9_000, 1_000, socket_buffer="64 kB")
-        host = run(point(group(guest=own, vcpus=2), traffic={"s": datagrams("receive", **flow)}, cost=CALM), 50 * MS)
+        own = reader(1_000, socket_buffer="64 kB")
+        cost = CALM | {"guest_process_wake": 8_000}
+        host = run(point(group(guest=own, vcpus=2), traffic={"s": datagrams("receive", **flow)}, cost=cost), 50 * MS)
         assert host.vcpus[0].read > 100
         assert host.vcpus[1].read == 0
 
@@ -188,8 +187,9 @@ def offered(device: str, direction: str | None, rate: float) -> Host:
         "guest_tx_packet": 2500,
         "guest_tx_completion": 400,
         "e1000_interrupt": 1400,
+        "guest_process_wake": 2000,
     }
-    own = reader(3_000, 1_000, netdev_time="2 ms", softirq_time="2 ms", socket_buffer="200 kB", socket_overhead="576 B")
+    own = reader(1_000, netdev_time="2 ms", softirq_time="2 ms", socket_buffer="200 kB", socket_overhead="576 B")
     moderated = {
         name: nic(rx_ring=512, interrupt_interval="125 us", tx_interrupt_delay=None) for name in ("vmnic0", "vmnic1")
     }

@@ -67,13 +67,12 @@ class Vcpu(InterruptTarget):
         guest: GuestSpec,
         read_ps: int,
         shares: int,
-        wake_ps: int = 0,
     ) -> None:
         super().__init__("vcpu", name, system=False, node=node, last=last, shares=shares)
         self._scheduler, self.costs = scheduler, costs
         self._budget = guest.napi_budget
         self._ticks = Ticks(clock, guest, costs, self._timer_due)
-        self._socket = DatagramSocket(name, wake_ps, guest.socket_buffer, guest.socket_overhead)
+        self._socket = DatagramSocket(name, costs.guest_process_wake, guest.socket_buffer, guest.socket_overhead)
         self._softirq = NetworkSoftirq(self, costs, guest, self._ticks, self._socket, read_ps)
         self._work_timer = Timer(clock, self._timer_due)
         self._attend_timer = Timer(clock, self._attend)
