@@ -21,8 +21,8 @@ from tests.model.small_point import CALM, datagrams, group, nic, point, run, str
 NS = 1000
 FRAME = transmission_ps(packet_on_wire(1000 + UDP_HEADERS), 10e9)
 TWO = {"vmnic0": nic(), "vmnic1": nic()}
-READ = 250 + 250 + 1000
-"""A datagram in the guest: stack, copy, process."""
+READ = 250 + 900 + 250 + 1000
+"""A datagram in the guest: stack, wake-up of the process that slept, copy, read."""
 WRITE = 350 + 250 + 2000
 """A datagram written: stack, copy, process."""
 WAKE = 800 + 220 + 300

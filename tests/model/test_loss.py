@@ -173,14 +173,26 @@ def test_a_queue_that_is_polled_is_not_interrupted(monkeypatch):
     assert min(after - before for before, after in pairwise(instants)) >= 50 * US
 
 
+def fill(host: Host) -> int:
+    """Leave no room in the only transmit queue, and have no descriptor freed that would make some; returns the room that there was."""
+    (queue,), (port,) = host.transmits, host.ports
+    port.vnic.completions = None
+    queue.completions.settle(host.clock.now)
+    queue.ring.settle(host.clock.now)
+    room = queue.ring.capacity - queue.ring.held
+    queue.ring.capacity -= room
+    return room
+
+
 def test_acknowledgements_that_all_find_no_room_do_not_end_a_stream():
     """For a while no acknowledgement leaves the guest: the window is used up, and the peer's timer gets the stream going again."""
     host = run(point(traffic={"s": stream("receive", streams=2)}), 10 * MS)
-    (queue,) = host.transmits
-    room, queue.ring.capacity = queue.ring.capacity, 0
+    (queue,), room = host.transmits, fill(host)
+    assert room > 0
     host.clock.advance(20 * MS)
     assert progress(host, 100 * MS) == 0
-    queue.ring.capacity = room
+    queue.ring.capacity += room
+    host.ports[0].vnic.completions = queue.completions
     assert progress(host, 150 * MS) == 0
     assert progress(host, 300 * MS) > 50 * progress(host, 301 * MS) > 0
 
@@ -220,8 +232,8 @@ def test_datagrams_that_find_no_room_in_a_guest_are_lost():
 def test_segments_and_acknowledgements_that_find_no_room_in_a_guest_are_lost(direction: str):
     """Each frame of them, and nothing else."""
     host = run(point(traffic={"s": stream(direction, streams=2)}), 10 * MS)
-    (queue,) = host.transmits
-    queue.ring.capacity = 0
+    (queue,), room = host.transmits, fill(host)
+    assert room > 0
     host.clock.advance(20 * MS)
     host.probe.sample()
     assert host.flows[0].lost_out >= queue.ring.dropped > 0

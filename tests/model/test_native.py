@@ -19,8 +19,8 @@ from .small_point import ROUND, cpu, datagrams, group, guest, multicast, nic, po
 NS = 1000
 EXITS = {"interrupt": 0, "vcpu_wake": 0, "virtual_interrupt": 0}
 """Costs that no native host has."""
-READ = 250 + 250 + 1000
-"""A datagram in the kernel: stack, copy, process."""
+READ = 250 + 900 + 250 + 1000
+"""A datagram in the kernel: stack, wake-up of the process that slept, copy, read."""
 WRITE = 350 + 250 + 2000
 """A datagram written: stack, copy, process."""
 WAKE = 50 + 220

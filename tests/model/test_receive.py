@@ -73,7 +73,7 @@ def interrupts(host: Host) -> tuple[int, int]:
 
 @pytest.mark.parametrize("far", [False, True])
 def test_one_packet_pays_every_stage_once(far: bool):
-    """Wire, interrupt, NetPoll's wake-up, driver and switch, copy; then the guest's wake-up, stack and read: to the picosecond.
+    """Wire, interrupt, NetPoll's wake-up, driver and switch, copy; then the guest's wake-up, stack, its process's wake-up and read: to the picosecond.
 
     What is copied to another node, and read there, costs more.
     """
@@ -89,7 +89,7 @@ def test_one_packet_pays_every_stage_once(far: bool):
     read = point.vms[0].guest.applications.udp_sink.ps(hertz) + cost.copied(800, far * memory.far_ps)
     # PCPU 0 is the NetPoll's: a guest of its node goes next door
     second_turn = turn if far else turn - cost.cache_refill_same + cost.cache_refill_migrated
-    guest = second_turn + cost.vcpu_wake + cost.guest_interrupt + cost.guest_rx_packet + read
+    guest = second_turn + cost.vcpu_wake + cost.guest_interrupt + cost.guest_rx_packet + cost.guest_process_wake + read
     assert host.flows[0].latency.total == netpoll + guest
     assert (host.polls[0].used, host.vcpus[0].used) == (netpoll, guest)
     assert interrupts(host) == (1, 1)

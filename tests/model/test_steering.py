@@ -338,7 +338,7 @@ def test_packets_of_a_sender_are_read_in_order_unless_it_was_moved_between_them(
     """One that came at 30 is read after one that came at 40: an error, unless it came by the instant at which the sender was moved."""
     sender = Sender(Flow("s", 100, 1), 100, 8000, 1)
     sender.moved = moved
-    socket = DatagramSocket("vcpu0", 10**6, 0)
+    socket = DatagramSocket("vcpu0", 0, 10**6, 0)
     for arrived in (10, 40, 30):
         socket.admit(Train(sender, 1, arrived, 0, arrived, 0), 1)
     if moved < 30:
