@@ -17,9 +17,9 @@ OUTER := $(addprefix tests/,analysis calibration campaign cli docs faults notebo
 RUNS := $(addprefix tests/,test_api.py test_common_random_numbers.py test_coverage.py test_interim_analysis.py test_same_points.py test_shipped.py $(addprefix model/test_,jitter.py latency_stage.py moderation.py receive.py steering.py tcp.py vectors.py))
 
 COMPILED := build/.compiled
-# All that compiled modules depend on (hostsim/compiled.py), with the folders, which a file that goes changes.
-SOURCES := $(addprefix hostsim/,compiled.py errors.py quantity.py record.py units.py plugin/module.py plugin/registry.py) \
-	$(shell find hostsim/spec hostsim/policy hostsim/engine hostsim/model -name __pycache__ -prune -o \( -type d -o -name '*.py' \) -print)
+# All that compiled modules depend on (hostsim/engine/compiled.py), with the folders, which a file that goes changes.
+SOURCES := $(addprefix hostsim/,errors.py units.py plugin/module.py plugin/registry.py) \
+	$(shell find hostsim/config hostsim/engine hostsim/model -name __pycache__ -prune -o \( -type d -o -name '*.py' \) -print)
 
 .PHONY: setup reproduce check test long-tests whole-points long-code-tests notebooks verify mutants fuzz lint bench docs claims score cost-model predictions calibration-page verification-page clean
 
@@ -88,6 +88,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/python .ci/prose.py
 
 # The page of constants and assumptions, after any of them has changed.

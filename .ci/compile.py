@@ -19,8 +19,8 @@ from pathlib import Path
 from mypyc.build import mypycify
 from setuptools import setup
 
-from hostsim import compiled
-from hostsim.processors import processor_count
+from hostsim.campaign.processors import processor_count
+from hostsim.engine import compiled
 
 TYPES = "--config-file=.ci/mypyc.ini"
 

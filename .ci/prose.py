@@ -97,7 +97,7 @@ def texts(root: Path = ROOT) -> Iterator[Text]:
         name = page.relative_to(root)
         if not LEFT_OUT.intersection(name.parts):
             yield Text(str(name), 1, without_code(page.read_text(encoding="utf-8")))
-    template = root / "hostsim/report/page.html.j2"
+    template = root / "hostsim/views/report/page.html.j2"
     yield Text(
         str(template.relative_to(root)),
         1,

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 from hostsim import api
-from hostsim.estimate import student
-from hostsim.expect import KnownRed, Verdict, VerdictState
-from hostsim.results.scoreboard import is_accepted, label
+from hostsim.results.estimate import student
+from hostsim.results.expect import KnownRed, Verdict, VerdictState
+from hostsim.results.verdicts import is_accepted, label
 from hostsim.scenario.shipped_data import data_root, known_red
 
 LEVEL = 0.99

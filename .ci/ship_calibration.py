@@ -19,11 +19,10 @@ from typing import Any
 
 import yaml
 
-from hostsim.analysis.constant import PARTS, Constant
-from hostsim.analysis.cost_model import scenario_inputs, shipped_constants
-from hostsim.calibration.ensemble import read_ensemble, write_ensemble
-from hostsim.calibration.prior_ensemble import draw_from_priors
-from hostsim.calibration.shipped_claims import shipped_joint
+from hostsim.campaign.ensemble import read_ensemble, write_ensemble
+from hostsim.lab.calibration.prior_ensemble import draw_from_priors
+from hostsim.lab.calibration.shipped_claims import shipped_joint
+from hostsim.scenario.cost_model import PARTS, Constant, scenario_inputs, shipped_constants
 from hostsim.scenario.load import load
 from hostsim.scenario.selection import select
 from hostsim.scenario.shipped_data import data_root, predictions, shipped, shipped_ensemble, shipped_parts

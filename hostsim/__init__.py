@@ -19,23 +19,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hostsim import compiled
+from hostsim.engine import compiled
 
 if TYPE_CHECKING:
-    from hostsim.analysis.stored_run import stored_runs
     from hostsim.api import Results, Scenario, calibrate, check, compare, load, open_results, reproduce, run, what_if
+    from hostsim.campaign.stored_run_query import stored_runs
+    from hostsim.engine.record import RunRecord
     from hostsim.errors import HostsimError, InputError, StoreError
-    from hostsim.expect import Verdict, VerdictState
-    from hostsim.metrics.catalogue import CATALOGUE
-    from hostsim.notebook.calibration import Calibration
-    from hostsim.notebook.host import HostView
-    from hostsim.notebook.results import Differences, Verdicts
-    from hostsim.notebook.what_if import WhatIf
-    from hostsim.record import RunRecord
-    from hostsim.results.bottleneck import bottleneck
-    from hostsim.results.context import contexts
+    from hostsim.lab.calibration_view import Calibration
+    from hostsim.results.context import bottleneck, contexts
     from hostsim.results.cpu_breakdown import cpu_time
+    from hostsim.results.expect import Verdict, VerdictState
+    from hostsim.results.metrics.catalogue import CATALOGUE
     from hostsim.results.record_frame import entities, series_frame
+    from hostsim.views.notebook.host import HostView
+    from hostsim.views.notebook.results import Differences, Verdicts
+    from hostsim.views.notebook.what_if import WhatIf
 
 __all__ = [
     "CATALOGUE",
@@ -69,7 +68,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "hostsim.analysis.stored_run": ("stored_runs",),
+    "hostsim.campaign.stored_run_query": ("stored_runs",),
     "hostsim.api": (
         "Results",
         "Scenario",
@@ -83,17 +82,16 @@ _HOME = {
         "what_if",
     ),
     "hostsim.errors": ("HostsimError", "InputError", "StoreError"),
-    "hostsim.expect": ("Verdict", "VerdictState"),
-    "hostsim.metrics.catalogue": ("CATALOGUE",),
-    "hostsim.record": ("RunRecord",),
-    "hostsim.results.bottleneck": ("bottleneck",),
+    "hostsim.results.expect": ("Verdict", "VerdictState"),
+    "hostsim.results.metrics.catalogue": ("CATALOGUE",),
+    "hostsim.engine.record": ("RunRecord",),
     "hostsim.results.cpu_breakdown": ("cpu_time",),
-    "hostsim.results.context": ("contexts",),
+    "hostsim.results.context": ("bottleneck", "contexts"),
     "hostsim.results.record_frame": ("entities", "series_frame"),
-    "hostsim.notebook.calibration": ("Calibration",),
-    "hostsim.notebook.host": ("HostView",),
-    "hostsim.notebook.results": ("Differences", "Verdicts"),
-    "hostsim.notebook.what_if": ("WhatIf",),
+    "hostsim.lab.calibration_view": ("Calibration",),
+    "hostsim.views.notebook.host": ("HostView",),
+    "hostsim.views.notebook.results": ("Differences", "Verdicts"),
+    "hostsim.views.notebook.what_if": ("WhatIf",),
 }
 
 compiled.use()

@@ -10,30 +10,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from hostsim.caller_words import in_caller_words
+from hostsim.campaign.caller_words import in_caller_words
+from hostsim.campaign.run_option import RESULTS, RunOptions, ensemble_of, quantity, takes_options
+from hostsim.engine.record import Scalar
 from hostsim.errors import Fault, InputError
-from hostsim.notebook.progress import NotebookProgress, is_notebook
-from hostsim.notebook.results import Differences, Results, Verdicts
-from hostsim.notebook.scenario import Scenario
-from hostsim.record import Scalar
-from hostsim.results.baseline import read_baseline
-from hostsim.results.command import rerun_command
-from hostsim.results.folder import read
+from hostsim.results.compare import read_baseline
+from hostsim.results.folder import read, rerun_command
 from hostsim.results.results import LazyRecords
 from hostsim.results.results import Results as PlainResults
-from hostsim.run_option import RESULTS, RunOptions, ensemble_of, quantity, takes_options
 from hostsim.scenario.load import load as load_plain
 from hostsim.scenario.option_text import option_texts
 from hostsim.scenario.scenario import Scenario as PlainScenario
 from hostsim.scenario.selection import require_shipped, select
+from hostsim.views.notebook.progress import NotebookProgress, is_notebook
+from hostsim.views.notebook.results import Differences, Results, Verdicts
+from hostsim.views.notebook.scenario import Scenario
 
 if TYPE_CHECKING:
-    from hostsim.notebook.calibration import Calibration
-    from hostsim.notebook.what_if import WhatIf
-    from hostsim.pipeline import ExecutionOptions
-    from hostsim.report.page import Section
+    from hostsim.campaign.pipeline import ExecutionOptions
+    from hostsim.config.plugin import PluginSpec
+    from hostsim.lab.calibration_view import Calibration
     from hostsim.scenario.plan import Fidelity, Plan
-    from hostsim.spec.plugin import PluginSpec
+    from hostsim.views.notebook.what_if import WhatIf
+    from hostsim.views.report.page import Section
 
 __all__ = [
     "AnyScenario",
@@ -114,7 +113,7 @@ def run(
         expectations: run what the expectations need as well; without it only those are judged whose runs are there.
         **options: of a run.
     """
-    from hostsim.pipeline import run_sweep
+    from hostsim.campaign.pipeline import run_sweep
 
     chosen = _chosen(scenario, overrides, axes, root, options["plugins"])
     found = run_sweep(chosen, fidelity(options), execution_options(options), expectations=expectations)
@@ -134,7 +133,7 @@ def check(*subjects: AnyScenario, root: str | Path | None = None, **options: Unp
         root: folder that holds all files of the scenarios, as `load` takes it.
         **options: of a run.
     """
-    from hostsim.pipeline import execute_all, judge_expectations
+    from hostsim.campaign.pipeline import execute_all, judge_expectations
 
     runs, chosen = fidelity(options), select(*subjects, root=root, plugins=options["plugins"] or ())
     plans = [plan(scenario, runs, sweep=False, expectations=True) for scenario, _ in chosen]
@@ -173,8 +172,8 @@ def what_if(
         root: folder that holds all files of the scenario, as `load` takes it; that of a loaded scenario.
         **options: of a run.
     """
-    from hostsim.analysis.what_if import what_if as run_both
-    from hostsim.notebook.what_if import WhatIf
+    from hostsim.campaign.what_if import what_if as run_both
+    from hostsim.views.notebook.what_if import WhatIf
 
     plugins = options["plugins"]
     before, after = sides(scenario, changes, costs=costs, overrides=overrides, axes=axes, root=root, plugins=plugins)
@@ -197,7 +196,7 @@ def sides(
     Raises:
         InputError: with everything that is wrong.
     """
-    from hostsim.analysis.what_if import sides as load_sides
+    from hostsim.campaign.what_if import sides as load_sides
 
     both, points = dict(overrides or {}), dict(axes or {})
     brought: Sequence[str | Path | PluginSpec] = plugins or ()
@@ -237,8 +236,8 @@ def calibrate(
         root: folder that holds all files of the scenario, as `load` takes it; not with a loaded scenario.
         **options: of a run.
     """
-    from hostsim.calibration.host_calibration import calibrate_own, read_budget
-    from hostsim.notebook.calibration import Calibration
+    from hostsim.lab.calibration.host_calibration import calibrate_own, read_budget
+    from hostsim.lab.calibration_view import Calibration
 
     chosen = _chosen(scenario, overrides, axes, root, options["plugins"])
     execution, spent = execution_options(options), read_budget(budget, members)
@@ -283,9 +282,9 @@ def reproduce(
         **options: of a run.
     """
     from hostsim.campaign.executor.process_pool import worker_pool
-    from hostsim.confinement import confined
-    from hostsim.pipeline import run_sweeps
-    from hostsim.report.page import write_page
+    from hostsim.campaign.pipeline import run_sweeps
+    from hostsim.results.confinement import confined
+    from hostsim.views.report.page import write_page
 
     folder, found, drawn = Path(options["results"]), [], []
     scenarios = [load_plain(name, plugins=options["plugins"] or ()) for name in require_shipped(names)]
@@ -301,8 +300,8 @@ def reproduce(
 
 def _drawn(result: PlainResults, results: Path, place: int) -> Section:
     """Write the folder of a scenario, and draw its section of the report."""
-    from hostsim.report.folder import write
-    from hostsim.report.page import section
+    from hostsim.views.report.folder import write
+    from hostsim.views.report.page import section
 
     write(result, results / result.scenario)
     return section(result, place)
@@ -338,7 +337,7 @@ def open_results(folder: str | Path, results: str | Path | None = None) -> Resul
 
 def plan(scenario: PlainScenario, runs: Fidelity, *, sweep: bool = True, expectations: bool = False) -> Plan:
     """The plan of a scenario: the runs of its sweep, of its expectations, or of both."""
-    from hostsim.interim_analysis import make_plan
+    from hostsim.campaign.interim_analysis import make_plan
 
     return make_plan(scenario, runs, sweep=sweep, expectations=expectations)
 
@@ -366,9 +365,9 @@ def execution_options(options: RunOptions) -> ExecutionOptions:
     Raises:
         InputError: a limit is no quantity, or cannot be kept.
     """
-    from hostsim.campaign.resource_limit import resource_limits
+    from hostsim.campaign.pipeline import ExecutionOptions
     from hostsim.campaign.store import Store
-    from hostsim.pipeline import ExecutionOptions
+    from hostsim.campaign.task import resource_limits
 
     memory, time = options["max_memory"], options["max_time"]
     if isinstance(memory, str):

@@ -1,6 +1,6 @@
 """Units of simulated time: integer picoseconds, and the only conversions of other units to them.
 
-Text with units ("40 kpps") is read on floor 1 (`hostsim.spec.quantity`); this module knows numbers only.
+Text with units ("40 kpps") is read on floor 1 (`hostsim.config.quantity`); this module knows numbers only.
 """
 
 from __future__ import annotations

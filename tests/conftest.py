@@ -49,7 +49,7 @@ def pytest_configure() -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int | None:
     """Number of workers for ``-n auto``: the product's own count, which knows the quota of a container; None where a variable says it."""
-    from hostsim.processors import processor_count
+    from hostsim.campaign.processors import processor_count
 
     return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else processor_count()
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.scenario.shipped_data import shipped_parts
 from tests.scenario.small_scenario import TEXT
 

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from hostsim.config.host import PointSpec
 from hostsim.engine.clock import Clock
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
@@ -32,7 +33,6 @@ from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.host import Host
 from hostsim.model.net.netpoll import NetPoll
-from hostsim.spec.host import PointSpec
 
 SCALARS = [
     "pcpu.busy_ps",

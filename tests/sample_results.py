@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from hostsim.citation import Citation, Publication
-from hostsim.expect import (
+from hostsim.results.citation import Citation, Publication
+from hostsim.results.expect import (
     Always,
     At,
     Band,
@@ -27,10 +27,10 @@ from hostsim.expect import (
     Within,
     Worst,
 )
-from hostsim.figure import FigureSpec
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.results.figure import FigureSpec
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
-from hostsim.search_answer import Bound
+from hostsim.results.search_answer import Bound
 
 SWITCHES = Switches("loss", "host_cpu", ({"receivers": 1}, {"receivers": 2}), (40.0, 0.0))
 AT_2 = At("loss", {"receivers": 2})

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from hostsim.record import RunRecord
+from hostsim.engine.record import RunRecord
 from hostsim.results.table import table_of, table_row
 
 

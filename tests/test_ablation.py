@@ -9,14 +9,14 @@ from functools import cache
 
 import pytest
 
+from hostsim.config.host import PointSpec
 from hostsim.engine.random_stream import Streams
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.engine.record import RunRecord, Scalar
 from hostsim.model.build import build_host
 from hostsim.model.invariants import check_invariants
-from hostsim.record import RunRecord, Scalar
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
-from hostsim.spec.host import PointSpec
 from hostsim.units import MS
 
 MOST = 0.75

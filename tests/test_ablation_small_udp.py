@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.record import Scalar
+from hostsim.engine.record import Scalar
 from tests.test_ablation import record, value
 
 STOP = 10.8

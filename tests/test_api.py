@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 import hostsim
-from hostsim.metrics.column import RESERVED
-from hostsim.results.figure_data import figure_frame
+from hostsim.campaign.run_option import OPTIONS
+from hostsim.results.curve import figure_frame
+from hostsim.results.metrics.catalogue import RESERVED
 from hostsim.results.table import with_members
-from hostsim.run_option import OPTIONS
 from hostsim.scenario.plan import MOST_SEED
 from tests.tiny_scenario import TINY
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from hostsim.campaign.simulate import simulate
-from hostsim.estimate import paired_difference, student, variance_ratio
-from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.record import RunRecord
+from hostsim.engine.record import RunRecord
 from hostsim.results.compare import compare
+from hostsim.results.estimate import paired_difference, student, variance_ratio
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
 from tests.tables import to_table

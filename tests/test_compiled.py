@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 import yaml
 from mypy.main import process_options
 
-from hostsim import compiled
 from hostsim.campaign.simulate import simulate
+from hostsim.engine import compiled
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity, Point, point_at
 from hostsim.scenario.planner import make_plan
 from hostsim.scenario.shipped_data import shipped
 from hostsim.units import MS
 from tests.test_determinism import corners, digest
-from tests.test_floors import parts_seen
 from tests.writable_copy import copy_tree
 
 BASELINE = Path(__file__).parent / "baseline"
@@ -125,7 +124,7 @@ def test_an_init_above_a_checkout_does_not_rename_its_modules(tmp_path: Path, mo
 def checkout(tmp_path: Path) -> tuple[Path, Path]:
     """A package with compiled modules that fit."""
     package, folder = tmp_path / "hostsim", tmp_path / "compiled"
-    for name in ("units.py", "errors.py", "engine/clock.py", "model/net/link.py", "spec/base.py", "cli/app.py"):
+    for name in ("units.py", "errors.py", "engine/clock.py", "model/net/link.py", "config/base.py", "cli/app.py"):
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text("x = 1\n")
     folder.mkdir()
@@ -139,7 +138,7 @@ def test_compiled_modules_fit_their_own_sources_only(checkout: tuple[Path, Path]
     assert compiled.fits(package, folder)
     (package / "cli/app.py").write_text("x = 2\n")
     assert compiled.fits(package, folder)
-    for name in ("units.py", "errors.py", "model/net/link.py", "spec/base.py"):
+    for name in ("units.py", "errors.py", "model/net/link.py", "config/base.py"):
         (package / name).write_text("x = 2\n")
         assert not compiled.fits(package, folder), name
         (package / name).write_text("x = 1\n")
@@ -196,10 +195,11 @@ def test_what_is_compiled_beside_the_package_counts(checkout: tuple[Path, Path],
 
 def test_the_digest_covers_whatever_compiled_modules_import() -> None:
     """They were compiled against the types of these, and of what these import in their turn."""
-    covered = compiled.covered()
-    parts = {source.relative_to(compiled.PACKAGE).parts[0].removesuffix(".py") for source in covered}
-    seen: set[Any] = set().union(*(parts_seen(source) for source in covered))
-    assert seen <= parts
+    covered = {source.relative_to(compiled.PACKAGE.parent).with_suffix("").as_posix() for source in compiled.covered()}
+    for source in compiled.covered():
+        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hostsim."):
+                assert str(node.module).replace(".", "/") in covered, source
 
 
 if __name__ == "__main__":

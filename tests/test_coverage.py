@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hostsim.estimate import batch_means, student
-from hostsim.warm_up import mser5
+from hostsim.results.estimate import batch_means, student
+from hostsim.results.warm_up import mser5
 
 EXPERIMENTS = 1000
 COVERED = (0.929, 0.971)

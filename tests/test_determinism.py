@@ -18,10 +18,10 @@ import yaml
 from hostsim.campaign.simulate import simulate
 from hostsim.campaign.store import Store
 from hostsim.engine.random_stream import Streams
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.engine.record import RunRecord, Scalar
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
-from hostsim.record import RunRecord, Scalar
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity, Plan, point_at
 from hostsim.scenario.planner import make_plan

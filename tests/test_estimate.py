@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from hostsim.estimate import (
+from hostsim.results.estimate import (
     Interval,
     batch_means,
     histogram_quantile,

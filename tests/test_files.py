@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from hostsim.config.files import read_text, require_file, require_folder, write_whole
 from hostsim.errors import InputError, StoreError
-from hostsim.files import read_text, require_file, require_folder, write_whole
 from tests.conftest import HANGS_S
 
 
@@ -107,7 +107,7 @@ def test_a_device_stays_and_is_written_into(tmp_path):
 def test_what_stdout_is_open_on_is_written_in_turn(tmp_path, place):
     """A file that the shell has made for it: what was written before and after stays."""
     code = (
-        "import sys; from pathlib import Path; from hostsim.files import require_file, require_folder, write_whole\n"
+        "import sys; from pathlib import Path; from hostsim.config.files import require_file, require_folder, write_whole\n"
         f"print('before', flush=True); write_whole(Path({place!r}), b'content\\n'); print('after')"
     )
     with (tmp_path / "out").open("wb") as out:

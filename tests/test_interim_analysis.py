@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hostsim.estimate import Interval, student
-from hostsim.expect import Band, KnownRed, VerdictState
-from hostsim.interim_analysis import GROWTH, LEVEL, InterimAnalysis, is_futile, make_plan
-from hostsim.pipeline import judge_expectations
-from hostsim.record import FloatArray, RunRecord
+from hostsim.campaign.interim_analysis import GROWTH, LEVEL, InterimAnalysis, is_futile, make_plan
+from hostsim.campaign.pipeline import judge_expectations
+from hostsim.engine.record import FloatArray, RunRecord
+from hostsim.results.estimate import Interval, student
+from hostsim.results.expect import Band, KnownRed, VerdictState
 from hostsim.results.judge import state_of
-from hostsim.results.scoreboard import label
+from hostsim.results.search_answer import look_name
+from hostsim.results.verdicts import label
 from hostsim.scenario.plan import Fidelity, Plan, RecordKey, Task
-from hostsim.search_answer import look_name
 from tests.scenario.small_scenario import load_text, record
 
 QUICK = Fidelity(quick=True)
@@ -135,7 +135,7 @@ def test_a_quick_verdict_is_looked_at_again_only_where_its_value_is_beyond_the_e
 
 def test_a_known_red_is_not_looked_at_again_at_quick_fidelity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It goes by its range."""
-    monkeypatch.setattr("hostsim.interim_analysis.known_red", lambda: {"mine": None})
+    monkeypatch.setattr("hostsim.campaign.interim_analysis.known_red", lambda: {"mine": None})
     assert plan_of(tmp_path, FIVE_QUICK, fidelity=QUICK).searches == ()
     assert [search.name for search in plan_of(tmp_path, FIVE_QUICK).searches] == [look_name("mine")]
 
@@ -158,7 +158,7 @@ def test_a_known_red_has_its_own_range_in_the_runs_that_it_was_measured_by(
     ratio = ("metric: loss\n    at: {receivers: 2}", "ratio: {metric: loss, of: {receivers: 2}, to: {receivers: 1}}")
     plan = plan_of(tmp_path, ratio, *claim, fidelity=fidelity)
     monkeypatch.setattr(
-        "hostsim.pipeline.known_red",
+        "hostsim.campaign.pipeline.known_red",
         lambda *, other_runs: {"splitrx.guest_cpu.same": KnownRed(Band(1, 2), "", by_interval=other_runs)},
     )
     [verdict] = judge_expectations(plan.scenario, {}, {}, fidelity)

@@ -8,9 +8,9 @@ import pytest
 
 from hostsim.campaign.simulate import simulate
 from hostsim.engine.random_stream import Streams
-from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.model.build import build_host
-from hostsim.policy.scheduler import PolicyMaker, ProportionalShare, RunQueue, W
+from hostsim.model.policy.scheduler import PolicyMaker, ProportionalShare, RunQueue, W
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
 from hostsim.units import MS, SECOND

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hostsim.processors import processor_count
+from hostsim.campaign.processors import processor_count
 
 
 @pytest.fixture

@@ -13,17 +13,17 @@ from pathlib import Path
 import pytest
 
 import hostsim
+from hostsim.config.workload import TcpSpec
 from hostsim.engine.random_stream import Streams
-from hostsim.expect import Band, Expectation, Find, Ratio
-from hostsim.figure import AnswersSpec, TableSpec
-from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.model.build import build_host
 from hostsim.model.invariants import check_invariants
+from hostsim.results.expect import Band, Expectation, Find, Ratio
+from hostsim.results.figure import AnswersSpec, TableSpec
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity, point_at
 from hostsim.scenario.planner import make_plan
 from hostsim.scenario.shipped_data import claims, known_red, measurements, predictions, shipped
-from hostsim.spec.workload import TcpSpec
 from hostsim.units import MS
 from tests.writable_copy import copy_tree
 

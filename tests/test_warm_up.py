@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hostsim.warm_up import mser5
+from hostsim.results.warm_up import mser5
 
 # Nine batches with these means. Squared deviations from their mean, summed over batches d+1 to 9:
 # d = 0: 2.72, d = 1: 2, d = 2: 12/7, d = 3: 3/2, d = 4: 6/5.

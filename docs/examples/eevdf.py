@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hostsim.config.field import Spec
+from hostsim.config.platform import HostSettings
+from hostsim.config.quantity import PositiveDuration
+from hostsim.model.policy.scheduler import ProportionalShare, RunQueue, Schedulable, W
 from hostsim.plugin.registry import Registry
-from hostsim.policy.scheduler import ProportionalShare, RunQueue, Schedulable, W
-from hostsim.spec.base import Spec
-from hostsim.spec.platform import HostSettings
-from hostsim.spec.quantity import PositiveDuration
 from hostsim.units import MS
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from hostsim.config.field import Names
+from hostsim.config.quantity import PositiveDuration, Rate, Size
+from hostsim.config.traffic import Sourced
 from hostsim.engine.clock import Clock
 from hostsim.model.host import Host
 from hostsim.model.workload.peer import Peer
 from hostsim.plugin.registry import Registry
-from hostsim.spec.field import Names
-from hostsim.spec.quantity import PositiveDuration, Rate, Size
-from hostsim.spec.traffic import Sourced
 from hostsim.units import SECOND
 
 

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import Field
 
+from hostsim.config.field import Spec
+from hostsim.config.platform import Coalescing, NetQueueSpec
+from hostsim.config.quantity import PositiveDuration
+from hostsim.model.policy.moderation import CoalescingScheme
+from hostsim.model.policy.steering import SteeringRule
 from hostsim.plugin.registry import Registry
-from hostsim.policy.coalescing import CoalescingScheme
-from hostsim.policy.steering import SteeringRule
-from hostsim.spec.base import Spec
-from hostsim.spec.platform import Coalescing, NetQueueSpec
-from hostsim.spec.quantity import PositiveDuration
 
 
 class PacketsOrTimeSettings(Spec):

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from hostsim.campaign.source_digest import Code
-from hostsim.confinement import confined
+from hostsim.config.files import write_whole
 from hostsim.errors import StoreError
-from hostsim.files import write_whole
+from hostsim.results.confinement import confined
 
 __all__ = ["ABOUT", "describe", "difference"]
 

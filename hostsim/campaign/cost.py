@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hostsim.record import RunRecord
+from hostsim.engine.record import RunRecord
 from hostsim.scenario.plan import Task
 
 __all__ = ["Costs"]

@@ -16,14 +16,13 @@ from hostsim.campaign.cost import Costs
 from hostsim.campaign.deferred_sigint import deferred_sigint
 from hostsim.campaign.executor.base import Executor
 from hostsim.campaign.executor.options import open_executor
-from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
 from hostsim.campaign.store import Origin, RunKey, Store
 from hostsim.campaign.stored_records import CondensedRecords, StoredRecords, dressed, run_of
-from hostsim.campaign.task import Simulate
-from hostsim.record import RunRecord
+from hostsim.campaign.task import NO_LIMITS, ResourceLimits, Simulate
+from hostsim.engine.record import RunRecord
+from hostsim.results.search_answer import SearchAnswer
 from hostsim.scenario.plan import Plan, RecordKey, Search, Task
 from hostsim.scenario.scenario import Scenario
-from hostsim.search_answer import SearchAnswer
 
 __all__ = [
     "Observer",

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 import numpy as np
 
 from hostsim.campaign.deferred_sigint import deferred_sigint
+from hostsim.config.host import PointSpec
 from hostsim.engine.clock import Clock
 from hostsim.engine.random_stream import Streams
+from hostsim.engine.record import AxisValues, IntArray, RunRecord, Series
 from hostsim.model.build import build_host
 from hostsim.model.invariants import check_invariants, check_slices
-from hostsim.record import AxisValues, IntArray, RunRecord, Series
-from hostsim.spec.host import PointSpec
+from hostsim.results.warm_up import SETTLED, mser5
 from hostsim.units import ps_to_seconds
-from hostsim.warm_up import SETTLED, mser5
 
 __all__ = ["simulate"]
 

@@ -4,7 +4,7 @@ Followed are all imports of the package, in functions too, but not those for typ
 without comments, layout, docstrings and texts of errors: a change of these changes no number. What a scenario file says is not in
 here: a run is kept under the hash of its resolved point as well (docs/decisions/0102).
 
-This is not the digest of compiled modules (`hostsim.compiled`), nor does it tell compiled code from its sources: both give the same bytes.
+This is not the digest of compiled modules (`hostsim.engine.compiled`), nor does it tell compiled code from its sources: both give the same bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ROOT = "campaign/simulate"
 
 _NO_INFLUENCE = {
     "__init__": "the door: it imports names when they are first used, and no module of a run uses it",
-    "compiled": "compiled modules give the same bytes as their sources",
+    "engine/compiled": "compiled modules give the same bytes as their sources",
     "errors": "what is raised ends a run, no module of a run catches it, and a failed run is never taken for a finished one",
     "plugin/module": "it makes modules of plug-ins of their texts, whose digests are in the point's hash",
     "pydantic": "it checks values when a scenario is loaded, and the values are in the point's hash",

@@ -28,11 +28,11 @@ import pyarrow.parquet as pq
 
 from hostsim.campaign.code_version import describe, difference
 from hostsim.campaign.source_digest import Code, read_code
-from hostsim.confinement import confined, require_inside, require_small_table, sweep_unfinished
+from hostsim.config.files import is_below
+from hostsim.engine.record import Histogram, IntArray, RunRecord, Scalar, Series
 from hostsim.errors import StoreError
-from hostsim.files import is_below
-from hostsim.integrity import BLANK, DIGEST_KEY, FORMAT, require_digest, require_whole, with_digest
-from hostsim.record import Histogram, IntArray, RunRecord, Scalar, Series
+from hostsim.results.confinement import confined, require_inside, require_small_table, sweep_unfinished
+from hostsim.results.integrity import BLANK, DIGEST_KEY, FORMAT, require_digest, require_whole, with_digest
 
 __all__ = ["CODE", "Origin", "RunKey", "Store", "code_digest", "is_same_run", "open_run", "read_origin", "run_key"]
 

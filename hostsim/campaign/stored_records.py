@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from hostsim.campaign.store import RunKey, Store
+from hostsim.engine.record import AxisValues, RunRecord
 from hostsim.errors import StoreError
-from hostsim.metrics.functions import late_borders
-from hostsim.record import AxisValues, RunRecord
+from hostsim.results.metrics.functions import late_borders
 from hostsim.scenario.plan import RecordKey, Task
 
 __all__ = ["CondensedRecords", "SavedRecords", "SavedRun", "StoredRecords", "condensed", "dressed", "run_of"]

@@ -11,10 +11,10 @@ from typing import Any
 
 from hostsim.campaign.code_version import ABOUT
 from hostsim.campaign.store import CODE, Origin, RunKey, Store, code_digest, open_run, read_origin, run_key
-from hostsim.confinement import confined
+from hostsim.config.files import is_below
+from hostsim.engine.record import AxisValues, RunRecord
 from hostsim.errors import StoreError
-from hostsim.files import is_below
-from hostsim.record import AxisValues, RunRecord
+from hostsim.results.confinement import confined
 
 __all__ = ["RunHead", "RunId", "StoredRun", "prunable", "remove", "stored_runs"]
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hostsim.cli.text_table import columns
-from hostsim.expect import VerdictState
-from hostsim.figure import FigureSpec
+from hostsim.cli.output import columns
+from hostsim.results.expect import VerdictState
+from hostsim.results.figure import FigureSpec
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,8 +36,8 @@ def answer(found: Results) -> str:
 
 def _curves(table: pd.DataFrame, figure: FigureSpec) -> Iterator[str]:
     """A figure in words: a heading, then a line for each series."""
-    from hostsim.results.axis_column import as_written
     from hostsim.results.curve import curve_frame, y_unit
+    from hostsim.results.table import as_written
 
     frame = as_written(curve_frame(table, figure))
     if frame.empty:
@@ -57,7 +57,7 @@ def _curves(table: pd.DataFrame, figure: FigureSpec) -> Iterator[str]:
 
 def _values(rows: Sequence[Mapping[Any, Any]], x: str) -> str:
     """The main values of a series: ``0 at 1, 12.5 at 36``."""
-    from hostsim.results.scoreboard import number
+    from hostsim.results.verdicts import number
 
     chosen = list(rows)
     if len(rows) > MOST_PLACES:
@@ -73,7 +73,7 @@ def _values(rows: Sequence[Mapping[Any, Any]], x: str) -> str:
 
 def _judged(found: Results) -> list[str]:
     """The expectations that have a value, as a table."""
-    from hostsim.results.scoreboard import as_rows, headings
+    from hostsim.results.verdicts import as_rows, headings
 
     judged = [verdict for verdict in found.verdicts if verdict.state is not VerdictState.MISSING]
     return columns(headings(judged), as_rows(judged, quick=found.quick)).splitlines() if judged else []
@@ -81,7 +81,7 @@ def _judged(found: Results) -> list[str]:
 
 def _bottlenecks(found: Results) -> Iterator[str]:
     """The bottleneck at the last point of each series, a line for each."""
-    from hostsim.report.context_table import last_points
+    from hostsim.views.report.breakdown import last_points
 
     points = last_points(found)
     for point in points[:MOST_POINTS]:

@@ -16,8 +16,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from hostsim import compiled
-from hostsim.caller_words import command_line
+from hostsim.campaign.caller_words import command_line
+from hostsim.campaign.run_option import SHIPPED
 from hostsim.cli import check, inspection, sweep
 from hostsim.cli.calibrate import calibrate
 from hostsim.cli.cite import cite
@@ -29,7 +29,7 @@ from hostsim.cli.status import Status
 from hostsim.cli.trace import trace
 from hostsim.cli.verify import verify
 from hostsim.cli.what_if import what_if
-from hostsim.run_option import SHIPPED
+from hostsim.engine import compiled
 
 __all__ = ["app"]
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 from hostsim.cli.option import Root, RunOptions, complete_scenario, option, run_options
-from hostsim.cli.text_table import columns, duration
+from hostsim.cli.output import columns, duration
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
-    from hostsim.calibration.calibrated import Calibrated
-    from hostsim.calibration.design import Evaluated
-    from hostsim.calibration.joint import Joint, Waves
-    from hostsim.calibration.own_host import OwnHost
+    from hostsim.lab.calibration.calibrated import Calibrated
+    from hostsim.lab.calibration.design import Evaluated
+    from hostsim.lab.calibration.joint import Joint, Waves
+    from hostsim.lab.calibration.own_host import OwnHost
     from hostsim.scenario.scenario import Scenario
 
 __all__ = ["calibrate"]
@@ -116,8 +116,8 @@ def _calibrate_own(
     dry_run: bool,
 ) -> None:
     from hostsim import api
-    from hostsim.calibration.host_calibration import calibrate_own, own_host, read_budget
-    from hostsim.cli.failure import say_warnings
+    from hostsim.cli.output import say_warnings
+    from hostsim.lab.calibration.host_calibration import calibrate_own, own_host, read_budget
     from hostsim.scenario.load import load
 
     scenario = load(name, root=root, plugins=options["plugins"] or ())
@@ -139,11 +139,11 @@ def _calibrate_shipped(
     budget: str | None, members: str | None, output: Path | None, options: RunOptions, *, dry_run: bool
 ) -> None:
     from hostsim import api
-    from hostsim.calibration.calibrated import calibrated
-    from hostsim.calibration.emulator import require_library
-    from hostsim.calibration.host_calibration import FOLDER, read_budget, read_waves
-    from hostsim.calibration.shipped_claims import shipped_joint
-    from hostsim.files import require_folder
+    from hostsim.config.files import require_folder
+    from hostsim.lab.calibration.calibrated import calibrated
+    from hostsim.lab.calibration.emulator import require_library
+    from hostsim.lab.calibration.host_calibration import FOLDER, read_budget, read_waves
+    from hostsim.lab.calibration.shipped_claims import shipped_joint
 
     require_library()
     waves = read_waves(_numbers(members) or MEMBERS)
@@ -201,8 +201,8 @@ class _Teller:
 
 
 def _own_forecast(host: OwnHost, budget: float | Waves, options: RunOptions) -> str:
-    from hostsim.calibration.joint import Waves
-    from hostsim.calibration.own_host import hosts_within
+    from hostsim.lab.calibration.joint import Waves
+    from hostsim.lab.calibration.own_host import hosts_within
 
     each = _host_seconds(host.joint, options)
     waves = budget if isinstance(budget, Waves) else hosts_within(budget, max(each, 1e-3))

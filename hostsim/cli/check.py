@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.failure import say_failed, say_warnings
 from hostsim.cli.option import (
     DryRun,
     Root,
@@ -22,16 +21,14 @@ from hostsim.cli.option import (
     percent,
     run_options,
 )
+from hostsim.cli.output import columns, plain, print_json, say_failed, say_warnings, verdict_table
 from hostsim.cli.shard import run_shard
 from hostsim.cli.status import Status
-from hostsim.cli.strict_json import plain, print_json
-from hostsim.cli.text_table import columns, verdict_table
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
-    from hostsim.expect import Verdict
-    from hostsim.results.compare import Coverage
-    from hostsim.results.differences import PairedDifference
+    from hostsim.results.compare import Coverage, PairedDifference
+    from hostsim.results.expect import Verdict
     from hostsim.results.junit import Suite
     from hostsim.results.results import Results
     from hostsim.scenario.scenario import Scenario
@@ -118,9 +115,9 @@ def _check_claims(
     """Judge the expectations of scenarios, and print and write the verdicts."""
     from hostsim import api
     from hostsim.cli.forecast import dry_run_table
-    from hostsim.cli.progress import Reporter
-    from hostsim.files import require_file
-    from hostsim.results import scoreboard
+    from hostsim.cli.output import Reporter
+    from hostsim.config.files import require_file
+    from hostsim.results import verdicts as scoreboard
     from hostsim.results.junit import verdict_suites
 
     scenarios = [scenario for scenario, _ in api.select(*subjects, root=root, plugins=options["plugins"] or ())]
@@ -148,7 +145,7 @@ def _write_junit(file: Path, suites: Sequence[Suite], started: datetime, options
     """Write suites as JUnit XML, with the properties of this call."""
     from importlib.metadata import version
 
-    from hostsim.files import write_whole
+    from hostsim.config.files import write_whole
     from hostsim.results.junit import document
 
     fidelity, seed = "quick" if options["quick"] else "full", str(options["seed"])
@@ -158,8 +155,7 @@ def _write_junit(file: Path, suites: Sequence[Suite], started: datetime, options
 
 def print_verdicts(verdicts: Sequence[Verdict], *, quick: bool) -> None:
     """Print the table of verdicts and their tally by kind on stdout, and on stderr the reasons and notes to know before trusting them."""
-    from hostsim.results.scoreboard import as_rows, headings
-    from hostsim.results.tally import TALLY_HEADINGS, awaiting_words, outcomes, tally_rows
+    from hostsim.results.verdicts import TALLY_HEADINGS, as_rows, awaiting_words, headings, outcomes, tally_rows
 
     typer.echo(verdict_table(headings(verdicts), as_rows(verdicts, quick=quick)))
     typer.echo("\n" + columns(TALLY_HEADINGS, tally_rows(outcomes(verdicts, quick=quick))))
@@ -189,9 +185,8 @@ def _swept(subjects: Sequence[str], root: Path | None, plugins: Sequence[str | P
 def _earlier(folder: Path, scenario: Scenario, options: RunOptions) -> Results:
     """The earlier results of a scenario, checked: its points can be found in them."""
     from hostsim import api
-    from hostsim.pipeline import ensemble_words
-    from hostsim.results.baseline import read_baseline
-    from hostsim.results.compare import require_axes
+    from hostsim.campaign.pipeline import ensemble_words
+    from hostsim.results.compare import read_baseline, require_axes
 
     ensemble = ensemble_words(api.fidelity(options))
     found = read_baseline(folder, scenario.name, quick=options["quick"], seed=options["seed"], ensemble=ensemble)
@@ -228,7 +223,7 @@ def _check_against(
 ) -> None:
     """Sweep each scenario and print the curves that have moved since an earlier run."""
     from hostsim.cli.forecast import dry_run_table
-    from hostsim.files import require_file
+    from hostsim.config.files import require_file
 
     if junit is not None:
         require_file(junit, makes_folder=False)
@@ -255,7 +250,7 @@ def _check_against(
 def _compared(pairs: Iterable[tuple[Scenario, Results]], tolerance: float, options: RunOptions) -> Comparison:
     """Sweep scenarios and compare each with its earlier results."""
     from hostsim import api
-    from hostsim.cli.progress import Reporter
+    from hostsim.cli.output import Reporter
     from hostsim.results.compare import coverage, wall_seconds
     from hostsim.results.junit import comparison_suite
 

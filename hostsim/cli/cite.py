@@ -13,7 +13,7 @@ from hostsim.cli.option import Root, Texts, complete_subject
 from hostsim.errors import Fault, InputError, nearest_name
 
 if TYPE_CHECKING:
-    from hostsim.citation import Citation, Publication
+    from hostsim.results.citation import Citation, Publication
 
 __all__ = ["cite"]
 
@@ -37,8 +37,8 @@ def cite(
 
     Prints each publication with its address, the claims read from it, and the constants and inputs of the scenario that name it.
     """
-    from hostsim.citation import bibtex as as_bibtex
-    from hostsim.scenario.bibliography import bibliography
+    from hostsim.results.citation import bibtex as as_bibtex
+    from hostsim.scenario.shipped_data import bibliography
 
     if not subjects:
         own = bibliography().entries[OWN]
@@ -73,8 +73,7 @@ def _citations(subjects: Sequence[str], root: Path | None) -> Iterator[tuple[Cit
     Raises:
         InputError: a subject is no scenario, no file and no pattern that matches a claim or a measurement.
     """
-    from hostsim.scenario.bibliography import bibliography
-    from hostsim.scenario.shipped_data import claims, measurements, predictions, shipped
+    from hostsim.scenario.shipped_data import bibliography, claims, measurements, predictions, shipped
 
     known = [*claims(), *measurements()]
     scenarios = shipped() | predictions()
@@ -99,8 +98,8 @@ def _citations(subjects: Sequence[str], root: Path | None) -> Iterator[tuple[Cit
 def _of_scenario(subject: str, root: Path | None) -> Iterator[tuple[Citation, str]]:
     """The citations of a scenario's expectations, then those of its constants and assumed inputs at the first point."""
     from hostsim import api
-    from hostsim.analysis.cost_model import constants_at
-    from hostsim.scenario.bibliography import bibliography
+    from hostsim.scenario.cost_model import constants_at
+    from hostsim.scenario.shipped_data import bibliography
 
     scenario, found = api.load(subject, root=root), bibliography()
     for expectation in scenario.expectations:

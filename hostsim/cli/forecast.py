@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from hostsim.cli.failure import say_warnings
-from hostsim.cli.text_table import columns, duration
-from hostsim.prediction_interval import members_of
-from hostsim.run_option import SHIPPED
+from hostsim.campaign.run_option import SHIPPED
+from hostsim.cli.output import columns, duration, say_warnings
+from hostsim.results.prediction_interval import members_of
 
 if TYPE_CHECKING:
+    from hostsim.campaign.run_option import RunOptions
     from hostsim.campaign.shard import Shard
     from hostsim.campaign.store import Store
-    from hostsim.run_option import RunOptions
     from hostsim.scenario.plan import Plan, Task
     from hostsim.scenario.scenario import Scenario
 
@@ -112,8 +111,8 @@ def ensemble_adds_s(sides: Sequence[Scenario], options: RunOptions) -> float:
         InputError: the shipped ensemble is of other hosts.
     """
     from hostsim import api
-    from hostsim.analysis.what_if import with_least_replications
     from hostsim.campaign.driver import preview
+    from hostsim.campaign.what_if import with_least_replications
 
     execution = api.execution_options(options)
     plans: list[list[Plan]] = []

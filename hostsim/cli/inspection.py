@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.failure import say_warnings
 from hostsim.cli.option import Root, RunOptions, ScenarioName, SetAsRun, Texts, option, pairs, run_options
-from hostsim.cli.strict_json import print_json
-from hostsim.cli.text_table import columns
+from hostsim.cli.output import columns, print_json, say_warnings
 from hostsim.errors import Fault, InputError, nearest_name
 
 if TYPE_CHECKING:
-    from hostsim.record import Scalar
+    from hostsim.engine.record import Scalar
     from hostsim.scenario.plan import Plan
     from hostsim.scenario.scenario import Scenario
 
@@ -89,7 +87,7 @@ def _registered(scenario: Scenario) -> list[tuple[str, str, str]]:
 
 def _show_contents(scenario: Scenario) -> None:
     """Print axes, expectations, figures, settings and assumed inputs of a scenario."""
-    from hostsim.results.scoreboard import band_text
+    from hostsim.results.verdicts import band_text
 
     axes = [(name, ", ".join(axis.paths), ", ".join(map(_value, axis.values))) for name, axis in scenario.axes.items()]
     _section("axes", ("axis", "sets", "values"), axes)
@@ -126,7 +124,7 @@ def _show_points(scenario: Scenario, plan: Plan) -> None:
 
 def metrics(as_json: AsJson = False) -> None:
     """The catalogue of measures, with unit and meaning."""
-    from hostsim.metrics.catalogue import CATALOGUE
+    from hostsim.results.metrics.catalogue import CATALOGUE
 
     if as_json:
         print_json(
@@ -183,8 +181,8 @@ SCHEMA_FILE = "hostsim-scenario.schema.json"
 
 def _copy(scenario: Scenario) -> None:
     """Put the file of a scenario, the files of arrivals that it replays, and the schema for editors into this folder."""
-    from hostsim.cli.strict_json import json_text
-    from hostsim.files import write_whole
+    from hostsim.cli.output import json_text
+    from hostsim.config.files import write_whole
     from hostsim.scenario.json_schema import scenario_schema
 
     text = scenario.file.read_bytes()

@@ -10,8 +10,8 @@ from typing import Annotated, Any, ParamSpec, TypeVar, get_args
 
 import typer
 
+from hostsim.campaign.run_option import OPTIONS, RunOptions, quantity, with_signature
 from hostsim.errors import Fault, InputError
-from hostsim.run_option import OPTIONS, RunOptions, quantity, with_signature
 
 __all__ = [
     "DryRun",

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.failure import say_warnings
 from hostsim.cli.option import DryRun, Root, RunOptions, Texts, run_options
+from hostsim.cli.output import columns, print_json, say_warnings
 from hostsim.cli.status import Status
-from hostsim.cli.strict_json import print_json
-from hostsim.cli.text_table import columns
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
-    from hostsim.analysis.prediction import Prediction
+    from hostsim.lab.prediction import Prediction
 
 __all__ = ["predict"]
 
@@ -50,10 +48,10 @@ def predict(
     kind. A miss is shown and fails nothing; only a measurement without any value ends the command with status 1.
     """
     from hostsim import api
-    from hostsim.analysis import prediction
-    from hostsim.analysis.prediction_table import as_json as plain
     from hostsim.cli.forecast import dry_run_table
-    from hostsim.cli.progress import Reporter
+    from hostsim.cli.output import Reporter
+    from hostsim.lab import prediction
+    from hostsim.lab.prediction import as_json as plain
     from hostsim.scenario.shipped_data import predictions
 
     if record and options["ensemble"]:
@@ -83,7 +81,7 @@ def predict(
 
 def _print_tables(found: list[Prediction]) -> None:
     """Print the predictions and their scores on stdout, and on stderr the reasons and notes to know before trusting them."""
-    from hostsim.analysis.prediction_table import SCORE_HEADINGS, headings, rows, score_rows
+    from hostsim.lab.prediction import SCORE_HEADINGS, headings, rows, score_rows
 
     typer.echo(columns(headings(found), rows(found)) + "\n\n" + columns(SCORE_HEADINGS, score_rows(found)))
     for each in found:

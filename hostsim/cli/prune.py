@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 from hostsim.cli.option import RunOptions, option, run_options
-from hostsim.cli.text_table import columns
+from hostsim.cli.output import columns
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def prune(
     Removes nothing unless --unusable, --older-than, --scenario or --keep is given; they combine. Runs of the installed version, and
     runs that saved results in the folder refer to, stay unless --usable or --saved is given.
     """
-    from hostsim.analysis.stored_run import saved_runs
     from hostsim.campaign.stored_run import prunable, remove, stored_runs
+    from hostsim.campaign.stored_run_query import saved_runs
 
     folder = Path(options["results"])
     runs = list(stored_runs(folder))
@@ -92,7 +92,7 @@ def _bytes(text: str) -> int:
     Raises:
         InputError: it is no size from 0 on.
     """
-    from hostsim.run_option import quantity
+    from hostsim.campaign.run_option import quantity
 
     found = quantity(text, "size", "--keep")
     if found < 0:

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.failure import say_warnings
 from hostsim.cli.option import DryRun, Root, RunOptions, ScenarioName, Texts, option, pairs, repeated, run_options
+from hostsim.cli.output import columns, duration, say_warnings
 from hostsim.cli.status import Status
-from hostsim.cli.text_table import columns, duration
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
-    from hostsim.analysis.constant import Constant
-    from hostsim.analysis.sensitivity import Sensitivity
-    from hostsim.analysis.sensitivity_result import SensitivityResult
     from hostsim.cli.forecast import Forecast
+    from hostsim.lab.sensitivity import Sensitivity, SensitivityResult
+    from hostsim.scenario.cost_model import Constant
     from hostsim.scenario.plan import Records
 
 __all__ = ["sensitivity"]
@@ -65,14 +63,12 @@ def sensitivity(
     same random numbers and are kept in the results folder, so the same command resumes a stopped one.
     """
     from hostsim import api
-    from hostsim.analysis.sensitivity import SampleSize, Sensitivity
-    from hostsim.analysis.sensitivity_report import write
-    from hostsim.analysis.sensitivity_result import variable_constants
+    from hostsim.campaign.pipeline import execute
     from hostsim.cli.forecast import forecast
-    from hostsim.cli.progress import Reporter
-    from hostsim.files import require_folder
-    from hostsim.pipeline import execute
-    from hostsim.scenario.point_option import parse_point
+    from hostsim.cli.output import Reporter
+    from hostsim.config.files import require_folder
+    from hostsim.lab.sensitivity import SampleSize, Sensitivity, variable_constants, write
+    from hostsim.scenario.option_text import parse_point
 
     loaded = api.load(scenario, pairs(overrides, "--set"), root=root, plugins=options["plugins"])
     point = parse_point(loaded, pairs(at, "--at"))
@@ -107,7 +103,7 @@ def _result(question: Sensitivity, metric: str, records: Records) -> Sensitivity
 
 
 def _varied(constants: tuple[Constant, ...]) -> str:
-    from hostsim.analysis.sensitivity_report import interval_text
+    from hostsim.lab.sensitivity import interval_text
 
     rows = [(c.name, f"{c.value:g} {c.unit}".rstrip(), interval_text(c), c.origin.value) for c in constants]
     return columns(("constant", "value", "varied", "known by"), rows)
@@ -132,8 +128,8 @@ def _announcement(constants: tuple[Constant, ...], screening: int, known: Foreca
 
 def _tell(result: SensitivityResult) -> None:
     """Print the table of influences on stdout, and the constants without influence on stderr."""
-    from hostsim.analysis.sensitivity_report import HEADINGS, rows, without_effect
-    from hostsim.metrics.catalogue import CATALOGUE
+    from hostsim.lab.sensitivity import HEADINGS, rows, without_effect
+    from hostsim.results.metrics.catalogue import CATALOGUE
 
     unit = CATALOGUE[result.metric].unit
     at = ", ".join(f"{axis} = {value}" for axis, value in result.at.items())

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.failure import say_warnings
 from hostsim.cli.option import RunOptions, run_options
+from hostsim.cli.output import columns, say_warnings
 from hostsim.cli.status import Status
-from hostsim.cli.text_table import columns
 
 if TYPE_CHECKING:
     from hostsim.scenario.scenario import Scenario
@@ -28,8 +27,8 @@ def merge(
 
     The folders stay as they are. The command that was split into shards, given again without --shard, finds every run there.
     """
-    from hostsim.campaign.merge import merge as merge_runs
-    from hostsim.files import require_folder
+    from hostsim.campaign.shard import merge as merge_runs
+    from hostsim.config.files import require_folder
 
     target = Path(options["results"])
     require_folder(target)
@@ -61,10 +60,11 @@ def run_shard(
         InputError: the text is no shard, or the options cannot be met.
         typer.Exit: a run failed.
     """
-    from hostsim import api, pipeline
+    from hostsim import api
+    from hostsim.campaign import pipeline
     from hostsim.campaign.shard import read_shard
     from hostsim.cli.forecast import dry_run_table
-    from hostsim.cli.progress import Reporter
+    from hostsim.cli.output import Reporter
 
     shard, chosen = read_shard(text), list(scenarios)
     if dry_run:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.failure import say_failed, say_partial, say_warnings
 from hostsim.cli.option import (
     DryRun,
     Root,
@@ -23,9 +22,9 @@ from hostsim.cli.option import (
     repeated,
     run_options,
 )
+from hostsim.cli.output import columns, duration, say_failed, say_partial, say_warnings
 from hostsim.cli.shard import run_shard
 from hostsim.cli.status import Status
-from hostsim.cli.text_table import columns, duration
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
@@ -61,9 +60,9 @@ def run(
     from hostsim import api
     from hostsim.cli.answer import answer
     from hostsim.cli.forecast import dry_run_table
-    from hostsim.cli.progress import Reporter
-    from hostsim.files import require_folder
-    from hostsim.report.folder import write
+    from hostsim.cli.output import Reporter
+    from hostsim.config.files import require_folder
+    from hostsim.views.report.folder import write
 
     loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"), root, options.pop("plugins"))
     if shard is not None:
@@ -102,9 +101,9 @@ def reproduce(
     from hostsim import api
     from hostsim.cli.check import print_verdicts
     from hostsim.cli.forecast import dry_run_table
-    from hostsim.cli.progress import Reporter
-    from hostsim.files import require_file
-    from hostsim.results.scoreboard import is_accepted
+    from hostsim.cli.output import Reporter
+    from hostsim.config.files import require_file
+    from hostsim.results.verdicts import is_accepted
     from hostsim.scenario.selection import require_shipped, select
 
     chosen = require_shipped(names or ())
@@ -162,12 +161,11 @@ def plot(
 ) -> None:
     """Draw the figures of an earlier run; runs nothing."""
     from hostsim import api
-    from hostsim.analysis.longest_warm_up import longest_warm_up
-    from hostsim.confinement import confined
-    from hostsim.plots.style import KINDS, save
-    from hostsim.plots.warm_up import draw_warm_up
-    from hostsim.report.folder import draw_figures
+    from hostsim.results.confinement import confined
     from hostsim.results.folder import read
+    from hostsim.views.plots.style import KINDS, save
+    from hostsim.views.plots.time_series import draw_warm_up, longest_warm_up
+    from hostsim.views.report.folder import draw_figures
 
     partial, results = 0, Path(options["results"])
     for folder in _folders(subject, results, context):
@@ -207,10 +205,10 @@ def report(
     **options: Unpack[RunOptions],
 ) -> None:
     """Write a self-contained HTML page; runs nothing."""
-    from hostsim.confinement import confined
-    from hostsim.files import is_stdout
-    from hostsim.report.page import write_report
+    from hostsim.config.files import is_stdout
+    from hostsim.results.confinement import confined
     from hostsim.results.folder import read
+    from hostsim.views.report.page import write_report
 
     if at and not contexts:
         raise InputError(Fault("goes with --contexts", "--at", " ".join(at)))
@@ -232,7 +230,7 @@ def report(
 
 
 def _print_contexts(found: Sequence[Results], at: Mapping[str, str]) -> None:
-    from hostsim.report.context_table import CONTEXT_HEADINGS, context_rows, last_points, points_at
+    from hostsim.views.report.breakdown import CONTEXT_HEADINGS, context_rows, last_points, points_at
 
     blocks = []
     for entry in found:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.failure import say_warnings
+from hostsim.campaign.run_option import quantity
 from hostsim.cli.option import Root, RunOptions, ScenarioName, SetAsRun, Texts, option, pairs, repeated, run_options
+from hostsim.cli.output import say_warnings
 from hostsim.errors import Fault, InputError
-from hostsim.run_option import quantity
 
 if TYPE_CHECKING:
     from hostsim.scenario.plan import Fidelity, Point
     from hostsim.scenario.scenario import Scenario
-    from hostsim.trace.timeline import Timeline
+    from hostsim.views.trace.recorder import Timeline
 
 __all__ = ["trace"]
 
@@ -51,9 +51,9 @@ def trace(
     or with trace_processor.
     """
     from hostsim import api
-    from hostsim.files import is_stdout, require_file, write_whole
-    from hostsim.trace.perfetto import to_perfetto
-    from hostsim.trace.recorder import observe
+    from hostsim.config.files import is_stdout, require_file, write_whole
+    from hostsim.views.trace.perfetto import to_perfetto
+    from hostsim.views.trace.recorder import observe
 
     loaded = api.load(scenario, pairs(overrides, "--set"), root=root, plugins=options["plugins"])
     file = output or Path(f"{loaded.name}.pftrace")
@@ -83,8 +83,8 @@ def _summary(seen: Timeline, start: int, end: int) -> str:
 
 def _point(scenario: Scenario, at: Mapping[str, str], fidelity: Fidelity) -> Point:
     """The point with these values of axes."""
+    from hostsim.scenario.option_text import parse_point
     from hostsim.scenario.plan import point_at
-    from hostsim.scenario.point_option import parse_point
 
     values = parse_point(scenario, at)
     try:

@@ -9,8 +9,8 @@ from typing import Annotated, Unpack
 import typer
 
 from hostsim.cli.option import RunOptions, Texts, repeated, run_options
+from hostsim.cli.output import duration, verdict_table
 from hostsim.cli.status import Status
-from hostsim.cli.text_table import duration, verdict_table
 
 __all__ = ["verify"]
 
@@ -27,10 +27,9 @@ def verify(
     99.9 % interval contains the answer and is narrow enough to mean something; exit status 1 unless all do.
     """
     from hostsim.errors import Fault, InputError
-    from hostsim.verification.catalogue import oracles
-    from hostsim.verification.report import HEADINGS, rows
-    from hostsim.verification.runner import FULL, QUICK, all_passed
-    from hostsim.verification.runner import verify as run
+    from hostsim.lab.verification.catalogue import HEADINGS, oracles, rows
+    from hostsim.lab.verification.runner import FULL, QUICK, all_passed
+    from hostsim.lab.verification.runner import verify as run
 
     known = oracles()
     chosen = [oracle for oracle in known if not only or any(text in oracle.name for text in only)]

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from hostsim.cli.failure import say_failed
+from hostsim.campaign.run_option import SHIPPED
 from hostsim.cli.option import DryRun, Root, RunOptions, ScenarioName, Texts, pairs, repeated, run_options
+from hostsim.cli.output import plain, print_json, say_failed
 from hostsim.cli.status import Status
-from hostsim.cli.strict_json import plain, print_json
 from hostsim.errors import Fault, InputError
-from hostsim.run_option import SHIPPED
 
 if TYPE_CHECKING:
-    from hostsim.analysis.what_if import WhatIf
+    from hostsim.campaign.what_if import WhatIf
     from hostsim.scenario.scenario import Scenario
 
 __all__ = ["what_if"]
@@ -60,11 +59,11 @@ def what_if(
     of a difference whose 90 % prediction interval excludes 0. The value before of a changed axis is the one that --axis gives it, or the first of its sweep.
     """
     from hostsim import api
-    from hostsim.analysis.what_if import what_if as run_both
-    from hostsim.analysis.what_if import with_least_replications
+    from hostsim.campaign.what_if import what_if as run_both
+    from hostsim.campaign.what_if import with_least_replications
     from hostsim.cli.forecast import dry_run_table
-    from hostsim.cli.progress import Reporter
-    from hostsim.results.differences import require_metrics
+    from hostsim.cli.output import Reporter
+    from hostsim.results.compare import require_metrics
 
     require_metrics(metrics or ())
     wanted, prices = pairs(changes, "--set"), pairs(costs, "--cost")
@@ -97,7 +96,7 @@ def _default_ensemble(before: Scenario, after: Scenario, options: RunOptions) ->
     from dataclasses import replace
 
     from hostsim.cli.forecast import ensemble_adds_s
-    from hostsim.cli.text_table import duration
+    from hostsim.cli.output import duration
 
     try:
         seconds = ensemble_adds_s([replace(side, expectations=()) for side in (before, after)], options)
@@ -112,8 +111,8 @@ def _default_ensemble(before: Scenario, after: Scenario, options: RunOptions) ->
 
 def _print_differences(found: WhatIf, metrics: Sequence[str], *, as_json: bool) -> None:
     """Print the differences of some measures, certain or not, or all certain ones."""
-    from hostsim.cli.text_table import columns
-    from hostsim.results.differences import difference_rows
+    from hostsim.cli.output import columns
+    from hostsim.results.compare import difference_rows
 
     shown = found.differences.only(*metrics) if metrics else found.differences
     if as_json:

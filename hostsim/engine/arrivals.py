@@ -15,7 +15,7 @@ import numpy as np
 
 from hostsim.engine.checkpoint import checkpoint
 from hostsim.engine.packet_train import Stream, Train
-from hostsim.record import FloatArray
+from hostsim.engine.record import FloatArray
 from hostsim.units import END, SECOND
 
 __all__ = ["Arrivals", "BurstArrivals", "ConstantArrivals", "DrawnArrivals", "RecordedArrivals"]

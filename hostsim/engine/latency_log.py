@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from hostsim.record import IntArray
+from hostsim.engine.record import IntArray
 from hostsim.units import scaled
 
 if TYPE_CHECKING:

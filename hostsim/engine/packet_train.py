@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from hostsim.compiled import mypyc_attr
+from hostsim.engine.compiled import mypyc_attr
 
 __all__ = ["S_co", "Stream", "Train"]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.latency_log import LatencyLog
-from hostsim.record import Histogram, IntArray, Series
+from hostsim.engine.record import Histogram, IntArray, Series
 
 __all__ = ["LatencyLog", "Level", "Probe"]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Generic
 
-from hostsim.compiled import mypyc_attr
+from hostsim.engine.compiled import mypyc_attr
 from hostsim.engine.packet_train import S_co, Train
 
 if TYPE_CHECKING:

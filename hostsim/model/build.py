@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from hostsim.config.host import PointSpec, VmGroupSpec
+from hostsim.config.nic import NicOptions
 from hostsim.engine.clock import Clock
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.control.dense_mode import DenseMode
-from hostsim.model.control.numa_balancer import NumaBalancer
-from hostsim.model.control.numa_io import NumaIo
-from hostsim.model.control.periodic import periodic
-from hostsim.model.control.smi import system_management_interrupts
+from hostsim.model.control.numa import NumaBalancer, NumaIo
+from hostsim.model.control.periodic import periodic, system_management_interrupts
 from hostsim.model.cpu.balancer import Balancer
 from hostsim.model.cpu.firmware import Firmware
 from hostsim.model.cpu.pcpu import Pcpu
@@ -21,23 +21,20 @@ from hostsim.model.host import Host, HostProcess, VirtualMachine
 from hostsim.model.net.device import GuestDevice
 from hostsim.model.net.directpath import DirectPath
 from hostsim.model.net.netpoll import NetPoll
-from hostsim.model.net.netqueue import NetQueue
+from hostsim.model.net.netqueue import NetQueue, add_nic, add_rx_queue
 from hostsim.model.net.networld import NetWorld, TxQueue
-from hostsim.model.net.nic_setup import add_nic, add_rx_queue
 from hostsim.model.net.pnic import Pnic
 from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.net.virtual_nic import E1000, Vmxnet3
 from hostsim.model.net.vswitch import VSwitch
+from hostsim.model.policy.catalogue import STEERING_RULES
+from hostsim.model.policy.numa import home_nodes
+from hostsim.model.policy.scheduler import ProportionalShare, SchedulerPolicy
+from hostsim.model.policy.steering import SteeringRule
 from hostsim.model.policy_maker import policy_maker
 from hostsim.model.telemetry import register_probes
 from hostsim.model.workload.address import vm_address
 from hostsim.model.workload.attach import attach_control_loops, attach_workloads
-from hostsim.policy.catalogue import STEERING_RULES
-from hostsim.policy.numa import home_nodes
-from hostsim.policy.scheduler import ProportionalShare, SchedulerPolicy
-from hostsim.policy.steering import SteeringRule
-from hostsim.spec.host import PointSpec, VmGroupSpec
-from hostsim.spec.nic import NicOptions
 
 __all__ = ["DEVICES", "build_host"]
 

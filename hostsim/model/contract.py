@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
-from hostsim.compiled import mypyc_attr, trait
+from hostsim.engine.compiled import mypyc_attr, trait
 from hostsim.engine.packet_train import Stream, Train
 from hostsim.engine.probe import Level
 from hostsim.model.cpu.world import World

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hostsim.spec.costs import Cost, CostModel
-from hostsim.spec.cpu import CpuSpec
+from hostsim.config.costs import Cost, CostModel
+from hostsim.config.cpu import CpuSpec
 from hostsim.units import rounded
 
 __all__ = ["CostTable"]

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from hostsim.config.host import PointSpec, VmGroupSpec
+from hostsim.config.platform import Coalescing
 from hostsim.engine.clock import Clock
 from hostsim.engine.probe import Probe
 from hostsim.engine.random_stream import Streams
@@ -31,11 +33,9 @@ from hostsim.model.net.networld import TxQueue
 from hostsim.model.net.pnic import Pnic
 from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.net.vswitch import Port, VSwitch
+from hostsim.model.policy.scheduler import PolicyMaker
 from hostsim.model.workload.flow import Flow
 from hostsim.model.workload.process_sender import ProcessSender, add_sender
-from hostsim.policy.scheduler import PolicyMaker
-from hostsim.spec.host import PointSpec, VmGroupSpec
-from hostsim.spec.platform import Coalescing
 
 if TYPE_CHECKING:
     from simpy.events import ProcessGenerator

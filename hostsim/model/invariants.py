@@ -13,10 +13,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from hostsim.engine.record import Histogram, IntArray, Series
 from hostsim.errors import InvariantError
 from hostsim.model.host import Host
 from hostsim.model.telemetry import WORLD_KINDS
-from hostsim.record import Histogram, IntArray, Series
 
 __all__ = ["LEVELS", "check_invariants", "check_slices"]
 

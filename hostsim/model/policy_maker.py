@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from hostsim.config.host import PointSpec
 from hostsim.errors import WiringError
 from hostsim.plugin.module import registry_of
-from hostsim.spec.host import PointSpec
 
 __all__ = ["policy_maker"]
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from hostsim.model.cpu.world import World, costop_times, ready_times
 from hostsim.model.host import Host
 from hostsim.model.net.networld import NetWorld
-from hostsim.model.workload.latency_stage import STAGES
+from hostsim.model.workload.flow import STAGES
 
 __all__ = ["WORLD_KINDS", "register_probes"]
 

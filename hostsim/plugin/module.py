@@ -1,6 +1,6 @@
 """Modules of plug-ins: executed from their text, once a process, under a name that only the same text of the same file has.
 
-A point carries its plug-ins as text (`hostsim.spec.plugin.PluginSpec`). Wherever a run happens, the module is made from that, and no file is looked for (docs/decisions/0121).
+A point carries its plug-ins as text (`hostsim.config.plugin.PluginSpec`). Wherever a run happens, the module is made from that, and no file is looked for (docs/decisions/0121).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import traceback
 from collections.abc import Iterator
 from types import CodeType, ModuleType
 
+from hostsim.config.plugin import PluginSpec
 from hostsim.errors import Fault, InputError
 from hostsim.plugin.registry import Registry
-from hostsim.spec.plugin import PluginSpec
 
 __all__ = ["module_of", "place_of", "registry_of"]
 

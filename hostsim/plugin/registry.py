@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hostsim.config.field import Spec
+from hostsim.config.plugin import NoSettings, PluginSpec
+from hostsim.config.traffic import Traffic, kind_of
+from hostsim.config.workload import TRAFFIC
 from hostsim.errors import Fault, InputError
-from hostsim.spec.base import Spec
-from hostsim.spec.plugin import NoSettings, PluginSpec
-from hostsim.spec.traffic import Traffic, kind_of
-from hostsim.spec.workload import TRAFFIC
 
 __all__ = ["DEFAULT_POLICIES", "ROLES", "Registered", "Registry"]
 
@@ -82,10 +82,10 @@ class Registry:
         """Register a kind of traffic under the name that its spec's ``kind`` gives.
 
         Args:
-            spec: what a scenario says of it: a class derived from `hostsim.spec.traffic.Traffic`, with ``kind`` and ``to``.
+            spec: what a scenario says of it: a class derived from `hostsim.config.traffic.Traffic`, with ``kind`` and ``to``.
             attach: called with host, name, spec, the VMs that it goes to and random streams, before time starts; or a SimPy
                 process, a generator function called with environment, host and `hostsim.model.workload.peer.Peer`, whose spec is
-                derived from `hostsim.spec.traffic.Sourced`.
+                derived from `hostsim.config.traffic.Sourced`.
 
         Raises:
             InputError: the spec is no such class, or the name is taken.
@@ -107,7 +107,7 @@ class Registry:
         Args:
             name: what scenarios call it.
             factory: makes the policy of a host; often its class. Called with what the shipped one is made of
-                (`hostsim.policy.scheduler`), and with its own settings behind that if it has any.
+                (`hostsim.model.policy.scheduler`), and with its own settings behind that if it has any.
             settings: model of its own settings.
 
         Raises:
@@ -136,7 +136,7 @@ class Registry:
             allowed = "letters, digits, _ and -, at most 100"
             raise InputError(Fault(f"is no name of a {what}", given=repr(name), allowed=allowed))
         if not (isinstance(settings, type) and issubclass(settings, Spec)):
-            allowed = "a class derived from hostsim.spec.base.Spec"
+            allowed = "a class derived from hostsim.config.field.Spec"
             raise InputError(Fault(f"has settings that nothing checks: the {what} {name!r}", allowed=allowed))
         if role != "traffic" and "name" in settings.model_fields:
             raise InputError(Fault(f"has a setting called name: the {what} {name!r}", allowed="another word"))

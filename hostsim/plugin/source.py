@@ -8,9 +8,9 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
+from hostsim.config.files import display_name, is_there, read_text, why_not
+from hostsim.config.plugin import PluginSpec
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.files import display_name, is_there, read_text, why_not
-from hostsim.spec.plugin import PluginSpec
 
 __all__ = ["GROUP", "read_plugins"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hostsim.record import FloatArray, RunRecord
+from hostsim.engine.record import FloatArray, RunRecord
 from hostsim.results.record_frame import require_finished
 from hostsim.units import SECOND
 

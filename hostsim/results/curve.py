@@ -1,24 +1,36 @@
-"""Curves: a measure against an axis as a tidy frame, with the mean of the replications and its confidence interval."""
+"""Curves: a measure against an axis as a tidy frame, deterministic points, and the data behind a figure."""
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import pandas as pd
+
+from hostsim.engine.record import AxisValues, RunRecord
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.estimate import Interval, student
-from hostsim.figure import AxisNames, FigureSpec
-from hostsim.metrics.catalogue import CATALOGUE, nearest_metric
-from hostsim.prediction_interval import prediction_interval, replication_interval
-from hostsim.record import AxisValues
+from hostsim.results.estimate import Interval, student
+from hostsim.results.expect import Verdict
+from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
+from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
+from hostsim.results.prediction_interval import prediction_interval, replication_interval
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "DETERMINISTIC",
+    "answers_frame",
+    "bars_frame",
     "curve_frame",
     "curve_spec",
+    "deterministic_note",
+    "digest_of",
+    "equal_replications",
+    "figure_frame",
     "figure_rows",
     "intervals_of",
     "is_partial",
@@ -27,8 +39,34 @@ __all__ = [
     "require_figure",
     "rows_at",
     "rows_at_points",
+    "table_frame",
     "y_unit",
 ]
+
+
+DETERMINISTIC = "deterministic"
+"""What a flag of such a point, and a note on its value, begins with."""
+
+
+def digest_of(record: RunRecord) -> bytes:
+    """Digest of what a finished run measured: its window, and the growth of every counter and histogram over it."""
+    totals = [f"{name} {record.total(name)}" for name in sorted(record.series)]
+    for name, histogram in sorted(record.histograms.items()):
+        growth = (histogram.counts[-1] - histogram.counts[record.cut]).sum(axis=0)
+        time_ps = (histogram.sums_ps[-1] - histogram.sums_ps[record.cut]).sum()
+        totals.append(f"{name} {growth.tolist()} {time_ps}")
+    return hashlib.blake2b("\n".join([str(record.window_ps), *totals]).encode(), digest_size=16).digest()
+
+
+def equal_replications(digests: Sequence[bytes]) -> int:
+    """Number of the replications of a point that are all equal to the last digit; 0 where two differ, and of a single one."""
+    return len(digests) if len(digests) > 1 and len(set(digests)) == 1 else 0
+
+
+def deterministic_note(count: int) -> str:
+    """The note on a value of so many equal replications."""
+    equal = f"{count} replications equal to the last digit"
+    return f"{DETERMINISTIC}: {equal}, the interval has no width because nothing random acts"
 
 
 def curve_spec(
@@ -51,7 +89,7 @@ def curve_spec(
         at: values of the other axes; the first value of the sweep where nothing is given.
         kind: lines, or groups of bars.
         right: a second measure, on the right-hand axis.
-        axes: names of axes and of their values, see `hostsim.figure.names_of`.
+        axes: names of axes and of their values, see `hostsim.results.figure.names_of`.
 
     Raises:
         InputError: an unknown axis, an unknown measure, or a value that the sweep does not have.
@@ -131,8 +169,7 @@ def rows_at(table: pd.DataFrame, at: AxisValues, place: str = "at") -> pd.DataFr
     Raises:
         InputError: an unknown axis, or a value that no point has.
     """
-    from hostsim.results.axis_column import as_written, is_value
-    from hostsim.results.table import axes_of
+    from hostsim.results.table import as_written, axes_of, is_value
 
     axes, rows = axes_of(table), table
     for axis, value in at.items():
@@ -178,13 +215,12 @@ def curve_frame(table: pd.DataFrame, figure: FigureSpec) -> pd.DataFrame:
     """The left-hand measure of a figure as a tidy frame: the axes of its series, x, ``mean``, ``low``, ``high``, ``runs``.
 
     Of an ensemble ``low`` and ``high`` are the ends of the replication's interval, and before ``runs`` there are those of the prediction
-    interval, ``prediction_low`` and ``prediction_high`` (`hostsim.prediction_interval`). Ends of an interval are NaN where there is one run, or no bound; a percentile that is not estimable has NaN everywhere.
+    interval, ``prediction_low`` and ``prediction_high`` (`hostsim.results.prediction_interval`). Ends of an interval are NaN where there is one run, or no bound; a percentile that is not estimable has NaN everywhere.
     """
     import numpy as np
     import pandas as pd
 
-    from hostsim.results.axis_column import as_numbers
-    from hostsim.results.table import is_of_ensemble
+    from hostsim.results.table import as_numbers, is_of_ensemble
 
     rows = figure_rows(table, figure)
     keys = [*figure.series, figure.x]
@@ -267,11 +303,84 @@ def rows_at_points(table: pd.DataFrame, at: AxisValues, free: Sequence[str]) -> 
         at: values of axes.
         free: axes of which all values are wanted.
     """
-    from hostsim.results.axis_column import as_written, is_value
-    from hostsim.results.table import axes_of
+    from hostsim.results.table import as_written, axes_of, is_value
 
     rows = table = as_written(table)
     for axis in axes_of(table):
         if axis not in free and len(rows):
             rows = rows[is_value(rows[axis], at.get(axis, table[axis].iloc[0]))]
     return rows
+
+
+def figure_frame(table: pd.DataFrame, figure: Figure, verdicts: Iterable[Verdict]) -> pd.DataFrame:
+    """The numbers of a figure as a tidy frame.
+
+    Args:
+        table: one row a point and replication.
+        figure: a figure or table.
+        verdicts: of the scenario, for a figure of answers.
+
+    Returns:
+        Of a curve: the axes, ``measure``, ``unit``, ``mean``, ``low``, ``high``, ``runs``. Of answers: `answers_frame`. Of a table of metrics: `table_frame`.
+    """
+    match figure:
+        case FigureSpec():
+            plain = replace(figure, per=None, less={}, to={})
+            others = [replace(plain, y=name) for name in (*figure.stack, figure.right) if name is not None]
+            frames = []
+            for one in (figure, *others):
+                frame = curve_frame(table, one)
+                place = list(frame.columns).index("mean")
+                frame.insert(place, "measure", one.y_label if one is figure else one.y)
+                frame.insert(place + 1, "unit", y_unit(table, one))
+                frames.append(frame)
+            return pd.concat(frames, ignore_index=True)
+        case AnswersSpec() | TableSpec() if figure.answers:
+            return answers_frame(figure.answers, verdicts)
+        case TableSpec():
+            return table_frame(table, figure)
+    raise AssertionError(figure)
+
+
+def answers_frame(names: Sequence[str], verdicts: Iterable[Verdict]) -> pd.DataFrame:
+    """Answers to expectations beside what was published, a row each; those that are not among the verdicts have no numbers."""
+    found = {verdict.expectation.name: verdict for verdict in verdicts}
+    is_predicted = any(verdict.prediction for verdict in found.values())
+    rows = []
+    for name in names:
+        verdict = found.get(name)
+        expectation = verdict.expectation if verdict else None
+        prediction = verdict.prediction if verdict else None
+        ends = {f"prediction_{end}": getattr(prediction, end, None) for end in ("low", "high")}
+        rows.append(
+            {
+                "answer": name,
+                "unit": expectation.counted_in if expectation else "",
+                "published": expectation.published if expectation and expectation.is_claim else "",
+                "value": verdict.value if verdict else None,
+                "low": verdict.ci_low if verdict else None,
+                "high": verdict.ci_high if verdict else None,
+                "accepted_low": expectation.band.low if expectation else None,
+                "accepted_high": expectation.band.high if expectation else None,
+                "verdict": verdict.state.value if verdict else "missing",
+                **(ends if is_predicted else {}),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def table_frame(table: pd.DataFrame, figure: TableSpec) -> pd.DataFrame:
+    """The means of a table of metrics with their intervals: the axis, ``measure``, ``unit``, ``mean``, ``low``, ``high``, ``runs``."""
+    curves = []
+    for metric in figure.columns:
+        frame = curve_frame(table, FigureSpec(figure.name, figure.x, metric, at=figure.at))
+        frame.insert(1, "measure", metric)
+        frame.insert(2, "unit", CATALOGUE[metric].unit)
+        curves.append(frame)
+    return pd.concat(curves, ignore_index=True)
+
+
+def bars_frame(bars: Sequence[tuple[str, Mapping[str, float]]]) -> pd.DataFrame:
+    """The parts of stacked bars: ``point``, ``part``, ``value``."""
+    rows = [(point, part, value) for point, parts in bars for part, value in parts.items()]
+    return pd.DataFrame(rows, columns=["point", "part", "value"])

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hostsim.engine.record import AxisValues, Histogram, IntArray
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.record import AxisValues, Histogram, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,8 +76,8 @@ def distribution_frame(
     """
     import pandas as pd
 
-    from hostsim.results.axis_column import as_numbers
     from hostsim.results.curve import require_axes, rows_at, rows_at_points
+    from hostsim.results.table import as_numbers
 
     time, keys = known_time(of), (by,) if isinstance(by, str) else tuple(by)
     require_axes(results.table, keys)

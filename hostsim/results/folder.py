@@ -7,7 +7,7 @@ A sweep writes it whole; plots and reports read it without running anything::
     cpu.parquet                  where the CPU time of each point went
     runs.parquet                 the runs behind all this, by which their records are found in the store
     results.json                 question, figures, verdicts, settings, assumptions, provenance, cost
-    figures/NAME.svg  .png .pdf  drawn by `hostsim.report.folder`
+    figures/NAME.svg  .png .pdf  drawn by `hostsim.views.report.folder`
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ import dataclasses
 import hashlib
 import json
 import math
+import shlex
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from hostsim.citation import Citation, Publication
-from hostsim.confinement import confined, sweep_unfinished
+from hostsim.config.files import write_whole
 from hostsim.errors import StoreError
-from hostsim.expect import (
+from hostsim.results.citation import Citation, Publication
+from hostsim.results.confinement import confined, sweep_unfinished
+from hostsim.results.expect import (
     NOT_ESTIMABLE,
     Band,
     Expectation,
@@ -37,19 +39,58 @@ from hostsim.expect import (
     Verdict,
     VerdictState,
 )
-from hostsim.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
-from hostsim.files import write_whole
-from hostsim.integrity import FORMAT, json_digest, require_digest
-from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.results.command import rerun_command
+from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
+from hostsim.results.integrity import FORMAT, json_digest, require_digest
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
+from hostsim.results.search_answer import Bound
 from hostsim.results.verdicts import Verdicts
-from hostsim.search_answer import Bound
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["as_csv", "plain_csv", "read", "write"]
+__all__ = [
+    "as_csv",
+    "plain_csv",
+    "read",
+    "rerun_command",
+    "write",
+]
+
+
+_LONGEST = 200
+"""Characters of a text of a file that the command repeats."""
+
+
+def rerun_command(kept: Mapping[str, Any], folder: Path | None = None) -> str:
+    """The command that makes results anew, from what is known of them in any format.
+
+    Args:
+        kept: ``scenario``, ``quick`` and ``provenance`` of the results; what is not there counts as usual.
+        folder: where they are, if the command is to write them there again.
+    """
+    provenance = kept.get("provenance")
+    told: Mapping[str, Any] = provenance if isinstance(provenance, Mapping) else {}
+    words = ["hostsim", "run", _text(told.get("file") or kept.get("scenario"))]
+    words += ["--quick"] if kept.get("quick") is True else []
+    if _text(told.get("seed", "1")) != "1":
+        words += ["--seed", _text(told["seed"])]
+    for change in filter(None, _text(told.get("set", "")).split("; ")):
+        value = change.partition("=")[2]
+        words += ["--axis" if "," in value and not value.startswith("[") else "--set", change]
+    for plugin in filter(None, _text(told.get("plugins", "")).split("; ")):
+        words += ["--plugin", plugin.partition(" ")[0]]
+    if told.get("ensemble"):
+        words += [f"--ensemble={_text(told['ensemble']).rpartition(' ')[0]}"]
+    if folder is not None and folder.name != kept.get("scenario"):
+        words += ["--output", str(folder)]
+    return shlex.join(words)
+
+
+def _text(value: object) -> str:
+    """Text of a file that may come from somebody else: without control characters, and not too long."""
+    return "".join(letter for letter in str(value) if letter.isprintable())[:_LONGEST]
+
 
 _EARLIER_FORMAT = 7
 """Folders of this format are read as well. Their results.json has no digest."""

@@ -15,10 +15,9 @@ from datetime import datetime
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-from hostsim.expect import Verdict, VerdictState
-from hostsim.results.compare import Coverage
-from hostsim.results.differences import PairedDifference
-from hostsim.results.scoreboard import is_accepted, label, sentence
+from hostsim.results.compare import Coverage, PairedDifference
+from hostsim.results.expect import Verdict, VerdictState
+from hostsim.results.verdicts import is_accepted, label, sentence
 
 __all__ = ["Case", "Suite", "comparison_suite", "document", "verdict_suites"]
 

@@ -1,6 +1,6 @@
 """Counters of a run as tidy frames: of each entity over the measured window, and time slice by time slice.
 
-Reads one record. What the counters mean is in `hostsim.record`.
+Reads one record. What the counters mean is in `hostsim.engine.record`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hostsim.engine.record import FloatArray, IntArray, RunRecord
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.record import FloatArray, IntArray, RunRecord
 from hostsim.units import SECOND
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
-from hostsim.citation import Citation
+from hostsim.engine.record import AxisValues, RunRecord
 from hostsim.errors import Fault, InputError
-from hostsim.figure import Figure
-from hostsim.record import AxisValues, RunRecord
+from hostsim.results.citation import Citation
+from hostsim.results.figure import Figure
 from hostsim.results.verdicts import Verdicts
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ class Results:
         Raises:
             InputError: xarray is not installed, or the axes span too many places.
         """
-        from hostsim.results.dataset import to_dataset
+        from hostsim.results.table import to_dataset
 
         made = to_dataset(self.table)
         made.attrs |= {"question": self.question}

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hostsim.record import RunRecord
+from hostsim.engine.record import RunRecord
 from hostsim.results.context import PackedContexts, contexts_frame, packed_contexts
 from hostsim.results.cpu_breakdown import PackedCpu, cpu_frame, packed_cpu
 from hostsim.results.results import ResourceUsage

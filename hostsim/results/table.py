@@ -1,4 +1,4 @@
-"""Result tables: one row a run, as tidy pandas frames."""
+"""Result tables: one row a run, as tidy pandas frames with axis columns, or as an `xarray.Dataset`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import platform
 import sys
 import uuid
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,29 +20,85 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from hostsim import compiled
-from hostsim.confinement import require_small_table, require_small_text
-from hostsim.errors import StoreError
-from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.metrics.column import FACTS, MEMBER, WINDOW
-from hostsim.prediction_interval import member_of
-from hostsim.record import AxisValues, FloatArray, RunRecord
-from hostsim.results.axis_column import as_numbers
-from hostsim.results.bottleneck import bottleneck
-from hostsim.results.deterministic import DETERMINISTIC, digest_of, equal_replications
+from hostsim.config.quantity import common_unit, number_in
+from hostsim.engine import compiled
+from hostsim.engine.record import AxisValues, FloatArray, RunRecord, Scalar
+from hostsim.errors import Fault, InputError, StoreError
+from hostsim.results.confinement import require_small_table, require_small_text
+from hostsim.results.context import bottleneck
+from hostsim.results.curve import DETERMINISTIC, digest_of, equal_replications
+from hostsim.results.metrics.catalogue import CATALOGUE, FACTS, MEMBER, WINDOW
+from hostsim.results.metrics.label import label_of
+from hostsim.results.prediction_interval import member_of
 from hostsim.units import SECOND
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = [
+    "MOST_CELLS",
     "WALL_CLOCK",
     "TableRow",
+    "as_numbers",
+    "as_written",
     "axes_of",
     "is_of_ensemble",
+    "is_value",
     "read_table",
     "table_of",
     "table_row",
+    "to_dataset",
     "with_members",
     "write_table",
 ]
+
+
+def as_numbers(table: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
+    """The table with axes of quantities as numbers; their unit is in ``attrs["units"]``, their texts in ``attrs["written"]``.
+
+    An axis whose values are not all quantities of one kind stays as it is.
+
+    Args:
+        table: with axes as the scenario writes them.
+        axes: columns.
+    """
+    columns: dict[str, Any] = {}
+    units, written = dict(table.attrs.get("units", {})), dict(table.attrs.get("written", {}))
+    for axis in axes:
+        texts = list(dict.fromkeys(table[axis]))
+        unit = common_unit(texts)
+        if unit:
+            columns[axis] = table[axis].map({text: number_in(unit, text) for text in texts}).astype("float64")
+            units[axis], written[axis] = unit, [str(text) for text in texts]
+    made = table.assign(**columns) if columns else table.copy(deep=False)
+    made.attrs = {**table.attrs, **({"units": units, "written": written} if columns else {})}
+    return made
+
+
+def as_written(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with its axes as the scenario writes them; the same table where they are so already."""
+    columns = {}
+    for axis, texts in table.attrs.get("written", {}).items():
+        if axis in table.columns and pd.api.types.is_numeric_dtype(table[axis]):
+            unit = common_unit(texts)
+            by_number = {number_in(unit, text): text for text in texts}
+            columns[axis] = [by_number.get(value, f"{value:.12g} {unit}") for value in table[axis]]
+    if not columns:
+        return table
+    made = table.assign(**columns)
+    made.attrs = {name: kept for name, kept in table.attrs.items() if name != "written"}
+    return made
+
+
+def is_value(column: Sequence[Scalar] | pd.Series[Any], value: Scalar) -> pd.Series[Any]:
+    """Mask of the rows of an axis as written that have a value: ``40 kpps``, ``40000 pps``, 40000 of an axis in pps, ``1`` or ``"1"``."""
+    texts = pd.Series(column).astype(str)
+    unit = common_unit(texts.unique())
+    number = number_in(unit, value) if unit else None
+    if number is None:
+        return texts == str(value)
+    return texts.map({text: number_in(unit, text) == number for text in texts.unique()})
+
 
 WALL_CLOCK = ("wall_s",)
 """Columns that differ from one run of the same point to the next; all others do not."""
@@ -68,7 +124,7 @@ class TableRow:
     flags: tuple[str, ...]
     error: str
     digest: bytes
-    """Of a finished run, see `hostsim.results.deterministic`; empty where nobody compares it with another one."""
+    """Of a finished run, see `hostsim.results.curve`; empty where nobody compares it with another one."""
 
 
 def table_of(rows: Sequence[TableRow], provenance: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -76,7 +132,7 @@ def table_of(rows: Sequence[TableRow], provenance: Mapping[str, str] | None = No
 
     Columns: ``point``, ``replication``, ``seed``; the axes; every metric of the catalogue; ``cut_s`` and ``length_s``, start
     and end of the measured window; ``events`` and ``run_dispatches`` of the whole run; ``wall_s``; ``bottleneck``, what was full
-    (`hostsim.results.bottleneck`); ``flags``, joined by semicolons, ``deterministic`` where all replications of the point are equal to the last digit; ``error``, empty unless the run failed. A failed run has NaN in all its metrics. An axis of quantities
+    (`hostsim.results.context`); ``flags``, joined by semicolons, ``deterministic`` where all replications of the point are equal to the last digit; ``error``, empty unless the run failed. A failed run has NaN in all its metrics. An axis of quantities
     has numbers in the base unit of its kind (``rate`` in pps); one with values of several kinds becomes text.
 
     ``attrs["units"]`` maps a column to its unit, ``attrs["written"]`` an axis of quantities to their texts, ``attrs["provenance"]`` says what the table was made with.
@@ -233,3 +289,62 @@ def _read_small(path: Path) -> pa.Table:
         require_small_text(path, sum(pc.sum(chunk).as_py() or 0 for chunk in lengths))
         arrow = arrow.set_column(place, pa.field(name, kind), arrow[name].cast(kind))
     return arrow
+
+
+MOST_CELLS = 2_000_000
+"""Most places of a dataset, runs or not: a sweep whose axes are not all crossed fills few of them."""
+_TEXTS = ("point", "bottleneck", "flags", "error")
+
+
+def to_dataset(table: pd.DataFrame) -> Any:
+    """The dataset of a result table.
+
+    Numeric axes are sorted, so that ``sel`` with a slice and ``interp`` work; others keep the order of the sweep.
+
+    Args:
+        table: one row a point and replication, see `hostsim.results.table.table_of`.
+
+    Returns:
+        An ``xarray.Dataset`` with a variable for each column of the table. Coordinates and variables have ``units`` and measures
+        ``long_name`` and ``description`` in their ``attrs``; where there is no run a number is NaN and a text empty.
+
+    Raises:
+        InputError: xarray is not installed, or the axes span too many places.
+    """
+    try:
+        import xarray
+    except ModuleNotFoundError as error:
+        if error.name != "xarray":
+            raise
+        allowed = "after pip install 'hostsim[xarray]'"
+        raise InputError(Fault("needs the package xarray", "to_xarray", allowed=allowed)) from None
+
+    dimensions = [*axes_of(table), "replication"]
+    values = [_coordinate(table[name]) for name in dimensions]
+    shape = tuple(len(one) for one in values)
+    if math.prod(shape) > MOST_CELLS:
+        raise InputError(
+            Fault("spans too many places", "to_xarray", " x ".join(map(str, shape)), f"at most {MOST_CELLS}")
+        )
+    ranks = [{value: rank for rank, value in enumerate(one)} for one in values]
+    place = tuple(table[name].map(rank).to_numpy() for name, rank in zip(dimensions, ranks, strict=True))
+    units = table.attrs.get("units", {})
+    made = xarray.Dataset(coords={name: (name, one) for name, one in zip(dimensions, values, strict=True)})
+    for name in table.columns.difference([*dimensions, "seed"], sort=False):
+        is_text = name in _TEXTS or table[name].dtype.kind not in "fiu"
+        cells = np.full(shape, "", dtype=object) if is_text else np.full(shape, np.nan)
+        cells[place] = table[name].fillna("").astype(str) if is_text else table[name].astype("float64")
+        made[name] = (dimensions, cells.astype(str) if is_text else cells)
+    for name in (*dimensions, *made.data_vars):
+        made[name].attrs |= {"units": units[name]} if units.get(name) else {}
+        if name in CATALOGUE:
+            made[name].attrs |= {"long_name": label_of(name), "description": CATALOGUE[name].meaning}
+    made.attrs = {**table.attrs.get("provenance", {})}
+    return made
+
+
+def _coordinate(column: pd.Series[Any]) -> Sequence[Any]:
+    """The values of an axis, each once: numbers in order, others in that of the sweep."""
+    values = list(dict.fromkeys(column))
+    is_number = column.dtype.kind in "fiu"
+    return sorted(values) if is_number else values

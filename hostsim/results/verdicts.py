@@ -1,19 +1,53 @@
-"""Verdicts on expectations: a tuple with look-up by name, acceptance and a tidy frame."""
+"""Verdicts: a tuple with look-up by name, the one rule for outcomes, the tally by kind, text and strict JSON."""
 
 from __future__ import annotations
 
 import fnmatch
+import math
+import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self
 
-from hostsim.expect import Verdict
-from hostsim.results.scoreboard import OUTCOMES, as_json, as_rows, is_accepted
-from hostsim.results.tally import outcomes, tally
+from hostsim.results.claim import CLAIM_KINDS
+from hostsim.results.curve import DETERMINISTIC
+from hostsim.results.expect import NOT_ESTIMABLE, Band, Expectation, KnownRed, Verdict, VerdictState
+from hostsim.results.metrics.catalogue import NO_BOUND
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Verdicts"]
+__all__ = [
+    "ALL",
+    "OUTCOMES",
+    "OWN",
+    "PREDICTION",
+    "TALLY_HEADINGS",
+    "Verdicts",
+    "as_json",
+    "as_rows",
+    "awaiting_words",
+    "band_text",
+    "ends_text",
+    "headings",
+    "interval_cell",
+    "interval_text",
+    "is_accepted",
+    "known_text",
+    "label",
+    "number",
+    "outcome",
+    "outcomes",
+    "prediction_text",
+    "published_text",
+    "range_text",
+    "sentence",
+    "tally",
+    "tally_rows",
+    "tally_words",
+    "value_text",
+    "verdict_text",
+]
 
 
 class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  a tuple has no room for `quick` otherwise
@@ -78,3 +112,325 @@ class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  a tuple has no room for `
     def __repr__(self) -> str:
         rows = (f"{row[0]}: {row[2]} {row[3]}, band {row[4]}: {row[5]}" for row in as_rows(self, quick=self.quick))
         return "\n".join(rows) or "no verdicts"
+
+
+OUTCOMES = {
+    "in band": "The whole interval lies in the accepted band (pass).",
+    "undecided": "The interval reaches across an end of the band or is too wide to tell (pass? where the value lies in the band, else open).",
+    "known red": "A listed miss: its reason and the range of its value are known, and the value lies in that range.",
+    "red": "Outside the band and not listed, or not as it is listed (fail).",
+    "missing": "There is no value.",
+}
+"""The outcomes that a verdict can count as, each with its meaning; `outcome` is the rule."""
+
+KNOWN = "known"
+"""Text of a known red that is as listed."""
+AWAITS = f"{KNOWN}, awaits calibration"
+"""Text of one that is as listed and that the next calibration must end."""
+ROUNDING = 1e-9
+"""Rounding of a range's ends that is let pass, as a share of the larger."""
+
+HEADINGS = ("claim", "published", "value", "interval", "band", "verdict")
+
+
+PREDICTION = "90 % prediction"
+"""Heading of prediction intervals."""
+
+
+def headings(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+    """The headings of the scoreboard: `HEADINGS`, before the verdict that of the prediction where there are any."""
+    return _with_prediction(verdicts, HEADINGS, PREDICTION)
+
+
+def _with_prediction(verdicts: Iterable[Verdict], cells: tuple[str, ...], cell: str) -> tuple[str, ...]:
+    return (*cells[:-1], cell, cells[-1]) if any(verdict.prediction for verdict in verdicts) else cells
+
+
+def number(value: float | None) -> str:
+    """A number with four significant digits, words for an infinite one; a dash for None and for what is no number."""
+    if value == math.inf:
+        return NO_BOUND
+    return "–" if value is None or not math.isfinite(value) else f"{value:.4g}"
+
+
+_PLAIN_UNITS = {"ratio": "", "boolean": "", "R2": "R²"}
+"""Units of expectations that are no unit in a sentence."""
+
+
+def _plain_unit(unit: str) -> str:
+    return _PLAIN_UNITS.get(unit, unit)
+
+
+def published_text(expectation: Expectation) -> str:
+    """What was published, with its unit where it is a number: ``20 VMs``, ``1.40``, ``line rate``; empty for an expectation that is not published."""
+    if not expectation.is_claim:
+        return ""
+    ends_in_number = re.search(r"\d\+?$", expectation.published)
+    return f"{expectation.published} {_plain_unit(expectation.unit) if ends_in_number else ''}".rstrip()
+
+
+def band_text(band: Band, unit: str = "") -> str:
+    """A band in words: ``19 to 21 VMs``, ``at most 0.01 %``, ``yes``."""
+    if unit == "boolean" and band.low == band.high and band.low is not None:
+        return _yes_or_no(band.low)
+    unit = _plain_unit(unit)
+    low, high = number(band.low), number(band.high)
+    if band.low is None:
+        words = "any" if band.high is None else f"at most {high}"
+    elif band.high is None:
+        words = f"at least {low}"
+    else:
+        words = low if band.low == band.high else f"{low} to {high}"
+    return f"{words} {unit}".rstrip()
+
+
+def _yes_or_no(value: float | None) -> str:
+    return "–" if value is None else "yes" if value == 1 else "no"
+
+
+def _is_in_band(verdict: Verdict) -> bool:
+    return verdict.value is not None and verdict.expectation.band.holds(verdict.value)
+
+
+def label(verdict: Verdict, *, quick: bool) -> str:
+    """Label of a verdict; ``pass?`` for an undecided one with an exact value in the band, at quick fidelity."""
+    if quick and verdict.state is VerdictState.OPEN and verdict.bound is None and _is_in_band(verdict):
+        return "pass?"
+    return verdict.state.value
+
+
+def is_accepted(verdict: Verdict, *, quick: bool) -> bool:
+    """True when the verdict is as expected: a pass, or a known red that is as listed."""
+    if verdict.known is not None:
+        return known_text(verdict) in (KNOWN, AWAITS)
+    return label(verdict, quick=quick) in ("pass", "pass?")
+
+
+def outcome(verdict: Verdict, *, quick: bool) -> str:
+    """The one outcome of `OUTCOMES` that a verdict counts as, on every page and in every count.
+
+    A listed claim is a known red also where its interval reaches into the band. One that awaits the calibration is red: nothing has
+    shown yet that its mechanism is what is missing. Undecided is also ``pass?``, a value in the band whose interval is too wide to tell.
+    """
+    match verdict.state:
+        case VerdictState.PASS:
+            return "in band"
+        case VerdictState.MISSING:
+            return "missing"
+        case _ if verdict.known:
+            as_listed = is_accepted(verdict, quick=quick) and not verdict.known.awaiting
+            return "known red" if as_listed else "red"
+        case VerdictState.OPEN:
+            return "undecided"
+        case VerdictState.FAIL:
+            return "red"
+
+
+def verdict_text(verdict: Verdict, *, quick: bool) -> str:
+    """The verdict as tables show it: ``known red`` where it counts as one, else its label, with what is wrong with a listed one."""
+    counted = outcome(verdict, quick=quick)
+    if counted == "known red":
+        return counted
+    return label(verdict, quick=quick) + (f" ({known_text(verdict)})" if verdict.known else "")
+
+
+def known_text(verdict: Verdict) -> str:
+    """A known red in words: `KNOWN` or `AWAITS` where it is as listed, else in which way it is not; empty for any other verdict."""
+    if verdict.known is None:
+        return ""
+    if verdict.state is VerdictState.PASS and not verdict.known.by_interval:
+        return "known to be red: remove it from the list"
+    if verdict.value is None:
+        return "known, but no value"
+    if verdict.bound is not None:
+        return "known, but only a bound"
+    if _is_in_range(verdict, verdict.value, verdict.known):
+        return AWAITS if verdict.known.awaiting else KNOWN
+    return f"known, but outside its range {range_text(verdict.known)}"
+
+
+def _is_in_range(verdict: Verdict, value: float, known: KnownRed) -> bool:
+    """True when a value lies in the range of a known red, or where that is of other runs, when its interval meets it."""
+    low, high = known.range.low, known.range.high
+    assert low is not None  # the loader sees to both ends
+    assert high is not None
+    tolerance = ROUNDING * max(abs(low), abs(high))  # a range without width is one number in decimals
+    least, greatest = value, value
+    if known.by_interval and verdict.ci_low is not None and verdict.ci_high is not None:
+        least, greatest = verdict.ci_low, verdict.ci_high
+    return least <= high + tolerance and greatest >= low - tolerance
+
+
+def range_text(known: KnownRed) -> str:
+    """The range of a known red in words, with all its digits, as it is narrower than a band; one number where the ends are equal."""
+    low, high = f"{known.range.low:.10g}", f"{known.range.high:.10g}"
+    return low if low == high else f"{low} to {high}"
+
+
+def as_rows(verdicts: Iterable[Verdict], *, quick: bool) -> list[tuple[str, ...]]:
+    """The scoreboard as a table, one row a verdict, under `headings`."""
+    shown = list(verdicts)
+    rows: list[tuple[str, ...]] = []
+    for verdict in shown:
+        expectation = verdict.expectation
+        cells = (
+            expectation.name,
+            published_text(expectation) or "–",
+            value_text(verdict),
+            interval_cell(verdict),
+            band_text(expectation.band, expectation.unit),
+            verdict_text(verdict, quick=quick),
+        )
+        rows.append(_with_prediction(shown, cells, prediction_text(verdict)))
+    return rows
+
+
+def value_text(verdict: Verdict) -> str:
+    """The value in words: ``at least 189`` of a bound, a dash where there is none, "not estimable" of a percentile with too few observations, ``yes`` of a condition."""
+    if verdict.value is None and NOT_ESTIMABLE in verdict.reason:
+        return NOT_ESTIMABLE
+    if verdict.expectation.unit == "boolean":
+        return _yes_or_no(verdict.value)
+    return f"{verdict.bound} {number(verdict.value)}" if verdict.bound else number(verdict.value)
+
+
+def interval_text(verdict: Verdict) -> str:
+    """The interval of the value in words: one end of a bound's, a dash where there is none or the value is yes or no."""
+    if verdict.expectation.unit == "boolean":
+        return "–"
+    ends = [end for end in (verdict.ci_low, verdict.ci_high) if end is not None]
+    if verdict.bound is not None and len(ends) == 1:
+        return f"{verdict.bound} {number(ends[0])}"
+    if verdict.ci_low is None or verdict.ci_high is None:
+        return "–"
+    if not (math.isfinite(verdict.ci_low) or math.isfinite(verdict.ci_high)):
+        return "–"
+    return ends_text(verdict.ci_low, verdict.ci_high)
+
+
+_IN_BAND = {VerdictState.PASS: "in the band", VerdictState.FAIL: "outside", VerdictState.OPEN: "across an end"}
+"""Where a prediction interval lies."""
+
+
+def prediction_text(verdict: Verdict | None) -> str:
+    """The prediction interval of a value and where it lies, ``[12, 19] across an end``; a dash where there is none."""
+    found = None if verdict is None else verdict.prediction
+    if found is None or (found.low is None and found.high is None):
+        return "–"
+    return f"{ends_text(found.low, found.high)} {_IN_BAND[found.state]}"
+
+
+def ends_text(low: float | None, high: float | None) -> str:
+    """An interval by its ends; a dash for one without bound."""
+    return f"[{number(low)}, {number(high)}]"
+
+
+def interval_cell(verdict: Verdict) -> str:
+    """The interval of the value for a table: in words, ``deterministic`` where it has no width because nothing random acts."""
+    is_number = verdict.expectation.unit != "boolean"
+    return DETERMINISTIC if verdict.equal_replications and is_number else interval_text(verdict)
+
+
+def as_json(verdicts: Iterable[Verdict], *, quick: bool) -> list[dict[str, object]]:
+    """The verdicts as plain values for strict JSON: an absent or infinite number is None."""
+
+    def finite(value: float | None) -> float | None:
+        return None if value is None or not math.isfinite(value) else float(value)
+
+    return [
+        {
+            "claim": verdict.expectation.name,
+            "scenario": verdict.scenario,
+            "kind": verdict.expectation.kind or None,
+            "unit": verdict.expectation.unit,
+            "published": verdict.expectation.published,
+            "value": finite(verdict.value),
+            "bound": verdict.bound and verdict.bound.value,
+            "ci_low": finite(verdict.ci_low),
+            "ci_high": finite(verdict.ci_high),
+            "low": finite(verdict.expectation.band.low),
+            "high": finite(verdict.expectation.band.high),
+            "verdict": label(verdict, quick=quick),
+            "outcome": outcome(verdict, quick=quick),
+            "known": verdict.known is not None,
+            "awaiting": (verdict.known and verdict.known.awaiting) or None,
+            "reason": verdict.reason,
+            "notes": list(verdict.notes),
+            "deterministic": verdict.equal_replications > 0,
+            "cases": [
+                {name: finite(value) if isinstance(value, float) else value for name, value in case.items()}
+                for case in verdict.points
+            ],
+            **_plain_prediction(verdict),
+        }
+        for verdict in verdicts
+    ]
+
+
+def _plain_prediction(verdict: Verdict) -> dict[str, object]:
+    """The prediction interval as plain values; nothing where there is none."""
+    found = verdict.prediction
+    if found is None:
+        return {}
+    return {
+        "prediction_low": found.low,
+        "prediction_high": found.high,
+        "prediction_members": found.members,
+        "prediction_verdict": found.state.value,
+    }
+
+
+def sentence(verdict: Verdict, *, quick: bool) -> str:
+    """One verdict in a sentence, with all that a reader of a log needs."""
+    expectation = verdict.expectation
+    text = f"{verdict_text(verdict, quick=quick)}: {value_text(verdict)} {_plain_unit(expectation.unit)} {interval_text(verdict)}"
+    text += f", {PREDICTION} {prediction_text(verdict)}" if verdict.prediction else ""
+    text += f", band {band_text(expectation.band, expectation.unit)}"
+    text = "; ".join([text, *([verdict.reason] if verdict.reason else []), *verdict.notes])
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+OWN = "own"
+"""Kind of an expectation that is no published claim."""
+ALL = "all"
+"""Heads the counts of all kinds together."""
+TALLY_HEADINGS = ("kind", "expectations", *OUTCOMES)
+
+
+def awaiting_words(verdicts: Iterable[Verdict]) -> str:
+    """The verdicts that await the calibration, counted in words; empty where there are none."""
+    names = [verdict.expectation.name for verdict in verdicts if verdict.known is not None and verdict.known.awaiting]
+    if not names:
+        return ""
+    return f"{len(names)} of them await{'s' * (len(names) == 1)} calibration, counted as red: {', '.join(names)}"
+
+
+def outcomes(verdicts: Iterable[Verdict], *, quick: bool) -> list[tuple[str, str]]:
+    """Kind and outcome of each verdict."""
+    return [(verdict.expectation.kind or OWN, outcome(verdict, quick=quick)) for verdict in verdicts]
+
+
+def tally(found: Iterable[tuple[str, str]]) -> dict[str, Counter[str]]:
+    """Counts of outcomes by kind, in the order of the kinds; of several kinds, those of `ALL` as well.
+
+    Args:
+        found: kinds with outcomes, of `outcomes`.
+    """
+    pairs = list(found)
+    counts = {kind: Counter(each for of, each in pairs if of == kind) for kind in (*CLAIM_KINDS, OWN)}
+    counts = {kind: counter for kind, counter in counts.items() if counter}
+    return counts | {ALL: Counter(each for _, each in pairs)} if len(counts) > 1 else counts
+
+
+def tally_rows(found: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
+    """The tally as a table, one row a kind, under `TALLY_HEADINGS`."""
+    return [
+        (kind, str(counter.total()), *(str(counter[each]) for each in OUTCOMES))
+        for kind, counter in tally(found).items()
+    ]
+
+
+def tally_words(found: Iterable[tuple[str, str]]) -> str:
+    """The tally in words, without the kinds: ``3 in band, 1 known red``; outcomes of no verdict are left out, but not ``in band``."""
+    counter = Counter(each for _, each in found)
+    return ", ".join(f"{counter[each]} {each}" for each in OUTCOMES if counter[each] or each == "in band")

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hostsim.config.quantity import UNITS, read_quantity
+from hostsim.engine.record import Scalar
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.figure import AxisNames
-from hostsim.record import Scalar
+from hostsim.results.figure import AxisNames
 from hostsim.scenario.component import Change
 from hostsim.scenario.yaml.reader import parse_value
 from hostsim.scenario.yaml.source_tree import Place, keys, show_value
-from hostsim.spec.quantity import UNITS, read_quantity
 
 __all__ = ["MOST_VALUES", "Axis", "canonical_text", "make_axis", "read_values", "written_text"]
 

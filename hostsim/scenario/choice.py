@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import BaseModel, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, create_model
 from pydantic_core import CoreSchema, core_schema
 
+from hostsim.config.arrival import MOST_CV
+from hostsim.config.field import Spec
+from hostsim.config.plugin import PluginSpec
+from hostsim.config.traffic import Traffic
 from hostsim.plugin.registry import ROLES, Registry
-from hostsim.spec.arrival import MOST_CV
-from hostsim.spec.base import Spec
-from hostsim.spec.plugin import PluginSpec
-from hostsim.spec.traffic import Traffic
 
 __all__ = ["ArrivalsPart", "choice_of", "traffic_of"]
 

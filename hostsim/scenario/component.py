@@ -13,18 +13,18 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
+from hostsim.config.costs import Provenance
+from hostsim.config.field import Spec
+from hostsim.config.files import display_name
+from hostsim.config.guest import GuestSpec
+from hostsim.config.host import HardwareSpec
+from hostsim.config.peer import PeerSpec
+from hostsim.config.platform import PlatformSpec
 from hostsim.errors import Fault, InputError
-from hostsim.files import display_name
 from hostsim.scenario.shipped_data import find_part, shipped_parts
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import NUMBER_KEYS, AssumedValue, Place, Tree, keys, merge, unwrap
 from hostsim.scenario.yaml.validation import validate
-from hostsim.spec.base import Spec
-from hostsim.spec.costs import Provenance
-from hostsim.spec.guest import GuestSpec
-from hostsim.spec.host import HardwareSpec
-from hostsim.spec.peer import PeerSpec
-from hostsim.spec.platform import PlatformSpec
 
 __all__ = ["Change", "Changes", "Part", "Parts", "range_faults"]
 

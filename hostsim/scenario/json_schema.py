@@ -9,18 +9,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.config.field import Spec
+from hostsim.config.guest import GuestSpec
+from hostsim.config.host import HardwareSpec
+from hostsim.config.peer import PeerSpec
+from hostsim.config.platform import PlatformSpec, SettingSpec
 from hostsim.plugin.registry import Registry
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.scenario.component import Parts
 from hostsim.scenario.schema import SHIPPED, file_models
 from hostsim.scenario.shipped_data import claims, data_root, measurements, shipped_parts
 from hostsim.scenario.yaml.source_tree import SETTINGS
 from hostsim.scenario.yaml.validation import schema_of
-from hostsim.spec.base import Spec
-from hostsim.spec.guest import GuestSpec
-from hostsim.spec.host import HardwareSpec
-from hostsim.spec.peer import PeerSpec
-from hostsim.spec.platform import PlatformSpec, SettingSpec
 
 __all__ = ["COMPONENTS", "component_schema", "scenario_schema"]
 

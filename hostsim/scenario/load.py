@@ -13,20 +13,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hostsim.config.files import display_name, require_root
+from hostsim.config.plugin import PluginSpec
+from hostsim.config.quantity import LONGEST
+from hostsim.engine.record import Scalar
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.expect import Expectation, Find
-from hostsim.figure import AxisNames, Figure
-from hostsim.files import display_name, require_root
-from hostsim.metrics.column import RESERVED
 from hostsim.plugin.module import registry_of
 from hostsim.plugin.registry import Registry
 from hostsim.plugin.source import read_plugins
-from hostsim.record import Scalar
+from hostsim.results.expect import Expectation, Find
+from hostsim.results.figure import AxisNames, Figure
+from hostsim.results.metrics.catalogue import RESERVED
 from hostsim.scenario.axis import Axis, make_axis, read_values, written_text
 from hostsim.scenario.check.effect import without_effect
 from hostsim.scenario.component import Change, range_faults
 from hostsim.scenario.expect.expectation import LoadTrial, Reader, required_points
-from hostsim.scenario.expect.figure_schema import FigurePart
+from hostsim.scenario.expect.figure import FigurePart
 from hostsim.scenario.expect.schema import ExpectPart
 from hostsim.scenario.option_text import option_texts, unit_reader
 from hostsim.scenario.plan import point_key
@@ -39,8 +41,6 @@ from hostsim.scenario.shipped_data import find_scenario
 from hostsim.scenario.yaml.reader import KeyPath, parse_value
 from hostsim.scenario.yaml.source_tree import Place, Tree, dotted, keys, unwrap
 from hostsim.scenario.yaml.validation import MOST_FAULTS, in_order, validate
-from hostsim.spec.plugin import PluginSpec
-from hostsim.spec.quantity import LONGEST
 from hostsim.units import SECOND
 
 __all__ = ["load"]

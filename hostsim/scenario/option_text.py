@@ -1,4 +1,4 @@
-"""Option text: values from Python as they are written after ``--set`` and ``--axis``."""
+"""Option text: values from Python as they are written after ``--set`` and ``--axis``, and points as in ``--at``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
-from hostsim.errors import InputError
-from hostsim.quantity import common_unit
+from hostsim.config.quantity import common_unit
+from hostsim.engine.record import Scalar
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.scenario.axis import read_values
 from hostsim.scenario.resolve import Resolver, split_part_path
-from hostsim.scenario.yaml.source_tree import Tree, keys
+from hostsim.scenario.scenario import Scenario
+from hostsim.scenario.yaml.source_tree import Place, Tree, keys
 
-__all__ = ["option_texts", "unit_reader"]
+__all__ = [
+    "option_texts",
+    "parse_point",
+    "unit_reader",
+]
 
 
 def option_texts(
@@ -76,3 +83,32 @@ def _text(value: Any, several: str, unit: str) -> str:
     if isinstance(value, Real) and unit:
         return f"{float(value):.12g} {unit}"
     return str(value)
+
+
+def parse_point(scenario: Scenario, at: Mapping[str, str]) -> dict[str, Scalar]:
+    """Parse a point from ``--at axis=value``; axes that are not named have the first value of their sweep.
+
+    Raises:
+        InputError: an unknown axis, or a value that it does not have.
+    """
+    values, faults = scenario.first(), []
+    for name, text in at.items():
+        axis = scenario.axes.get(name)
+        if axis is None:
+            allowed = "one of " + ", ".join(scenario.axes) if scenario.axes else "nothing: the scenario sweeps nothing"
+            faults.append(Fault("unknown axis", "--at", repr(name), allowed, nearest_name(name, list(scenario.axes))))
+            continue
+        try:
+            written = read_values(text, axis.values)
+        except InputError as error:
+            faults += [Fault(f.message, name, f.given, "one value", file="--at") for f in error.faults]
+            continue
+        fault = axis.fault(name, written[0], Place("--at"))
+        if len(written) > 1:
+            faults.append(Fault("is several values", name, repr(text), "one value", file="--at"))
+        elif fault is not None:
+            faults.append(fault)
+        values[name] = axis.known(written[0])
+    if faults:
+        raise InputError(faults)
+    return values

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from hostsim.config.host import PointSpec
+    from hostsim.engine.record import AxisValues, RunRecord, Scalar
     from hostsim.errors import InputError
-    from hostsim.record import AxisValues, RunRecord, Scalar
+    from hostsim.results.search_answer import SearchAnswer
     from hostsim.scenario.scenario import Scenario
-    from hostsim.search_answer import SearchAnswer
-    from hostsim.spec.host import PointSpec
 
 __all__ = [
     "MOST_REPLICATIONS",
@@ -68,7 +68,7 @@ class Point:
     spec: PointSpec
     warnings: tuple[str, ...]
     effort: int = 0
-    """Rough work of a run, so that the longest is begun first: see `hostsim.spec.host.PointSpec.effort`."""
+    """Rough work of a run, so that the longest is begun first: see `hostsim.config.host.PointSpec.effort`."""
 
 
 @dataclass(frozen=True)

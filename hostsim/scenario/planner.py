@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from hostsim.expect import Expectation, Find, Form
-from hostsim.record import AxisValues
+from hostsim.engine.record import AxisValues
+from hostsim.results.expect import Expectation, Find, Form
 from hostsim.scenario.expect.bisection import Bisection
 from hostsim.scenario.expect.expectation import required_points
 from hostsim.scenario.expect.stopping_rule import Replications

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hostsim.config.effective_settings import vmx_table
+from hostsim.config.platform import PlatformSpec, SettingSpec
 from hostsim.scenario.axis import Axis
 from hostsim.scenario.component import Part
 from hostsim.scenario.resolve import Resolver
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import AssumedValue, Tree, dotted
-from hostsim.spec.effective_settings import vmx_table
-from hostsim.spec.platform import PlatformSpec, SettingSpec
 
 __all__ = ["EffectiveSetting", "effective_settings"]
 

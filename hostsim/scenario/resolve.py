@@ -7,17 +7,28 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from hostsim.config.effective_settings import Rings, host_settings, vm_settings
+from hostsim.config.files import find_below
+from hostsim.config.guest import GuestSpec
+from hostsim.config.host import HardwareSpec, PointSpec, VmGroupSpec
+from hostsim.config.nic import NicOptions
+from hostsim.config.peer import PeerSpec
+from hostsim.config.platform import HostSettings, PlatformSpec
+from hostsim.config.plugin import ChoiceSpec, PluginSpec
+from hostsim.config.traffic import Traffic
 from hostsim.errors import Fault, InputError
-from hostsim.files import find_below
 from hostsim.plugin.registry import DEFAULT_POLICIES, Registry
 from hostsim.scenario.check.assumption import assumption_warnings
-from hostsim.scenario.check.capacity import feature_warnings, nic_faults, traffic_faults, vm_faults
-from hostsim.scenario.check.contradiction import contradictions
-from hostsim.scenario.check.directpath import passthrough_faults, passthrough_warnings
+from hostsim.scenario.check.capacity import feature_warnings, load_faults, nic_faults, traffic_faults, vm_faults
 from hostsim.scenario.check.effect import Effects, effects
 from hostsim.scenario.check.native import kernel_nics, native_faults
-from hostsim.scenario.check.offered_load import load_faults
-from hostsim.scenario.check.reference import network_faults, server_faults
+from hostsim.scenario.check.reference import (
+    contradictions,
+    network_faults,
+    passthrough_faults,
+    passthrough_warnings,
+    server_faults,
+)
 from hostsim.scenario.check.vm_traffic import vm_traffic_faults
 from hostsim.scenario.component import Change, Changes, Part, Parts
 from hostsim.scenario.schema import DEFAULT_PEER, SHIPPED, PointFile, file_models
@@ -26,14 +37,6 @@ from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.settings_file import SettingsFiles
 from hostsim.scenario.yaml.source_tree import Tree, dotted, keys, show_value
 from hostsim.scenario.yaml.validation import MOST_FAULTS, validate
-from hostsim.spec.effective_settings import Rings, host_settings, vm_settings
-from hostsim.spec.guest import GuestSpec
-from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
-from hostsim.spec.nic import NicOptions
-from hostsim.spec.peer import PeerSpec
-from hostsim.spec.platform import HostSettings, PlatformSpec
-from hostsim.spec.plugin import ChoiceSpec, PluginSpec
-from hostsim.spec.traffic import Traffic
 
 __all__ = ["Resolution", "Resolver", "split_part_path"]
 

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from hostsim.config.host import PointSpec
+from hostsim.config.plugin import PluginSpec
+from hostsim.engine.record import AxisValues, Scalar
 from hostsim.errors import InputError
-from hostsim.expect import Expectation
-from hostsim.figure import Figure
-from hostsim.record import AxisValues, Scalar
+from hostsim.results.expect import Expectation
+from hostsim.results.figure import Figure
 from hostsim.scenario.axis import Axis
 from hostsim.scenario.plan import PointKey, point_key
 from hostsim.scenario.provenance import EffectiveSetting
 from hostsim.scenario.resolve import Resolution, Resolver
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import AssumedValue, Place, dotted, keys
-from hostsim.spec.host import PointSpec
-from hostsim.spec.plugin import PluginSpec
 
 HOST = ("platform", "hardware", "peer", "host", "network", "vms", "traffic", "policies", "control_loops")
 """Sections of a scenario file that make a host and what comes at it."""

@@ -1,7 +1,7 @@
 """Schema of a scenario file, key by key: the reference of its format.
 
 These models check one file by itself. What its parts say to each other is checked in `hostsim.scenario.resolve`, where they
-become a `hostsim.spec.host.PointSpec`. There is no field for what anything costs: costs belong to the platform.
+become a `hostsim.config.host.PointSpec`. There is no field for what anything costs: costs belong to the platform.
 """
 
 from __future__ import annotations
@@ -12,17 +12,15 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model, model_validator
 
+from hostsim.config.field import Descriptors, Name, Names, SmallCount, Spec, SwitchNames, Value
+from hostsim.config.nic import NicOptions, VSwitchSpec
+from hostsim.config.quantity import PositiveDuration
 from hostsim.plugin.module import registry_of
 from hostsim.plugin.registry import DEFAULT_POLICIES, Registry
 from hostsim.scenario.choice import choice_of, traffic_of
-from hostsim.scenario.expect.figure_schema import FigurePart
+from hostsim.scenario.expect.figure import FigurePart
 from hostsim.scenario.expect.schema import ExpectPart
 from hostsim.scenario.plan import MOST_REPLICATIONS
-from hostsim.spec.base import Spec
-from hostsim.spec.field import Descriptors, Name, Names, SmallCount, SwitchNames, Value
-from hostsim.spec.network import VSwitchSpec
-from hostsim.spec.nic import NicOptions
-from hostsim.spec.quantity import PositiveDuration
 from hostsim.units import SECOND
 
 __all__ = [
@@ -128,7 +126,7 @@ class RunPart(Spec):
     """Simulated time of a run, warm-up included; 3 s where nothing is said."""
     replications: Annotated[int, Field(ge=1, le=MOST_REPLICATIONS)] = 5
     """Runs of each point, each with random numbers of its own. An expectation that these leave open has twice as many, and then
-    four times as many (hostsim.interim_analysis); not with ``--quick`` or ``--replications``."""
+    four times as many (hostsim.campaign.interim_analysis); not with ``--quick`` or ``--replications``."""
     precision: dict[str, Target] = Field(default_factory=dict)
     """By metric, the greatest half-width of its 95 % interval: ``2 %`` of its mean, or ``0.005 % abs`` in the metric's own unit.
     More replications are run at each point until all are met, 30 at most; not with ``--quick`` or ``--replications``."""

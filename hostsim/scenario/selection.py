@@ -8,13 +8,13 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from hostsim.config.plugin import PluginSpec
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.expect import Expectation, Ratio
 from hostsim.plugin.source import read_plugins
+from hostsim.results.expect import Expectation, Ratio
 from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.shipped_data import claims, predictions, shipped
-from hostsim.spec.plugin import PluginSpec
 
 __all__ = ["expected_claims", "require_shipped", "restrict", "select"]
 

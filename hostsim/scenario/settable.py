@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from hostsim.config.effective_settings import vmx_table
+from hostsim.config.field import Spec
+from hostsim.config.guest import GuestSpec
+from hostsim.config.host import HardwareSpec
+from hostsim.config.peer import PeerSpec
+from hostsim.config.platform import PlatformSpec
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.scenario.resolve import Resolver, split_part_path
 from hostsim.scenario.schema import ScenarioFile
@@ -9,12 +15,6 @@ from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.settings_file import FILE
 from hostsim.scenario.yaml.source_tree import SETTINGS, Place, dotted
 from hostsim.scenario.yaml.validation import schema_of, walk
-from hostsim.spec.base import Spec
-from hostsim.spec.effective_settings import vmx_table
-from hostsim.spec.guest import GuestSpec
-from hostsim.spec.host import HardwareSpec
-from hostsim.spec.peer import PeerSpec
-from hostsim.spec.platform import PlatformSpec
 
 __all__ = ["unsettable"]
 

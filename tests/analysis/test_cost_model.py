@@ -6,9 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from hostsim.analysis.constant import Constant, Origin
-from hostsim.analysis.cost_model import constants_at, part_constants, scenario_inputs, shipped_constants, with_constants
 from hostsim.errors import InputError
+from hostsim.scenario.cost_model import (
+    Constant,
+    Origin,
+    constants_at,
+    part_constants,
+    scenario_inputs,
+    shipped_constants,
+    with_constants,
+)
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
 from hostsim.scenario.shipped_data import predictions, shipped

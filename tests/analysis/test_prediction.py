@@ -6,12 +6,21 @@ from dataclasses import replace
 
 import pytest
 
-from hostsim.analysis.prediction import TIMES, Prediction, scores
-from hostsim.analysis.prediction_table import HEADINGS, SCORE_HEADINGS, as_json, headings, rows, score_rows
-from hostsim.claim import Measurement
-from hostsim.expect import At, Band, Expectation, PredictionInterval, Verdict, VerdictState
-from hostsim.scenario.ledger import FirstPrediction
-from hostsim.search_answer import Bound
+from hostsim.lab.prediction import (
+    HEADINGS,
+    SCORE_HEADINGS,
+    TIMES,
+    FirstPrediction,
+    Prediction,
+    as_json,
+    headings,
+    rows,
+    score_rows,
+    scores,
+)
+from hostsim.results.claim import Measurement
+from hostsim.results.expect import At, Band, Expectation, PredictionInterval, Verdict, VerdictState
+from hostsim.results.search_answer import Bound
 
 FIRST = FirstPrediction(
     date="2026-01-02",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hostsim.analysis.sampling import elementary_effects, morris_sample, sobol_indices, sobol_sample
+from hostsim.lab.sensitivity import elementary_effects, morris_sample, sobol_indices, sobol_sample
 
 ENDS = [(-np.pi, np.pi)] * 3
 """Of Ishigami's function."""

@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from hostsim.analysis.sensitivity import SampleSize, Sensitivity
-from hostsim.analysis.sensitivity_result import variable_constants
 from hostsim.campaign.store import Store
 from hostsim.errors import InputError
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.lab.sensitivity import SampleSize, Sensitivity, variable_constants
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
+from hostsim.scenario.option_text import parse_point
 from hostsim.scenario.plan import Fidelity
-from hostsim.scenario.point_option import parse_point
 from tests.cli.conftest import TINY
 from tests.single_plan import run_all
 
@@ -181,7 +180,7 @@ def test_a_pattern_that_matches_nothing_is_refused(scenario):
 
 
 def test_a_host_on_which_nothing_can_be_varied_is_refused(scenario, monkeypatch):
-    monkeypatch.setattr("hostsim.analysis.sensitivity_result.constants_at", lambda scenario, at: ())
+    monkeypatch.setattr("hostsim.lab.sensitivity.constants_at", lambda scenario, at: ())
     with pytest.raises(InputError, match="no constant that could be varied"):
         variable_constants(scenario, parse_point(scenario, {}))
 

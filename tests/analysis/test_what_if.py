@@ -10,7 +10,7 @@ import pytest
 
 import hostsim
 from hostsim.api import sides
-from hostsim.estimate import paired_difference
+from hostsim.results.estimate import paired_difference
 from tests.tiny_scenario import TINY
 
 mpl.use("agg")

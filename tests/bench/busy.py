@@ -6,7 +6,7 @@ import json
 import sys
 
 from hostsim.campaign.simulate import simulate
-from hostsim.record import Scalar
+from hostsim.engine.record import Scalar
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import simpy
 
-from hostsim import compiled
+from hostsim.engine import compiled
 
 PCPUS, CHAINS, STAGES, RATE = 40, 470, 40, 25.0
 WORLD = Path("tests/bench/chain_world.py")

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from hostsim.campaign.pipeline import ExecutionOptions, run_sweeps
 from hostsim.campaign.store import Store
-from hostsim.pipeline import ExecutionOptions, run_sweeps
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
 

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from hostsim.calibration.fixed_point import FixedPoints, Measured, crossing, grid, threshold_crossing
-from hostsim.expect import Find
+from hostsim.lab.calibration.fixed_point import FixedPoints, Measured, crossing, grid, threshold_crossing
+from hostsim.results.expect import Find
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.selection import select
 

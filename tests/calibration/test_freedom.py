@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hostsim.analysis.cost_model import scenario_inputs, shipped_constants
-from hostsim.calibration.freedom import FittedCount, FittedInput, count_fitted, read_fitted_inputs
 from hostsim.errors import InputError
+from hostsim.lab.calibration.freedom import FittedCount, FittedInput, count_fitted, read_fitted_inputs
+from hostsim.scenario.cost_model import scenario_inputs, shipped_constants
 from hostsim.scenario.load import load
 from hostsim.scenario.shipped_data import claims, shipped
 
@@ -34,7 +34,7 @@ def test_a_choice_raises_the_count_and_the_same_choice_in_two_scenarios_does_not
     """A packet size is one number; the delay of a network that two scenarios have is one for both; a calibrated constant counts already."""
 
     def fitted(*names: str) -> int:
-        monkeypatch.setattr("hostsim.calibration.freedom.read_fitted_inputs", lambda: dict.fromkeys(names, CHOSEN))
+        monkeypatch.setattr("hostsim.lab.calibration.freedom.read_fitted_inputs", lambda: dict.fromkeys(names, CHOSEN))
         return count_fitted().fitted
 
     before = fitted()

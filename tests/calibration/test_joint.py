@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from scipy.stats import qmc
 
-from hostsim.calibration.emulator import train
-from hostsim.calibration.ensemble import Ensemble, read_ensemble, write_ensemble
-from hostsim.calibration.joint import WAVE
-from hostsim.calibration.observation import Observation, observations_of
-from hostsim.calibration.posterior import Target, sample
-from hostsim.calibration.prior import priors_of
-from hostsim.calibration.prior_ensemble import draw_from_priors
-from hostsim.calibration.summary import interval_score
+from hostsim.campaign.ensemble import Ensemble, read_ensemble, write_ensemble
+from hostsim.campaign.interim_analysis import make_plan
 from hostsim.errors import InputError
-from hostsim.expect import At, Band, Expectation
-from hostsim.interim_analysis import make_plan
+from hostsim.lab.calibration.emulator import train
+from hostsim.lab.calibration.joint import WAVE
+from hostsim.lab.calibration.observation import Observation, observations_of
+from hostsim.lab.calibration.posterior import Target, sample
+from hostsim.lab.calibration.prior import priors_of
+from hostsim.lab.calibration.prior_ensemble import draw_from_priors
+from hostsim.lab.calibration.summary import interval_score
+from hostsim.results.expect import At, Band, Expectation
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.shipped_data import predictions, shipped, shipped_ensemble

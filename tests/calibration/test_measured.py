@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hostsim.calibration.measured import read_measured, read_prediction
 from hostsim.errors import InputError
-from hostsim.expect import At
+from hostsim.lab.calibration.measured import read_measured, read_prediction
+from hostsim.results.expect import At
 from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario
 from tests.tiny_scenario import TINY

@@ -9,18 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hostsim.analysis.cost_model import with_constants
-from hostsim.calibration import design, joint
-from hostsim.calibration.calibrated import Calibrated, calibrated
-from hostsim.calibration.design import Evaluated
-from hostsim.calibration.ensemble import own_values, read_ensemble
-from hostsim.calibration.joint import IDENTITY, LOG, Waves
-from hostsim.calibration.measured import expected_at
-from hostsim.calibration.own_host import OwnHost, calibrate_host, explained, hosts_within, prepare
 from hostsim.campaign.driver import Outcome
+from hostsim.campaign.ensemble import own_values, read_ensemble
+from hostsim.campaign.pipeline import ExecutionOptions
 from hostsim.campaign.store import Store
 from hostsim.errors import InputError
-from hostsim.pipeline import ExecutionOptions
+from hostsim.lab.calibration import design, joint
+from hostsim.lab.calibration.calibrated import Calibrated, calibrated
+from hostsim.lab.calibration.design import Evaluated
+from hostsim.lab.calibration.joint import IDENTITY, LOG, Waves
+from hostsim.lab.calibration.measured import expected_at
+from hostsim.lab.calibration.own_host import OwnHost, calibrate_host, explained, hosts_within, prepare
+from hostsim.scenario.cost_model import with_constants
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Plan
 from hostsim.scenario.scenario import Scenario

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hostsim.calibration.prior import Prior, priors_of
 from hostsim.errors import InputError
+from hostsim.lab.calibration.prior import Prior, priors_of
 from hostsim.scenario.selection import select
 from hostsim.scenario.shipped_data import data_root
 

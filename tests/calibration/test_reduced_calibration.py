@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hostsim.calibration.joint import Joint, Waves
-from hostsim.calibration.shipped_claims import shipped_joint
-from hostsim.calibration.summary import summarize
+from hostsim.campaign.pipeline import ExecutionOptions
 from hostsim.campaign.store import Store
-from hostsim.pipeline import ExecutionOptions
+from hostsim.lab.calibration.joint import Joint, Waves
+from hostsim.lab.calibration.shipped_claims import shipped_joint
+from hostsim.lab.calibration.summary import summarize
 from hostsim.scenario.shipped_data import claims
 
 EXPERIMENTS = ("directpath", "latency")

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 import hostsim.campaign.simulate as simulate_module
-import hostsim.trace.recorder as recorder_module
-from hostsim import compiled
+import hostsim.views.trace.recorder as recorder_module
 from hostsim.campaign.deferred_sigint import deferred_sigint
+from hostsim.config.host import PointSpec
+from hostsim.engine import compiled
 from hostsim.engine.arrivals import DrawnArrivals
 from hostsim.engine.clock import Alarm, Clock
 from hostsim.engine.event_queue import PIECE
@@ -27,9 +28,8 @@ from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity, point_at
-from hostsim.spec.host import PointSpec
-from hostsim.trace.recorder import observe
 from hostsim.units import SECOND
+from hostsim.views.trace.recorder import observe
 from tests.conftest import HANGS_S
 
 

@@ -18,8 +18,8 @@ from toy_runs import Bisection, answered_record, plan, point, requests_record, s
 from hostsim.campaign.driver import Outcome, Progress, preview, run_together
 from hostsim.campaign.store import Store
 from hostsim.campaign.stored_records import condensed
-from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.record import RunRecord
+from hostsim.engine.record import RunRecord
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.table import WALL_CLOCK, write_table
 from hostsim.scenario.plan import Plan, RecordKey, Task
 from tests.conftest import HANGS_S

@@ -18,12 +18,11 @@ from typing import Any
 import pytest
 from toy_runs import plan, point, simulate, tasks
 
-from hostsim.campaign.executor.in_process import InProcessExecutor
+from hostsim.campaign.executor.base import InProcessExecutor
 from hostsim.campaign.executor.options import open_executor
 from hostsim.campaign.executor.process_pool import ProcessPoolExecutor
-from hostsim.campaign.resource_limit import resource_limits
 from hostsim.campaign.store import Store
-from hostsim.campaign.task import OUT_OF_MEMORY
+from hostsim.campaign.task import OUT_OF_MEMORY, resource_limits
 from hostsim.errors import InputError
 from hostsim.results.table import WALL_CLOCK
 from hostsim.scenario.plan import Point

@@ -21,8 +21,8 @@ from toy_runs import plan, point, simulate, tasks, toy_record
 
 from hostsim.campaign.executor.process_pool import ProcessPoolExecutor, _WorkerProcess, worker_pool
 from hostsim.campaign.store import Store
+from hostsim.engine.record import RunRecord
 from hostsim.errors import InputError, WorkerError
-from hostsim.record import RunRecord
 from hostsim.scenario.shipped_data import find_scenario
 from tests.single_plan import run_all
 

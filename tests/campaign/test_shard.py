@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from toy_runs import Bisection, plan, point, simulate, tasks, toy_record
 
-from hostsim.campaign.merge import merge
-from hostsim.campaign.shard import Shard, deal, read_shard
+from hostsim.campaign.shard import Shard, deal, merge, read_shard
 from hostsim.campaign.store import Store
 from hostsim.errors import InputError
 from hostsim.scenario.plan import Plan, Search, Task

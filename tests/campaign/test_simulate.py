@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from hostsim.campaign.simulate import _warm_up, simulate
+from hostsim.config.arrival import ArrivalSpec, ServiceSpec
+from hostsim.config.host import PointSpec
+from hostsim.engine.record import RunRecord, Series
+from hostsim.lab.verification.host_fixture import point
 from hostsim.model.host import Host
-from hostsim.record import RunRecord, Series
-from hostsim.spec.arrival import ArrivalSpec, ServiceSpec
-from hostsim.spec.host import PointSpec
+from hostsim.results.warm_up import SETTLED, mser5
 from hostsim.units import MS, US
-from hostsim.verification.host_fixture import point
-from hostsim.warm_up import SETTLED, mser5
 
 SLICE = 1_000_000
 SLICES = 128

@@ -27,23 +27,23 @@ WITHOUT_EFFECT = {
     "a comment in the model": ("hostsim/model/net/pnic.py", *COMMENT),
     "a docstring in the loader": ("hostsim/scenario/load.py", *DOCSTRING),
     "a docstring in the model": ("hostsim/model/net/pnic.py", *DOCSTRING),
-    "the prose under a field": ("hostsim/spec/platform.py", r'\n    """', '\n    """Other words first. '),
+    "the prose under a field": ("hostsim/config/platform.py", r'\n    """', '\n    """Other words first. '),
     "the text of an error of the loader": ("hostsim/scenario/axis.py", r'Fault\("', 'Fault("alas, '),
     "the text of an error of the model": ("hostsim/model/build.py", *ERROR),
-    "the text of an error of a policy": ("hostsim/policy/steering.py", *ERROR),
-    "the text of an error of a spec": ("hostsim/spec/costs.py", *ERROR),
+    "the text of an error of a policy": ("hostsim/model/policy/steering.py", *ERROR),
+    "the text of an error of a spec": ("hostsim/config/costs.py", *ERROR),
     "how an error is put in words": ("hostsim/errors.py", "; given ", "; found "),
     "a new metric": (
-        "hostsim/metrics/catalogue.py",
+        "hostsim/results/metrics/catalogue.py",
         r"_ENTRIES = \(\n",
         '_ENTRIES = (\n    Metric("again", "%", "As host_cpu.", "instant", mean_share("pcpu.busy_ps")),\n',
     ),
-    "a new statistic": ("hostsim/estimate.py", *STATEMENT),
+    "a new statistic": ("hostsim/results/estimate.py", *STATEMENT),
     "a new claim": ("scenarios/claims.csv", r"\Z", "new.claim,small-udp,rule,,loss,1,ratio,0.9,1.1,stated,\n"),
-    "another style of plots": ("hostsim/plots/style.py", "#1c2128", "#000000"),
+    "another style of plots": ("hostsim/views/plots/style.py", "#1c2128", "#000000"),
     "a changed command": ("hostsim/cli/app.py", *STATEMENT),
     "a new public name": ("hostsim/__init__.py", *STATEMENT),
-    "how compiled modules are found": ("hostsim/compiled.py", *STATEMENT),
+    "how compiled modules are found": ("hostsim/engine/compiled.py", *STATEMENT),
     "an import for type checkers": (
         "hostsim/engine/event_queue.py",
         "if TYPE_CHECKING:\n",
@@ -51,17 +51,17 @@ WITHOUT_EFFECT = {
     ),
 }
 WITH_EFFECT = {
-    "a constant of the model": ("hostsim/model/control/smi.py", r"DRIFT = 0\.1", "DRIFT = 0.2"),
-    "an operator of a policy": ("hostsim/policy/coalescing.py", r"last \+ self", "last - self"),
+    "a constant of the model": ("hostsim/model/control/periodic.py", r"DRIFT = 0\.1", "DRIFT = 0.2"),
+    "an operator of a policy": ("hostsim/model/policy/moderation.py", r"last \+ self", "last - self"),
     "an operator of the engine": ("hostsim/engine/ring.py", "missing <= 0", "missing < 0"),
-    "a method of a spec": ("hostsim/spec/costs.py", r"self\.cycles or 0\.0", "self.cycles or 1.0"),
+    "a method of a spec": ("hostsim/config/costs.py", r"self\.cycles or 0\.0", "self.cycles or 1.0"),
     "a statement of a run": (
         "hostsim/campaign/simulate.py",
         r"    host\.probe\.start\(\)\n",
         "    host.probe.start()\n    host.probe.sample()\n",
     ),
-    "the rule of the warm-up": ("hostsim/warm_up.py", "MSER_BATCH = 5", "MSER_BATCH = 4"),
-    "a text that is no error": ("hostsim/warm_up.py", '"guest.read"', '"guest.came"'),
+    "the rule of the warm-up": ("hostsim/results/warm_up.py", "MSER_BATCH = 5", "MSER_BATCH = 4"),
+    "a text that is no error": ("hostsim/results/warm_up.py", '"guest.read"', '"guest.came"'),
     "the kind of an error": ("hostsim/model/build.py", r"raise WiringError\(", "raise ValueError("),
 }
 
@@ -178,11 +178,11 @@ def test_an_import_inside_a_function_is_followed(tmp_path: Path) -> None:
     """A module that is imported late is as much a part of the run as any other, and so are the packages it is in."""
     package = tmp_path / "hostsim"
     for name, text in {
-        "campaign/simulate.py": "def simulate():\n    from hostsim.model import late\n    import hostsim.policy.rule\n",
+        "campaign/simulate.py": "def simulate():\n    from hostsim.model import late\n    import hostsim.model.policy.rule\n",
         "model/__init__.py": '"""Parts of the host."""\n',
         "model/late.py": "import numpy\n",
-        "policy/__init__.py": "ORDER = 1\n",
-        "policy/rule.py": "import heapq\n",
+        "model/policy/__init__.py": "ORDER = 1\n",
+        "model/policy/rule.py": "import heapq\n",
         "scenario/load.py": "import yaml\n",
     }.items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)
@@ -191,18 +191,19 @@ def test_an_import_inside_a_function_is_followed(tmp_path: Path) -> None:
         "campaign/simulate",
         "model/__init__",
         "model/late",
+        "model/policy/__init__",
+        "model/policy/rule",
         "numpy",
-        "policy/__init__",
-        "policy/rule",
     ]
 
 
 def test_a_run_depends_on_these_rooms_numpy_and_simpy_alone(parts: Mapping[str, str]) -> None:
     """Neither the loader nor the catalogue of measures, nor anything that draws, judges or runs a sweep."""
     rooms = {name.split("/")[0] for name in parts}
-    own = {"units", "quantity", "record", "warm_up", "spec", "plugin", "policy", "engine", "model", "campaign"}
+    own = {"units", "results", "config", "plugin", "engine", "model", "campaign"}
     assert rooms == {*own, "numpy", "simpy"}
     assert {name for name in parts if name.startswith("plugin")} == {"plugin/__init__"}
+    assert {name for name in parts if name.startswith("results")} == {"results/__init__", "results/warm_up"}
     campaign = {name.split("/")[1] for name in parts if name.startswith("campaign/")}
     assert campaign == {"__init__", "simulate", "deferred_sigint"}
 

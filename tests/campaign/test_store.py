@@ -15,8 +15,8 @@ from toy_runs import toy_record
 from hostsim.campaign.code_version import ABOUT
 from hostsim.campaign.store import Origin, Store, code_digest
 from hostsim.campaign.stored_run import stored_runs
+from hostsim.engine.record import Histogram, RunRecord, Series
 from hostsim.errors import StoreError
-from hostsim.record import Histogram, RunRecord, Series
 
 POINT = "ab" * 16
 

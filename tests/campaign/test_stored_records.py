@@ -11,8 +11,8 @@ from hostsim.campaign import stored_records
 from hostsim.campaign.driver import Outcome, run_together, stored_outcome
 from hostsim.campaign.store import RunKey, Store
 from hostsim.campaign.stored_records import CondensedRecords
+from hostsim.engine.record import RunRecord
 from hostsim.errors import StoreError
-from hostsim.record import RunRecord
 from hostsim.scenario.plan import Plan
 from tests.single_plan import run_all
 

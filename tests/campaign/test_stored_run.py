@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from toy_runs import toy_record
 
-from hostsim.campaign.merge import merge
+from hostsim.campaign.shard import merge
 from hostsim.campaign.store import Origin, Store, code_digest
 from hostsim.campaign.stored_run import StoredRun, prunable, remove, stored_runs
 

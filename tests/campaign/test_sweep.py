@@ -8,7 +8,7 @@ import pytest
 
 from hostsim.campaign.driver import Outcome
 from hostsim.campaign.store import Store
-from hostsim.expect import VerdictState
+from hostsim.results.expect import VerdictState
 from hostsim.results.judge import judge
 from hostsim.results.table import WALL_CLOCK, write_table
 from hostsim.scenario.load import load

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from hostsim.record import Histogram, RunRecord, Scalar, Series
+from hostsim.engine.record import Histogram, RunRecord, Scalar, Series
+from hostsim.results.search_answer import SearchAnswer
 from hostsim.scenario.plan import Fidelity, Plan, Point, Task
-from hostsim.search_answer import SearchAnswer
 from hostsim.units import MS
 
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from hostsim.cli.answer import MOST_POINTS, MOST_SERIES, answer
-from hostsim.figure import AnswersSpec, FigureSpec
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.results.figure import AnswersSpec, FigureSpec
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.verdicts import Verdicts
 from tests.sample_results import VERDICTS, results
 

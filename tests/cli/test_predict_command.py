@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hostsim.analysis.prediction import first_commits
 from hostsim.errors import InputError
+from hostsim.lab.prediction import first_commits
 from hostsim.scenario.load import load
 from tests.tiny_scenario import TINY
 

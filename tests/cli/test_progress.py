@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hostsim.campaign.driver import Progress
-from hostsim.cli import progress as module
-from hostsim.cli.text_table import columns, duration
+from hostsim.cli import output as module
+from hostsim.cli.output import columns, duration
 
 
 def standing(done: int, total: int, *, running: int = 0, failed: int = 0, left: float | None = None) -> Progress:

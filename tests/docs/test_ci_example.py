@@ -10,7 +10,7 @@ import pytest
 import yaml
 from hostsim_docs.session import EXAMPLES, run_session
 
-from hostsim.analysis.cost_model import shipped_constants
+from hostsim.scenario.cost_model import shipped_constants
 
 
 def steps() -> list[dict[str, Any]]:

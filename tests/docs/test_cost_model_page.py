@@ -8,7 +8,7 @@ from pathlib import Path
 from hostsim_docs.cost_model_page import page, shipped_page
 
 import hostsim
-from hostsim.analysis.constant import Constant, Origin
+from hostsim.scenario.cost_model import Constant, Origin
 
 PAGE = Path(hostsim.__file__).parent.parent / "docs" / "cost-model.md"
 CONSTANT = Constant("a.costs.x", "a", ("costs.x.cycles",), 100.0, "cycles", Origin.ASSUMED, "so", (90, 120))

@@ -9,11 +9,9 @@ from hostsim_docs.interval_coverage import PredictedInterval
 from hostsim_docs.predictions_page import HEAD, main, page
 
 import hostsim
-from hostsim.analysis.commit import first_commit_with
-from hostsim.analysis.prediction import Prediction
-from hostsim.expect import At, Band, Expectation, Verdict, VerdictState
-from hostsim.results.scoreboard import number
-from hostsim.scenario.ledger import FirstPrediction, read_ledger
+from hostsim.lab.prediction import FirstPrediction, Prediction, first_commit_with, read_ledger
+from hostsim.results.expect import At, Band, Expectation, Verdict, VerdictState
+from hostsim.results.verdicts import number
 from hostsim.scenario.load import load
 from hostsim.scenario.shipped_data import LEDGER, data_root, measurements, predictions
 

@@ -22,7 +22,7 @@ def test_pages_help_and_messages_have_none_of_the_patterns(prose):
     """Short idiomatic sentences, wherever a user reads them."""
     read = list(prose.texts())
     files = {text.file for text in read}
-    assert {"README.md", "docs/index.md", "hostsim/report/page.html.j2", "hostsim/cli/sweep.py"} <= files
+    assert {"README.md", "docs/index.md", "hostsim/views/report/page.html.j2", "hostsim/cli/sweep.py"} <= files
     assert not any(file.startswith(("docs/decisions", "docs/changelog")) for file in files)
     assert [str(found) for text in read for found in prose.own_findings(text)] == []
 

@@ -13,16 +13,15 @@ from hostsim_docs.reference import PAGES, write_pages
 from sphinx.ext.napoleon import GoogleDocstring
 
 import hostsim
+from hostsim.campaign.run_option import OPTIONS
 from hostsim.cli.app import app
-from hostsim.metrics.catalogue import CATALOGUE
 from hostsim.results import context as contexts
 from hostsim.results import cpu_breakdown
-from hostsim.results.scoreboard import as_json, range_text, value_text, verdict_text
-from hostsim.run_option import OPTIONS
-from hostsim.scenario.bibliography import bibliography
+from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.verdicts import as_json, range_text, value_text, verdict_text
 from hostsim.scenario.component import Parts
 from hostsim.scenario.json_schema import scenario_schema
-from hostsim.scenario.shipped_data import claims, known_red, predictions, shipped, shipped_parts
+from hostsim.scenario.shipped_data import bibliography, claims, known_red, predictions, shipped, shipped_parts
 from tests.sample_results import VERDICTS
 from tests.tables import to_table
 

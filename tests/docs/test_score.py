@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hostsim_docs import claim_values, score
 
-from hostsim.claim import CLAIM_KINDS
-from hostsim.results.scoreboard import OUTCOMES
+from hostsim.results.claim import CLAIM_KINDS
+from hostsim.results.verdicts import OUTCOMES
 
 
 def kept() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hostsim.record import RunRecord, Scalar
+from hostsim.engine.record import RunRecord, Scalar
 from tests.campaign.toy_runs import toy_record
 
 

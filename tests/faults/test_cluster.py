@@ -78,7 +78,7 @@ def wait_for_line(process: subprocess.Popen[str], words: str) -> str:
 def other_code(folder: Path) -> Path:
     """A copy of the package with another constant: a folder for PYTHONPATH."""
     shutil.copytree(PACKAGE, folder / "hostsim", ignore=shutil.ignore_patterns("__pycache__"))
-    source = folder / "hostsim/model/control/smi.py"
+    source = folder / "hostsim/model/control/periodic.py"
     changed, count = re.subn(r"DRIFT = 0\.1", "DRIFT = 0.2", source.read_text())
     assert count == 1
     source.write_text(changed)

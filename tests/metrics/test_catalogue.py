@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from hostsim.metrics.catalogue import CATALOGUE, nearest_metric
-from hostsim.record import Histogram, RunRecord
+from hostsim.engine.record import Histogram, RunRecord
+from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
 from tests.campaign.toy_runs import answered_record
 
 PERCENTILES = [metric for metric in CATALOGUE.values() if metric.kind == "percentile"]

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hostsim.estimate import rises
-from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.metrics.functions import histogram_mean
-from hostsim.record import RunRecord, Series
+from hostsim.engine.record import RunRecord, Series
+from hostsim.results.estimate import rises
+from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.metrics.functions import histogram_mean
 from hostsim.units import SECOND
 from tests.campaign.toy_runs import answered_record, requests_record
 

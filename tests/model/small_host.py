@@ -6,17 +6,17 @@ from collections import deque
 from collections.abc import Sequence
 from fractions import Fraction
 
+from hostsim.config.platform import HostSettings
 from hostsim.engine.clock import Alarm, Clock
-from hostsim.model.control.numa_balancer import NumaBalancer
+from hostsim.lab.verification.host_fixture import point
+from hostsim.model.control.numa import NumaBalancer
 from hostsim.model.control.periodic import periodic
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.balancer import Balancer
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World
-from hostsim.policy.scheduler import PolicyMaker, ProportionalShare
-from hostsim.spec.platform import HostSettings
+from hostsim.model.policy.scheduler import PolicyMaker, ProportionalShare
 from hostsim.units import MS, SECOND, US
-from hostsim.verification.host_fixture import point
 
 SWITCH, SAME, MIGRATED, HALT_EXIT, PREEMPTION = 2 * US, 3 * US, 7 * US, 1 * US, 500_000
 

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hostsim.engine.random_stream import Streams
-from hostsim.model.build import build_host
-from hostsim.model.cost_table import CostTable
-from hostsim.model.host import Host
-from hostsim.model.invariants import check_invariants, check_slices
-from hostsim.spec.costs import CostModel
-from hostsim.spec.cpu import CpuSpec
-from hostsim.spec.guest import GuestSpec, PacketPaths
-from hostsim.spec.host import HardwareSpec, PointSpec, VmGroupSpec
-from hostsim.spec.network import VSwitchSpec
-from hostsim.spec.nic import NicOptions, NicSpec
-from hostsim.spec.platform import (
+from hostsim.config.costs import CostModel
+from hostsim.config.cpu import CpuSpec
+from hostsim.config.guest import GuestSpec, PacketPaths
+from hostsim.config.host import HardwareSpec, PointSpec, VmGroupSpec
+from hostsim.config.nic import NicOptions, NicSpec, VSwitchSpec
+from hostsim.config.platform import (
     Coalescing,
     HostSettings,
     LroSpec,
@@ -27,18 +21,24 @@ from hostsim.spec.platform import (
     VmSettings,
     VnicSettings,
 )
-from hostsim.spec.traffic import Traffic
-from hostsim.spec.vm_traffic import VmDatagramsSpec, VmTcpStreamSpec
-from hostsim.spec.workload import (
+from hostsim.config.traffic import Traffic
+from hostsim.config.workload import (
     HttpSpec,
     MulticastSpec,
     RequestResponseSpec,
     TcpStreamSpec,
     TransactionsSpec,
     UdpStreamSpec,
+    VmDatagramsSpec,
+    VmTcpStreamSpec,
     WebSpec,
     WorkSpec,
 )
+from hostsim.engine.random_stream import Streams
+from hostsim.model.build import build_host
+from hostsim.model.cost_table import CostTable
+from hostsim.model.host import Host
+from hostsim.model.invariants import check_invariants, check_slices
 from hostsim.units import MS, SECOND
 
 SOURCE = "a number that is easy to reckon with"

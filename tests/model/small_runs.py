@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hostsim.campaign.simulate import simulate
-from hostsim.record import RunRecord
+from hostsim.config.plugin import PluginSpec
+from hostsim.engine.record import RunRecord
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
-from hostsim.spec.plugin import PluginSpec
 
 __all__ = ["OPEN", "STREAMS", "run"]
 

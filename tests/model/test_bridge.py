@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
+from hostsim.config.host import FirmwareSpec, PointSpec
+from hostsim.config.nic import VSwitchSpec
+from hostsim.config.platform import Refill, VnicSettings
+from hostsim.config.workload import BridgedSpec
 from hostsim.engine.clock import Alarm
 from hostsim.engine.random_stream import Streams
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.engine.record import RunRecord
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.model.invariants import check_invariants, check_slices
-from hostsim.record import RunRecord
-from hostsim.spec.host import FirmwareSpec, PointSpec
-from hostsim.spec.network import VSwitchSpec
-from hostsim.spec.platform import Refill, VnicSettings
-from hostsim.spec.workload import BridgedSpec
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.units import MS, NS, US
 
 from .small_point import CALM, PATHS, group, guest, nic, paths, point, run, vnic

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from hostsim.config.peer import PeerSpec
 from hostsim.engine.arrivals import Arrivals, ConstantArrivals, RecordedArrivals
-from hostsim.model.workload.coalesced_arrivals import CoalescedArrivals
-from hostsim.policy.coalescing import CoalescingDepth
-from hostsim.spec.peer import PeerSpec
+from hostsim.model.policy.moderation import CoalescingDepth
+from hostsim.model.workload.arrival_source import CoalescedArrivals
 from hostsim.units import MS, SECOND, US
 
 from .small_point import CALM, datagrams, group, nic, point, run

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from hostsim.config.platform import Coalescing
 from hostsim.engine.arrivals import RecordedArrivals
 from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
+from hostsim.model.policy.dense_mode import is_dense
+from hostsim.model.policy.moderation import CoalescingScheme, RateBoundCalls, StaticCoalescing, TxCoalescing
 from hostsim.model.workload.flow import Flow, Sender
 from hostsim.model.workload.tcp import GuestPackets, PacketHandler
-from hostsim.policy.coalescing import CoalescingScheme, RateBoundCalls, StaticCoalescing, TxCoalescing
-from hostsim.policy.dense_mode import is_dense
-from hostsim.spec.platform import Coalescing
 from hostsim.units import MS, SECOND
 
 from .small_point import CALM, STATIC, group, guest, pages, point, run, vnic, work

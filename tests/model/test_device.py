@@ -6,10 +6,10 @@ from typing import get_args
 
 import pytest
 
+from hostsim.config.platform import PassthroughSettings, VnicSettings
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import DEVICES, build_host
 from hostsim.model.host import Host
-from hostsim.spec.platform import PassthroughSettings, VnicSettings
 from hostsim.units import MS
 from tests.model.small_point import ROUND, datagrams, group, nic, point, run, vnic
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from hostsim.config.host import PointSpec
+from hostsim.config.nic import TCP_HEADERS, UDP_HEADERS, NicOptions, packet_on_wire
+from hostsim.config.platform import VnicSettings
 from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
@@ -11,10 +14,6 @@ from hostsim.model.build import build_host
 from hostsim.model.cpu.world import WorldState
 from hostsim.model.host import Host
 from hostsim.model.workload.udp import Datagram
-from hostsim.spec.host import PointSpec
-from hostsim.spec.network import TCP_HEADERS, UDP_HEADERS, packet_on_wire
-from hostsim.spec.nic import NicOptions
-from hostsim.spec.platform import VnicSettings
 from hostsim.units import MS, US, transmission_ps
 from tests.model.small_point import CALM, datagrams, group, nic, point, run, stream
 

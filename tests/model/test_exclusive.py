@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from hostsim.config.host import FirmwareSpec, PointSpec
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
-from hostsim.spec.host import FirmwareSpec, PointSpec
 from hostsim.units import MS
 from tests.model.small_point import ROUND, echoes, group, point, run, vnic, work
 

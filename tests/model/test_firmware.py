@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hostsim.model.control.smi import system_management_interrupts
+from hostsim.config.host import FirmwareSpec
+from hostsim.model.control.periodic import system_management_interrupts
 from hostsim.model.cpu.firmware import Firmware
-from hostsim.spec.host import FirmwareSpec
 from hostsim.units import MS
 from tests.model.small_host import bare_host
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hostsim import compiled
+from hostsim.engine import compiled
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
+from hostsim.model.policy.steering import DEFAULT_KEY, toeplitz_hash
 from hostsim.model.workload import tcp_setup
-from hostsim.policy.steering import DEFAULT_KEY, toeplitz_hash
 from hostsim.units import MS
 
 from .small_point import group, nic, pages, point

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from hostsim.config.nic import VSwitchSpec
+from hostsim.config.platform import VnicSettings
+from hostsim.config.workload import ForwardedStreamSpec
 from hostsim.model.host import Host
-from hostsim.spec.network import VSwitchSpec
-from hostsim.spec.platform import VnicSettings
-from hostsim.spec.workload import ForwardedStreamSpec
 from hostsim.units import MS, NS, SECOND
 
 from .small_point import CALM, PATHS, arrived, group, guest, nic, paths, point, run, vnic

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
+from hostsim.config.host import PointSpec
 from hostsim.engine.clock import Clock
 from hostsim.engine.packet_train import Train
-from hostsim.model.guest.gro import joined
-from hostsim.model.guest.tick import Ticks
+from hostsim.model.guest.softirq import Ticks, joined
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.host import Host
 from hostsim.model.workload.flow import Flow, Sender
-from hostsim.spec.host import PointSpec
 from hostsim.units import MS, NS, US
 from tests.model.small_point import (
     CALM,

@@ -15,8 +15,7 @@ from hostsim.engine.ring import Ring
 from hostsim.errors import InvariantError
 from hostsim.model.build import build_host
 from hostsim.model.cpu.pcpu import Pcpu
-from hostsim.model.guest.inbox import Inbox
-from hostsim.model.guest.vcpu import Vcpu
+from hostsim.model.guest.vcpu import Inbox, Vcpu
 from hostsim.model.host import Host
 from hostsim.model.net.networld import TxQueue
 from hostsim.model.net.rx_queue import RxQueue

@@ -7,12 +7,12 @@ from statistics import median
 
 import pytest
 
+from hostsim.config.peer import PeerSpec
+from hostsim.config.platform import Coalescing
+from hostsim.config.traffic import Traffic
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
-from hostsim.spec.peer import PeerSpec
-from hostsim.spec.platform import Coalescing
-from hostsim.spec.traffic import Traffic
 from hostsim.units import MS, US
 
 from .small_point import CALM, arrived, datagrams, echoes, group, guest, nic, point, run, stream, vnic

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.config.nic import TCP_HEADERS, VSwitchSpec, packet_on_wire
+from hostsim.config.platform import Coalescing
+from hostsim.config.traffic import Traffic
+from hostsim.engine.record import RunRecord
 from hostsim.model.host import Host
-from hostsim.model.workload.latency_stage import STAGES
-from hostsim.record import RunRecord
-from hostsim.spec.network import TCP_HEADERS, VSwitchSpec, packet_on_wire
-from hostsim.spec.platform import Coalescing
-from hostsim.spec.traffic import Traffic
+from hostsim.model.workload.flow import STAGES
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.units import MS
 from tests.model.small_point import CALM, ROUND, echoes, group, multicast, nic, point, run, stream, vnic, work
 

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hostsim.config.host import PointSpec, VmGroupSpec
+from hostsim.config.nic import NicSpec, VSwitchSpec
+from hostsim.config.platform import Coalescing, PassthroughSettings, Refill, VmSettings
+from hostsim.config.traffic import Traffic
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.model.telemetry import WORLD_KINDS
-from hostsim.spec.host import PointSpec, VmGroupSpec
-from hostsim.spec.network import VSwitchSpec
-from hostsim.spec.nic import NicSpec
-from hostsim.spec.platform import Coalescing, PassthroughSettings, Refill, VmSettings
-from hostsim.spec.traffic import Traffic
 from hostsim.units import MS, SECOND, US
 
 from .small_point import ROUND, cpu, datagrams, group, guest, nic, point, run, stream, vnic

@@ -6,13 +6,13 @@ from itertools import pairwise
 
 import pytest
 
+from hostsim.config.workload import HttpSpec, TcpStreamSpec
 from hostsim.engine.random_stream import Streams
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.engine.record import RunRecord
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.model.net.rx_queue import RxQueue
-from hostsim.record import RunRecord
-from hostsim.spec.workload import HttpSpec, TcpStreamSpec
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.units import MS, NS, US, transmission_ps
 
 from .small_point import ROUND, arrived, datagrams, files, group, guest, multicast, nic, point, run, stream, to_vm

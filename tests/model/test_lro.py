@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hostsim.config.platform import LroSpec
 from hostsim.engine.clock import Clock
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
@@ -15,15 +16,13 @@ from hostsim.model.cpu.memory import node_memory
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
-from hostsim.model.net.lro_table import LroTable
 from hostsim.model.net.pnic import Pnic
-from hostsim.model.net.rx_queue import RxQueue
+from hostsim.model.net.rx_queue import LroTable, RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import VSwitch
+from hostsim.model.policy.aggregation import Aggregation, Backoff
+from hostsim.model.policy.moderation import CoalescingScheme, Moderation
 from hostsim.model.workload.flow import Flow, Sender
-from hostsim.policy.aggregation import Aggregation, Backoff
-from hostsim.policy.coalescing import CoalescingScheme, Moderation
-from hostsim.spec.platform import LroSpec
 from hostsim.units import MS, NS
 
 from .small_point import AWAY, CALM, ROUND, cost_table, costs, cpu, group, nic, point, run, settings, stream

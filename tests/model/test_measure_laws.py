@@ -10,14 +10,14 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.config.host import PointSpec
+from hostsim.config.nic import VSwitchSpec
+from hostsim.config.traffic import Traffic
+from hostsim.config.workload import BridgedSpec, ForwardedStreamSpec, MulticastSpec, WorkSpec
+from hostsim.engine.record import RunRecord
 from hostsim.model.host import Host
 from hostsim.model.telemetry import WORLD_KINDS
-from hostsim.record import RunRecord
-from hostsim.spec.host import PointSpec
-from hostsim.spec.network import VSwitchSpec
-from hostsim.spec.traffic import Traffic
-from hostsim.spec.workload import BridgedSpec, ForwardedStreamSpec, MulticastSpec, WorkSpec
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.units import MS, SECOND
 
 from .small_point import (

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from hostsim.config.host import PointSpec
+from hostsim.config.nic import VSwitchSpec
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.cpu.memory import LAG, STEPS, Memory
 from hostsim.model.host import Host
-from hostsim.spec.host import PointSpec
-from hostsim.spec.network import VSwitchSpec
 from hostsim.units import MS, SECOND, US
 
 from .small_point import CALM, datagrams, group, multicast, nic, point, run, vnic

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from hostsim.config.host import FirmwareSpec, PointSpec
+from hostsim.config.traffic import Traffic
+from hostsim.config.workload import BridgedSpec
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
-from hostsim.spec.host import FirmwareSpec, PointSpec
-from hostsim.spec.traffic import Traffic
-from hostsim.spec.workload import BridgedSpec
 from hostsim.units import MS
 
 from .small_point import ROUND, cpu, datagrams, group, guest, multicast, nic, point, run, stream, work

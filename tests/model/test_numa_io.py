@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from hostsim.config.host import PointSpec
+from hostsim.config.nic import VSwitchSpec
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
-from hostsim.spec.host import PointSpec
-from hostsim.spec.network import VSwitchSpec
 from hostsim.units import MS, NS, US
 
 from .small_point import CALM, group, multicast, nic, point, run, stream, work

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hostsim.config.nic import datagram_on_wire
 from hostsim.engine.arrivals import ConstantArrivals, RecordedArrivals
 from hostsim.engine.clock import Clock
 from hostsim.engine.jitter import Jitter
@@ -14,9 +15,8 @@ from hostsim.engine.packet_train import Train
 from hostsim.model.net.open_loop_wire import OpenLoopWire
 from hostsim.model.net.pnic import Pnic
 from hostsim.model.net.rx_queue import RxQueue
+from hostsim.model.policy.moderation import Moderation
 from hostsim.model.workload.flow import Flow, Sender
-from hostsim.policy.coalescing import Moderation
-from hostsim.spec.network import datagram_on_wire
 from hostsim.units import MS, US, transmission_ps
 from tests.model.small_host import bare_host
 

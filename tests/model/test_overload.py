@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from hostsim.config.costs import Cost
+from hostsim.config.guest import GuestSpec
+from hostsim.config.nic import VSwitchSpec
+from hostsim.config.platform import Coalescing
+from hostsim.config.workload import BridgedSpec
 from hostsim.model.host import Host
 from hostsim.model.net.vnic import Vnic
-from hostsim.spec.costs import Cost
-from hostsim.spec.guest import GuestSpec
-from hostsim.spec.network import VSwitchSpec
-from hostsim.spec.platform import Coalescing
-from hostsim.spec.workload import BridgedSpec
 from hostsim.units import MS, NS, SECOND, US
 from tests.model.small_point import CALM, ROUND, SOURCE, datagrams, group, guest, nic, point, run, vnic, work
 

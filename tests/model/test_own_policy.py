@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from hostsim.config.nic import NicOptions
+from hostsim.config.platform import Coalescing
 from hostsim.errors import WiringError
-from hostsim.policy.catalogue import COALESCING_SCHEMES, STEERING_RULES
-from hostsim.policy.coalescing import CoalescingScheme
-from hostsim.policy.netqueue import Move
-from hostsim.policy.steering import SteeringRule
-from hostsim.spec.nic import NicOptions
-from hostsim.spec.platform import Coalescing
+from hostsim.model.policy.catalogue import COALESCING_SCHEMES, STEERING_RULES
+from hostsim.model.policy.moderation import CoalescingScheme
+from hostsim.model.policy.netqueue import Move
+from hostsim.model.policy.steering import SteeringRule
 from hostsim.units import MS, US
 
 from .small_point import CALM, datagrams, group, multicast, nic, point, run, vnic

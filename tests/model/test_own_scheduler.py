@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from hostsim.config.platform import HostSettings
+from hostsim.model.policy.scheduler import PolicyMaker, ProportionalShare, Q, RunQueue, SchedulerPolicy, W
 from hostsim.plugin.module import module_of
 from hostsim.plugin.source import read_plugins
-from hostsim.policy.scheduler import PolicyMaker, ProportionalShare, Q, RunQueue, SchedulerPolicy, W
-from hostsim.spec.platform import HostSettings
 from hostsim.units import MS, SECOND
 from tests.model.small_host import Labourer, bare_host, check_charges
 from tests.model.small_runs import STREAMS, run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hostsim.config.host import PointSpec
 from hostsim.engine.clock import Clock
 from hostsim.engine.delay import ms, us
 from hostsim.engine.random_stream import Streams
@@ -14,8 +15,7 @@ from hostsim.model.host import Host, HostProcess
 from hostsim.model.invariants import check_invariants, check_slices
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.net.open_loop_wire import OpenLoopWire
-from hostsim.policy.coalescing import StaticCoalescing
-from hostsim.spec.host import PointSpec
+from hostsim.model.policy.moderation import StaticCoalescing
 from hostsim.units import MS, US
 
 from .small_point import STATIC, datagrams, group, nic, point, vnic, work

@@ -7,6 +7,9 @@ from itertools import pairwise
 
 import pytest
 
+from hostsim.config.arrival import ArrivalSpec
+from hostsim.config.host import PointSpec, VmGroupSpec
+from hostsim.config.platform import VnicSettings
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.cost_table import CostTable
@@ -15,9 +18,6 @@ from hostsim.model.host import Host
 from hostsim.model.invariants import check_invariants
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
-from hostsim.spec.arrival import ArrivalSpec
-from hostsim.spec.host import PointSpec, VmGroupSpec
-from hostsim.spec.platform import VnicSettings
 from hostsim.units import MS, SECOND, US, transmission_ps
 
 

@@ -10,7 +10,7 @@ from hostsim.engine.clock import Clock
 from hostsim.engine.packet_train import Train
 from hostsim.model.cpu.world import WorldState
 from hostsim.model.net.networld import TxQueue
-from hostsim.policy.coalescing import CoalescingDepth, RateBoundCalls
+from hostsim.model.policy.moderation import CoalescingDepth, RateBoundCalls
 from hostsim.units import MS, US
 
 TIMEOUT = 4 * MS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from hostsim.campaign.simulate import simulate
-from hostsim.record import RunRecord
+from hostsim.config.nic import datagram_on_wire
+from hostsim.engine.record import RunRecord
 from hostsim.scenario.plan import point_at
-from hostsim.spec.network import datagram_on_wire
 from hostsim.units import transmission_ps
 from tests.scenario.small_scenario import load_text
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hostsim.config.host import PointSpec
 from hostsim.engine.clock import Clock
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
@@ -21,8 +22,7 @@ from hostsim.model.net.pnic import Pnic
 from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.net.tx_completion import CompletionRule, TxCompletions
 from hostsim.model.net.vswitch import VSwitch
-from hostsim.policy.coalescing import CoalescedCompletions, CoalescingDepth, Moderation, RateBoundCalls
-from hostsim.spec.host import PointSpec
+from hostsim.model.policy.moderation import CoalescedCompletions, CoalescingDepth, Moderation, RateBoundCalls
 from hostsim.units import MS, NS, SECOND, US
 
 from .small_point import CALM, ROUND, cost_table, cpu, datagrams, group, nic, point, run, settings, vnic

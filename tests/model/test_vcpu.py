@@ -14,8 +14,8 @@ from hostsim.model.contract import PacketSink
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.net.vnic import Vnic
+from hostsim.model.policy.moderation import CoalescingScheme
 from hostsim.model.workload.flow import Flow, Sender
-from hostsim.policy.coalescing import CoalescingScheme
 from hostsim.units import MS, NS, US
 
 from .small_host import Labourer

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hostsim.config.traffic import Traffic
+from hostsim.config.workload import BridgedSpec
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
-from hostsim.policy.steering import rss_input, toeplitz_hash, toeplitz_once
-from hostsim.spec.traffic import Traffic
-from hostsim.spec.workload import BridgedSpec
+from hostsim.model.policy.steering import rss_input, toeplitz_hash, toeplitz_once
 from hostsim.units import MS
 
 from .small_point import (

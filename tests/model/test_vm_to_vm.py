@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from hostsim.config.host import PointSpec
+from hostsim.config.platform import Coalescing
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
-from hostsim.spec.host import PointSpec
-from hostsim.spec.platform import Coalescing
 from hostsim.units import MS, SECOND
 from tests.model.small_point import CALM, PATHS, datagrams, group, guest, paths, point, run, to_vm, vm_stream, vnic
 

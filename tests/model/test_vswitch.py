@@ -10,9 +10,9 @@ from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import VSwitch
+from hostsim.model.policy.aggregation import Backoff
+from hostsim.model.policy.moderation import CoalescingScheme
 from hostsim.model.workload.flow import Flow, Sender
-from hostsim.policy.aggregation import Backoff
-from hostsim.policy.coalescing import CoalescingScheme
 from hostsim.units import MS, NS
 
 from .small_point import CALM, ROUND, cost_table, group, multicast, point, run, settings, vnic

@@ -44,8 +44,8 @@ def model(file: str, *tests: str) -> tuple[str, ...]:
 
 
 _NODE, _PCPU, _SCHEDULER = "hostsim/model/cpu/node.py", "hostsim/model/cpu/pcpu.py", "hostsim/model/cpu/scheduler.py"
-_COALESCING = "hostsim/policy/coalescing.py"
-_POLICY = "hostsim/policy/scheduler.py"
+_COALESCING = "hostsim/model/policy/moderation.py"
+_POLICY = "hostsim/model/policy/scheduler.py"
 _RING, _VNIC, _NETWORLD = "hostsim/engine/ring.py", "hostsim/model/net/vnic.py", "hostsim/model/net/networld.py"
 _VCPU, _SENDER, _RX_QUEUE = (
     "hostsim/model/guest/vcpu.py",
@@ -209,7 +209,7 @@ _TIMERS = (
     ),
     Fault(
         "timer doubled: tick of a guest",
-        "hostsim/model/guest/tick.py",
+        "hostsim/model/guest/softirq.py",
         "self._timer.arm(now + self._period)",
         "self._timer.arm(now + 2 * self._period)",
         small_host("work"),
@@ -223,9 +223,9 @@ _TIMERS = (
     ),
     Fault(
         "timer doubled: NUMA balancer",
-        "hostsim/model/control/numa_balancer.py",
-        "yield env.timeout(self._period)",
-        "yield env.timeout(2 * self._period)",
+        "hostsim/model/control/numa.py",
+        "yield env.timeout(self._period)\n            self._balance",
+        "yield env.timeout(2 * self._period)\n            self._balance",
         small_host("nodes"),
     ),
     Fault(
@@ -251,9 +251,9 @@ _TIMERS = (
     ),
     Fault(
         "timer doubled: NUMA-aware I/O",
-        "hostsim/model/control/numa_io.py",
-        "yield env.timeout(self._period)",
-        "yield env.timeout(2 * self._period)",
+        "hostsim/model/control/numa.py",
+        "yield env.timeout(self._period)\n            self._look",
+        "yield env.timeout(2 * self._period)\n            self._look",
         small_host("nodes"),
     ),
     Fault(
@@ -265,7 +265,7 @@ _TIMERS = (
     ),
     Fault(
         "timer doubled: period of the firmware's interrupts",
-        "hostsim/model/control/smi.py",
+        "hostsim/model/control/periodic.py",
         "round(spec.period *",
         "round(2 * spec.period *",
         ("tests/model/test_firmware.py::test_stops_come_a_period_apart_give_or_take_a_tenth",),
@@ -302,7 +302,7 @@ _DRAWS = (
     ),
     Fault(
         "biased draw: the firmware is never early",
-        "hostsim/model/control/smi.py",
+        "hostsim/model/control/periodic.py",
         "random.uniform(1 - DRIFT, 1 + DRIFT)",
         "random.uniform(1, 1 + DRIFT)",
         ("tests/model/test_firmware.py::test_stops_come_a_period_apart_give_or_take_a_tenth",),

@@ -21,7 +21,7 @@ import yaml
 
 SEED = 20261122
 DRAWN = 100
-PACKAGES = ("hostsim/policy", "hostsim/engine", "hostsim/model")
+PACKAGES = ("hostsim/model/policy", "hostsim/engine", "hostsim/model")
 EQUIVALENT = Path(__file__).parent / "equivalent.yaml"
 
 _COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from hostsim.config.costs import CostModel
 from hostsim.engine.random_stream import Streams
-from hostsim.spec.costs import CostModel
 from tests.mutation.faults import FAULTS, Fault, cost_faults
 from tests.mutation.planted_copy import ROOT, Outcome, PlantedCopy
 

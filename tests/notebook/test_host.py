@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import hostsim
-from hostsim.notebook.picture import host_png
 from hostsim.scenario.shipped_data import shipped
+from hostsim.views.notebook.host import host_png
 
 NATIVE = """\
 scenario: alone

@@ -6,7 +6,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 from hostsim.campaign.driver import Progress
-from hostsim.notebook.progress import KIND, NotebookProgress, is_notebook
+from hostsim.views.notebook.progress import KIND, NotebookProgress, is_notebook
 
 
 def test_a_sweep_has_one_line_that_is_written_over() -> None:

@@ -9,14 +9,14 @@ import pytest
 
 from hostsim.api import open_results
 from hostsim.errors import InputError
-from hostsim.estimate import Interval
-from hostsim.expect import VerdictState
-from hostsim.figure import AnswersSpec, FigureSpec
-from hostsim.notebook.results import Differences, Results, Verdicts
-from hostsim.results.differences import PairedDifference
+from hostsim.results.compare import PairedDifference
+from hostsim.results.estimate import Interval
+from hostsim.results.expect import VerdictState
+from hostsim.results.figure import AnswersSpec, FigureSpec
 from hostsim.results.folder import write
-from hostsim.results.tally import TALLY_HEADINGS
+from hostsim.results.verdicts import TALLY_HEADINGS
 from hostsim.results.verdicts import Verdicts as PlainVerdicts
+from hostsim.views.notebook.results import Differences, Results, Verdicts
 from tests.sample_results import BOUNDED, VERDICTS, results, verdict
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from hostsim.expect import Band, Expectation, Form, Verdict, VerdictState
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.results.expect import Band, Expectation, Form, Verdict, VerdictState
+from hostsim.results.metrics.catalogue import CATALOGUE
 
 
 def table(rates: tuple[str, ...] = ("40 kpps",), replications: int = 3) -> pd.DataFrame:

@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from sample_table import table
 
 from hostsim.errors import InputError
-from hostsim.expect import At, Band, Expectation, Find, Form, Ratio, Verdict, VerdictState, is_comparable
-from hostsim.figure import AnswersSpec
-from hostsim.plots.answer_bars import NO_ANSWER, draw_answers, require_answers
-from hostsim.plots.figure import draw
-from hostsim.plots.style import as_svg
-from hostsim.search_answer import Bound
+from hostsim.results.expect import At, Band, Expectation, Find, Form, Ratio, Verdict, VerdictState, is_comparable
+from hostsim.results.figure import AnswersSpec
+from hostsim.results.search_answer import Bound
+from hostsim.views.plots.answer_bars import NO_ANSWER, draw_answers, require_answers
+from hostsim.views.plots.figure import draw
+from hostsim.views.plots.style import as_svg
 
 RATE = Find(True, "rate", 14, 28, "loss", 0.01, {}, "kpps")
 OPEN = Band(None, None)

@@ -13,11 +13,11 @@ from matplotlib.lines import Line2D
 from sample_table import table, verdict
 
 from hostsim.errors import InputError
-from hostsim.estimate import student
-from hostsim.expect import At, Find, Worst
-from hostsim.figure import FigureSpec
-from hostsim.plots.figure import GROUP, draw
-from hostsim.plots.style import LOOKS, as_svg
+from hostsim.results.estimate import student
+from hostsim.results.expect import At, Find, Worst
+from hostsim.results.figure import FigureSpec
+from hostsim.views.plots.figure import GROUP, draw
+from hostsim.views.plots.style import LOOKS, as_svg
 
 BARS = FigureSpec("loss", "receivers", "loss", ("split",), kind="bar")
 

@@ -8,11 +8,11 @@ import pytest
 from matplotlib.axes import Axes
 from sample_table import table, verdict
 
-from hostsim.estimate import student
-from hostsim.expect import Band, Difference, Find, Ratio
-from hostsim.figure import AxisNames, FigureSpec
-from hostsim.plots.figure import draw
 from hostsim.results.curve import curve_frame
+from hostsim.results.estimate import student
+from hostsim.results.expect import Band, Difference, Find, Ratio
+from hostsim.results.figure import AxisNames, FigureSpec
+from hostsim.views.plots.figure import draw
 
 SAVED = FigureSpec("saved", "receivers", "loss", at={"split": "0"}, less={"split": "1"})
 GAIN = FigureSpec("gain", "receivers", "loss", at={"split": "0"}, to={"split": "1"}, kind="bar")

@@ -13,12 +13,12 @@ from matplotlib.container import BarContainer
 from sample_table import table, verdict
 
 from hostsim.errors import InputError
-from hostsim.expect import At, Find, Form, Ratio, Worst
-from hostsim.figure import AxisNames, FigureSpec
-from hostsim.plots.axis import axis_label, metric_label
-from hostsim.plots.figure import draw
-from hostsim.plots.style import LOOKS, as_svg, look_of, save
+from hostsim.results.expect import At, Find, Form, Ratio, Worst
+from hostsim.results.figure import AxisNames, FigureSpec
 from hostsim.results.table import axes_of, with_members
+from hostsim.views.plots.axis import axis_label, metric_label
+from hostsim.views.plots.figure import draw
+from hostsim.views.plots.style import LOOKS, as_svg, look_of, save
 
 LOSS = FigureSpec("loss", "receivers", "loss", ("split",))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sample_table import table, verdict
 
-from hostsim.expect import At, Refusal, Refused
-from hostsim.figure import AxisNames, TableSpec
-from hostsim.plots.figure import draw
-from hostsim.plots.table import table_cells
+from hostsim.results.expect import At, Refusal, Refused
+from hostsim.results.figure import AxisNames, TableSpec
+from hostsim.views.plots.figure import draw
+from hostsim.views.plots.table import table_cells
 
 RULE = Refused(
     (Refusal("count=2", "sharing", ("sharing",)), Refusal("reserve=0", "sharing", ()), Refusal("", "", ())),

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from sample_table import table
 
 from hostsim.errors import InputError
-from hostsim.figure import FigureSpec
-from hostsim.plots.figure import draw
-from hostsim.plots.style import as_svg
+from hostsim.results.figure import FigureSpec
+from hostsim.views.plots.figure import draw
+from hostsim.views.plots.style import as_svg
 
 LOSS = FigureSpec("loss", "receivers", "loss", ("split",))
 

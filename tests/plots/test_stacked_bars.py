@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.plots.stacked_bars import draw_stacked_bars
-from hostsim.plots.style import shown_figure
+from hostsim.views.plots.stacked_bars import draw_stacked_bars
+from hostsim.views.plots.style import shown_figure
 
 BARS = [("before", {"vCPUs": 50.0, "NetPoll": 10.0}), ("after", {"vCPUs": 40.0, "splitRx": 5.0})]
 

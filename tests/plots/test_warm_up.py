@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hostsim.engine.record import RunRecord, Series
 from hostsim.errors import InputError
-from hostsim.plots.style import as_svg
-from hostsim.plots.warm_up import draw_warm_up
-from hostsim.record import RunRecord, Series
-from hostsim.warm_up import SETTLED
+from hostsim.results.warm_up import SETTLED
+from hostsim.views.plots.style import as_svg
+from hostsim.views.plots.time_series import draw_warm_up
 
 SECOND = 10**12
 

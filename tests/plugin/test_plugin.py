@@ -11,12 +11,12 @@ import pytest
 
 from hostsim.campaign.simulate import simulate
 from hostsim.campaign.task import Parcel
+from hostsim.config.plugin import ChoiceSpec, PluginSpec
 from hostsim.errors import InputError, WiringError
 from hostsim.model.policy_maker import policy_maker
 from hostsim.plugin.module import module_of, registry_of
 from hostsim.plugin.source import read_plugins
 from hostsim.scenario.plan import Point, Task
-from hostsim.spec.plugin import ChoiceSpec, PluginSpec
 from tests.model.small_point import group, multicast, point
 from tests.model.small_runs import run
 
@@ -99,7 +99,7 @@ def test_a_policy_is_made_of_what_the_shipped_one_is_and_its_settings():
 
 
 REGISTER = "def register(registry):\n    "
-SPEC = "from hostsim.spec.base import Spec\n"
+SPEC = "from hostsim.config.field import Spec\n"
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ SPEC = "from hostsim.spec.base import Spec\n"
         (REGISTER + "raise SystemExit(0)\n", "mine.py:2: fails: SystemExit: 0"),
         (REGISTER + "registry.scheduler('proportional_share', object)\n", "mine.py:2: registers the scheduler policy 'proportional_share' a second time: a shipped one has this name; allowed: another name"),
         (REGISTER + "registry.steering('a b', object)\n", "mine.py:2: is no name of a steering rule; given 'a b'; allowed: letters, digits, _ and -, at most 100"),
-        (REGISTER + "registry.steering('ab', object, dict)\n", "mine.py:2: has settings that nothing checks: the steering rule 'ab'; allowed: a class derived from hostsim.spec.base.Spec"),
+        (REGISTER + "registry.steering('ab', object, dict)\n", "mine.py:2: has settings that nothing checks: the steering rule 'ab'; allowed: a class derived from hostsim.config.field.Spec"),
         (REGISTER + "registry.coalescing('ab', 5)\n", "mine.py:2: cannot be called: the coalescing scheme 'ab'; given 5; allowed: a function"),
         (REGISTER + "registry.control_loop('ab', print)\n", "mine.py:2: is no SimPy process; given 'ab'; allowed: a function that yields events, such as env.timeout(ms(10))"),
-        (SPEC + REGISTER + "registry.traffic(Spec, print)\n", "mine.py:3: is no kind of traffic; given <class 'hostsim.spec.base.Spec'>; allowed: a class derived from Traffic"),
-        ("from hostsim.spec.traffic import Traffic\n" + REGISTER + "registry.traffic(Traffic, print)\n", "mine.py:3: has no kind, or no receiver; given Traffic; allowed: kind: Literal[one name], and to: Names"),
+        (SPEC + REGISTER + "registry.traffic(Spec, print)\n", "mine.py:3: is no kind of traffic; given <class 'hostsim.config.field.Spec'>; allowed: a class derived from Traffic"),
+        ("from hostsim.config.traffic import Traffic\n" + REGISTER + "registry.traffic(Traffic, print)\n", "mine.py:3: has no kind, or no receiver; given Traffic; allowed: kind: Literal[one name], and to: Names"),
         ("\0", "mine.py: is not Python: source code string cannot contain null bytes"),
     ],
 )  # fmt: skip

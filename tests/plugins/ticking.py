@@ -5,11 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hostsim.policy.scheduler import ProportionalShare
-from hostsim.spec.base import Spec
-from hostsim.spec.field import Names
-from hostsim.spec.quantity import PositiveDuration
-from hostsim.spec.traffic import Sourced
+from hostsim.config.field import Names, Spec
+from hostsim.config.quantity import PositiveDuration
+from hostsim.config.traffic import Sourced
+from hostsim.model.policy.scheduler import ProportionalShare
 
 
 class TicksSpec(Sourced):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostsim.policy.aggregation import USE_RATIO, Backoff
+from hostsim.model.policy.aggregation import USE_RATIO, Backoff
 
 
 def test_lro_stays_on_while_it_makes_fewer_packets():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from hostsim.config.platform import Coalescing
 from hostsim.errors import WiringError
-from hostsim.policy.catalogue import COALESCING_SCHEMES, coalescing_scheme
-from hostsim.policy.coalescing import CoalescingDepth, InterruptThrottling, Moderation
+from hostsim.model.policy.catalogue import COALESCING_SCHEMES, coalescing_scheme
+from hostsim.model.policy.moderation import CoalescingDepth, InterruptThrottling, Moderation
 from hostsim.scenario.component import Parts
 from hostsim.scenario.shipped_data import data_root
-from hostsim.spec.platform import Coalescing
 from hostsim.units import MS, US
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.policy.coalescing import Moderation
-from hostsim.policy.moderation import (
+from hostsim.model.policy.moderation import (
     EventScore,
     FrameSizeModeration,
     LatencyClasses,
+    Moderation,
     PacketCountModeration,
     PacketRateModeration,
+    ProfileSearch,
     SmoothedClasses,
 )
-from hostsim.policy.profile_search import ProfileSearch
 from hostsim.units import MS, NS, SECOND, US
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.policy.numa import demand, home_node, home_nodes, move_to_balance, node_load
+from hostsim.model.policy.numa import demand, home_node, home_nodes, move_to_balance, node_load
 
 
 def test_homes_are_dealt_round_robin():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostsim.policy.placement import (
+from hostsim.model.policy.numa import (
     demand_estimate,
     is_below_threshold,
     moving_average,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.policy.scheduler import ProportionalShare, RunQueue, Schedulable, SchedulerPolicy
+from hostsim.model.policy.scheduler import ProportionalShare, RunQueue, Schedulable, SchedulerPolicy
 from hostsim.units import MS
 from tests.model.small_host import settings
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostsim.policy.steering import DEFAULT_KEY, SYMMETRIC_KEY, rss_input, rss_queue, toeplitz_hash
+from hostsim.model.policy.steering import DEFAULT_KEY, SYMMETRIC_KEY, rss_input, rss_queue, toeplitz_hash
 
 SUITE = [
     # destination, its port, source, its port, hash of the addresses, hash of addresses and ports

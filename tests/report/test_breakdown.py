@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.figure import FigureSpec
-from hostsim.report.breakdown import STAGES, cpu_shares, latency_rows, stage_times
-from hostsim.report.page import write_report
 from hostsim.results.context import COLUMNS as CONTEXT_COLUMNS
 from hostsim.results.cpu_breakdown import COLUMNS
+from hostsim.results.figure import FigureSpec
+from hostsim.views.report.breakdown import STAGES, cpu_shares, latency_rows, stage_times
+from hostsim.views.report.page import write_report
 from tests.sample_results import results, table
 
 CPU = pd.DataFrame(

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from hostsim.expect import PredictionInterval, VerdictState
-from hostsim.figure import TableSpec
-from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.report.page import write_report
 from hostsim.results.context import contexts_frame
+from hostsim.results.expect import PredictionInterval, VerdictState
+from hostsim.results.figure import TableSpec
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.results import EffectiveSetting, Results
+from hostsim.views.report.page import write_report
 from tests.conftest import HANGS_S
 from tests.sample_results import VERDICTS, results, table
 

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.figure import AnswersSpec, FigureSpec
-from hostsim.report.context_table import CONTEXT_HEADINGS, context_rows, last_points, points_at
-from hostsim.report.page import write_report
 from hostsim.results.context import COLUMNS
+from hostsim.results.figure import AnswersSpec, FigureSpec
 from hostsim.results.folder import read, write
 from hostsim.results.results import Results
+from hostsim.views.report.breakdown import CONTEXT_HEADINGS, context_rows, last_points, points_at
+from hostsim.views.report.page import write_report
 from tests.sample_results import results, table
 
 

@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from hostsim.report.gauge import WIDTH, gauge
-from hostsim.search_answer import Bound
+from hostsim.results.search_answer import Bound
+from hostsim.views.report.page import WIDTH, gauge
 from tests.sample_results import verdict
 
 

@@ -11,14 +11,14 @@ from urllib.parse import unquote
 import pandas as pd
 import pytest
 
-from hostsim.citation import Citation, Publication
-from hostsim.claim import CLAIM_KINDS
-from hostsim.expect import VerdictState
-from hostsim.figure import AnswersSpec, FigureSpec, TableSpec
-from hostsim.plots.figure import draw
-from hostsim.plots.stacked_bars import draw_stacked_bars
-from hostsim.plots.style import INK, as_svg
-from hostsim.report.page import inline, write_report
+from hostsim.results.citation import Citation, Publication
+from hostsim.results.claim import CLAIM_KINDS
+from hostsim.results.expect import VerdictState
+from hostsim.results.figure import AnswersSpec, FigureSpec, TableSpec
+from hostsim.views.plots.figure import draw
+from hostsim.views.plots.stacked_bars import draw_stacked_bars
+from hostsim.views.plots.style import INK, as_svg
+from hostsim.views.report.page import inline, write_report
 from tests.sample_results import BOUNDED, VERDICTS, results, table, verdict
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hostsim.figure import AnswersSpec, FigureSpec
-from hostsim.report.folder import draw_figures, write
+from hostsim.results.figure import AnswersSpec, FigureSpec
 from hostsim.results.folder import read
+from hostsim.views.report.folder import draw_figures, write
 from tests.sample_results import results
 
 

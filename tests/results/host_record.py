@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hostsim.record import RunRecord, Series
+from hostsim.engine.record import RunRecord, Series
 
 WINDOW = 10**12
 """One second, after a slice that is cut."""

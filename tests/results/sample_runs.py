@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hostsim.record import RunRecord, Scalar, Series
+from hostsim.engine.record import RunRecord, Scalar, Series
 
 
 def run(

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from hostsim.estimate import student
-from hostsim.expect import At, Band, Expectation, VerdictState
-from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.record import Histogram, RunRecord, Series
-from hostsim.results.batch_means import batch_means_interval
+from hostsim.engine.record import Histogram, RunRecord, Series
+from hostsim.results.estimate import student
+from hostsim.results.expect import At, Band, Expectation, VerdictState
 from hostsim.results.judge import judge
+from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.point_estimate import batch_means_interval
 
 SECOND = 10**12
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from host_record import host_record, percent
 
-from hostsim.results.bottleneck import Bottleneck, bottleneck
+from hostsim.results.context import Bottleneck, bottleneck
 
 
 @pytest.mark.parametrize(

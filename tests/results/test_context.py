@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from host_record import host_record, percent
 
-from hostsim.record import Series
+from hostsim.engine.record import Series
 from hostsim.results.context import COLUMNS, Row, contexts, contexts_frame, fullest, packed_contexts
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.figure import FigureSpec
 from hostsim.results.curve import curve_frame, curve_spec, figure_rows, is_partial
+from hostsim.results.figure import FigureSpec
 from tests.sample_results import results, table
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.results import dataset
-from hostsim.results.dataset import to_dataset
+from hostsim.results import table as dataset
+from hostsim.results.table import to_dataset
 from tests.results.sample_runs import run
 from tests.tables import to_table
 

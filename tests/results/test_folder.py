@@ -15,11 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from hostsim.errors import StoreError
-from hostsim.figure import AnswersSpec, AxisNames, FigureSpec, TableSpec
-from hostsim.report import folder as drawn
-from hostsim.results.command import rerun_command
-from hostsim.results.folder import as_csv, read, write
+from hostsim.results.figure import AnswersSpec, AxisNames, FigureSpec, TableSpec
+from hostsim.results.folder import as_csv, read, rerun_command, write
 from hostsim.results.table import read_table, write_table
+from hostsim.views.report import folder as drawn
 from tests.sample_results import VERDICTS, results, table
 
 

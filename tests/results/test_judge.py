@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 from sample_runs import failed, line, run, runs
 
-from hostsim.estimate import Interval, student
-from hostsim.expect import (
+from hostsim.engine.record import RunRecord
+from hostsim.results.estimate import Interval, student
+from hostsim.results.expect import (
     Always,
     At,
     Band,
@@ -28,11 +29,10 @@ from hostsim.expect import (
     VerdictState,
     Worst,
 )
-from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.record import RunRecord
 from hostsim.results.judge import judge, state_of
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.point_estimate import RunSource
-from hostsim.search_answer import Bound, SearchAnswer
+from hostsim.results.search_answer import Bound, SearchAnswer
 from tests.campaign.toy_runs import answered_record
 
 PASS, FAIL, OPEN, MISSING = VerdictState

@@ -13,10 +13,9 @@ import xmlschema
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostsim.estimate import Interval
-from hostsim.expect import NOT_ESTIMABLE, VerdictState
-from hostsim.results.compare import Coverage
-from hostsim.results.differences import PairedDifference
+from hostsim.results.compare import Coverage, PairedDifference
+from hostsim.results.estimate import Interval
+from hostsim.results.expect import NOT_ESTIMABLE, VerdictState
 from hostsim.results.junit import Case, Suite, comparison_suite, document, verdict_suites
 from tests.sample_results import VERDICTS, verdict
 

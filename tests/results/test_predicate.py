@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 from sample_runs import line, run, runs
 
-from hostsim.expect import (
+from hostsim.engine.record import RunRecord
+from hostsim.results.expect import (
     Always,
     Band,
     Compared,
@@ -21,7 +22,6 @@ from hostsim.expect import (
     VerdictState,
     Within,
 )
-from hostsim.record import RunRecord
 from hostsim.results.judge import judge
 
 PASS, FAIL, OPEN, MISSING = VerdictState

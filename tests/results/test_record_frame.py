@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hostsim import contexts, cpu_time, record
+from hostsim import contexts, cpu_time
+from hostsim.engine import record
+from hostsim.engine.record import RunRecord, Series
 from hostsim.errors import InputError
-from hostsim.record import RunRecord, Series
 from hostsim.results.record_frame import counter_unit, entities, is_level, series_frame
 
 

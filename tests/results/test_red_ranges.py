@@ -7,8 +7,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from hostsim.expect import Band, KnownRed, Verdict, VerdictState
-from hostsim.search_answer import Bound
+from hostsim.results.expect import Band, KnownRed, Verdict, VerdictState
+from hostsim.results.search_answer import Bound
 from tests.ci_tool import load_tool
 from tests.sample_results import verdict
 

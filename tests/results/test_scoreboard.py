@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from hostsim.expect import NOT_ESTIMABLE, Band, VerdictState
-from hostsim.metrics.catalogue import NO_BOUND
+from hostsim.results.expect import NOT_ESTIMABLE, Band, VerdictState
 from hostsim.results.junit import verdict_suites
-from hostsim.results.scoreboard import (
+from hostsim.results.metrics.catalogue import NO_BOUND
+from hostsim.results.search_answer import Bound
+from hostsim.results.verdicts import (
     HEADINGS,
     as_json,
     as_rows,
@@ -24,7 +25,6 @@ from hostsim.results.scoreboard import (
     sentence,
     value_text,
 )
-from hostsim.search_answer import Bound
 from tests.sample_results import VERDICTS, verdict
 
 OPEN_INSIDE = verdict(state=VerdictState.OPEN)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from host_record import host_record
 
-from hostsim.record import RunRecord
+from hostsim.engine.record import RunRecord
 from hostsim.results.context import contexts_frame, packed_contexts
 from hostsim.results.cpu_breakdown import cpu_frame, packed_cpu
 from hostsim.results.results import LazyRecords

@@ -10,12 +10,11 @@ import pandas as pd
 import pytest
 from sample_runs import failed, run
 
+from hostsim.engine.record import RunRecord
 from hostsim.errors import StoreError
-from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.record import RunRecord
-from hostsim.results.axis_column import as_written, is_value
 from hostsim.results.folder import as_csv
-from hostsim.results.table import WALL_CLOCK, read_table, write_table
+from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.table import WALL_CLOCK, as_written, is_value, read_table, write_table
 from tests.tables import to_table
 
 

@@ -6,11 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from hostsim.claim import CLAIM_KINDS
-from hostsim.expect import Verdict, VerdictState
-from hostsim.results.scoreboard import OUTCOMES, is_accepted, outcome
-from hostsim.results.tally import awaiting_words, outcomes, tally, tally_rows, tally_words
-from hostsim.results.verdicts import Verdicts
+from hostsim.results.claim import CLAIM_KINDS
+from hostsim.results.expect import Verdict, VerdictState
+from hostsim.results.verdicts import (
+    OUTCOMES,
+    Verdicts,
+    awaiting_words,
+    is_accepted,
+    outcome,
+    outcomes,
+    tally,
+    tally_rows,
+    tally_words,
+)
 from tests.sample_results import VERDICTS, verdict
 
 

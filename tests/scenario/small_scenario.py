@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hostsim.record import RunRecord, Scalar, Series
+from hostsim.engine.record import RunRecord, Scalar, Series
 from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.expect import RSquared
+from hostsim.results.expect import RSquared
 from hostsim.units import SECOND
 from tests.scenario.small_scenario import load_text
 

@@ -9,13 +9,12 @@ import pytest
 import yaml
 
 import hostsim
-from hostsim.analysis.cost_model import constants_at
-from hostsim.citation import Citation, Publication, bibtex
+from hostsim.campaign.pipeline import _citations
 from hostsim.errors import InputError
-from hostsim.pipeline import _citations
-from hostsim.scenario.bibliography import Bibliography, bibliography, read_bibliography
+from hostsim.results.citation import Citation, Publication, bibtex
+from hostsim.scenario.cost_model import constants_at
 from hostsim.scenario.load import load
-from hostsim.scenario.shipped_data import claims, data_root, measurements
+from hostsim.scenario.shipped_data import Bibliography, bibliography, claims, data_root, measurements, read_bibliography
 
 ROOT = Path(hostsim.__file__).parent.parent
 NAMED = re.compile(r"\b(?:facts(?:-modern)?|formats) \d+(?:\.\d+)?")

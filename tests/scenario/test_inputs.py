@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from hostsim.analysis.constant import Constant
-from hostsim.analysis.cost_model import scenario_inputs, shipped_constants
+from hostsim.scenario.cost_model import Constant, scenario_inputs, shipped_constants
 from hostsim.scenario.load import load
 from hostsim.scenario.shipped_data import shipped, shipped_parts
 from hostsim.scenario.yaml.reader import KeyPath

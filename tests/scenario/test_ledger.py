@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.scenario.ledger import FirstPrediction, add, input_files, inputs_digest, ledger_of, read_ledger
+from hostsim.lab.prediction import FirstPrediction, add, input_files, inputs_digest, ledger_of, read_ledger
+from hostsim.results.search_answer import Bound
 from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.shipped_data import LEDGER, data_root, predictions, shipped_parts
 from hostsim.scenario.yaml.reader import parse
-from hostsim.search_answer import Bound
 from tests.scenario.small_scenario import changed
 from tests.writable_copy import copy_tree
 

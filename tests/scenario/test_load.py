@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.expect import Always, At, Band, Find, Monotone, Ratio, Worst
-from hostsim.figure import AnswersSpec, AxisNames, FigureSpec, TableSpec
-from hostsim.metrics.catalogue import CATALOGUE
+from hostsim.results.expect import Always, At, Band, Find, Monotone, Ratio, Worst
+from hostsim.results.figure import AnswersSpec, AxisNames, FigureSpec, TableSpec
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.planner import make_plan

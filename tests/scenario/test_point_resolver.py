@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hostsim
-from hostsim.analysis.what_if import sides
+from hostsim.campaign.what_if import sides
 from hostsim.errors import InputError
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from hostsim.config.host import PointSpec
+from hostsim.config.nic import NicOptions, VSwitchSpec
+from hostsim.config.workload import HttpSpec, TcpStreamSpec
 from hostsim.errors import InputError
-from hostsim.spec.host import PointSpec
-from hostsim.spec.network import VSwitchSpec
-from hostsim.spec.nic import NicOptions
-from hostsim.spec.workload import HttpSpec, TcpStreamSpec
 from hostsim.units import SECOND, US
 from tests.scenario.small_receiver import changed, load_text
 

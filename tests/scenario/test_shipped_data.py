@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hostsim.claim import CLAIM_KINDS
+from hostsim.config.platform import PlatformSpec
 from hostsim.errors import InputError
-from hostsim.expect import Band
+from hostsim.results.claim import CLAIM_KINDS
+from hostsim.results.expect import Band
 from hostsim.scenario import shipped_data
 from hostsim.scenario.component import Parts
 from hostsim.scenario.load import load
@@ -25,7 +26,6 @@ from hostsim.scenario.shipped_data import (
     shipped_parts,
 )
 from hostsim.scenario.yaml.reader import read
-from hostsim.spec.platform import PlatformSpec
 from tests.writable_copy import copy_tree
 
 SHARED = Path(__file__).parents[2].parent / "shared"

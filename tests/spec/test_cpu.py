@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from hostsim.config.costs import CostModel
+from hostsim.config.cpu import CpuSpec
 from hostsim.scenario.component import Parts
 from hostsim.scenario.shipped_data import data_root
-from hostsim.spec.costs import CostModel
-from hostsim.spec.cpu import CpuSpec
 
 
 @pytest.mark.parametrize(("threads", "pcpus"), [({}, 16), ({"threads": 1}, 16), ({"threads": 2}, 32)])

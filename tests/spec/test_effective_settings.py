@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from hostsim.config.effective_settings import Rings, host_settings, vm_settings
+from hostsim.config.guest import GuestSpec
+from hostsim.config.platform import PlatformSpec, Refill, SettingSpec, VmSettings
 from hostsim.scenario.component import Parts
 from hostsim.scenario.shipped_data import data_root
-from hostsim.spec.effective_settings import Rings, host_settings, vm_settings
-from hostsim.spec.guest import GuestSpec
-from hostsim.spec.platform import PlatformSpec, Refill, SettingSpec, VmSettings
 from hostsim.units import MS, US
 
 

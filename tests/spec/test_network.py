@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hostsim.spec.network import datagram_on_wire, packet_on_wire, segment_size
+from hostsim.config.nic import datagram_on_wire, packet_on_wire, segment_size
 
 
 def test_a_full_frame_carries_a_segment() -> None:

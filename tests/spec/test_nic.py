@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.spec.nic import NicSpec, PcieSpec
+from hostsim.config.nic import NicSpec, PcieSpec
 
 
 @pytest.mark.parametrize(

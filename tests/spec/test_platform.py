@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from hostsim.config.platform import NetQueueSpec, NumaIoSpec, PlatformSpec, SettingSpec
 from hostsim.scenario.component import Parts
 from hostsim.scenario.shipped_data import data_root, shipped_parts
-from hostsim.spec.platform import NetQueueSpec, NumaIoSpec, PlatformSpec, SettingSpec
 
 
 @pytest.mark.parametrize("name", list(shipped_parts("platforms")))

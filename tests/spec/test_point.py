@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from hostsim.campaign.simulate import simulate
-from hostsim.spec.costs import Cost
-from hostsim.spec.host import PointSpec
+from hostsim.config.costs import Cost
+from hostsim.config.host import PointSpec
+from hostsim.lab.verification.host_fixture import point
 from hostsim.units import MS
-from hostsim.verification.host_fixture import point
 
 
 def of_interrupt(spec: PointSpec, **fields: object) -> PointSpec:

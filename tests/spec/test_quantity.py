@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from hostsim.spec.costs import Cost
-from hostsim.spec.quantity import UNITS, Bandwidth, Duration, Rate, Size, read_quantity
+from hostsim.config.costs import Cost
+from hostsim.config.quantity import UNITS, Bandwidth, Duration, Rate, Size, read_quantity
 from hostsim.units import SECOND
 
 

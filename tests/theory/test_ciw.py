@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import ciw
 import pytest
 
-from hostsim.estimate import student
-from hostsim.verification import closed_form
-from hostsim.verification.catalogue import oracles
-from hostsim.verification.oracle import LEVEL
-from hostsim.verification.runner import Effort, verify
+from hostsim.lab.verification import closed_form
+from hostsim.lab.verification.catalogue import oracles
+from hostsim.lab.verification.oracle import LEVEL
+from hostsim.lab.verification.runner import Effort, verify
+from hostsim.results.estimate import student
 
 REPLICATIONS = 24
 MOST_HALF = 0.08

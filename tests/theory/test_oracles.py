@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.verification.catalogue import oracles
-from hostsim.verification.report import rows
-from hostsim.verification.runner import QUICK, all_passed, verify
+from hostsim.lab.verification.catalogue import oracles, rows
+from hostsim.lab.verification.runner import QUICK, all_passed, verify
 
 
 @pytest.mark.parametrize("oracle", oracles(), ids=lambda oracle: oracle.name)

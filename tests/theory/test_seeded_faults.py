@@ -13,16 +13,16 @@ import pytest
 from hostsim.engine.random_stream import Streams
 from hostsim.engine.ring import Ring
 from hostsim.errors import InvariantError
+from hostsim.lab.verification.catalogue import oracles
+from hostsim.lab.verification.host_fixture import measure, point
+from hostsim.lab.verification.runner import QUICK, verify
 from hostsim.model.build import build_host
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.policy.moderation import CoalescingDepth
+from hostsim.model.policy.scheduler import ProportionalShare
 from hostsim.model.workload.cpu_work import CpuWork
-from hostsim.policy.coalescing import CoalescingDepth
-from hostsim.policy.scheduler import ProportionalShare
 from hostsim.units import MS, US
-from hostsim.verification.catalogue import oracles
-from hostsim.verification.host_fixture import measure, point
-from hostsim.verification.runner import QUICK, verify
 from tests.model.small_host import Labourer, bare_host
 
 Patch = Callable[[pytest.MonkeyPatch], None]

@@ -11,10 +11,9 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
-from hostsim.trace.perfetto import to_perfetto
-from hostsim.trace.recorder import observe
-from hostsim.trace.timeline import Timeline
 from hostsim.units import MS, NS
+from hostsim.views.trace.perfetto import to_perfetto
+from hostsim.views.trace.recorder import Timeline, observe
 from tests.trace_processor import TraceProcessor
 
 TITLE = "splitrx: receivers=20; seed 1, replication 0"

@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 import yaml
 
+from hostsim.config.host import PointSpec
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.cpu.world import WorldState
 from hostsim.model.host import Host
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
-from hostsim.spec.host import PointSpec
-from hostsim.trace.recorder import observe, watch
-from hostsim.trace.timeline import Timeline, Track
 from hostsim.units import MS
+from hostsim.views.trace.recorder import Timeline, Track, observe, watch
 from tests.writable_copy import copy_tree
 
 BASELINE = Path(__file__).parents[1] / "baseline"

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from hostsim.verification import closed_form
+from hostsim.lab.verification import closed_form
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any
 
 from numpy import format_float_positional
 
-from hostsim.files import write_whole
+from hostsim.config.files import write_whole
 from hostsim.scenario.shipped_data import claims, data_root
 from hostsim_docs.interval_coverage import ALL, HEADINGS, MEANING, PredictedInterval, one_by_one, rows
 from hostsim_docs.markdown import code, table

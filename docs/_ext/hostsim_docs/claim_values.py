@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from hostsim import api
-from hostsim.estimate import Interval
-from hostsim.expect import At, Expectation, Verdict, VerdictState
-from hostsim.files import write_whole
+from hostsim.config.files import write_whole
+from hostsim.results.estimate import Interval
+from hostsim.results.expect import At, Expectation, Verdict, VerdictState
 from hostsim.results.judge import state_of
-from hostsim.results.scoreboard import as_json, is_accepted, known_text, label, outcome
+from hostsim.results.search_answer import Bound
+from hostsim.results.verdicts import as_json, is_accepted, known_text, label, outcome
 from hostsim.scenario.shipped_data import claims, known_red
-from hostsim.search_answer import Bound
 
 __all__ = ["FILE", "KEPT", "disagreements", "main", "read", "text", "verdicts"]
 

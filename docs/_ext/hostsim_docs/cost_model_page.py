@@ -9,10 +9,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hostsim.analysis.constant import Constant, Origin
-from hostsim.analysis.cost_model import shipped_constants
-from hostsim.calibration.freedom import FittedCount, FittedInput, count_fitted, read_fitted_inputs
-from hostsim.files import write_whole
+from hostsim.config.files import write_whole
+from hostsim.lab.calibration.freedom import FittedCount, FittedInput, count_fitted, read_fitted_inputs
+from hostsim.scenario.cost_model import Constant, Origin, shipped_constants
 from hostsim_docs.markdown import code, table
 
 __all__ = ["page", "shipped_page"]

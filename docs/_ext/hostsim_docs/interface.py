@@ -77,7 +77,9 @@ count in is the {doc}`catalogue of measures <measures>`.
 def _options(shown: type) -> str:
     """Options of autoclass; a class that shows a plain value has the members of that value too."""
     options = "\n   :members:\n   :undoc-members:\n   :exclude-members: __init__, __new__"
-    return options + ("\n   :inherited-members: tuple" if shown.__module__.startswith("hostsim.notebook.") else "")
+    return options + (
+        "\n   :inherited-members: tuple" if shown.__module__.startswith("hostsim.views.notebook.") else ""
+    )
 
 
 def _about(name: str, value: object) -> str:

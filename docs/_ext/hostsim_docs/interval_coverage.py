@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from hostsim.calibration.summary import interval_score
-from hostsim.claim import CLAIM_KINDS
-from hostsim.expect import Band
-from hostsim.results.scoreboard import number
+from hostsim.lab.calibration.summary import interval_score
+from hostsim.results.claim import CLAIM_KINDS
+from hostsim.results.expect import Band
+from hostsim.results.verdicts import number
 from hostsim_docs.markdown import code, table
 
 __all__ = ["ALL", "HEADINGS", "MEANING", "PredictedInterval", "one_by_one", "rows"]

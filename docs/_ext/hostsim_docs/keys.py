@@ -11,14 +11,14 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from hostsim.config.guest import GuestSpec
+from hostsim.config.host import HardwareSpec
+from hostsim.config.peer import PeerSpec
+from hostsim.config.platform import PlatformSpec
+from hostsim.config.quantity import UNITS
 from hostsim.scenario.json_schema import scenario_schema
 from hostsim.scenario.schema import ScenarioFile
 from hostsim.scenario.yaml.validation import allowed_at
-from hostsim.spec.guest import GuestSpec
-from hostsim.spec.host import HardwareSpec
-from hostsim.spec.peer import PeerSpec
-from hostsim.spec.platform import PlatformSpec
-from hostsim.spec.quantity import UNITS
 from hostsim_docs.markdown import anchor, code, prose, table
 
 __all__ = ["parts_page", "scenario_page"]

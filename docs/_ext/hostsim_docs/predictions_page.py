@@ -11,16 +11,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hostsim import api
-from hostsim.analysis.commit import first_commit_with
-from hostsim.analysis.prediction import Prediction, predict
-from hostsim.analysis.prediction_table import SCORE_HEADINGS, percent, score_rows, value_cell
-from hostsim.calibration.ensemble import Ensemble, read_ensemble
-from hostsim.calibration.prior_ensemble import draw_from_priors
-from hostsim.expect import PredictionInterval
-from hostsim.files import write_whole
-from hostsim.prediction_interval import most_replications
-from hostsim.results.scoreboard import band_text
-from hostsim.run_option import settle
+from hostsim.campaign.ensemble import Ensemble, read_ensemble
+from hostsim.campaign.run_option import settle
+from hostsim.config.files import write_whole
+from hostsim.lab.calibration.prior_ensemble import draw_from_priors
+from hostsim.lab.prediction import (
+    SCORE_HEADINGS,
+    Prediction,
+    first_commit_with,
+    percent,
+    predict,
+    score_rows,
+    value_cell,
+)
+from hostsim.results.expect import PredictionInterval
+from hostsim.results.prediction_interval import most_replications
+from hostsim.results.verdicts import band_text
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.shipped_data import LEDGER, data_root, predictions, shipped_ensemble
 from hostsim_docs.interval_coverage import HEADINGS, MEANING, PredictedInterval, one_by_one, rows

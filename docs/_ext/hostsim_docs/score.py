@@ -12,12 +12,11 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from hostsim.calibration.freedom import count_fitted
-from hostsim.claim import CLAIM_KINDS
-from hostsim.expect import Verdict
-from hostsim.files import write_whole
-from hostsim.results.scoreboard import OUTCOMES, number, outcome
-from hostsim.results.tally import ALL, tally
+from hostsim.config.files import write_whole
+from hostsim.lab.calibration.freedom import count_fitted
+from hostsim.results.claim import CLAIM_KINDS
+from hostsim.results.expect import Verdict
+from hostsim.results.verdicts import ALL, OUTCOMES, number, outcome, tally
 from hostsim.scenario.shipped_data import claims
 from hostsim_docs import claim_values
 from hostsim_docs.markdown import table

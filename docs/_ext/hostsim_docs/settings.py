@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from hostsim.config.platform import PlatformSpec, SettingSpec
 from hostsim.scenario.component import Parts
 from hostsim.scenario.shipped_data import shipped_parts
-from hostsim.spec.platform import PlatformSpec, SettingSpec
 from hostsim_docs.markdown import anchor, code, prose, table
 
 __all__ = ["settings_page"]

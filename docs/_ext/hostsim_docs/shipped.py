@@ -4,25 +4,34 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hostsim.citation import Citation
-from hostsim.claim import CLAIM_KINDS
-from hostsim.expect import Verdict
-from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.results.scoreboard import (
+from hostsim.results.citation import Citation
+from hostsim.results.claim import CLAIM_KINDS
+from hostsim.results.expect import Verdict
+from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.verdicts import (
     OUTCOMES,
+    TALLY_HEADINGS,
     band_text,
     interval_cell,
     outcome,
     published_text,
     range_text,
+    tally_rows,
+    tally_words,
     value_text,
     verdict_text,
 )
-from hostsim.results.tally import TALLY_HEADINGS, tally_rows, tally_words
-from hostsim.scenario.bibliography import bibliography
 from hostsim.scenario.component import Parts
 from hostsim.scenario.load import load
-from hostsim.scenario.shipped_data import claims, data_root, known_red, predictions, shipped, shipped_parts
+from hostsim.scenario.shipped_data import (
+    bibliography,
+    claims,
+    data_root,
+    known_red,
+    predictions,
+    shipped,
+    shipped_parts,
+)
 from hostsim_docs import claim_values
 from hostsim_docs.markdown import anchor, code, prose, table
 

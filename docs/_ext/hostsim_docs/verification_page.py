@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from hostsim.files import write_whole
-from hostsim.verification.catalogue import oracles
-from hostsim.verification.oracle import OracleOutcome, OracleResult
-from hostsim.verification.report import rows
-from hostsim.verification.runner import FULL, QUICK, all_passed, verify
+from hostsim.config.files import write_whole
+from hostsim.lab.verification.catalogue import oracles, rows
+from hostsim.lab.verification.oracle import OracleOutcome, OracleResult
+from hostsim.lab.verification.runner import FULL, QUICK, all_passed, verify
 from hostsim_docs.markdown import row
 
 __all__ = ["page"]

@@ -1,20 +1,25 @@
-"""Executor protocol: how the driver of a sweep hands out runs and takes back their records.
-
-The order in which runs finish decides nothing. A run that raises, or whose worker dies, comes back as a failed record.
-"""
+"""Executor protocol: how the driver hands out runs and takes back records; the executor in this process."""
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Protocol, Self
 
+from hostsim.campaign.processors import processor_count
+from hostsim.campaign.task import Simulate, run_task
+from hostsim.engine.record import RunRecord
 from hostsim.errors import Fault, InputError, is_integer
-from hostsim.processors import processor_count
-from hostsim.record import RunRecord
 
 if TYPE_CHECKING:
     from hostsim.scenario.plan import Task
 
-__all__ = ["LOCAL", "Executor", "worker_count"]
+__all__ = [
+    "LOCAL",
+    "Executor",
+    "InProcessExecutor",
+    "worker_count",
+]
+
 
 LOCAL = "local"
 """Cluster of this machine, in place of the address of a scheduler."""
@@ -53,3 +58,28 @@ def worker_count(jobs: int | None) -> int:
     if not is_integer(jobs) or jobs < 1:
         raise InputError(Fault("is not a number of workers", "--jobs", str(jobs), "an integer from 1"))
     return jobs
+
+
+class InProcessExecutor:
+    """Executor that runs tasks one by one in this process, while `wait` is called."""
+
+    capacity = workers = 1
+
+    def __init__(self, simulate: Simulate) -> None:
+        self._simulate = simulate
+        self._tasks: deque[Task] = deque()
+
+    def submit(self, task: Task) -> None:
+        """Queues a task for `wait`."""
+        self._tasks.append(task)
+
+    def wait(self) -> list[tuple[Task, RunRecord]]:
+        """Runs the oldest task and returns its record."""
+        task = self._tasks.popleft()
+        return [(task, run_task(self._simulate, task))]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._tasks.clear()

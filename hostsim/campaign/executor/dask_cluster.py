@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Self
 from hostsim.campaign.executor.base import LOCAL
 from hostsim.campaign.store import code_digest
 from hostsim.campaign.task import Parcel, Simulate, failed_record
+from hostsim.engine.record import RunRecord
 from hostsim.errors import ClusterError, Fault, InputError
-from hostsim.record import RunRecord
 
 if TYPE_CHECKING:
     from hostsim.scenario.plan import Task

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from hostsim.campaign.executor.base import LOCAL, Executor, worker_count
-from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
-from hostsim.campaign.task import Simulate
+from hostsim.campaign.task import NO_LIMITS, ResourceLimits, Simulate
 from hostsim.errors import Fault, InputError
 
 __all__ = ["check_options", "open_executor"]
@@ -31,7 +30,7 @@ def open_executor(
         return DaskExecutor(simulate, cluster, worker_count(jobs))
     workers = worker_count(jobs)
     if workers == 1 and not limits:
-        from hostsim.campaign.executor.in_process import InProcessExecutor
+        from hostsim.campaign.executor.base import InProcessExecutor
 
         return InProcessExecutor(simulate)
     from hostsim.campaign.executor.process_pool import ProcessPoolExecutor

@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any, Self
 from pebble import ProcessExpired, ProcessPool
 
 from hostsim.campaign.executor.base import worker_count
-from hostsim.campaign.resource_limit import NO_LIMITS, ResourceLimits
-from hostsim.campaign.task import OUT_OF_MEMORY, Parcel, Simulate, failed_record
+from hostsim.campaign.task import NO_LIMITS, OUT_OF_MEMORY, Parcel, ResourceLimits, Simulate, failed_record
+from hostsim.engine.record import RunRecord
 from hostsim.errors import WorkerError
-from hostsim.record import RunRecord
 
 if TYPE_CHECKING:
     from hostsim.scenario.plan import Task

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hostsim.model.contract import ControlLoop
 from hostsim.model.host import Host
-from hostsim.policy.dense_mode import is_dense
+from hostsim.model.policy.dense_mode import is_dense
 
 if TYPE_CHECKING:
     from simpy.events import ProcessGenerator

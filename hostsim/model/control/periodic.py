@@ -1,16 +1,23 @@
-"""Periodic checks by parts of the host that keep what they need themselves: load balancer, NetQueue balancer."""
+"""Periodic control: checks by parts of the host, and system management interrupts (SMIs) of its firmware."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from hostsim.config.host import FirmwareSpec
 from hostsim.engine.clock import Clock
+from hostsim.model.cpu.firmware import Firmware
 
 if TYPE_CHECKING:
     from simpy.events import ProcessGenerator
 
-__all__ = ["periodic"]
+__all__ = [
+    "periodic",
+    "system_management_interrupts",
+]
 
 
 def periodic(env: Clock, period: int, check: Callable[[int], None]) -> ProcessGenerator:
@@ -18,3 +25,17 @@ def periodic(env: Clock, period: int, check: Callable[[int], None]) -> ProcessGe
     while True:
         yield env.timeout(period)
         check(env.now)
+
+
+DRIFT = 0.1
+"""Share of the period by which a stop comes early or late, at random: nothing on the host or outside keeps step with it."""
+
+
+def system_management_interrupts(
+    env: Clock, firmware: Firmware, spec: FirmwareSpec, random: np.random.Generator
+) -> ProcessGenerator:
+    """The source of system management interrupts: the first one anywhere in a period."""
+    yield env.timeout(int(random.uniform(0, spec.period)))
+    while True:
+        firmware.stop(env.now, spec.stop)
+        yield env.timeout(round(spec.period * random.uniform(1 - DRIFT, 1 + DRIFT)))

@@ -12,7 +12,7 @@ from typing import Final
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.model.cpu.world import World, WorldState
-from hostsim.policy.scheduler import SchedulerPolicy
+from hostsim.model.policy.scheduler import SchedulerPolicy
 
 __all__ = ["Gang", "Skew"]
 

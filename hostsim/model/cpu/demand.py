@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hostsim.model.cpu.world import World, costop_times, ready_times
-from hostsim.policy.numa import demand
+from hostsim.model.policy.numa import demand
 
 __all__ = ["Demand"]
 

@@ -36,7 +36,7 @@ class FirmwareWorld(World):
 
 
 class Firmware:
-    """The firmware: stops all PCPUs of the host at once (`hostsim.model.control.smi`).
+    """The firmware: stops all PCPUs of the host at once (`hostsim.model.control.periodic`).
 
     Attributes:
         worlds: one for each PCPU.

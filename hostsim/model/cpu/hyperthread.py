@@ -13,7 +13,7 @@ from hostsim.model.cpu.idle import IdleList, IdlePcpus
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.world import World
-from hostsim.policy.scheduler import SchedulerPolicy
+from hostsim.model.policy.scheduler import SchedulerPolicy
 from hostsim.units import scaled, scaled_up
 
 __all__ = ["Hyperthread", "IdleHyperthreads"]

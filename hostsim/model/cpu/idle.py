@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hostsim.policy.scheduler import IdleQueues, SchedulerPolicy
+from hostsim.model.policy.scheduler import IdleQueues, SchedulerPolicy
 
 if TYPE_CHECKING:
     from hostsim.model.cpu.pcpu import Pcpu

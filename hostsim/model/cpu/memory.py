@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from hostsim.spec.costs import CostModel
-from hostsim.spec.cpu import CpuSpec
+from hostsim.config.costs import CostModel
+from hostsim.config.cpu import CpuSpec
 from hostsim.units import MS, SECOND, US
 
 __all__ = ["LAG", "LINE", "LOOK", "STEPS", "Memory", "node_memory"]

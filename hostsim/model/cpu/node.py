@@ -1,6 +1,6 @@
 """A NUMA node: PCPUs that share memory, their idle list, and their run queues.
 
-The choices among its PCPUs are the scheduler policy's (`hostsim.policy.scheduler`).
+The choices among its PCPUs are the scheduler policy's (`hostsim.model.policy.scheduler`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from hostsim.model.cpu.idle import IdlePcpus
 from hostsim.model.cpu.memory import Memory
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.world import World, WorldState
-from hostsim.policy.scheduler import SchedulerPolicy
+from hostsim.model.policy.scheduler import SchedulerPolicy
 
 __all__ = ["Node"]
 

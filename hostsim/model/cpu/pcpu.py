@@ -13,7 +13,7 @@ from hostsim.engine.event_queue import Entry
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.idle import Place
 from hostsim.model.cpu.world import World, WorldState
-from hostsim.policy.scheduler import RunQueue, SchedulerPolicy
+from hostsim.model.policy.scheduler import RunQueue, SchedulerPolicy
 
 if TYPE_CHECKING:
     from hostsim.model.cpu.node import Node

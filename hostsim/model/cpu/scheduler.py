@@ -1,7 +1,7 @@
 """The CPU scheduler of a host: wake-ups, placement, exclusive PCPUs and migrations between NUMA nodes.
 
-The rules are those of `docs/scheduler.md`. Decisions are the scheduler policy's (`hostsim.policy.scheduler`); balancing among the busy
-PCPUs of a node is `hostsim.model.cpu.balancer`, among nodes `hostsim.model.control.numa_balancer`.
+The rules are those of `docs/scheduler.md`. Decisions are the scheduler policy's (`hostsim.model.policy.scheduler`); balancing among the busy
+PCPUs of a node is `hostsim.model.cpu.balancer`, among nodes `hostsim.model.control.numa`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from hostsim.config.platform import HostSettings
 from hostsim.engine.clock import Clock
 from hostsim.errors import WiringError
 from hostsim.model.cost_table import CostTable
@@ -19,8 +20,7 @@ from hostsim.model.cpu.memory import LOOK
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.world import World, WorldState
-from hostsim.policy.scheduler import PolicyMaker, ProportionalShare
-from hostsim.spec.platform import HostSettings
+from hostsim.model.policy.scheduler import PolicyMaker, ProportionalShare
 
 __all__ = ["NumaClient", "Scheduler"]
 

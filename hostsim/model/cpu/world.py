@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from hostsim.compiled import mypyc_attr
-from hostsim.policy.scheduler import Schedulable
+from hostsim.engine.compiled import mypyc_attr
+from hostsim.model.policy.scheduler import Schedulable
 
 if TYPE_CHECKING:
     from hostsim.model.cpu.coscheduling import Skew

@@ -1,23 +1,133 @@
-"""Network softirqs of a guest: NAPI polling of the rings whose interrupts came, through the stack to sockets and processes, within a budget."""
+"""Network softirqs of a guest: NAPI polling within a budget, GRO, and the guest's timer ticks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
+from hostsim.config.guest import GuestSpec
+from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import UNBOUNDED
 from hostsim.model.cost_table import CostTable
-from hostsim.model.guest.gro import joined
 from hostsim.model.guest.socket import DatagramSocket
-from hostsim.model.guest.tick import Ticks
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.workload.flow import Sender
-from hostsim.spec.guest import GuestSpec
 
 if TYPE_CHECKING:
     from hostsim.model.guest.vcpu import Vcpu
 
-__all__ = ["NetworkSoftirq"]
+__all__ = [
+    "NetworkSoftirq",
+    "Ticks",
+    "joined",
+]
+
+
+MOST_OCTETS: Final = 65535
+"""Bytes of a packet that it makes at most: the length field of IPv4."""
+MOST_HELD: Final = 8
+"""Connections whose packets grow at the same time; frames of others go on as they are (Linux ``MAX_GRO_SKBS``)."""
+
+
+def joined(batch: list[Train[Sender]]) -> tuple[list[Train[Sender]], int]:
+    """Join the frames of a poll; returns the packets, and the number of frames that were joined to one before them.
+
+    Only full segments are joined, and not what LRO has made already. A packet is complete at the end of the poll, or when it is full.
+    Its frames count as if they had come evenly.
+    """
+    packets: list[Train[Sender]] = []
+    growing: dict[Sender, Train[Sender]] = {}
+    saved = 0
+    for train in batch:
+        sender = train.flow
+        packet = growing.get(sender)
+        if not sender.is_full or train.frames != 1 or (packet is None and len(growing) == MOST_HELD):
+            packets.append(train)
+            continue
+        most = max(1, MOST_OCTETS // (sender.size + sender.headers))
+        count, arrived, gap = train.count, train.arrived, train.gap
+        if train.timestamps is not None and count > 1:
+            gap = (train.timestamps[-1] - arrived) // (count - 1)
+        while count:
+            if packet is None or packet.frames == most:
+                packet = growing[sender] = Train(sender, 1, train.ready, 0, arrived, 0, None, 0)
+                packets.append(packet)
+                saved -= 1
+            frames = min(count, most - packet.frames)
+            packet.frames += frames
+            saved += frames
+            count -= frames
+            arrived += frames * gap
+            if packet.frames > 1:
+                packet.gap = (arrived - gap - packet.arrived) // (packet.frames - 1)
+    return packets, saved
+
+
+class Ticks:
+    """The timer ticks and the housekeeping of a guest on one vCPU.
+
+    A periodic kernel's tick wakes it from a halt; one that finds the vCPU without a PCPU is taken later, each for itself, as a virtual
+    timer makes up for them. A tickless kernel's ticks are counted over the time that it runs, and take no event.
+
+    Args:
+        clock: the host's.
+        guest: its kernel.
+        costs: cost table of the host.
+        wake: called with the instant when something is due.
+
+    Attributes:
+        is_due: ticks or housekeeping wait to be taken.
+    """
+
+    def __init__(self, clock: Clock, guest: GuestSpec, costs: CostTable, wake: Callable[[int], None]) -> None:
+        self._period, self._is_tickless, self._wake = guest.timer_period, guest.tickless, wake
+        self._housekeeping_period = guest.housekeeping_period or 0
+        self._tick_ps, self._housekeeping_ps = costs.guest_timer_tick, costs.guest_housekeeping
+        self._timer, self._housekeeping_timer = Timer(clock, self._tick), Timer(clock, self._housekeep)
+        self._ticks = self._phase = 0
+        self._is_to_keep_house = self.is_due = False
+
+    def start(self, phase: int) -> None:
+        """Start both at a phase."""
+        if self._period:
+            self._phase = phase % self._period
+            if not self._is_tickless:
+                self._timer.arm(self._phase)
+        if self._housekeeping_period:
+            self._housekeeping_timer.arm(phase % self._housekeeping_period)
+
+    def take(self) -> int:
+        """Take what is due; returns its cost in picoseconds."""
+        cost = self._ticks * self._tick_ps
+        if self._is_to_keep_house:
+            cost += self._housekeeping_ps
+        self._ticks = 0
+        self._is_to_keep_house = self.is_due = False
+        return cost
+
+    def until(self, now: int) -> int:
+        """Return the time from ``now`` to the next tick of a guest that runs."""
+        period = self._period
+        return period - (now - self._phase) % period if period else UNBOUNDED
+
+    def passed(self, since: int, now: int) -> int:
+        """Return the cost of the ticks of a tickless guest that has run for this time."""
+        if not self._is_tickless or since > now:  # a burst that is cut before it begins has run for no time
+            return 0
+        phase, period = self._phase, self._period
+        return ((now - phase) // period - (since - phase) // period) * self._tick_ps
+
+    def _tick(self, now: int) -> None:
+        self._timer.arm(now + self._period)
+        self._ticks += 1
+        self.is_due = True
+        self._wake(now)
+
+    def _housekeep(self, now: int) -> None:
+        self._housekeeping_timer.arm(now + self._housekeeping_period)
+        self._is_to_keep_house = self.is_due = True
+        self._wake(now)
 
 
 class NetworkSoftirq:

@@ -8,29 +8,206 @@ to do is done as much later (docs/decisions/0124). A process on another vCPU fin
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from typing import Final, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TypeAlias, TypeVar
 
+from hostsim.config.guest import GuestSpec
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import Stream, Train
-from hostsim.model.contract import GuestProcess, InboundStream, InterruptTarget, PacketSink, TransmitQueue
+from hostsim.engine.ring import Ring
+from hostsim.model.contract import UNBOUNDED, GuestProcess, InboundStream, InterruptTarget, PacketSink, TransmitQueue
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import WorldState
-from hostsim.model.guest.inbox import DatagramInbox, Inbox
-from hostsim.model.guest.postings import Postings
 from hostsim.model.guest.socket import DatagramSocket
-from hostsim.model.guest.softirq import NetworkSoftirq
-from hostsim.model.guest.tick import Ticks
+from hostsim.model.guest.softirq import NetworkSoftirq, Ticks
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.workload.cpu_work import CpuWork
-from hostsim.spec.guest import GuestSpec
+from hostsim.model.workload.flow import Sender
 
-__all__ = ["Vcpu"]
+__all__ = [
+    "DatagramInbox",
+    "Inbox",
+    "Postings",
+    "Vcpu",
+]
+
+
+class Inbox(PacketSink[InboundStream]):
+    """The inbox of a vCPU.
+
+    Attributes:
+        ring: what waits in it, or is on its way.
+    """
+
+    def __init__(self, vcpu: Vcpu) -> None:
+        self._vcpu = vcpu
+        self.ring: Ring[InboundStream] = Ring(UNBOUNDED)  # the windows of TCP bound it
+
+    def post(self, train: Train[InboundStream]) -> None:
+        """Post packets, or a turn to send, at instants that may lie ahead."""
+        self._vcpu.came += train.count * train.frames
+        self.ring.push(train)
+        self._vcpu.posted()
+
+    def cancel(self, trains: Iterable[Train[InboundStream]], now: int) -> list[Train[InboundStream]]:
+        """Take back those of the packets that have not reached the inbox by ``now``."""
+        back = self.ring.recall(trains, now)
+        for train in back:
+            self._vcpu.came -= train.count * train.frames
+        return back
+
+    def waits(self, now: int) -> bool:
+        """True when there is something for a process."""
+        ring = self.ring
+        if ring.pushed != ring.taken:
+            ring.settle(now)
+        return ring.held > 0
+
+    def frames(self) -> int:
+        """Return the number of frames that wait or are on their way."""
+        frames, ring = 0, self.ring
+        if ring.pushed != ring.taken:
+            for train in ring.trains():
+                frames += train.count * train.frames
+        return frames
+
+    def coming(self, now: int) -> int:
+        """Return the number of frames whose instants lie ahead; a preempted poster takes them back."""
+        frames, ring = 0, self.ring
+        if ring.pushed != ring.taken:
+            for train, count in ring.coming(now):
+                frames += count * train.frames
+        return frames
+
+
+class DatagramInbox(PacketSink[Sender]):
+    """The buffers of datagram sockets whose reader runs on this vCPU, and which the softirqs of another one fill.
+
+    Room is as for the largest datagram that has come. A datagram leaves its room when the reader takes it in hand: with others, up to its budget.
+
+    Attributes:
+        ring: what waits in the buffers, or is on its way.
+    """
+
+    def __init__(self, vcpu: Vcpu, socket: DatagramSocket, budget: int) -> None:
+        """Make the one of a vCPU, whose own ``socket`` counts what is read; ``budget`` datagrams are read in a burst at most."""
+        self._vcpu, self._socket, self._budget = vcpu, socket, budget
+        self.ring: Ring[Sender] = Ring(UNBOUNDED)
+        self.ring.on_drop = self._dropped
+        self._read_ps, self._sleeps = 0, True
+
+    def expect(self, flow: Sender, read: int) -> None:
+        """Expect datagrams of a flow, each read in ``read`` picoseconds."""
+        self._read_ps = read
+        room = self._socket.room(flow)
+        if room < self.ring.capacity:
+            self.ring.capacity = room
+
+    def post(self, train: Train[Sender]) -> None:
+        """Post datagrams, at instants that may lie ahead."""
+        self._vcpu.came += train.count
+        self.ring.push(train)
+        self._vcpu.posted()
+
+    def cancel(self, trains: Iterable[Train[Sender]], now: int) -> list[Train[Sender]]:
+        """Take back those of the datagrams that have not reached their socket by ``now``."""
+        back = self.ring.recall(trains, now)
+        for train in back:
+            self._vcpu.came -= train.count
+        return back
+
+    def waits(self, now: int) -> bool:
+        """True when there is something to read."""
+        ring = self.ring
+        if ring.pushed != ring.taken + ring.dropped:
+            ring.settle(now)
+        return ring.held > 0
+
+    def read(self, start: int) -> int:
+        """Read from ``start`` on, up to the budget; returns the end. A reader that has found nothing sleeps."""
+        ring, budget, end, looked = self.ring, self._budget, start, -1
+        each = self._read_ps
+        while budget and looked < end:
+            looked = end
+            while budget and (train := ring.take_next(budget, looked)) is not None:
+                if self._sleeps:
+                    self._sleeps = False
+                    end += self._socket.wake_ps
+                budget -= train.count
+                self._socket.count(train, end, each)
+                self._vcpu.read += train.count
+                end += train.count * each
+        if budget:
+            self._sleeps = True
+        return end
+
+    def _dropped(self, train: Train[Sender]) -> None:
+        self._vcpu.socket_dropped += train.count
+
 
 S = TypeVar("S", bound=Stream)
+Posted: TypeAlias = tuple[PacketSink[Any], Train[Any]]
+
+
+class Postings:
+    """The packets that the burst of a vCPU has posted, and those held back since it was cut short."""
+
+    def __init__(self) -> None:
+        self._sink: PacketSink[Any] | None = None
+        """Whom this burst has posted to first; as a rule all of it is for one."""
+        self._posted: list[Train[Any]] = []
+        self._to_others: list[Posted] = []
+        self._held_back: list[Posted] = []
+
+    def forget(self) -> None:
+        """Begin another burst: what the last one has posted stays posted."""
+        self._sink = None
+        if self._to_others:
+            self._to_others = []
+
+    def post(self, target: PacketSink[S], train: Train[S]) -> None:
+        """Post packets to a sink, at instants that may lie ahead."""
+        sink = self._sink
+        if sink is target:
+            self._posted.append(train)
+        elif sink is None:
+            self._sink = target
+            self._posted = [train]
+        else:
+            self._to_others.append((target, train))
+        target.post(train)
+
+    def take_back(self, now: int) -> None:
+        """Take back what is posted for later than ``now``, and hold it back."""
+        sink, others = self._sink, self._to_others
+        if sink is not None:
+            self._sink = None
+            self._cancel(sink, self._posted, now)
+        if others:
+            self._to_others = []
+        while others:
+            target = others[0][0]
+            self._cancel(target, [train for other, train in others if other is target], now)
+            others = [posted for posted in others if posted[0] is not target]
+
+    def _cancel(self, target: PacketSink[Any], trains: list[Train[Any]], now: int) -> None:
+        for train in target.cancel(trains, now):
+            self._held_back.append((target, train))
+
+    def post_again(self, later: int) -> None:
+        """Post what was held back, ``later`` picoseconds later than it was to be."""
+        held = self._held_back
+        if not held:
+            return
+        self._held_back = []
+        for target, train in held:
+            train.ready += later
+            self.post(target, train)
+
+
 _SLEEPING: Final = WorldState.SLEEPING
 _RUNNING: Final = WorldState.RUNNING
 

@@ -1,29 +1,52 @@
-"""Guest devices: the network devices of a VM as its guest sees them, and what the rest of the host may ask of any of them.
-
-A kind of device is a class: vmxnet3 and e1000 in `hostsim.model.net.virtual_nic`, a passed-through NIC in `hostsim.model.net.directpath`.
-`hostsim.model.build` has the table of them. Nobody else tells kinds apart.
-"""
+"""Guest devices: what a guest sees of a NIC, what the host may ask of it, and transmit queues that vCPUs share."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from hostsim.config.platform import Coalescing
+from hostsim.engine.packet_train import Train
 from hostsim.model.contract import GuestStream, PacketSink, TransmitQueue
 from hostsim.model.cpu.node import Node
-from hostsim.model.guest.shared_tx import SharedTxQueue
+from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.net.netqueue import VnicFilter
 from hostsim.model.net.networld import TxQueue
 from hostsim.model.net.pnic import Pnic
 from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import Port, SplitRx
-from hostsim.spec.platform import Coalescing
 
 if TYPE_CHECKING:
     from hostsim.model.guest.vcpu import Vcpu
     from hostsim.model.host import VirtualMachine
 
-__all__ = ["GuestDevice"]
+__all__ = [
+    "GuestDevice",
+    "SharedTxQueue",
+]
+
+
+class SharedTxQueue(PacketSink[GuestStream]):
+    """A shared transmit queue as seen by one vCPU: the last poster is charged for a call, and a halt of any sends the waiting packets.
+
+    Attributes:
+        queue: the queue.
+    """
+
+    def __init__(self, queue: TransmitQueue, vcpu: Vcpu) -> None:
+        self.queue, self._vcpu = queue, vcpu
+        queue.attach(vcpu)
+
+    def post(self, train: Train[GuestStream]) -> None:
+        """Post packets that the vCPU writes at instants that may lie ahead."""
+        self.queue.poster = self._vcpu
+        self.queue.post(train)
+
+    def cancel(self, trains: Iterable[Train[GuestStream]], now: int) -> list[Train[GuestStream]]:
+        """Take back those of the packets that it has not written by ``now``."""
+        self.queue.poster = self._vcpu
+        return self.queue.cancel(trains, now)
 
 
 class GuestDevice:

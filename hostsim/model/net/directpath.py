@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
+from hostsim.config.platform import PassthroughSettings
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
@@ -17,13 +18,12 @@ from hostsim.model.contract import UNBOUNDED, GuestStream, InterruptTarget, RxPo
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.world import WorldState
 from hostsim.model.net.device import GuestDevice
+from hostsim.model.net.netqueue import add_nic, add_rx_queue
 from hostsim.model.net.networld import Uplink
-from hostsim.model.net.nic_setup import add_nic, add_rx_queue
 from hostsim.model.net.pnic import Pnic
 from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.net.vnic import Vnic
-from hostsim.policy.coalescing import CoalescingScheme
-from hostsim.spec.platform import PassthroughSettings
+from hostsim.model.policy.moderation import CoalescingScheme
 from hostsim.units import US
 
 if TYPE_CHECKING:

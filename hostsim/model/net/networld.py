@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from hostsim.config.nic import VXLAN_HEADERS, packet_on_wire
 from hostsim.engine.clock import Clock, OneShot
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
@@ -28,8 +29,7 @@ from hostsim.model.net.context import NetContext
 from hostsim.model.net.pnic import Pnic
 from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.net.tx_completion import CompletionRule, TxCompletions
-from hostsim.policy.coalescing import NEVER, TxCoalescing
-from hostsim.spec.network import VXLAN_HEADERS, packet_on_wire
+from hostsim.model.policy.moderation import NEVER, TxCoalescing
 from hostsim.units import transmission_ps
 
 if TYPE_CHECKING:

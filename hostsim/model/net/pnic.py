@@ -8,9 +8,8 @@ from __future__ import annotations
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import GuestStream, TransmitQueue, Wire
 from hostsim.model.cpu.node import Node
-from hostsim.model.net.departure import Departure, Departures
+from hostsim.model.net.nic_transmit import Departure, Departures, TxRoom, descriptors
 from hostsim.model.net.rx_queue import RxQueue
-from hostsim.model.net.tx_room import TxRoom, descriptors
 
 __all__ = ["Pnic"]
 

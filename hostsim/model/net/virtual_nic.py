@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from hostsim.config.platform import Coalescing, VnicSettings
 from hostsim.model.cpu.node import Node
 from hostsim.model.net.device import GuestDevice
 from hostsim.model.net.networld import TxQueue, Uplink
@@ -12,11 +13,10 @@ from hostsim.model.net.pnic import Pnic
 from hostsim.model.net.tx_completion import CompletionRule
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.net.vswitch import SplitRx
+from hostsim.model.policy.catalogue import coalescing_scheme, software_lro
+from hostsim.model.policy.moderation import CoalescingDepth, CoalescingScheme, RateBoundCalls, TxCoalescing
+from hostsim.model.policy.steering import toeplitz_once
 from hostsim.model.policy_maker import policy_maker
-from hostsim.policy.catalogue import coalescing_scheme, software_lro
-from hostsim.policy.coalescing import CoalescingDepth, CoalescingScheme, RateBoundCalls, TxCoalescing
-from hostsim.policy.steering import toeplitz_once
-from hostsim.spec.platform import Coalescing, VnicSettings
 
 if TYPE_CHECKING:
     from hostsim.engine.random_stream import Streams

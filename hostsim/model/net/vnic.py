@@ -8,15 +8,15 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from hostsim.config.platform import Refill
 from hostsim.engine.clock import Clock, OneShot
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
 from hostsim.model.contract import InterruptTarget
 from hostsim.model.net.networld import TxQueue
+from hostsim.model.policy.aggregation import Aggregation
+from hostsim.model.policy.moderation import CoalescingScheme
 from hostsim.model.workload.flow import Sender
-from hostsim.policy.aggregation import Aggregation
-from hostsim.policy.coalescing import CoalescingScheme
-from hostsim.spec.platform import Refill
 
 if TYPE_CHECKING:
     from hostsim.model.guest.poll_mode import PollMode

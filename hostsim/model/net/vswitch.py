@@ -10,8 +10,8 @@ from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.net.context import NetContext
 from hostsim.model.net.vnic import Vnic
+from hostsim.model.policy.aggregation import Aggregation
 from hostsim.model.workload.flow import Sender
-from hostsim.policy.aggregation import Aggregation
 
 __all__ = ["Port", "SplitRx", "VSwitch"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hostsim.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
+from hostsim.model.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
 
 __all__ = ["FIRST_PORT", "FIRST_TUNNEL_PORT", "PEER", "TUNNEL_PORTS", "UDP_PORT", "nic_hash", "vm_address"]
 

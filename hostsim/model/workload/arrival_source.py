@@ -1,21 +1,29 @@
-"""Arrival and service processes, made from their specs."""
+"""Arrival and service processes, made from their specs; arrivals from a peer whose transmissions are coalesced."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 
+from hostsim.config.arrival import ArrivalSpec, ServiceSpec
 from hostsim.engine.arrivals import Arrivals, BurstArrivals, ConstantArrivals, DrawnArrivals, RecordedArrivals
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.jitter import JitteredArrivals
-from hostsim.engine.packet_train import S_co, Train
-from hostsim.record import FloatArray
-from hostsim.spec.arrival import ArrivalSpec, ServiceSpec
+from hostsim.engine.packet_train import S_co, Stream, Train
+from hostsim.engine.record import FloatArray
+from hostsim.model.policy.moderation import CoalescingDepth
 from hostsim.units import SECOND
 
-__all__ = ["ArrivalTimer", "make_arrivals", "make_bursts", "make_lengths"]
+__all__ = [
+    "ArrivalTimer",
+    "CoalescedArrivals",
+    "make_arrivals",
+    "make_bursts",
+    "make_lengths",
+]
+
 
 Draw = Callable[[int], FloatArray]
 """Draws a number of times in picoseconds."""
@@ -91,3 +99,54 @@ def _drawn(distribution: str, mean: float, cv: float | None, random: np.random.G
     assert cv is not None
     shape = 1 / cv**2
     return lambda count: random.gamma(shape, mean / shape, count)
+
+
+S = TypeVar("S", bound=Stream)
+
+_POSTED: Final = Stream()
+"""What packets belong to while they wait: who collects them names their flow."""
+
+
+class CoalescedArrivals(Arrivals):
+    """A batch arrival process: packets of another process, which wait until so many are there that the peer's guest calls, or one of them has waited too long.
+
+    Those of a call arrive together. Their number follows the packet rate by the law that a vmxnet3 of the host itself has.
+
+    Args:
+        posted: arrival process of the packets at the peer's vNIC.
+        law: its coalescing depth.
+        timeout: longest wait of a packet in picoseconds.
+    """
+
+    def __init__(self, posted: Arrivals, law: CoalescingDepth, timeout: int) -> None:
+        self._posted, self._law, self._timeout = posted, law, timeout
+        self._count = 0
+        self._due: int | None = None
+        self._wait()
+
+    def _wait(self) -> None:
+        """Gather the packets of the next call."""
+        first = self._posted.upcoming()
+        self._count, self._due = 0, first
+        due = first
+        while due is not None and first is not None:
+            if due - first > self._timeout:
+                self._due = first + self._timeout
+                return
+            for train in self._posted.collect(due, _POSTED):
+                self._count += train.count
+                self._law.count(train.count, due)
+            self._due = due
+            if self._count >= self._law.depth:
+                return
+            due = self._posted.upcoming()
+
+    def upcoming(self) -> int | None:
+        return self._due
+
+    def collect(self, now: int, flow: S) -> list[Train[S]]:
+        trains = []
+        while (due := self._due) is not None and due <= now:
+            trains.append(Train(flow, self._count, due, 0, due, 0))
+            self._wait()
+        return trains

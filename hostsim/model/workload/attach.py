@@ -7,18 +7,21 @@ from inspect import isgeneratorfunction
 from itertools import product
 from typing import Any, Final, TypeAlias
 
+from hostsim.config.host import links
+from hostsim.config.nic import datagram_on_wire, packet_on_wire
+from hostsim.config.workload import BridgedSpec, MulticastSpec, UdpStreamSpec, WorkSpec
 from hostsim.engine.arrivals import Arrivals
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.host import Host, VirtualMachine
+from hostsim.model.policy.moderation import CoalescingDepth
+from hostsim.model.policy.steering import rss_input
 from hostsim.model.workload.address import PEER, UDP_PORT, nic_hash
-from hostsim.model.workload.arrival_source import make_arrivals, make_bursts, make_lengths
-from hostsim.model.workload.bridge import Bridged
-from hostsim.model.workload.coalesced_arrivals import CoalescedArrivals
+from hostsim.model.workload.arrival_source import CoalescedArrivals, make_arrivals, make_bursts, make_lengths
 from hostsim.model.workload.cpu_work import CpuWork
 from hostsim.model.workload.flow import Flow, Sender
-from hostsim.model.workload.forwarding import forwarding
+from hostsim.model.workload.forwarded import Bridged, forwarding
 from hostsim.model.workload.peer import Peer
 from hostsim.model.workload.process_sender import datagram_sender
 from hostsim.model.workload.tcp_setup import (
@@ -32,11 +35,6 @@ from hostsim.model.workload.udp import Datagram, UdpSource
 from hostsim.model.workload.vm_datagram import attach_vm_datagrams
 from hostsim.model.workload.vm_tcp import attach_vm_streams
 from hostsim.plugin.module import registry_of
-from hostsim.policy.coalescing import CoalescingDepth
-from hostsim.policy.steering import rss_input
-from hostsim.spec.host import links
-from hostsim.spec.network import datagram_on_wire, packet_on_wire
-from hostsim.spec.workload import BridgedSpec, MulticastSpec, UdpStreamSpec, WorkSpec
 from hostsim.units import SECOND, transmission_ps
 
 __all__ = ["attach_control_loops", "attach_workloads"]
@@ -201,4 +199,4 @@ ATTACH: Final[dict[str, Attach]] = {
     "vm_datagrams": attach_vm_datagrams,
     "vm_tcp_stream": attach_vm_streams,
 }
-"""Shipped kinds of traffic of `hostsim.spec.workload.TRAFFIC`."""
+"""Shipped kinds of traffic of `hostsim.config.workload.TRAFFIC`."""

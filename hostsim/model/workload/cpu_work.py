@@ -9,9 +9,9 @@ import numpy as np
 
 from hostsim.engine.arrivals import Arrivals
 from hostsim.engine.packet_train import Train
+from hostsim.engine.record import FloatArray
 from hostsim.engine.ring import Ring
 from hostsim.model.workload.flow import Flow
-from hostsim.record import FloatArray
 
 __all__ = ["CpuWork"]
 

@@ -1,20 +1,88 @@
-"""TCP streams that a guest forwards between two peers outside the host, from one of its NICs to another, as a router does.
-
-The guest's kernel forwards in the software interrupt that receives. It cannot send what LRO has joined: such a packet is longer than a frame, and
-must not be fragmented, for TCP sets the flag that says so. It is dropped, and its sender finds out like of any other loss (open-vm-tools issue 166;
-FreeBSD bug 219672). What GRO has joined carries the size of its segments, and goes on as a packet for TSO.
-"""
+"""Forwarding guests: bridges and TCP routers, which forward in software interrupts, and what that costs."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from hostsim.config.guest import GuestSpec
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import GuestStream, InboundStream, PacketSink
-from hostsim.model.workload.congestion import Congestion
-from hostsim.model.workload.tcp import ENDLESS, Connection, Endpoints, GuestPackets, PeerFrames
+from hostsim.model.cost_table import CostTable
+from hostsim.model.guest.vcpu import Vcpu
+from hostsim.model.workload.flow import Flow, Sender
+from hostsim.model.workload.tcp import ENDLESS, Congestion, Connection, Endpoints, GuestPackets, PeerFrames
+from hostsim.model.workload.udp import Datagram
 
-__all__ = ["ForwardedStream"]
+__all__ = [
+    "Bridged",
+    "ForwardedStream",
+    "forwarding",
+]
+
+
+def forwarding(guest: GuestSpec, costs: CostTable, hertz: float) -> tuple[int | None, int]:
+    """Return what a packet to forward takes before it is known to be one, and what it takes after that, up to the transmit ring; both in picoseconds.
+
+    The former is None where it goes up the whole stack. A guest whose path from ring to ring was measured as one pays for all of it packet by packet.
+
+    Args:
+        guest: the guest that forwards.
+        costs: of the host.
+        hertz: cycles a second that a core does, of those that costs are in.
+    """
+    paths = guest.paths
+    if paths is None or paths.forward is None:
+        return None, guest.applications.bridge.ps(hertz) + costs.guest_tx_packet
+    return 0, paths.forward.ps(hertz)
+
+
+class Bridged(Sender):
+    """Frames from outside to a bridging guest.
+
+    A frame is delivered, as far as the flow's counters go, when the guest has put it on the transmit queue; what is dropped after that is
+    counted as lost on its way out.
+
+    Args:
+        totals: where its frames are counted.
+        size: bytes of data in a frame.
+        frame_ps: time of a frame on the wire that it comes by.
+        vcpu: the vCPU that forwards.
+        queue: transmit queue of the vNIC that frames leave by.
+        step: what forwarding a frame takes, in picoseconds, besides receiving it.
+    """
+
+    def __init__(
+        self, totals: Flow, size: int, frame_ps: int, vcpu: Vcpu, queue: PacketSink[GuestStream], step: int
+    ) -> None:
+        super().__init__(totals, size, frame_ps, 1)
+        self.in_softirq = True
+        self.vcpu, self._queue, self._step = vcpu, queue, step
+        self._leaving = _Leaving(totals, size)
+
+    def handle(self, train: Train[InboundStream], start: int) -> int:
+        """Forward frames one after the other from ``start`` on; returns the end."""
+        totals, step, count = self.totals, self._step, train.count
+        timestamps = train.timestamps
+        if timestamps is None:
+            totals.latency.add(start + step - train.arrived, step - train.gap, count)
+        else:
+            totals.latency.add_each(timestamps, start + step, step)
+        vcpu = self.vcpu
+        assert vcpu is not None
+        totals.delivered += count
+        totals.to_forward += count
+        vcpu.read += count
+        vcpu.post_to(self._queue, Train(self._leaving, count, start + step, step, train.arrived, train.gap, timestamps))
+        return start + count * step
+
+
+class _Leaving(Datagram):
+    """The same frames on their way out of the bridging guest."""
+
+    def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
+        """Count frames that were handed to a physical NIC."""
+        self.totals.forwarded += train.count * train.frames
+
 
 MOST_ACKS: Final = 64
 """Acknowledgements that a peer puts on the wire in one go: more than a packet brings about."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hostsim.config.host import links
+from hostsim.config.nic import UDP_HEADERS
+from hostsim.config.traffic import Traffic
 from hostsim.engine.random_stream import Streams
 from hostsim.model.host import Host, VirtualMachine
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.workload.flow import Flow
 from hostsim.model.workload.process_sender import ProcessSender, datagram_sender
-from hostsim.spec.host import links
-from hostsim.spec.network import UDP_HEADERS
-from hostsim.spec.traffic import Traffic
 
 __all__ = ["Peer"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING
 
+from hostsim.config.host import links
+from hostsim.config.nic import datagram_on_wire
 from hostsim.engine.clock import Clock
 from hostsim.errors import WiringError
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.net.open_loop_wire import OpenLoopWire
+from hostsim.model.policy.steering import rss_input
 from hostsim.model.workload.address import FIRST_PORT, PEER, UDP_PORT, nic_hash
 from hostsim.model.workload.flow import Flow, Sender
-from hostsim.policy.steering import rss_input
-from hostsim.spec.host import links
-from hostsim.spec.network import datagram_on_wire
 from hostsim.units import transmission_ps
 
 if TYPE_CHECKING:

@@ -1,9 +1,4 @@
-"""TCP connections between a process of a guest and a peer outside the host: endpoints, segments, loss recovery.
-
-What the peer does takes no event: when the host has sent something, the peer's answer is worked out at once and released on
-its link for the instant at which it comes. Losses are repaired as with selective acknowledgements: what was dropped is sent
-again, later data is kept. Everything is counted in full segments; the last one of a file counts as full.
-"""
+"""TCP connections between a guest and a peer outside: endpoints, segments, congestion control, loss recovery."""
 
 from __future__ import annotations
 
@@ -11,21 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from hostsim.config.nic import TCP_HEADERS, frame_size
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import GuestStream, InboundStream, PacketSink
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
-from hostsim.model.workload.congestion import Congestion
 from hostsim.model.workload.flow import Flow, Sender
-from hostsim.spec.network import TCP_HEADERS, frame_size
 from hostsim.units import MS
 
 __all__ = [
     "ENDLESS",
     "RETRANSMIT_AFTER",
     "Application",
+    "Congestion",
     "Connection",
     "Endpoints",
     "GuestPackets",
@@ -34,6 +29,60 @@ __all__ = [
     "Think",
     "no_think_time",
 ]
+
+
+class Congestion:
+    """The congestion window of a TCP sender, in segments.
+
+    Attributes:
+        window: receive window, or send buffer, whichever bounds the connection.
+        in_flight: sent and not yet acknowledged.
+    """
+
+    def __init__(self, window: int, initial: int) -> None:
+        self.window, self._initial = window, initial
+        self.in_flight = 0
+        self._allowed = float(min(window, initial))
+        self._threshold = float(window)
+        self._recovering = 0
+
+    def anew(self) -> Congestion:
+        """Return the congestion window of a new connection between the same endpoints."""
+        return Congestion(self.window, self._initial)
+
+    @property
+    def allowed(self) -> int:
+        """Congestion window: segments that may be in flight."""
+        return int(self._allowed)
+
+    def room(self) -> int:
+        """Return the number of segments that may be sent now."""
+        return max(0, int(self._allowed) - self.in_flight)
+
+    def acked(self, segments: int) -> None:
+        """Handle acknowledged segments."""
+        self.in_flight -= segments
+        if self._recovering > 0:
+            self._recovering -= segments
+        elif self._allowed < self.window:
+            grown = self._allowed + (segments if self._allowed < self._threshold else segments / self._allowed)
+            self._allowed = min(grown, float(self.window))
+
+    def lost(self, segments: int) -> None:
+        """Handle a loss told by duplicate acknowledgements: halve the window, once for all losses of one window."""
+        self.in_flight -= segments
+        if self._recovering <= 0:
+            self._threshold = max(2.0, self._allowed / 2)
+            self._allowed = min(self._threshold, float(self.window))
+            self._recovering = self.in_flight
+
+    def timed_out(self, segments: int) -> None:
+        """Handle a retransmission time-out: start again with one segment."""
+        self.in_flight -= segments
+        self._threshold = max(2.0, self._allowed / 2)
+        self._allowed = 1.0
+        self._recovering = 0
+
 
 Think = Callable[[], int]
 """Draws the time that a user takes for the next request, in picoseconds."""

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import GuestStream, InboundStream
-from hostsim.model.workload.congestion import Congestion
-from hostsim.model.workload.tcp import ENDLESS, Connection, Endpoints, GuestPackets, PeerFrames, Think, no_think_time
+from hostsim.model.workload.tcp import (
+    ENDLESS,
+    Congestion,
+    Connection,
+    Endpoints,
+    GuestPackets,
+    PeerFrames,
+    Think,
+    no_think_time,
+)
 
 __all__ = ["TcpReceiver"]
 

@@ -7,11 +7,11 @@ from typing import Final
 
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import GuestStream, InboundStream
-from hostsim.model.workload.congestion import Congestion
 from hostsim.model.workload.flow import Flow
 from hostsim.model.workload.tcp import (
     ENDLESS,
     RETRANSMIT_AFTER,
+    Congestion,
     Connection,
     Endpoints,
     GuestPackets,

@@ -8,29 +8,26 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from hostsim.config.host import VmGroupSpec, links
+from hostsim.config.nic import TCP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
+from hostsim.config.traffic import Connected
+from hostsim.config.workload import ExchangeSpec, ForwardedStreamSpec, TcpSpec, WebSpec
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.random_stream import Streams
 from hostsim.model.contract import GuestStream, PacketSink
 from hostsim.model.host import Host, VirtualMachine
 from hostsim.model.net.closed_loop_wire import ClosedLoopWire
 from hostsim.model.net.device import GuestDevice
+from hostsim.model.policy.steering import rss_input
 from hostsim.model.workload.address import PEER, nic_hash
 from hostsim.model.workload.arrival_source import make_arrivals
-from hostsim.model.workload.congestion import Congestion
-from hostsim.model.workload.flow import Flow, Sender
-from hostsim.model.workload.forwarded import ForwardedStream
-from hostsim.model.workload.forwarding import forwarding
-from hostsim.model.workload.latency_stage import STAGES, RoundTrip
-from hostsim.model.workload.tcp import ENDLESS, Application, Endpoints, Think, no_think_time
+from hostsim.model.workload.flow import STAGES, Flow, RoundTrip, Sender
+from hostsim.model.workload.forwarded import ForwardedStream, forwarding
+from hostsim.model.workload.tcp import ENDLESS, Application, Congestion, Endpoints, Think, no_think_time
 from hostsim.model.workload.tcp_receiver import TcpReceiver
 from hostsim.model.workload.tcp_sender import MOST_TSO, TcpSender
 from hostsim.model.workload.transaction import User
 from hostsim.model.workload.web import Page, PageFetch, WebClients
-from hostsim.policy.steering import rss_input
-from hostsim.spec.host import VmGroupSpec, links
-from hostsim.spec.network import TCP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
-from hostsim.spec.traffic import Connected
-from hostsim.spec.workload import ExchangeSpec, ForwardedStreamSpec, TcpSpec, WebSpec
 from hostsim.units import MS, transmission_ps
 
 __all__ = ["attach_exchanges", "attach_forwarded", "attach_tcp", "attach_web_clients", "cycle_rate", "segmented"]

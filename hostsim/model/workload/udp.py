@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from hostsim.config.nic import UDP_HEADERS, frame_size
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import GuestStream, PacketSink
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.workload.flow import Flow
-from hostsim.spec.network import UDP_HEADERS, frame_size
 
 __all__ = ["Datagram", "UdpSource"]
 

@@ -1,11 +1,14 @@
-"""Datagrams between VMs of a host: senders in guests, and the paths on which a guest takes packets: sockets, packet sockets, XDP, polling."""
+"""Datagrams between VMs of a host: routes, senders in guests, and the paths on which a guest takes packets."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
 
+from hostsim.config.guest import PacketPaths
+from hostsim.config.workload import VmDatagramsSpec, VmTraffic
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
@@ -14,21 +17,74 @@ from hostsim.model.contract import GuestStream, InboundStream, PacketSink
 from hostsim.model.guest.poll_mode import PollingReceiver, PollingSender
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.host import Host, VirtualMachine
-from hostsim.model.net.device import GuestDevice
-from hostsim.model.net.local_delivery import LocalRoute
-from hostsim.model.net.networld import TxQueue
+from hostsim.model.net.device import GuestDevice, SharedTxQueue
+from hostsim.model.net.local_delivery import LocalDelivery, LocalPort, LocalRoute
+from hostsim.model.net.networld import NetWorld, TxQueue
 from hostsim.model.net.vswitch import Port
+from hostsim.model.policy.steering import rss_input
 from hostsim.model.workload.address import UDP_PORT
 from hostsim.model.workload.flow import Flow, Sender
 from hostsim.model.workload.tcp_setup import cycle_rate
 from hostsim.model.workload.udp import Datagram, UdpSource
-from hostsim.model.workload.vm_route import local_port, pairs, queue_of
-from hostsim.policy.steering import rss_input
-from hostsim.spec.guest import PacketPaths
-from hostsim.spec.vm_traffic import VmDatagramsSpec
 from hostsim.units import SECOND, US
 
-__all__ = ["attach_vm_datagrams"]
+__all__ = [
+    "attach_vm_datagrams",
+    "local_port",
+    "pairs",
+    "queue_of",
+]
+
+
+def pairs(
+    host: Host, traffic: VmTraffic, members: list[VirtualMachine]
+) -> Iterator[tuple[int, VirtualMachine, VirtualMachine]]:
+    """Iterate over the VMs that send: number, VM, and the one of the receivers that it sends to."""
+    senders = [vm for group in traffic.sender for vm in host.vms if vm.group.name == group]
+    if members:
+        for number, vm in enumerate(senders):
+            yield number, vm, members[number % len(members)]
+
+
+def queue_of(host: Host, sink: PacketSink[GuestStream]) -> TxQueue:
+    """Return the transmit queue behind what a vCPU posts to, whose context is to forward packets to other VMs.
+
+    Raises:
+        WiringError: no context of the VMkernel serves it.
+    """
+    queue = sink.queue if isinstance(sink, SharedTxQueue) else sink
+    if not isinstance(queue, TxQueue):
+        raise WiringError("a NIC that is passed through has no way to other VMs of the host")
+    _delivery(host, queue.context)
+    return queue
+
+
+def local_port(host: Host, device: GuestDevice, port: Port) -> LocalPort:
+    """Return the local side of one of a device's ports; the transmit context of the queue of the same number serves its receive list."""
+    known = next((local for local in host.local_ports if local.vnic is port.vnic), None)
+    if known is not None:
+        return known
+    settings = host.spec.settings
+    context = port.vnic.transmits[device.ports.index(port)].context
+    local = LocalPort(
+        port.vnic,
+        context,
+        host.costs,
+        capacity=settings.rx_list,
+        in_tx=settings.rx_copy_in_tx,
+        lro=device.lro,
+        halved=settings.tso_split,
+    )
+    host.local_ports.append(local)
+    _delivery(host, context).ports.append(local)
+    return local
+
+
+def _delivery(host: Host, context: NetWorld) -> LocalDelivery:
+    """Return the part of a transmit context in traffic between VMs of the host."""
+    if context.local is None:
+        context.local = LocalDelivery(host.costs, host.spec.settings.poll_budget)
+    return context.local
 
 
 class Inbound(Sender):

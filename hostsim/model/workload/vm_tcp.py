@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
+from hostsim.config.workload import VmTcpStreamSpec
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
@@ -12,14 +13,12 @@ from hostsim.model.host import Host, VirtualMachine
 from hostsim.model.net.device import GuestDevice
 from hostsim.model.net.local_delivery import LocalRoute
 from hostsim.model.net.vswitch import Port
-from hostsim.model.workload.congestion import Congestion
+from hostsim.model.policy.steering import rss_input
 from hostsim.model.workload.flow import Flow
-from hostsim.model.workload.tcp import ENDLESS, Application, Endpoints, GuestPackets, PeerFrames
+from hostsim.model.workload.tcp import ENDLESS, Application, Congestion, Endpoints, GuestPackets, PeerFrames
 from hostsim.model.workload.tcp_sender import TcpSender
 from hostsim.model.workload.tcp_setup import cycle_rate, segmented
-from hostsim.model.workload.vm_route import local_port, pairs, queue_of
-from hostsim.policy.steering import rss_input
-from hostsim.spec.vm_traffic import VmTcpStreamSpec
+from hostsim.model.workload.vm_datagram import local_port, pairs, queue_of
 from hostsim.units import MS
 
 __all__ = ["VmStream", "attach_vm_streams"]

@@ -12,9 +12,8 @@ from hostsim.engine.clock import Clock
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import GuestStream, InboundStream
 from hostsim.model.workload.arrival_source import ArrivalTimer
-from hostsim.model.workload.congestion import Congestion
 from hostsim.model.workload.flow import Flow
-from hostsim.model.workload.tcp import RETRANSMIT_AFTER, Endpoints, GuestPackets
+from hostsim.model.workload.tcp import RETRANSMIT_AFTER, Congestion, Endpoints, GuestPackets
 from hostsim.model.workload.tcp_sender import TcpSender
 from hostsim.units import SECOND
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from hostsim.config.host import VmGroupSpec
+from hostsim.config.peer import PeerSpec
+from hostsim.config.platform import HostSettings, PlatformSpec
+from hostsim.config.traffic import Traffic
+from hostsim.config.workload import MulticastSpec
 from hostsim.scenario.schema import PointFile
 from hostsim.scenario.yaml.source_tree import Tree
-from hostsim.spec.host import VmGroupSpec
-from hostsim.spec.peer import PeerSpec
-from hostsim.spec.platform import HostSettings, PlatformSpec
-from hostsim.spec.traffic import Traffic
-from hostsim.spec.workload import MulticastSpec
 from hostsim.units import SECOND
 
 __all__ = ["assumption_warnings"]

@@ -11,17 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from hostsim.config.effective_settings import vmx_table
+from hostsim.config.host import PointSpec, VmGroupSpec
+from hostsim.config.nic import NicOptions, VSwitchSpec
+from hostsim.config.platform import PlatformSpec, SettingSpec, VnicSettings
+from hostsim.config.traffic import Connected, Traffic
+from hostsim.config.workload import BridgedSpec, MulticastSpec, TcpSpec, UdpStreamSpec, VmTcpStreamSpec, VmTraffic
 from hostsim.scenario.schema import PointFile
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree, dotted, show_value
-from hostsim.spec.effective_settings import vmx_table
-from hostsim.spec.host import PointSpec, VmGroupSpec
-from hostsim.spec.network import VSwitchSpec
-from hostsim.spec.nic import NicOptions
-from hostsim.spec.platform import PlatformSpec, SettingSpec, VnicSettings
-from hostsim.spec.traffic import Connected, Traffic
-from hostsim.spec.vm_traffic import VmTcpStreamSpec, VmTraffic
-from hostsim.spec.workload import BridgedSpec, MulticastSpec, TcpSpec, UdpStreamSpec
 
 __all__ = ["Effects", "effects", "without_effect"]
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from hostsim.config.cpu import CpuSpec
+from hostsim.config.effective_settings import vmx_table
+from hostsim.config.host import HardwareSpec, VmGroupSpec
+from hostsim.config.nic import NicOptions
+from hostsim.config.platform import PassthroughSettings, PlatformSpec, SettingSpec
 from hostsim.errors import Fault
 from hostsim.plugin.registry import DEFAULT_POLICIES
 from hostsim.scenario.schema import PointFile
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree
-from hostsim.spec.cpu import CpuSpec
-from hostsim.spec.effective_settings import vmx_table
-from hostsim.spec.host import HardwareSpec, VmGroupSpec
-from hostsim.spec.nic import NicOptions
-from hostsim.spec.platform import PassthroughSettings, PlatformSpec, SettingSpec
 
 __all__ = ["kernel_nics", "native_faults"]
 

@@ -1,17 +1,25 @@
-"""Referential checks between the parts of a scenario: a name in one part must exist in another."""
+"""Checks between the parts of a scenario: names that must exist, contradictions, DirectPath I/O."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from hostsim.config.host import HardwareSpec, VmGroupSpec
+from hostsim.config.platform import PlatformSpec, SettingSpec
 from hostsim.errors import Fault, nearest_name
+from hostsim.scenario.schema import PointFile
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree
-from hostsim.spec.host import HardwareSpec
-from hostsim.spec.platform import PlatformSpec
 
-__all__ = ["network_faults", "server_faults"]
+__all__ = [
+    "contradictions",
+    "network_faults",
+    "passthrough_faults",
+    "passthrough_warnings",
+    "server_faults",
+]
 
 
 def _unknown(tree: Tree, path: KeyPath, name: str, known: Iterable[str], what: str) -> Fault:
@@ -106,3 +114,113 @@ def server_faults(tree: Tree, hardware: HardwareSpec, platform: PlatformSpec | N
     if platform is not None and family not in platform.costs.generations:
         faults.append(_unknown(tree, ("cpu", "family"), family, platform.costs.generations, "processor family"))
     return faults
+
+
+ORDERED = {
+    "advanced": (
+        ("Cpu.CoschedCostartThreshold", "Cpu.CoschedCostopThreshold"),
+        ("Net.NetNetqTxPackKpps", "Net.NetNetqTxUnpackKpps"),
+    ),
+    "vmx": (
+        ("sched.cpu.min", "sched.cpu.max"),
+        ("sched.mem.min", "sched.mem.max"),
+        ("sched.mem.minSize", "sched.mem.max"),
+    ),
+}
+"""Pairs of settings of which the first is never above the second."""
+_OPEN = ("unlimited", "-1")
+"""What a limit says where there is none."""
+_AFFINITY = "sched.cpu.affinity"
+_PCPUS = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
+
+
+def contradictions(tree: Tree, file: PointFile, hardware: HardwareSpec, platform: PlatformSpec) -> Iterator[Fault]:
+    """Settings that cannot hold together, whether or not they are modelled.
+
+    Args:
+        tree: the scenario.
+        file: the same, read; each setting by itself is sound.
+        hardware: the server.
+        platform: whose settings and defaults apply.
+    """
+    yield from _in_order(tree, ("host", "advanced"), file.host.advanced, platform.advanced)
+    for name, group in file.vms.items():
+        path: KeyPath = ("vms", name, "vmx")
+        yield from _in_order(tree, path, group.vmx, platform.vmx)
+        if _AFFINITY in group.vmx and not _is_affinity(str(group.vmx[_AFFINITY]), hardware.cpu.pcpus):
+            allowed = f"all, or PCPUs 0..{hardware.cpu.pcpus - 1} with commas between: 0,2,4-7"
+            yield tree.fault((*path, _AFFINITY), "names PCPUs that the server does not have", allowed)
+
+
+def _in_order(
+    tree: Tree, path: KeyPath, written: Mapping[str, object], table: Mapping[str, SettingSpec]
+) -> Iterator[Fault]:
+    """Limits that are none, and pairs of which the first is above the second."""
+    for name in dict.fromkeys(high for _, high in ORDERED[path[-1]] if high in written):  # type: ignore[index]
+        if _number(written[name]) is None and str(written[name]) not in _OPEN:
+            yield tree.fault((*path, name), "is no limit", 'a number from 0 on, or "unlimited"')
+    for low, high in ORDERED[path[-1]]:  # type: ignore[index]
+        if low not in table or high not in table or (low not in written and high not in written):
+            continue
+        least, most = (_number(written.get(name, table[name].default)) for name in (low, high))
+        if least is None or most is None or least <= most:
+            continue
+        if low in written:
+            yield tree.fault((*path, low), f"is above {high}, which is {most}", f"an integer up to {most}")
+        else:
+            yield tree.fault((*path, high), f"is below {low}, which is {least}", f"an integer from {least} on")
+
+
+def _number(value: object) -> int | None:
+    text = str(value)
+    return int(text) if text.isdecimal() and len(text) < 20 else None
+
+
+def _is_affinity(text: str, pcpus: int) -> bool:
+    if text.strip() == "all":
+        return True
+    ranges = [_PCPUS.fullmatch(piece.strip()) for piece in text.split(",")]
+    return all(match is not None and int(match[1]) <= int(match[2] or match[1]) < pcpus for match in ranges)
+
+
+def passthrough_faults(
+    tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardware: HardwareSpec
+) -> Iterator[Fault]:
+    """Faults of passthrough: NICs that do not exist or are in use, and features that such a VM cannot have; a group without VMs has none."""
+    owners: dict[str, str] = {}
+    uplinks = {nic: switch for switch, vswitch in file.network.items() for nic in vswitch.uplinks}
+    for group in groups:
+        if not group.settings.passthrough or not group.count:
+            continue
+        path: KeyPath = ("vms", group.name)
+        for nic in (entry.nic for entry in group.settings.passthrough):
+            key: KeyPath = (*path, "vmx", _key(file, group.name, nic))
+            sharing = "DirectPath I/O does not go with NIC sharing"
+            if nic not in hardware.nics:
+                known = list(hardware.nics)
+                yield tree.fault(key, "unknown physical NIC", "one of " + ", ".join(known), nearest_name(nic, known))
+            elif nic in uplinks:
+                yield tree.fault(key, f"is an uplink of {uplinks[nic]}; {sharing}", "a NIC that nothing else uses")
+            elif nic in owners:
+                yield tree.fault(key, f"is passed through to {owners[nic]} already; {sharing}", "a NIC of its own")
+            elif group.count > 1:
+                yield tree.fault((*path, "count"), f"VMs would have {nic}; {sharing}", "an integer 0..1")
+            owners.setdefault(nic, group.name)
+        if group.settings.reserved < 1:
+            message = "leaves memory of the VM unreserved; DirectPath I/O does not go with memory overcommit"
+            yield tree.fault((*path, "vmx", "sched.mem.min"), message, "as much as memSize")
+        for feature in file.vms[group.name].uses:
+            message = f"asks for {feature}; DirectPath I/O does not go with {feature}"
+            yield tree.fault((*path, "uses"), message, "nothing, for a VM that a NIC is passed through to")
+
+
+def _key(file: PointFile, group: str, nic: str) -> str:
+    vmx = file.vms[group].vmx
+    return next(key for key in vmx if key.startswith("pciPassthru") and key.endswith(".id") and vmx[key] == nic)
+
+
+def passthrough_warnings(file: PointFile) -> Iterator[str]:
+    """Warnings of features of passed-through NICs that are not simulated."""
+    for name, group in file.vms.items():
+        for feature in group.uses:
+            yield f"vms.{name}: {feature} is not modelled"

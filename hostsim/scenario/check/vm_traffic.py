@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from hostsim.config.host import VmGroupSpec
+from hostsim.config.nic import UDP_HEADERS, VSwitchSpec, segment_size
+from hostsim.config.traffic import Traffic
+from hostsim.config.workload import VmDatagramsSpec, VmTcpStreamSpec, VmTraffic
 from hostsim.errors import Fault
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree
-from hostsim.spec.host import VmGroupSpec
-from hostsim.spec.network import UDP_HEADERS, VSwitchSpec, segment_size
-from hostsim.spec.traffic import Traffic
-from hostsim.spec.vm_traffic import VmDatagramsSpec, VmTcpStreamSpec, VmTraffic
 
 __all__ = ["vm_traffic_faults"]
 

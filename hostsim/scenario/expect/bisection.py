@@ -10,11 +10,11 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from hostsim.expect import NOT_ESTIMABLE, Find
-from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.record import AxisValues
+from hostsim.engine.record import AxisValues
+from hostsim.results.expect import NOT_ESTIMABLE, Find
+from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.search_answer import Bound, SearchAnswer
 from hostsim.scenario.plan import Point, PointMaker, RecordKey, Records, Task
-from hostsim.search_answer import Bound, SearchAnswer
 
 __all__ = ["Bisection"]
 

@@ -1,4 +1,4 @@
-"""Expectations and figures, read from the file: they become the forms of `hostsim.expect`, names looked up, axes filled in."""
+"""Expectations and figures, read from the file: they become the forms of `hostsim.results.expect`, names looked up, axes filled in."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hostsim.claim import Claim, Measurement
+from hostsim.engine.record import AxisValues, Scalar
 from hostsim.errors import nearest_name
-from hostsim.expect import (
+from hostsim.results.claim import Claim, Measurement
+from hostsim.results.expect import (
     Always,
     At,
     Band,
@@ -17,6 +18,7 @@ from hostsim.expect import (
     Expectation,
     Find,
     Form,
+    Limit,
     Mean,
     Monotone,
     PointForm,
@@ -30,15 +32,20 @@ from hostsim.expect import (
     Worst,
     is_same_unit,
 )
-from hostsim.figure import Figure
-from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.record import AxisValues, Scalar
+from hostsim.results.figure import Figure
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.scenario.axis import Axis
-from hostsim.scenario.expect.figure_reader import read_figure
-from hostsim.scenario.expect.figure_schema import FigurePart
+from hostsim.scenario.expect.figure import FigurePart, read_figure
 from hostsim.scenario.expect.lookup import Lookup
-from hostsim.scenario.expect.predicate import read_always, read_switches
-from hostsim.scenario.expect.schema import Changes, ExpectPart, PointsPart, RatioPart, RefusedPart
+from hostsim.scenario.expect.schema import (
+    Changes,
+    ExpectPart,
+    PointsPart,
+    PredicatePart,
+    RatioPart,
+    RefusedPart,
+    SwitchesPart,
+)
 from hostsim.scenario.resolve import Resolver
 from hostsim.scenario.scenario import Precision
 from hostsim.scenario.shipped_data import claims, measurements
@@ -46,7 +53,60 @@ from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Place, Tree, keys, show_value
 from hostsim.units import SECOND
 
-__all__ = ["LoadTrial", "Reader", "required_points"]
+__all__ = [
+    "LoadTrial",
+    "Reader",
+    "read_always",
+    "read_switches",
+    "required_points",
+]
+
+
+def read_always(parts: tuple[PredicatePart, ...], look: Lookup, path: KeyPath, *, listed: bool) -> Always:
+    """Read the predicates of an ``always`` expectation.
+
+    Args:
+        parts: as written.
+        look: looks up names and gathers faults.
+        path: where they stand.
+        listed: they stand in a list.
+    """
+    return Always(tuple(_predicate(part, look, (*path, i) if listed else path) for i, part in enumerate(parts)))
+
+
+def _predicate(part: PredicatePart, look: Lookup, path: KeyPath) -> Predicate:
+    unit = look.metric(part.metric, (*path, "metric"))
+    values = () if part.along is None else look.values(part.along, part.values or (), path, "along")
+    at = look.point(part.at, (*path, "at"), () if part.along is None else (part.along,))
+    if part.direction is not None:
+        return Monotone(part.metric, part.direction, str(part.along), values, at)
+    unit = unit if part.of is None else "ratio"
+    below, above = (look.bound(getattr(part, end), unit, (*path, end)) for end in ("below", "above"))
+    limit = Limit(below, above)
+    if part.of is None or part.to is None:
+        return Within(part.metric, limit, at, part.along, values)
+    of, to = look.written(part.of, (*path, "of")), look.written(part.to, (*path, "to"))
+    if {**at, **of} == {**at, **to}:
+        look.fault((*path, "to"), "is the point that of is", "another point")
+    return Compared(part.metric, of, to, limit, at)
+
+
+def read_switches(part: SwitchesPart, look: Lookup, path: KeyPath) -> Switches:
+    """Read a ``switches`` expectation: a state against a threshold.
+
+    Args:
+        part: as written.
+        look: looks up names and gathers faults.
+        path: where it stands.
+    """
+    unit = look.metric(part.state, (*path, "state"))
+    if unit and not is_same_unit(unit, "%"):
+        look.fault((*path, "state"), f"is in {unit}", "a metric in %: the state is in force above 50")
+    unit = look.metric(part.when, (*path, "when"))
+    cases = tuple(look.point(case, (*path, "cases", i)) for i, case in enumerate(part.cases))
+    below = (look.threshold(part.below, unit, case, (*path, "below")) for case in cases)
+    return Switches(part.state, part.when, cases, tuple(0.0 if number is None else float(number) for number in below))
+
 
 _NO_COUNT = ("ratio", "boolean", "R2", "%")
 """Units of claims that no place on an axis answers."""

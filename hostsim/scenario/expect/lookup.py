@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from hostsim.config.quantity import UNITS, read_quantity
+from hostsim.engine.record import AxisValues, Scalar
 from hostsim.errors import Fault, nearest_name
-from hostsim.metrics.catalogue import CATALOGUE, nearest_metric
-from hostsim.record import AxisValues, Scalar
+from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
 from hostsim.scenario.axis import Axis
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree
-from hostsim.spec.quantity import UNITS, read_quantity
 
 __all__ = ["Lookup"]
 

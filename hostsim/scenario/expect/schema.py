@@ -9,10 +9,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from hostsim.expect import Direction
-from hostsim.spec.base import Spec
-from hostsim.spec.field import AxisValues, BandEnd, Value
-from hostsim.spec.quantity import UNITS
+from hostsim.config.field import AxisValues, BandEnd, Spec, Value
+from hostsim.config.quantity import UNITS
+from hostsim.results.expect import Direction
 
 __all__ = [
     "ExpectPart",

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from hostsim.estimate import student
-from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.record import RunRecord
+from hostsim.engine.record import RunRecord
+from hostsim.results.estimate import student
+from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.search_answer import SearchAnswer
 from hostsim.scenario.plan import Point, PointMaker, Records, Task
 from hostsim.scenario.scenario import Precision
-from hostsim.search_answer import SearchAnswer
 
 __all__ = ["FLAG", "MOST_FOR_PRECISION", "Replications"]
 

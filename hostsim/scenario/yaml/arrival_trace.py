@@ -6,10 +6,10 @@ import math
 from decimal import Decimal
 from pathlib import Path
 
+from hostsim.config.files import display_name, read_text
+from hostsim.config.quantity import LONGEST
 from hostsim.errors import Fault, InputError
-from hostsim.files import display_name, read_text
 from hostsim.scenario.yaml.foreign_text import format_of
-from hostsim.spec.quantity import LONGEST
 from hostsim.units import SECOND, seconds_to_ps
 
 __all__ = ["read_instants"]

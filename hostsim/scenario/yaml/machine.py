@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from hostsim.config.effective_settings import vmx_table
+from hostsim.config.platform import PlatformSpec, SettingSpec
 from hostsim.scenario.yaml.vmx import DEVICE, FileSetting
-from hostsim.spec.effective_settings import vmx_table
-from hostsim.spec.platform import PlatformSpec, SettingSpec
 
 __all__ = ["Group", "Machine", "canonical", "listed", "without_effect_warning"]
 

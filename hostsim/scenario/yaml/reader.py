@@ -1,10 +1,4 @@
-"""Strict YAML parser: text becomes a plain tree, and every place in the tree knows its line.
-
-Stricter than PyYAML where a slip would pass unseen: a key may stand once only, keys are text, booleans are ``true`` and ``false`` and
-nothing else (``on`` and ``no`` stay text, as does ``TRUE``, which is a word of ``.vmx`` files), ``1e5`` is a number, and
-tags, anchors, aliases, several documents, control characters, and more of anything than a scenario can need are refused: a hostile
-file ends in a fault before it costs time or memory. What the keys mean is not known here.
-"""
+"""Strict YAML parser with the line of every value, its syntax errors, and the writer of YAML."""
 
 from __future__ import annotations
 
@@ -18,11 +12,93 @@ from typing import Any
 
 import yaml
 
+from hostsim.config.files import read_text
 from hostsim.errors import Fault, InputError
-from hostsim.files import read_text
-from hostsim.scenario.yaml.syntax_error import syntax_fault
 
-__all__ = ["MAX_DEPTH", "MAX_KEYS", "MAX_TEXT", "MAX_VALUES", "KeyPath", "Text", "parse", "parse_value", "read"]
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_KEYS",
+    "MAX_TEXT",
+    "MAX_VALUES",
+    "KeyPath",
+    "Text",
+    "parse",
+    "parse_value",
+    "read",
+    "syntax_fault",
+    "write_yaml",
+]
+
+
+_PLAIN = "text in quotes where it begins with a sign such as @ ` % or holds a colon and a space"
+
+
+def syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
+    """The fault of a text that is not valid YAML.
+
+    Args:
+        error: what the parser says.
+        text: what it was given.
+        file: what the fault calls it.
+    """
+    mark = error.problem_mark or error.context_mark
+    end = min(mark.index, len(text)) if mark else 0
+    if text[end : end + 1] in ("", "\n"):
+        end = max(len(text[:end].rstrip()) - 1, 0)  # a parser at the end stands behind the last line
+    start = text.rfind("\n", 0, end) + 1
+    number, here = text.count("\n", 0, start) + 1, _line_at(text, start)
+    opened = error.context_mark.line + 1 if error.context_mark else number
+    if "mapping values are not allowed" in (error.problem or "") and start:
+        before = text.rfind("\n", 0, start - 1) + 1
+        if _has_no_colon(_line_at(text, before)):  # it was read with this line as one text
+            given = repr(_line_at(text, before).strip()[:60])
+            message = "is no key: the colon, or the space behind it, is missing"
+            return Fault(message, given=given, allowed="key: value", file=file, line=number - 1)
+    message, allowed = _words(error.problem or "", error.context or "", here, opened)
+    if not message:
+        message = "is not YAML: " + ", ".join(part for part in (error.context, error.problem) if part)
+    return Fault(
+        message, given=repr(here.strip()[:60]) if here.strip() else "", allowed=allowed, file=file, line=number
+    )
+
+
+def _line_at(text: str, start: int) -> str:
+    end = text.find("\n", start)
+    return text[start : end if end >= 0 else len(text)]
+
+
+def _has_no_colon(line: str) -> bool:
+    text = line.strip()
+    return bool(text) and ": " not in text and not text.endswith(":") and not text.startswith(("#", "- ", "["))
+
+
+def _words(problem: str, context: str, here: str, opened: int) -> tuple[str, str]:
+    """What is wrong and what may stand there; nothing for what is not known."""
+    if "\t" in here[: len(here) - len(here.lstrip())]:
+        return "is indented with a tab", "spaces"
+    if "flow sequence" in context:
+        return f"does not go on with the list that opens on line {opened}", "a comma or ]"
+    if "flow mapping" in context:
+        return f"does not go on with the mapping that opens on line {opened}", "a comma or }"
+    if "flow node" in context:
+        return "has nothing where a value must stand", "a value, or the bracket that closes"
+    if "quoted scalar" in context and "end of" in problem:
+        return f"ends inside the quotes that open on line {opened}", "a closing quote"
+    if "escape" in problem:
+        return "has a backslash that escapes nothing", r"text in single quotes, or \\ for a backslash"
+    if "cannot start any token" in problem:
+        return "begins a value with a sign that YAML keeps for itself", _PLAIN
+    if "mapping values are not allowed" in problem:
+        return "has a colon where no key can stand", "one key: value a line, indented like its neighbours"
+    if "could not find expected ':'" in problem:
+        return "is no key: the colon is missing", "key: value"
+    if "block mapping" in context or "block collection" in context:
+        return (
+            "is not indented like its neighbours",
+            f"the keys, or the entries with -, of what begins on line {opened}",
+        )
+    return "", ""
+
 
 MAX_DEPTH = 40
 """Deepest nesting that is read."""
@@ -237,3 +313,14 @@ def read(file: Path, name: str | None = None) -> Text:
     """
     name = name or str(file)
     return parse(read_text(file, name), name)
+
+
+def write_yaml(tree: Any) -> str:
+    """The text of a tree of mappings, lists and scalars, keys in their order."""
+    return yaml.safe_dump(_plain(tree), sort_keys=False, allow_unicode=True, width=160, default_flow_style=None)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    return [_plain(entry) for entry in value] if isinstance(value, tuple | list) else value

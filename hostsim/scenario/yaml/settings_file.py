@@ -11,8 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hostsim.config.files import display_name, find_below, read_bytes
+from hostsim.config.platform import PlatformSpec
 from hostsim.errors import Fault, InputError
-from hostsim.files import display_name, find_below, read_bytes
 from hostsim.scenario.yaml.esxcli import read_advanced
 from hostsim.scenario.yaml.foreign_text import decoded
 from hostsim.scenario.yaml.machine import Group, Machine, canonical, is_passed_over, without_effect_warning
@@ -20,7 +21,6 @@ from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Place, Tree, over
 from hostsim.scenario.yaml.validation import MOST_FAULTS
 from hostsim.scenario.yaml.vmx import FileSetting, FileSettings, read_vmx
-from hostsim.spec.platform import PlatformSpec
 
 __all__ = ["FILE", "SettingsFiles"]
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hostsim.engine.record import Scalar
 from hostsim.errors import Fault, InputError
-from hostsim.record import Scalar
 from hostsim.scenario.yaml.reader import KeyPath, read
 
 __all__ = [

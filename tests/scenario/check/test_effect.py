@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hostsim.campaign.simulate import simulate
-from hostsim.record import RunRecord
+from hostsim.engine.record import RunRecord
 from hostsim.scenario.check.effect import ADVANCED, KERNEL
 from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hostsim.engine.record import RunRecord
 from hostsim.errors import InputError
-from hostsim.record import RunRecord
+from hostsim.results.search_answer import Bound, SearchAnswer
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity, RecordKey, Search, Task
 from hostsim.scenario.planner import make_plan
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import restrict
-from hostsim.search_answer import Bound, SearchAnswer
 from hostsim.units import MS
 from tests.campaign.toy_runs import answered_record
 from tests.scenario.small_scenario import load_text, record

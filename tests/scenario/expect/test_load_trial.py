@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.expect import Difference, Refusal, Refused
+from hostsim.results.expect import Difference, Refusal, Refused
 from hostsim.scenario.load import load
 from tests.scenario.small_receiver import TEXT
 

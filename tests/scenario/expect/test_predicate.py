@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.expect import Always, Compared, Form, Limit, Monotone, Switches, Within
-from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.metrics.metric import Metric
+from hostsim.results.expect import Always, Compared, Form, Limit, Monotone, Switches, Within
+from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.metrics.metric import Metric
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.planner import make_plan

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hostsim.engine.record import RunRecord
 from hostsim.errors import InputError
-from hostsim.estimate import student
-from hostsim.metrics.catalogue import CATALOGUE
-from hostsim.record import RunRecord
+from hostsim.results.estimate import student
+from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.scenario.expect.stopping_rule import FLAG, MOST_FOR_PRECISION, Replications
 from hostsim.scenario.json_schema import scenario_schema
 from hostsim.scenario.plan import Fidelity, Plan, RecordKey, Task

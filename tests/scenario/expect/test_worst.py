@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hostsim.errors import InputError
-from hostsim.expect import At, Difference, Expectation, Mean, Ratio, Worst
+from hostsim.results.expect import At, Difference, Expectation, Mean, Ratio, Worst
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.planner import make_plan

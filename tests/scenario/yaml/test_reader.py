@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from hostsim.config.files import MAX_BYTES
 from hostsim.errors import InputError
-from hostsim.files import MAX_BYTES
 from hostsim.scenario.yaml.reader import parse, parse_value, read
 
 

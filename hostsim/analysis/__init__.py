@@ -1,1 +1,0 @@
-"""ANALYSIS of what results depend on: what-if comparison and sensitivity."""

@@ -1,0 +1,197 @@
+"""Ensemble of hosts: sets of constants and inputs that agree with the observations, as a file, and scenarios with a member's values."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import hashlib
+import io
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hostsim.config.files import display_name, read_text, write_whole
+from hostsim.engine.record import AxisValues
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.results.prediction_interval import member_of, members_of, most_replications
+from hostsim.scenario.cost_model import Constant, constants_at, scenario_inputs, shipped_constants, with_constants
+from hostsim.scenario.scenario import Scenario
+from hostsim.scenario.shipped_data import PREDICTIONS, predictions, shipped
+
+__all__ = ["Ensemble", "own_values", "read_ensemble", "write_ensemble"]
+
+COMMENT = "#"
+"""Begins a line that says where an ensemble comes from."""
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """An ensemble of hosts: by member, values of constants and inputs by name, in their units; all members have the same names."""
+
+    members: tuple[Mapping[str, float], ...]
+    name: str = ""
+    """The file, as the user knows it."""
+    lines: tuple[int, ...] = ()
+    """Of its names, and of each member, where it is a file."""
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Digest of all values: runs of another ensemble are other runs."""
+        text = "\n".join(f"{name}={value!r}" for member in self.members for name, value in sorted(member.items()))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def moves(self, scenario: Scenario, axes: AxisValues) -> str:
+        """The ensemble's digest, and the names of what it moves at a point: not of what the user or an axis has set there."""
+        known = (
+            constant.name if constant.file else f"{scenario.name}.{constant.name}"
+            for constant in constants_at(scenario, axes)
+        )
+        return " ".join([self.digest, *sorted(self.members[0].keys() & set(known))])
+
+    def changed(self, scenario: Scenario, replication: int) -> Scenario:
+        """A scenario with the values of the member that a replication runs (`hostsim.results.prediction_interval.member_of`).
+
+        Args:
+            scenario: as shipped; what it says itself, by an option or an axis, stays.
+            replication: 0-based.
+
+        Raises:
+            InputError: there are too few members, or they are of other hosts.
+        """
+        self.require_members(replication + 1)
+        self.require(scenario)
+        return with_constants(scenario, own_values(scenario, self.members[member_of(replication)]))
+
+    def require_members(self, replications: int) -> None:
+        """Check that there are members for so many replications.
+
+        Raises:
+            InputError: there are too few, with the last line of the file.
+        """
+        if members_of(replications) > len(self.members):
+            most = most_replications(len(self.members))
+            given = f"{len(self.members)} for {replications} replications"
+            allowed = f"at most {most} replications of a point, or more members"
+            raise InputError(Fault("has too few members", "", given, allowed, file=self.name, line=self._line(-1)))
+
+    def require(self, scenario: Scenario) -> None:
+        """Check that the members have values of a scenario's host.
+
+        Raises:
+            InputError: with every name that nothing has, or where the scenario's platform has constants, and the members none of them.
+        """
+        own, names = _known(scenario), self.members[0]
+        others = (*(f"{name}." for name in {**shipped(), **predictions()} if name != scenario.name), f"{PREDICTIONS}/")
+        all_known = [*own, *_constants()]
+        known = frozenset(all_known)
+        if faults := [
+            Fault(
+                "unknown constant",
+                name,
+                allowed="a constant of the cost model, or an input of a scenario",
+                nearest=nearest_name(name, all_known),
+                file=self.name,
+                line=self._line(0),
+            )
+            for name in names
+            if name not in known and not name.startswith(others)
+        ]:
+            raise InputError(faults)
+        costs = [name for name, constant in own.items() if ".costs." in name and constant.ends != (0, 0)]
+        if costs and not names.keys() & costs:
+            allowed = f"an ensemble with constants of this platform, such as {costs[0]}"
+            raise InputError(
+                Fault(
+                    "is of another platform than the scenario", scenario.name, "", allowed, "", self.name, self._line(0)
+                )
+            )
+
+    def refused(self, replication: int, error: InputError) -> InputError:
+        """The faults of a host that cannot be, with the member that it is of."""
+        member = member_of(replication)
+        place = self.name + (f":{line}" if (line := self._line(member + 1)) else "")
+        return InputError(
+            replace(fault, message=f"{fault.message}, on the host of member {member} of {place}")
+            for fault in error.faults
+        )
+
+    def _line(self, place: int) -> int | None:
+        return self.lines[place] if self.lines else None
+
+
+def own_values(scenario: Scenario, values: Mapping[str, float]) -> dict[str, float]:
+    """The values of a scenario's own inputs by their paths, and those of all constants of parts by their names."""
+    prefix, own, shared = f"{scenario.name}.", _known(scenario), _constants()
+    return {
+        name.removeprefix(prefix) if name in own and not own[name].file else name: value
+        for name, value in values.items()
+        if name in own or name in shared
+    }
+
+
+def _known(scenario: Scenario) -> dict[str, Constant]:
+    """The constants behind the first point of a scenario, and its own inputs, by the names that they have in an ensemble."""
+    parts = {constant.name: constant for constant in constants_at(scenario, scenario.first()) if constant.file}
+    return parts | {f"{scenario.name}.{path}": constant for path, constant in scenario_inputs(scenario).items()}
+
+
+@functools.cache
+def _constants() -> frozenset[str]:
+    return frozenset(constant.name for constant in shipped_constants())
+
+
+def read_ensemble(file: Path) -> Ensemble:
+    """Read an ensemble that `write_ensemble` wrote.
+
+    Raises:
+        InputError: it is no such file; with the line.
+    """
+    name = display_name(file)
+    reader = csv.reader(io.StringIO(read_text(file, name)), strict=True)
+    try:
+        rows = [(reader.line_num, row) for row in reader if row and not row[0].startswith(COMMENT)]
+    except csv.Error as error:
+        raise InputError(Fault(f"is not CSV: {error}", file=name, line=reader.line_num)) from None
+    if len(rows) < 2 or rows[0][1][:1] != ["member"]:
+        raise InputError(Fault("is no ensemble", file=name, allowed="a file that `hostsim calibrate` wrote"))
+    names = rows[0][1][1:]
+    members, faults = [], []
+    for column in (column for column, count in Counter(names).items() if count > 1):
+        allowed = "each column once"
+        faults.append(Fault("has a column twice", given=repr(column), allowed=allowed, file=name, line=rows[0][0]))
+    for line, (_, *values) in rows[1:]:
+        try:
+            members.append(dict(zip(names, map(_finite, values), strict=True)))
+        except ValueError:
+            allowed = f"the number of a member, and {len(names)} numbers"
+            faults.append(Fault("is not a row of numbers", file=name, line=line, allowed=allowed))
+    if faults:
+        raise InputError(faults)
+    return Ensemble(tuple(members), name, tuple(line for line, _ in rows))
+
+
+def _finite(text: str) -> float:
+    """Read a number; raises ValueError where it is none, or infinite."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+def write_ensemble(file: Path, members: Mapping[int, Mapping[str, float]], about: Collection[str] = ()) -> None:
+    """Write an ensemble as CSV: one row a member, one column a constant or input; numbers to six digits.
+
+    Args:
+        file: where.
+        members: values by name, by the number of the member.
+        about: lines of its head that say where it comes from.
+    """
+    names = list(next(iter(members.values())))
+    rows: list[Sequence[object]] = [["member", *names]]
+    rows += [[number, *(f"{values[name]:.6g}" for name in names)] for number, values in members.items()]
+    text = io.StringIO()
+    text.writelines(f"{COMMENT} {line}\n" for line in about)
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    write_whole(file, text.getvalue().encode())

@@ -1,0 +1,197 @@
+"""Interim analysis: a group sequential test that gives a claim more replications while its verdict is open.
+
+A verdict is looked at when a claim has as many replications as the scenario says, twice as many and four times as many (5, 10, 20), and
+is final as soon as it is not open. Three looks are three chances to err. So the error is shared out among them in equal
+parts (Bonferroni): each interval is of level 1 - 0.05 / 3, and all that were looked at hold together in 95 % of the cases, at least.
+Alpha spending would give narrower intervals, but needs the joint distribution of the looks, which Bonferroni does not: that is not
+known for the worst of several points, a ratio, or a statement.
+
+A verdict that would still be open at the last look, were its mean and deviation to stay, gets no further one: it is futile
+(docs/decisions/0172). To stop for futility makes no verdict wrong, for it stays open.
+
+At quick fidelity, where an open verdict is accepted while its value lies in the band, only one whose value does not is looked at again, unless
+its claim is a known red, which goes by its range. The first look has the level of every quick verdict, 95 %, the further ones that of the others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hostsim.results.estimate import Interval
+from hostsim.results.expect import Band, Expectation, Find, Verdict, VerdictState
+from hostsim.results.search_answer import Look, SearchAnswer, look_name
+from hostsim.scenario import planner
+from hostsim.scenario.expect.expectation import required_points
+from hostsim.scenario.plan import Fidelity, Plan, PointMaker, Records, Task
+from hostsim.scenario.planner import searches_of
+from hostsim.scenario.scenario import Scenario
+from hostsim.scenario.selection import restrict
+from hostsim.scenario.shipped_data import known_red
+
+if TYPE_CHECKING:
+    from hostsim.results.search_answer import Bound
+    from hostsim.scenario.expect.bisection import Bisection
+
+__all__ = ["ERROR", "GROWTH", "LEVEL", "InterimAnalysis", "is_futile", "make_plan"]
+
+GROWTH = (1, 2, 4)
+"""Replications at each look, in terms of the scenario's."""
+ERROR = 0.05
+"""Share of wrong verdicts that all looks may make together."""
+LEVEL = 1 - ERROR / len(GROWTH)
+"""Level of the interval at each look."""
+_QUICK_LEVEL = 0.95
+"""That of the first look at quick fidelity."""
+
+
+def make_plan(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, expectations: bool = True) -> Plan:
+    """The plan of `hostsim.scenario.planner.make_plan`, with an interim analysis of each expectation.
+
+    There is none of a known red at quick fidelity, where the number of replications is given, where the scenario asks for a precision, which settles it, or where a point has
+    one replication, by which its verdict goes.
+    """
+    plan = planner.make_plan(scenario, fidelity, sweep=sweep, expectations=expectations)
+    maker = PointMaker(scenario, fidelity)
+    precise = scenario.run.precision and not fidelity.quick
+    if not expectations or not fidelity.looks or precise or maker.replications == 1:
+        return plan
+    maker.distinct(task.point for task in plan.tasks)
+    reds = known_red() if fidelity.quick else {}
+    asked = [entry for entry in scenario.expectations if _has_runs(entry) and entry.name not in reds]
+    looks = [InterimAnalysis(scenario, entry, maker, fidelity) for entry in asked]
+    return replace(plan, searches=(*plan.searches, *looks))
+
+
+class InterimAnalysis:
+    """The interim analysis of one expectation: a search for as many replications as its verdict takes."""
+
+    def __init__(self, scenario: Scenario, expectation: Expectation, maker: PointMaker, fidelity: Fidelity) -> None:
+        """A search.
+
+        Args:
+            scenario: of the expectation, and of those that it is computed from.
+            expectation: what is judged.
+            maker: makes its points.
+            fidelity: of the runs; with the processor time that they may take, and a look beyond it is not taken.
+        """
+        self.name = look_name(expectation.name)
+        self._scenario = restrict(scenario, [expectation.name])
+        self._expectation = expectation
+        self._maker = maker
+        self._quick, self._max_s = fidelity.quick, fidelity.max_processor_s
+        self._counts = [factor * maker.replications for factor in GROWTH]
+        forms = [entry.form for entry in self._scenario.expectations if not isinstance(entry.form, Find)]
+        self._points = {point.id: point for form in forms for point in map(maker.point, required_points(form))}
+        self._searches: dict[int, list[Bisection]] = {
+            count: list(searches_of(scenario, self._scenario.expectations, maker, replications=count))
+            for count in self._counts
+        }
+
+    def wants(self, done: Records) -> list[Task]:
+        """The runs of the next look that are not there; none once the verdict is final: see `Search`."""
+        return self._walk(done)[0]
+
+    def most(self) -> int:
+        """Runs of the last look, and at quick fidelity of the first, beyond which few go: see `Search`."""
+        if self._quick:
+            return len(self.wants({}))
+        last = self._counts[-1]
+        return len(self._points) * last + sum(search.most() for search in self._searches[last])
+
+    def answer(self, done: Records) -> SearchAnswer:
+        """The look that is final: see `Search`."""
+        _, count, reason = self._walk(done)
+        searches = {search.name: search.answer(done) for search in self._searches[count]}
+        return SearchAnswer(self.name, (float(count),), look=Look(count, self._level(count), searches, reason))
+
+    def _level(self, count: int) -> float:
+        """Level of the interval at the look with so many replications."""
+        return _QUICK_LEVEL if self._quick and count == self._counts[0] else LEVEL
+
+    def _walk(self, done: Records) -> tuple[list[Task], int, str]:
+        """What is missing, the replications of the look that has been come to, and why there is no further one where it could be taken."""
+        for count, following in zip(self._counts, [*self._counts[1:], 0], strict=True):
+            missing = self._missing(count, done)
+            if missing:
+                return missing, count, ""
+            verdict = self._verdict(count, done)
+            if not following or not self._is_open(verdict):
+                return [], count, ""
+            futile = "" if self._quick else _futile(verdict, count, self._counts[-1])
+            reason = futile or self._too_long(count, following, done)
+            if reason:
+                return [], count, reason
+        raise AssertionError("the last look is final")
+
+    def _is_open(self, verdict: Verdict) -> bool:
+        from hostsim.results.verdicts import label
+
+        return label(verdict, quick=self._quick) == VerdictState.OPEN.value
+
+    def _missing(self, count: int, done: Records) -> list[Task]:
+        tasks = [
+            self._maker.task(point, replication) for point in self._points.values() for replication in range(count)
+        ]
+        wanted = {task.key: task for task in tasks if task.key not in done}
+        for search in self._searches[count]:
+            wanted |= {task.key: task for task in search.wants(done)}
+        return list(wanted.values())
+
+    def _verdict(self, count: int, done: Records) -> Verdict:
+        from hostsim.results.judge import judge
+
+        records = [done[point, replication] for point in self._points for replication in range(count)]
+        answers = {search.name: search.answer(done) for search in self._searches[count]}
+        found = judge(self._scenario.expectations, self._scenario.name, records, answers, level=self._level(count))
+        return next(verdict for verdict in found if verdict.expectation.name == self._expectation.name)
+
+    def _too_long(self, count: int, following: int, done: Records) -> str:
+        """Why the next look is not taken; empty where there is time for it."""
+        if self._max_s is None:
+            return ""
+        keys = {(point, replication) for point in self._points for replication in range(count)}
+        for search in self._searches[count]:
+            keys |= {
+                (p.id, replication) for replication in range(count) for p in search.looked(replication, done).values()
+            }
+        spent_s = sum(float(done[key].facts.get("wall_processor_s", 0.0)) for key in keys)
+        if spent_s * following / count <= self._max_s:
+            return ""
+        return (
+            f"undecided after {count} replications, which took {spent_s:.3g} s of processor time: {following} would take "
+            f"about {spent_s * following / count:.3g} s, and {self._max_s:.3g} s are allowed (--max-processor-time)"
+        )
+
+
+def is_futile(interval: Interval, band: Band, last: int, bound: Bound | None = None) -> bool:
+    """True when a verdict would be open after so many replications too, were their mean and deviation those of the interval (futility)."""
+    from scipy.special import stdtrit
+
+    from hostsim.results.judge import state_of
+
+    quantile = (1 + LEVEL) / 2
+    shrink = float(stdtrit(last - 1, quantile) / stdtrit(interval.count - 1, quantile)) * math.sqrt(
+        interval.count / last
+    )
+    low, high = (interval.mean + shrink * (end - interval.mean) for end in (interval.low, interval.high))
+    return state_of(Interval(interval.mean, low, high, last), band, bound) is VerdictState.OPEN
+
+
+def _futile(verdict: Verdict, count: int, last: int) -> str:
+    """Why a further look would be futile; empty where it may settle the verdict."""
+    if verdict.value is None or verdict.ci_low is None or verdict.ci_high is None:
+        return ""
+    interval = Interval(verdict.value, verdict.ci_low, verdict.ci_high, count)
+    if not is_futile(interval, verdict.expectation.band, last, verdict.bound):
+        return ""
+    return f"undecided after {count} replications, and after {last} as well if mean and deviation stay as they are"
+
+
+def _has_runs(expectation: Expectation) -> bool:
+    return isinstance(expectation.form, Find) or bool(required_points(expectation.form)) or _is_of_others(expectation)
+
+
+def _is_of_others(expectation: Expectation) -> bool:
+    return isinstance(getattr(expectation.form, "of", None), str)

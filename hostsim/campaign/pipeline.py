@@ -1,0 +1,281 @@
+"""The pipeline from scenarios to results: plan, execute, tabulate, judge.
+
+The one straight path, read from top to bottom::
+
+    Scenario   -> Plan       hostsim.scenario.planner: points, replications, searches; hostsim.campaign.interim_analysis: further replications
+    Plan       -> Outcome    hostsim.campaign.driver: records from the results folder, or from runs where it has none
+    records    -> table      hostsim.results.table: one row a point of the sweep and replication
+    records    -> Verdicts   hostsim.results.judge: every expectation against its band
+    all of it  -> Results
+
+`run_sweep` goes all of it for one scenario, `run_sweeps` for several at the same time. Who only checks stops at the verdicts
+(`execute_all`, `judge_expectations`), who has a search but no scenario's table stops at the records (`execute`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hostsim.campaign.driver import Observer, Outcome, Progress, run_together, stored_outcome
+from hostsim.campaign.interim_analysis import make_plan
+from hostsim.campaign.store import Store, code_digest
+from hostsim.campaign.stored_records import StoredRecords
+from hostsim.campaign.task import NO_LIMITS, ResourceLimits
+from hostsim.config.files import display_name
+from hostsim.results.results import AssumedInput, EffectiveSetting, LazyRecords, Results, runs_frame
+from hostsim.results.search_answer import SearchAnswer
+from hostsim.results.verdicts import Verdicts
+from hostsim.scenario.plan import Fidelity, Plan, Records
+from hostsim.scenario.scenario import Scenario
+from hostsim.scenario.selection import restrict
+from hostsim.scenario.shipped_data import bibliography, known_red, predictions, shipped
+
+if TYPE_CHECKING:
+    from hostsim.campaign.shard import Shard
+    from hostsim.results.citation import Citation
+    from hostsim.results.point_estimate import RunSource
+    from hostsim.results.sweep_summary import SweepSummary
+
+__all__ = [
+    "ExecutionOptions",
+    "ProgressListener",
+    "ensemble_words",
+    "execute",
+    "execute_all",
+    "judge_expectations",
+    "run_shard",
+    "run_sweep",
+    "run_sweeps",
+]
+
+ProgressListener = Callable[[str, Progress], None]
+"""Gets the scenario's name and its progress, at its start and after each run."""
+
+
+@dataclass(frozen=True)
+class ExecutionOptions:
+    """Execution options: where runs are kept and what they are made with. No result depends on them."""
+
+    store: Store
+    """Keeps every run."""
+    jobs: int | None = None
+    """Worker processes; one each processor where None, this process where 1."""
+    cluster: str | None = None
+    """Address of a Dask scheduler to run on instead."""
+    progress: ProgressListener | None = None
+    limits: ResourceLimits = NO_LIMITS
+    """What a run may need; one that needs more fails."""
+
+
+def run_sweep(
+    scenario: Scenario, fidelity: Fidelity, execution: ExecutionOptions, *, expectations: bool = False
+) -> Results:
+    """Run the sweep of a scenario and judge its expectations.
+
+    Args:
+        scenario: what to run.
+        fidelity: how long and how often.
+        execution: where runs are kept and what they are made with.
+        expectations: run what the expectations need as well; without it only those are judged whose runs are there.
+
+    Raises:
+        InputError: the execution options cannot be met.
+        StoreError: the results folder cannot be used.
+        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+    """
+    plan = make_plan(scenario, fidelity, expectations=expectations)
+    summary = _summary(plan)
+    [outcome] = execute_all([plan], execution, lambda _plan, record: summary.add(record))
+    records, answers = outcome.records, dict(outcome.answers)
+    if not expectations:
+        for extra in _stored_outcomes(scenario, fidelity, execution.store, summary):
+            records = records.after(extra.records)  # points that differ in axes only: the sweep has told them apart
+            answers |= extra.answers
+    return _results(plan, summary, records, answers)
+
+
+def run_sweeps(scenarios: Sequence[Scenario], fidelity: Fidelity, execution: ExecutionOptions) -> Iterator[Results]:
+    """Run the sweeps and expectations of several scenarios at the same time; yield the results of one after the other.
+
+    The arguments and errors are those of `run_sweep`.
+    """
+    plans = [make_plan(scenario, fidelity) for scenario in scenarios]
+    summaries = {id(plan): _summary(plan) for plan in plans}
+    outcomes = execute_all(plans, execution, lambda plan, record: summaries[id(plan)].add(record))
+    for plan, outcome in zip(plans, outcomes, strict=True):
+        yield _results(plan, summaries.pop(id(plan)), outcome.records, outcome.answers)
+
+
+def run_shard(plans: Sequence[Plan], shard: Shard, execution: ExecutionOptions) -> tuple[int, int]:
+    """Run a shard of several plans: its runs are stored, and nothing is judged.
+
+    Returns:
+        Number of its runs, and of those that failed.
+
+    Raises:
+        InputError: the execution options cannot be met.
+        StoreError: the results folder cannot be used.
+        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+    """
+    from hostsim.campaign.shard import deal
+
+    errors = []
+    outcomes = execute_all(deal(plans, shard), execution, lambda _plan, record: errors.append(record.error))
+    return sum(len(outcome.records) for outcome in outcomes), sum(error is not None for error in errors)
+
+
+def execute(plan: Plan, execution: ExecutionOptions) -> Outcome:
+    """Execute one plan: run what the results folder does not hold of it; raises what `execute_all` does."""
+    [outcome] = execute_all([plan], execution)
+    return outcome
+
+
+def execute_all(plans: Sequence[Plan], execution: ExecutionOptions, observe: Observer | None = None) -> list[Outcome]:
+    """Execute several plans at the same time: run what the results folder does not hold of them.
+
+    Args:
+        plans: the plans.
+        execution: where runs are kept and what they are made with.
+        observe: gets each record of each plan once, as soon as it is there.
+
+    Raises:
+        InputError: the execution options cannot be met.
+        StoreError: the results folder cannot be used.
+        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+    """
+
+    def report(plan: Plan, progress: Progress) -> None:
+        if execution.progress is not None:
+            execution.progress(plan.scenario.name, progress)
+
+    outcomes = run_together(
+        plans,
+        execution.store,
+        jobs=execution.jobs,
+        cluster=execution.cluster,
+        limits=execution.limits,
+        progress=report,
+        observe=observe,
+    )
+    if any(outcome.interrupted for outcome in outcomes):
+        raise KeyboardInterrupt
+    return outcomes
+
+
+def judge_expectations(
+    scenario: Scenario,
+    records: Records,
+    answers: Mapping[str, SearchAnswer],
+    fidelity: Fidelity,
+) -> Verdicts:
+    """Judge what a scenario expects, by the runs that there are, of an ensemble with prediction intervals; a verdict on a changed host has a note of the change."""
+    from hostsim.results.judge import judge
+
+    quick, is_ensemble = fidelity.quick, fidelity.ensemble is not None
+    length_ps = scenario.run.quick_length_ps if quick else scenario.run.length_ps
+    runs = _sources(records, length_ps) if isinstance(records, StoredRecords) else records.values()
+    known = known_red(other_runs=replace(fidelity, max_processor_s=None) != Fidelity(quick=True))
+    found = judge(scenario.expectations, scenario.name, runs, answers, known, is_ensemble=is_ensemble)
+    if scenario.changed:
+        note = "of a changed host: " + "; ".join(f"{path}={value}" for path, value in scenario.changed.items())
+        found = [replace(verdict, notes=(note, *verdict.notes)) for verdict in found]
+    return Verdicts(found, quick=quick)
+
+
+def _sources(records: StoredRecords, length_ps: int) -> Iterator[RunSource]:
+    """What is known of runs before their records are read; those that are shorter than that bear no expectation."""
+    from hostsim.results.point_estimate import RunSource
+
+    for key in records:
+        read, is_whole = partial(records.__getitem__, key), records.length_ps(key) >= length_ps
+        yield RunSource(records.axes(key), key[1], records.wall_s(key), read, is_whole)
+
+
+def _stored_outcomes(scenario: Scenario, fidelity: Fidelity, store: Store, summary: SweepSummary) -> Iterable[Outcome]:
+    """What the store holds for the expectations, those whose runs are all there; the summary gets their records."""
+    for expectation in scenario.expectations:
+        plan = make_plan(restrict(scenario, [expectation.name]), fidelity, sweep=False)
+        outcome = stored_outcome(plan, store, lambda _plan, record: summary.add(record))
+        if outcome is not None:
+            yield outcome
+
+
+def _summary(plan: Plan) -> SweepSummary:
+    """An empty summary for the runs of a plan."""
+    from hostsim.results.sweep_summary import SweepSummary
+
+    single = not plan.searches and len({task.point.id for task in plan.tasks}) == len(plan.tasks)
+    return SweepSummary((point.id for point in plan.swept), single=single)
+
+
+def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers: Mapping[str, SearchAnswer]) -> Results:
+    """The results of a plan: tables of its sweep, verdicts, and what they rest on."""
+    from hostsim.results.table import with_members
+
+    scenario, fidelity = plan.scenario, plan.fidelity
+    changes = [f"{path}={value}" for path, value in scenario.departures.items()]
+    brought = [f"{plugin.name} {plugin.digest}" for plugin in scenario.plugins]
+    table = summary.table(
+        records,
+        records.flags,
+        {
+            "scenario": scenario.name,
+            **({} if _is_shipped(scenario) else {"file": display_name(scenario.file)}),
+            "fidelity": "quick" if fidelity.quick else "full",
+            "code": code_digest(),
+            "seed": str(fidelity.seed),
+            **({"set": "; ".join(changes)} if changes else {}),
+            **({"plugins": "; ".join(brought)} if brought else {}),
+            **({"ensemble": ensemble_words(fidelity)} if fidelity.ensemble else {}),
+        },
+    )
+    if fidelity.ensemble:
+        table = with_members(table)
+    failed = int((table["error"] != "").sum())
+    if failed:
+        table.attrs["provenance"]["partial"] = f"{failed} of {len(table)} runs failed"
+    return Results(
+        scenario=scenario.name,
+        question=scenario.question,
+        table=table,
+        figures=tuple(scenario.figures),
+        verdicts=judge_expectations(scenario, records, answers, fidelity),
+        settings=tuple(EffectiveSetting(row.name, str(row.value), row.origin) for row in scenario.settings),
+        assumptions=tuple(
+            AssumedInput(row.path, str(row.value), row.reason, " to ".join(map(str, row.range)))
+            for row in scenario.assumptions
+        ),
+        citations=_citations(scenario),
+        warnings=tuple(scenario.warnings),
+        provenance=table.attrs["provenance"],
+        changed=scenario.changed,
+        quick=fidelity.quick,
+        usage=summary.usage(records),
+        contexts=summary.contexts(),
+        cpu=summary.cpu(records),
+        runs=runs_frame(
+            (run.point, run.replication, run.seed, run.axes, run.warnings, run.flag) for run in records.index()
+        ),
+        records=LazyRecords(records),
+    )
+
+
+def ensemble_words(fidelity: Fidelity) -> str:
+    """The file and the digest of a fidelity's ensemble; empty where it has none."""
+    return f"{fidelity.ensemble.name} {fidelity.ensemble.digest[:12]}" if fidelity.ensemble else ""
+
+
+def _is_shipped(scenario: Scenario) -> bool:
+    """True when commands find the scenario by its name."""
+    return scenario.file in (*shipped().values(), *predictions().values())
+
+
+def _citations(scenario: Scenario) -> dict[str, tuple[Citation, ...]]:
+    """The publications behind a scenario's expectations and the reasons of its assumed inputs."""
+    found = bibliography()
+    cited = {entry.name: found.of_claim(entry.name) for entry in scenario.expectations}
+    cited |= {row.path: found.of_text(row.reason) for row in scenario.assumptions}
+    return {name: citations for name, citations in cited.items() if citations}

@@ -1,0 +1,242 @@
+"""What-if comparison: a scenario before and after a change, compared run by run on common random numbers.
+
+Both sides have the same points, replications and seeds, so that a difference is taken between runs that saw the same
+arrivals; its interval is that of the paired differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hostsim.campaign.pipeline import ExecutionOptions, run_sweep
+from hostsim.config.costs import Factor
+from hostsim.config.platform import PlatformSpec
+from hostsim.config.plugin import PluginSpec
+from hostsim.engine.record import Scalar
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.plugin.source import read_plugins
+from hostsim.results.compare import Differences
+from hostsim.results.metrics.catalogue import SIDE
+from hostsim.results.prediction_interval import BLOCK
+from hostsim.results.results import Results
+from hostsim.scenario.load import load
+from hostsim.scenario.option_text import option_texts
+from hostsim.scenario.scenario import Scenario
+from hostsim.scenario.yaml.source_tree import dotted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hostsim.scenario.plan import Fidelity
+
+__all__ = ["LEAST_REPLICATIONS", "WhatIf", "cost_paths", "sides", "what_if", "with_least_replications"]
+
+LEAST_REPLICATIONS = 3
+"""Replications at least: fewer have no interval worth the name."""
+LEAST_OF_ENSEMBLE = BLOCK
+"""The same of an ensemble: fewer do not tell its noise from the model."""
+
+
+@dataclass(frozen=True, repr=False)
+class WhatIf:
+    """What-if comparison: a scenario before and after a change, with paired differences."""
+
+    scenario: str
+    changes: Mapping[str, str]
+    """What was changed: by path, or by axis, the value afterwards."""
+    before: Results
+    after: Results
+    differences: Differences
+    """Every measure at every point, after minus before; ``differences.certain`` are those whose interval excludes 0."""
+    notes: tuple[str, ...] = ()
+    """What to know before trusting it."""
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The runs of both sides, one row each; the column ``what_if`` says of which side it is."""
+        import pandas as pd
+
+        tables = [
+            _with_side(results.table[[name for name in results.table if name not in self._changed_axes]], side)
+            for side, results in (("before", self.before), ("after", self.after))
+        ]
+        made = pd.concat(tables, ignore_index=True)
+        made.attrs = {name: dict(self.before.table.attrs.get(name, {})) for name in ("units", "written")}
+        return made
+
+    @property
+    def question(self) -> str:
+        """The scenario and its change in words."""
+        return f"{self.scenario}: what if " + ", ".join(f"{name} = {value}" for name, value in self.changes.items())
+
+    @property
+    def _changed_axes(self) -> set[str]:
+        """Axes that the change sets."""
+        old, new = (
+            {axis: set(results.table[axis].astype(str)) for axis in results.axes}
+            for results in (self.before, self.after)
+        )
+        return {axis for axis in old if old[axis] != new.get(axis)}
+
+    def __repr__(self) -> str:
+        return "\n".join([self.question, *self.notes, repr(self.differences.certain)])
+
+
+def what_if(
+    before: Scenario, after: Scenario, changes: Mapping[str, str], runs: Fidelity, means: ExecutionOptions
+) -> WhatIf:
+    """Run both sides, as far as the results folder does not hold them, and take the differences.
+
+    Args:
+        before: the scenario.
+        after: the same with the change made, as `sides` gives them.
+        changes: the change in words.
+        runs: how long and how often; at least three replications are run, five of an ensemble, whose members are the same on both sides.
+        means: what with.
+
+    Returns:
+        Both sides and their differences; no differences where runs have failed and no two finished ones make a pair.
+
+    Raises:
+        InputError: a side has several hosts where the other has one.
+        StoreError: the results folder cannot be used.
+        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+    """
+    from hostsim.results.compare import coverage, differences
+
+    runs = with_least_replications(before, runs)
+    old, new = (run_sweep(replace(side, expectations=()), runs, means) for side in (before, after))
+    shared = [axis for axis, values in _values(before).items() if values == _values(after)[axis]]
+    same = len(set(old.table["point"]) & set(new.table["point"]))
+    notes = [f"{same} of {old.table['point'].nunique()} points are the same host before and after"] if same else []
+    if runs.replications == 1:
+        notes.append("one replication has no interval: nothing here is certain")
+    notes += dict.fromkeys((*old.warnings, *new.warnings))
+    notes += [
+        f"{len(side.failed)} runs failed {when}" for when, side in (("before", old), ("after", new)) if len(side.failed)
+    ]
+    held = coverage(new.table, old.table, shared)
+    if held.compared < held.points and runs.replications != 1:
+        notes.append(
+            f"{held.compared} of {held.points} points could be compared: the others have no two pairs of finished runs"
+        )
+    lost = (len(old.failed) or len(new.failed)) and len(held.alone) == held.points
+    found = Differences() if lost else Differences(differences(new.table, old.table, shared))
+    return WhatIf(before.name, dict(changes), old, new, found, tuple(notes))
+
+
+def with_least_replications(scenario: Scenario, runs: Fidelity) -> Fidelity:
+    """The same fidelity with replications enough for an interval, where their number is not given."""
+    run = scenario.run
+    quick = (run.quick_replications, run.quick_swept_replications)
+    asked = min(quick if runs.quick else (run.replications, run.swept_replications))
+    least = LEAST_OF_ENSEMBLE if runs.ensemble else LEAST_REPLICATIONS
+    return replace(runs, replications=least) if runs.replications is None and asked < least else runs
+
+
+def sides(
+    scenario: str | Path,
+    changes: Mapping[str, Any],
+    costs: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    axes: Mapping[str, Any] | None = None,
+    root: str | Path | None = None,
+    plugins: Sequence[str | Path | PluginSpec] = (),
+) -> tuple[Scenario, Scenario]:
+    """A scenario before and after a change.
+
+    Args:
+        scenario: name of a shipped one, or path of a file.
+        changes: by dotted path, or by axis, the value afterwards. An axis that is changed, by name or by its path, stands
+            before at the one value that ``axes`` gives it, or the first of its sweep.
+        costs: by name the value afterwards, as `cost_paths` takes them.
+        overrides: values by dotted path on both sides.
+        axes: values of axes on both sides.
+        root: folder that holds all files of the scenario.
+        plugins: by path or entry point, as `hostsim.scenario.load.load` takes them.
+
+    Raises:
+        InputError: with everything that is wrong.
+    """
+    plugins = read_plugins(plugins)
+    overrides, axes = dict(overrides or {}), dict(axes or {})
+    if not changes and not costs:
+        raise InputError(Fault("nothing is changed", allowed="at least one path, axis or cost with its value"))
+    plain = load(scenario, overrides, axes, root, plugins)
+    changes = {**changes, **cost_paths(plain, costs or {})}
+    owners = {axis.paths[0]: name for name, axis in plain.axes.items() if len(axis.paths) == 1}
+    moved = {owners.get(name, name): value for name, value in changes.items()}
+    first = dict(axes)
+    for name in moved.keys() & plain.axes.keys():
+        values = _values(plain)[name]
+        if name in axes and len(values) > 1:
+            raise InputError(
+                Fault("is changed, and has several values before", f"--axis {name}", str(axes[name]), "one value")
+            )
+        first |= option_texts({name: values[0]}, "{}")
+    inside = {name: value for name, value in moved.items() if name not in plain.axes}
+    known = list(plain.axes)
+    faults = [
+        Fault(
+            "is no axis of the scenario and no path",
+            "--set",
+            name,
+            "an axis or a dotted path",
+            nearest_name(name, known),
+        )
+        for name in inside
+        if "." not in name and name not in ("platform", "hardware")
+    ]
+    if faults:
+        raise InputError(faults)
+    chosen = {name: value for name, value in moved.items() if name in plain.axes}
+    after = load(scenario, {**overrides, **inside}, {**first, **chosen}, root, plugins)
+    several = [name for name in chosen if len(_values(after)[name]) > 1]
+    if several:
+        raise InputError(
+            Fault("has several values afterwards", name, str(chosen[name]), "one value; ask once for each")
+            for name in several
+        )
+    return (plain if first == axes else load(scenario, overrides, first, root, plugins)), after
+
+
+def cost_paths(scenario: Scenario, costs: Mapping[str, str]) -> dict[str, str]:
+    """Changes of costs by their dotted paths.
+
+    Args:
+        scenario: its platform gives the costs.
+        costs: by name (``context_switch``, ``generations.sandy-bridge``) the value afterwards, in what the platform's file gives it in:
+            a number of cycles, a time with its unit, or a factor.
+
+    Raises:
+        InputError: the platform has no such cost.
+    """
+    name = scenario.resolver.tree.get(("platform",))
+    spec: PlatformSpec | None = scenario.resolver.parts.platform(str(name), ("platform",)).spec
+    assert spec is not None  # the scenario is loaded
+    known = spec.costs.entries()
+    unknown = [cost for cost in costs if cost not in known]
+    if unknown:
+        allowed = "one of " + ", ".join(known)
+        raise InputError(
+            Fault("unknown cost", "costs", cost, allowed, nearest_name(cost, list(known))) for cost in unknown
+        )
+    paths = {}
+    for cost, value in costs.items():
+        entry = known[cost]
+        field = "value" if isinstance(entry, Factor) else "time" if entry.time is not None else "cycles"
+        paths[dotted(("platform", "costs", *cost.split("."), field))] = value
+    return paths
+
+
+def _values(scenario: Scenario) -> dict[str, tuple[Scalar, ...]]:
+    return {name: axis.values for name, axis in scenario.axes.items()}  # noqa: PD011  of an axis, not of a frame
+
+
+def _with_side(table: pd.DataFrame, side: str) -> pd.DataFrame:
+    made = table.copy()
+    made.insert(list(made.columns).index("seed") + 1, SIDE, side)
+    return made

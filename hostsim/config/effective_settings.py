@@ -1,0 +1,373 @@
+"""Effective settings: a platform's defaults with a scenario's own values over them, in the model's units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from hostsim.config.guest import GuestSpec
+from hostsim.config.platform import (
+    Coalescing,
+    HostSettings,
+    PassthroughSettings,
+    PlatformSpec,
+    Refill,
+    SettingSpec,
+    VmSettings,
+    VnicSettings,
+)
+from hostsim.errors import Fault, nearest_name
+from hostsim.units import MS, SECOND, US
+
+__all__ = ["PNIC_LRO", "PNIC_RSS", "Rings", "host_settings", "vm_settings", "vmx_table"]
+
+PNIC_LRO = 1
+"""Bit of ``ethernetX.pnicFeatures`` that asks for a queue with LRO."""
+PNIC_RSS = 4
+"""Bit that asks for a queue with RSS."""
+_CONTEXTS: dict[int, Literal["vm", "vnic", "queue"]] = {1: "vnic", 2: "vm", 3: "queue"}
+PASSTHROUGH = 4
+"""Devices that may be passed through to a VM (ESX 4.1; "Configuring VMDirectPath I/O pass-through devices")."""
+_SENSITIVITY = "sched.cpu.latencySensitivity"
+_SHARES = {"low": 500, "normal": 1000, "high": 2000}
+_THRESHOLD = re.compile(r"(?P<vms>\d{1,3})n (?P<vcpus>\d{1,3})n (?P<utilisation>\d{1,2}|100)")
+_STATIC_DEPTH = 64
+"""Packets of static coalescing where nobody sets them (``ethernetX.coalescingParams`` as documented)."""
+_MOST_FAULTS = 100
+"""Faults of settings that are told: nobody reads more, and looking for nearest names takes time."""
+_WEIGHTS = 256
+"""One more than the greatest ``Net.vmxnetThroughputWeight``."""
+_UDP_RSS_ON = 1
+"""Value of ``ethernetX.udpRSS`` that hashes ports of datagrams too."""
+_STATIC_TIMEOUT = 4 * MS
+"""Static coalescing never waits longer (`ethernetX.coalescingParams` as documented)."""
+_LAST_DEFAULTS: dict[str, int | str] = {"Net.MaxTxCompDelay": 50, "Net.NetNetqRxDynamicLB": 1}
+"""Settings that 6.5 and later no longer have: these do what 6.0 did by default (the balancer of NetQueue is on, see ``esxcli network nic queue loadbalancer``)."""
+
+
+_Values = Mapping[str, int | str]
+"""Settings in force, by name."""
+_Written = Mapping[str, object]
+"""Settings that a scenario gives, by name."""
+
+
+def _resolve(
+    table: Mapping[str, SettingSpec], given: _Written, path: str, faults: list[Fault], warnings: list[str]
+) -> dict[str, int | str]:
+    values = {name: setting.default for name, setting in table.items()}
+    for name, value in given.items():
+        if len(faults) >= _MOST_FAULTS:
+            faults.append(Fault("has more faults, which are not looked for", path))
+            break
+        setting = table.get(name)
+        where = f"{path}.{name}"
+        if setting is None:
+            faults.append(
+                Fault(
+                    "unknown setting",
+                    where,
+                    repr(value),
+                    "a setting the platform lists",
+                    nearest_name(name, list(table)),
+                )
+            )
+            continue
+        try:
+            values[name] = setting.read(value)
+        except ValueError as error:
+            nearest = nearest_name(str(value), setting.choices or ())
+            faults.append(Fault(str(error), where, repr(value), setting.allowed(), nearest))
+            continue
+        if setting.is_missed(values[name]):
+            warnings.append(f"setting not modelled: {name} = {value}")
+    return values
+
+
+def host_settings(
+    platform: PlatformSpec, advanced: _Written, kernel: _Written
+) -> tuple[HostSettings | None, list[Fault], list[str]]:
+    """The effective settings of a host.
+
+    Args:
+        platform: the platform whose defaults apply.
+        advanced: what the scenario sets, by dotted name.
+        kernel: what the scenario sets, by name.
+
+    Returns:
+        The settings (None when there are faults), the faults (without line), and warnings.
+    """
+    faults: list[Fault] = []
+    warnings: list[str] = []
+    adv = _LAST_DEFAULTS | _resolve(platform.advanced, advanced, "host.advanced", faults, warnings)
+    ker = _resolve(platform.kernel, kernel, "host.kernel", faults, warnings)
+    threshold = _THRESHOLD.fullmatch(str(adv["Net.NetTuneThreshold"]))
+    if threshold is None:
+        allowed = "two numbers with n, and percent: VMs and vCPUs for each PCPU, utilisation (1n 2n 50)"
+        given = repr(adv["Net.NetTuneThreshold"])
+        faults.append(Fault("is not a threshold", "host.advanced.Net.NetTuneThreshold", given, allowed))
+    if faults or threshold is None:
+        return None, faults, warnings
+
+    def number(name: str) -> int:
+        return int(adv[name])
+
+    settings = HostSettings(
+        quantum=number("Cpu.Quantum") * MS,
+        lag_quanta=number("Cpu.BoundLagQuanta"),
+        wake_reach=number("Cpu.WakeupMigrateIdlePcpus"),
+        idle_reach=number("Cpu.PcpuMigrateIdlePcpus"),
+        mwait=number("Cpu.UseMwait") != 0,
+        costop_threshold=number("Cpu.CoschedCostopThreshold") * US,
+        costart_threshold=number("Cpu.CoschedCostartThreshold") * US,
+        cosched_period=number("Cpu.CoschedPollUsec") * US,
+        rebalance_period=number("Cpu.L3RebalancePeriod") * MS,
+        numa_rebalance_period=number("Numa.RebalancePeriod") * MS,
+        numa_imbalance=number("Numa.MigImbalanceThreshold"),
+        port_rx_queue=number("Net.MaxPortRxQueueLen"),
+        poll_budget=int(ker["netMaxPktsToProcess"]),
+        tx_poll_bound=number("Net.vNicTxPollBound"),
+        tx_timeout=number("Net.CoalesceTxTimeout") * US,
+        tx_depth_cap=number("Net.CoalesceTxQDepthCap") if adv["Net.CoalesceDefaultOn"] == 1 else 1,
+        tx_low_packets=number("Net.CoalesceLowTxRate"),
+        rate_window=platform.coalescing.rate_window,
+        tx_call_rate=max(
+            1, number("Net.CoalesceRBCRate") * (_WEIGHTS - number("Net.vmxnetThroughputWeight")) // _WEIGHTS
+        ),
+        e1000_tx_copy=number("Net.E1000TxCopySize"),
+        vmxnet_tx_copy=number("Net.VmxnetTxCopySize"),
+        defer_tx_completion=adv["Net.NetDeferTxCompletion"] == 1,
+        tx_completion_delay=number("Net.MaxTxCompDelay") * MS,
+        rx_copy_in_tx=adv["Net.NetRxCopyInTx"] == 1,
+        rx_list=number("Net.MaxPktRxListQueue"),
+        tso_split=adv["Net.VmxnetDoTsoSplit"] == 1,
+        sw_lro=adv["Net.Vmxnet3SwLRO"] == 1,
+        hw_lro=adv["Net.Vmxnet3HwLRO"] == 1,
+        lro_bytes=number("Net.VmxnetLROMaxLength"),
+        lro_threshold=number("Net.VmxnetLROThreshold"),
+        lro_backoff=number("Net.VmxnetLROBackoffPeriod"),
+        hw_tso=adv["Net.UseHwTSO"] == 1,
+        netqueue=ker["netNetqueueEnabled"] == "TRUE",
+        netqueue_dynamic=adv["Net.NetNetqRxDynamicLB"] == 1,
+        tune_dense=adv["Net.NetTuneHostMode"] == "dense",
+        tune_interval=number("Net.NetTuneInterval") * SECOND,
+        tune_vms=int(threshold["vms"]),
+        tune_vcpus=int(threshold["vcpus"]),
+        tune_utilisation=float(threshold["utilisation"]),
+        numa_io_threshold=number("Net.NetNetqNumaIOCpuPinThreshold"),
+    )
+    return settings, faults, warnings
+
+
+@dataclass(frozen=True)
+class Rings:
+    """Ring sizes of a vNIC in descriptors, where a scenario sets them; None leaves them to the guest's driver."""
+
+    rx: int | None = None
+    tx: int | None = None
+
+
+def vmx_table(platform: PlatformSpec, vnics: int) -> dict[str, SettingSpec]:
+    """The ``.vmx`` keys of a VM, those of ``ethernetX.`` once for each of its vNICs, those of ``pciPassthruX.`` for each device that it may have."""
+    table: dict[str, SettingSpec] = {}
+    for name, setting in platform.vmx.items():
+        if name.startswith(("ethernetX.", "pciPassthruX.")):
+            count = vnics if name.startswith("ethernetX.") else PASSTHROUGH
+            table.update({name.replace("X.", f"{number}.", 1): setting for number in range(count)})
+        else:
+            table[name] = setting
+    return table
+
+
+def vm_settings(
+    platform: PlatformSpec,
+    advanced: _Written,
+    vmx: _Written,
+    guest: GuestSpec,
+    vnics: int,
+    path: str,
+    rings: Rings = Rings(),
+) -> tuple[VmSettings | None, list[Fault], list[str]]:
+    """The effective settings of one group of VMs.
+
+    Args:
+        platform: the platform whose defaults apply.
+        advanced: the host's own settings as the scenario gives them: defaults of its vNICs hang on them.
+        vmx: what the scenario sets, by ``.vmx`` key with the vNIC's number (``ethernet0.emuRxMode``).
+        guest: what its drivers ask for.
+        vnics: number of vNICs.
+        path: where the group stands in the file (``vms.receiver``), for faults.
+        rings: descriptors that the scenario sets.
+
+    Returns:
+        The settings (None when there are faults), the faults (without line), and warnings.
+    """
+    faults: list[Fault] = []
+    warnings: list[str] = []
+    keys = _resolve(vmx_table(platform, vnics), vmx, f"{path}.vmx", faults, warnings)
+    host = _resolve(platform.advanced, advanced, "host.advanced", [], [])
+    exclusive = _exclusive(platform, keys, warnings)
+    made = [
+        _vnic(platform, host, vmx, keys, guest, rings, number, f"{path}.vmx", faults, exclusive=exclusive)
+        for number in range(vnics)
+    ]
+    shares = str(keys["sched.cpu.shares"]).casefold()
+    if shares not in _SHARES and not (shares.isdecimal() and 1 <= int(shares) <= 1_000_000):
+        allowed = "low, normal, high or an integer 1..1000000"
+        faults.append(Fault("is not a number of shares", f"{path}.vmx.sched.cpu.shares", repr(shares), allowed))
+    nodes = [text.strip() for text in str(keys["numa.nodeAffinity"]).split(",") if text.strip()]
+    if not all(text.isdecimal() for text in nodes):
+        where, given = f"{path}.vmx.numa.nodeAffinity", repr(keys["numa.nodeAffinity"])
+        faults.append(Fault("is not a list of nodes", where, given, "numbers of NUMA nodes with commas between"))
+    passthrough = _passthrough(keys, f"{path}.vmx", faults)
+    reserved, size = int(keys["sched.mem.min"]), int(keys["memSize"])
+    if reserved > size:
+        faults.append(
+            Fault("is more than the VM has", f"{path}.vmx.sched.mem.min", str(reserved), f"an integer 0..{size} MB")
+        )
+    if faults:
+        return None, faults, warnings
+    settings = VmSettings(
+        reserved=reserved / size,
+        passthrough=passthrough,
+        exclusive=exclusive,
+        shares=_SHARES.get(shares) or int(shares),
+        nodes=tuple(sorted({int(text) for text in nodes})),
+        vnics=tuple(vnic for vnic in made if vnic is not None),
+    )
+    return settings, faults, warnings
+
+
+def _exclusive(platform: PlatformSpec, keys: _Values, warnings: list[str]) -> bool:
+    """True where each vCPU has a PCPU to itself; of the other degrees nobody published what they do."""
+    degree = keys[_SENSITIVITY]
+    modelled = platform.vmx[_SENSITIVITY].modelled
+    if modelled and degree in ("low", "medium"):
+        warnings.append(f"setting not modelled: {_SENSITIVITY} = {degree}")
+    return modelled and degree == "high"
+
+
+def _passthrough(keys: _Values, path: str, faults: list[Fault]) -> tuple[PassthroughSettings, ...]:
+    """NICs that are passed through, in the order of their numbers."""
+    names: list[str] = []
+    for number in range(PASSTHROUGH):
+        where, name = f"{path}.pciPassthru{number}.id", str(keys[f"pciPassthru{number}.id"])
+        if keys[f"pciPassthru{number}.present"] != "TRUE":
+            continue
+        if not name:
+            faults.append(Fault("names no NIC to pass through", where, "''", "the name of a physical NIC"))
+        elif name in names:
+            faults.append(Fault("is passed through to this VM already", where, repr(name), "each NIC once"))
+        names.append(name)
+    return tuple(PassthroughSettings(nic=name) for name in names)
+
+
+def _vnic(
+    platform: PlatformSpec,
+    host: _Values,
+    vmx: _Written,
+    keys: _Values,
+    guest: GuestSpec,
+    rings: Rings,
+    number: int,
+    path: str,
+    faults: list[Fault],
+    *,
+    exclusive: bool,
+) -> VnicSettings | None:
+    """The settings of one vNIC; a VM that is sensitive to latency has none of its interrupts held back, whatever its scheme is."""
+    name = f"ethernet{number}"
+    if str(keys[f"{name}.virtualDev"]) == "e1000":
+        return _e1000(host, vmx, keys, guest, rings, number, path, faults)
+    usual = host["Net.CoalesceScheme"] if host["Net.CoalesceDefaultOn"] == 1 else "disabled"
+    scheme = str(vmx.get(f"{name}.coalescingScheme", usual))
+    params = keys[f"{name}.coalescingParams"]
+    rate, depth = int(host["Net.CoalesceRBCRate"]), _STATIC_DEPTH
+    if params != "" and scheme in (platform.vmx["ethernetX.coalescingScheme"].choices or ()):
+        where = f"{path}.{name}.coalescingParams"
+        low, high = {"rbc": (100, 100_000), "static": (1, 64)}.get(scheme, (0, -1))
+        allowed = f"with {scheme}: an integer {low}..{high}" if low <= high else f"nothing with the scheme {scheme!r}"
+        try:
+            value = int(params)
+        except ValueError:
+            faults.append(Fault("is not an integer", where, repr(params), allowed))
+        else:
+            if not low <= value <= high:
+                faults.append(Fault("is out of range", where, repr(params), allowed))
+            rate, depth = (value, depth) if scheme == "rbc" else (rate, value)
+    if faults:
+        return None
+    scheme = "disabled" if exclusive else scheme
+    own = exclusive or any(f"{name}.{key}" in vmx for key in ("coalescingScheme", "coalescingParams", "ctxPerDev"))
+    coalescing = {
+        "scheme": scheme,
+        "rate": rate,
+        "depth": depth,
+        "timeout": _STATIC_TIMEOUT,
+        "depth_cap": host["Net.CoalesceRxQDepthCap"],
+        "low_packets": host["Net.CoalesceLowRxRate"],
+        "rate_window": platform.coalescing.rate_window,
+        "wait": min(round(platform.coalescing.rx_intervals * SECOND / rate), _STATIC_TIMEOUT),
+    }
+    dense = coalescing | {"scheme": "static", "depth": _STATIC_DEPTH}
+    rx_ring, part = rings.rx or guest.rx_ring, guest.refill_part
+    return VnicSettings(
+        split_rx=str(keys[f"{name}.emuRxMode"]) == "1",
+        rx_ring=rx_ring,
+        tx_ring=rings.tx or guest.tx_ring,
+        refill=None if part is None else Refill(lot=rx_ring // part + 1, rest=False),
+        tx_interrupts=guest.tx_interrupts,
+        coalescing=Coalescing.model_validate(coalescing),
+        queues=guest.queues,
+        udp_rss=keys[f"{name}.udpRSS"] == _UDP_RSS_ON,
+        rss=bool(int(keys[f"{name}.pnicFeatures"]) & PNIC_RSS) and platform.features.vnic_rss,
+        dense=None if own else Coalescing.model_validate(dense),
+        tx_context=_context(host, vmx, keys, name),
+    )
+
+
+def _e1000(
+    host: _Values,
+    vmx: _Written,
+    keys: _Values,
+    guest: GuestSpec,
+    rings: Rings,
+    number: int,
+    path: str,
+    faults: list[Fault],
+) -> VnicSettings | None:
+    """The settings of an e1000, which does not know what vmxnet3 can be told."""
+    name, driver = f"ethernet{number}", guest.e1000
+    for key in ("pnicFeatures", "coalescingScheme", "coalescingParams"):
+        if (asked := f"{name}.{key}") in vmx and str(keys[asked]) not in ("", "0"):
+            message = "is not for an e1000: it has one queue, no LRO, no RSS and its driver's own coalescing"
+            faults.append(Fault(message, f"{path}.{asked}", repr(vmx[asked]), f"with {name}.virtualDev: vmxnet3"))
+    if driver is None:
+        where, given = f"{path}.{name}.virtualDev", repr(vmx.get(f"{name}.virtualDev"))
+        faults.append(
+            Fault(f"has no driver in the guest {guest.guest!r}", where, given, '"vmxnet3", or a guest with one')
+        )
+    if faults or driver is None:
+        return None
+    scheme = "throttled" if host["Net.E1000IntrCoalesce"] == 1 else "disabled"
+    return VnicSettings(
+        device="e1000",
+        split_rx=str(keys[f"{name}.emuRxMode"]) == "1",
+        rx_ring=rings.rx or driver.rx_ring,
+        tx_ring=rings.tx or driver.tx_ring,
+        refill=Refill(lot=driver.refill, rest=True),
+        tx_interrupts=driver.tx_interrupts,
+        coalescing=Coalescing.model_validate(
+            {"scheme": scheme, "rate": driver.interrupt_rate, "depth": 1, "timeout": _STATIC_TIMEOUT}
+        ),
+        rss=False,
+        dense=None,  # its driver coalesces, and nobody calls for its context
+        tx_context=_context(host, vmx, keys, name),
+    )
+
+
+def _context(host: _Values, vmx: _Written, keys: _Values, name: str) -> Literal["vm", "vnic", "queue"]:
+    """Whose transmit context a vNIC's is."""
+    asked = f"{name}.ctxPerDev"  # 1, 2 and 3 mean the same there and in Net.NetVMTxType
+    return _CONTEXTS[int(keys[asked] if asked in vmx else host["Net.NetVMTxType"])]

@@ -1,0 +1,151 @@
+"""The spec of a point: one host, its VMs and their traffic, resolved and ready to be built.
+
+`PointSpec` is all that the simulated side ever sees: no names of scenarios, no axes, no expectations.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, SerializeAsAny, model_validator
+
+from hostsim.config.costs import CostModel
+from hostsim.config.cpu import CpuSpec
+from hostsim.config.field import UNHASHED, SmallCount, Spec, SwitchNames
+from hostsim.config.guest import GuestSpec
+from hostsim.config.nic import NicOptions, NicSpec, VSwitchSpec
+from hostsim.config.peer import PeerSpec
+from hostsim.config.platform import HostSettings, LroSpec, NetQueueSpec, NumaIoSpec, TuningSpec, VmSettings
+from hostsim.config.plugin import ChoiceSpec, PluginSpec
+from hostsim.config.quantity import Duration, PositiveDuration
+from hostsim.config.traffic import Traffic
+from hostsim.plugin.module import module_of
+
+__all__ = ["LENGTHENING", "FirmwareSpec", "HardwareSpec", "PointSpec", "VmGroupSpec", "links"]
+
+LENGTHENING = 0.25
+"""Share by which a run is lengthened where nothing else is asked for: little, as a warm-up that seems to last is often chance."""
+
+
+class FirmwareSpec(Spec):
+    """The firmware of a server: system management interrupts that stop its processors."""
+
+    stop: PositiveDuration
+    """Time for which it stops all processors at once (a system management interrupt)."""
+    period: PositiveDuration
+    """Mean time from one stop to the next."""
+
+    @model_validator(mode="after")
+    def _leaves_time(self) -> FirmwareSpec:
+        if self.period < 2 * self.stop:
+            raise ValueError("leaves the host less than half of its time|period: at least twice as long as stop")
+        return self
+
+
+class HardwareSpec(Spec):
+    """The hardware of a server: processors, NICs, firmware."""
+
+    hardware: Annotated[str, UNHASHED]
+    """Name of the server; nothing depends on it."""
+    cpu: CpuSpec
+    nics: Annotated[dict[str, NicSpec], Field(min_length=1)]
+    """Physical NIC ports by the names that administrators see: ``vmnic0``, ``vmnic1``."""
+    firmware: FirmwareSpec | None = None
+    """Where it is known to take the processors away; nothing is known of a server on the compatibility list."""
+
+    @model_validator(mode="after")
+    def _whole_cores(self) -> HardwareSpec:
+        if self.firmware is not None and self.cpu.threads > 1:
+            raise ValueError(
+                "has firmware that stops hyperthreads, which is not modelled|firmware with threads: 1, or no firmware"
+            )
+        return self
+
+
+class VmGroupSpec(Spec):
+    """A group of equal VMs with effective settings."""
+
+    name: str
+    count: Annotated[int, Field(ge=0, le=4096)]
+    guest: GuestSpec
+    settings: VmSettings
+    vcpus: SmallCount
+    networks: SwitchNames
+    """Name of the virtual switch that each vNIC is connected to."""
+
+
+def links(
+    group: VmGroupSpec, vswitches: Mapping[str, VSwitchSpec], options: Mapping[str, NicOptions]
+) -> list[VSwitchSpec]:
+    """The virtual switch of each NIC of the VMs of a group, in the order of their numbers; a passed-through NIC has one of its own, with the MTU of its options, a NIC of a native host with that of its network."""
+    passed = [
+        VSwitchSpec(uplinks=(entry.nic,), mtu=entry.mtu or options.get(entry.nic, NicOptions()).mtu)
+        for entry in group.settings.passthrough
+    ]
+    return [vswitches[name] for name in group.networks] + passed
+
+
+class PointSpec(Spec):
+    """The spec of a point: all that a run depends on, except its seed and replication."""
+
+    hardware: HardwareSpec
+    hypervisor: bool = True
+    """False of a native host: its only VM is the machine itself, each vCPU a processor."""
+    peer: PeerSpec = PeerSpec(peer="ideal")
+    """What stands at the other ends of its traffic."""
+    costs: CostModel
+    settings: HostSettings
+    nics: dict[str, NicOptions]
+    """Driver options of each physical NIC."""
+    drivers: dict[str, Literal["vmklinux", "native"]]
+    """Kind of each driver on this platform."""
+    netqueue: NetQueueSpec
+    lro: LroSpec
+    numa_io: NumaIoSpec
+    tuning: TuningSpec
+    vswitches: dict[str, VSwitchSpec]
+    vms: tuple[VmGroupSpec, ...]
+    """In the order of the scenario: the first VM of the first group is VM 0."""
+    traffic: dict[str, SerializeAsAny[Traffic]]
+    length: Duration
+    """Simulated time of a run, warm-up included."""
+    lengthening: float = Field(default=LENGTHENING, gt=0, le=1)
+    """Share of itself by which a run is lengthened, each time its warm-up takes more than half of it."""
+    policies: dict[str, ChoiceSpec] = Field(default_factory=dict)
+    """Policies that are not the shipped ones, by their role: ``scheduler``, ``coalescing``, ``steering``."""
+    control_loops: dict[str, ChoiceSpec] = Field(default_factory=dict)
+    """Control loops of plug-ins, by the names that the scenario gives them."""
+    plugins: tuple[PluginSpec, ...] = ()
+    """Plug-ins that some of its traffic, policies or control loops come from."""
+
+    @property
+    def effort(self) -> int:
+        """Rough work of a run: simulated picoseconds times virtual CPUs. Runs of one scenario compare by it."""
+        return self.length * max(1, sum(group.count * group.vcpus for group in self.vms))
+
+    def digest(self) -> str:
+        """Hash of what a run depends on in the resolved point: 32 hexadecimal digits, equal on every machine."""
+        # a point without plug-ins keeps the hash that it had before there were any
+        unused = {name for name in ("policies", "control_loops", "plugins") if not getattr(self, name)}
+        if self.hypervisor:
+            unused.add("hypervisor")
+        if self.lengthening == LENGTHENING:  # the code that is the default for all is in the store's key
+            unused.add("lengthening")
+        return hashlib.sha256(self.model_dump_json(exclude=unused).encode()).hexdigest()[:32]
+
+    def __getstate__(self) -> Any:
+        """The state for another process; with plug-ins these first, and the rest packed, for it may need their modules."""
+        state = super().__getstate__()
+        return (self.plugins, pickle.dumps(state)) if self.plugins else state
+
+    def __setstate__(self, state: Any) -> None:
+        """Take the state from another process; the modules of plug-ins are made where this one does not have them."""
+        if isinstance(state, tuple):
+            plugins, packed = state
+            for plugin in plugins:
+                module_of(plugin)
+            state = pickle.loads(packed)  # noqa: S301  as much to be trusted as what it was packed in
+        super().__setstate__(state)

@@ -1,0 +1,141 @@
+"""Kinds of traffic: the base class of their specs, and what each says of itself so that no other module asks for its class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self, get_args
+
+from pydantic import model_validator
+
+from hostsim.config.field import Spec
+
+if TYPE_CHECKING:
+    from hostsim.config.arrival import ArrivalSpec
+    from hostsim.config.guest import ApplicationCosts
+
+__all__ = ["Connected", "Pace", "Paced", "Sourced", "Traffic", "kind_of"]
+
+
+class Pace(NamedTuple):
+    """The pace of open-loop traffic: how often something arrives in each of its streams."""
+
+    rate: float
+    """Arrivals in a second; 0 where instants are replayed."""
+    key: str = "rate"
+    """Field that says so."""
+    unit: str = "pps"
+    """Unit of that field's value."""
+    burst: int = 1
+    """What comes with each arrival, in that unit."""
+    instants: tuple[int, ...] | None = None
+    """Replayed instants in picoseconds."""
+
+
+class Traffic(Spec):
+    """Base of the spec of a kind of traffic. Its own class declares ``kind``, a literal with one name, and ``to``."""
+
+    if TYPE_CHECKING:  # a field of the base would come first in all kinds, and change the hash of every point
+        kind: str
+        to: tuple[str, ...]
+
+    closed_loop: ClassVar[bool] = False
+    """Closed-loop traffic: a peer outside waits for what the host sends, so that the host's wires carry what is released to them."""
+    has_answers: ClassVar[bool] = False
+    """True where clients wait for answers, whose response times are measured."""
+
+    @property
+    def receives(self) -> bool:
+        """True where VMs receive data over TCP in full segments."""
+        return False
+
+    @property
+    def pace(self) -> Pace | None:
+        """The pace of each stream; None of closed-loop traffic."""
+        return None
+
+    def stream_count(self, vms: int) -> int:
+        """Number of streams that traffic to so many VMs consists of."""
+        return vms
+
+
+class Paced(Traffic):
+    """Traffic from open-loop senders: at a ``rate``, or at the replayed instants of its ``arrivals``."""
+
+    if TYPE_CHECKING:
+        rate: float | None
+        arrivals: ArrivalSpec
+
+    unit: ClassVar[Literal["pps", "/s"]] = "pps"
+    """Unit of its rate."""
+
+    @model_validator(mode="after")
+    def _rate_or_replay(self) -> Self:
+        replays = self.arrivals.process == "replay"
+        if replays and self.rate is not None:
+            raise ValueError(
+                "has a rate, and instants to replay|one of rate, arrivals: {process: replay, file: a path}"
+            )
+        if not replays and self.rate is None:
+            unit = "pps, kpps or Mpps" if self.unit == "pps" else self.unit
+            raise ValueError(f"has no rate|rate: a number and {unit}")
+        return self
+
+    @property
+    def pace(self) -> Pace:
+        """The pace of each stream."""
+        return Pace(self.rate or 0.0, unit=self.unit, instants=self.arrivals.timestamps_ps)
+
+
+class Connected(Traffic):
+    """Traffic over TCP connections between VMs and a peer outside the host."""
+
+    if TYPE_CHECKING:
+        vnic: int
+        delay: int
+        port: int
+
+        @property
+        def connections(self) -> int:
+            """Connections of each VM."""
+
+    closed_loop = True
+    server_port: ClassVar[int]
+    """Port of the server."""
+    has_stages: ClassVar[bool] = False
+    """True where the stages of each round trip are measured."""
+
+    @property
+    def ports(self) -> int:
+        """Number of the peer's ports that it takes, from ``port`` on."""
+        return self.connections
+
+    @property
+    def pause(self) -> int:
+        """Mean think time of a user before a request, in picoseconds."""
+        return 0
+
+    @property
+    def request(self) -> int:
+        """Bytes of data of a request."""
+        return 0
+
+    def demand_ps(self, costs: ApplicationCosts, hertz: float) -> int:
+        """Return the service demand of a request in picoseconds.
+
+        Args:
+            costs: those of the guest's applications.
+            hertz: cycles in a second.
+        """
+        return 0
+
+
+class Sourced(Traffic):
+    """Traffic whose datagrams a SimPy process of one's own sends, through a `hostsim.model.workload.peer.Peer`."""
+
+    closed_loop = True
+
+
+def kind_of(spec: type[Traffic]) -> str:
+    """The name of a kind of traffic, as ``kind`` gives it in a scenario; empty where its class declares none."""
+    field = spec.model_fields.get("kind")
+    names = get_args(field.annotation) if field is not None else ()
+    return names[0] if len(names) == 1 and isinstance(names[0], str) else ""

@@ -1,0 +1,489 @@
+"""Workloads: traffic with peers outside and between VMs, work of the guests' processors, the table of all kinds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+from pydantic import Field, model_validator
+
+from hostsim.config.arrival import ArrivalSpec, ServiceSpec
+from hostsim.config.field import Count, Names, SmallCount
+from hostsim.config.nic import FRAME_OVERHEAD, UDP_HEADERS
+from hostsim.config.quantity import Duration, PositiveDuration, Rate, Size
+from hostsim.config.traffic import Connected, Pace, Paced, Traffic
+from hostsim.units import SECOND
+
+if TYPE_CHECKING:
+    from hostsim.config.guest import ApplicationCosts
+
+__all__ = [
+    "TRAFFIC",
+    "BridgedSpec",
+    "ExchangeSpec",
+    "ForwardedStreamSpec",
+    "HttpSpec",
+    "MulticastSpec",
+    "ReceivePath",
+    "RequestResponseSpec",
+    "TcpSpec",
+    "TcpStreamSpec",
+    "TransactionsSpec",
+    "UdpStreamSpec",
+    "VmDatagramsSpec",
+    "VmTcpStreamSpec",
+    "VmTraffic",
+    "WebSpec",
+    "WorkSpec",
+]
+
+
+LocalVnicNumber = Annotated[int, Field(ge=0, le=9)]
+"""Number of a vNIC of a VM."""
+ReceivePath = Literal["socket", "stack", "packet_socket", "poll", "xdp_drop", "xdp_skb_drop", "xdp_tx", "xdp_skb_tx"]
+"""Ways of a packet into a guest."""
+
+
+class VmTraffic(Traffic):
+    """Base of VM-to-VM traffic. VM number n of ``sender`` sends to VM number n of ``to``, the receivers counted round."""
+
+    sender: Names
+    """Names of the groups of VMs that send."""
+    to: Names
+    """Names of the groups of VMs that receive; none of them sends."""
+    vnic: LocalVnicNumber = 0
+    """Which vNIC of a sending VM the packets leave by."""
+    to_vnic: LocalVnicNumber = 0
+    """Which vNIC of a receiving VM they come in by; both are on one virtual switch."""
+    streams: Annotated[int, Field(ge=1, le=64)] = 1
+    """Streams of each sending VM."""
+    port: Annotated[int, Field(ge=1, le=65535)] = 33000
+    """The sender's port of a VM's first stream; the next streams have the next ports."""
+
+    def stream_count(self, vms: int) -> int:
+        """Number of streams, at least, where so many VMs receive."""
+        return self.streams
+
+
+class VmDatagramsSpec(VmTraffic):
+    """Datagrams from VM to VM: at a steady pace from a process, or as fast as a guest can that polls its device (DPDK's testpmd, ``txonly``)."""
+
+    kind: Literal["vm_datagrams"]
+    """What kind of traffic this is."""
+    packet_size: Annotated[Size, Field(ge=1)]
+    """Bytes of data in a datagram."""
+    sent_by: Literal["process", "poll"] = "process"
+    """``process``: written to a socket, as ``rate`` or ``interval`` says. ``poll``: by a process with a driver of its own, as fast as it can;
+    it takes no interrupts and never halts."""
+    rate: Annotated[Rate, Field(gt=0)] | None = None
+    """Datagrams in a second of each stream; or ``interval``. Of a process."""
+    interval: PositiveDuration | None = None
+    """Time from one burst to the next; or ``rate``. Of a process."""
+    burst: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Datagrams that a process writes in one go."""
+    vcpu: Annotated[int, Field(ge=0, le=127)] = 0
+    """The sending VM's vCPU of its first stream; the next streams have the next vCPUs, counted round where a process sends."""
+    taken_by: ReceivePath = "socket"
+    """Where a packet ends at the receiver. ``socket``: with a process that reads. ``stack``: at the end of the stack, which no socket wants it from.
+    ``packet_socket``: in the mapped ring of a packet socket. ``poll``: with a process that polls the device by a driver of its own (DPDK), on the
+    vCPU that would take its interrupts. ``xdp_drop``, ``xdp_skb_drop``: dropped by a program in the driver, or behind the allocation of its
+    buffer. ``xdp_tx``, ``xdp_skb_tx``: sent back by such a program, out of the same vNIC."""
+
+    @model_validator(mode="after")
+    def _one_pace(self) -> VmDatagramsSpec:
+        given = (self.rate is not None) + (self.interval is not None)
+        if self.sent_by == "process" and given != 1:
+            raise ValueError("needs exactly one pace|one of rate, interval; or sent_by: poll")
+        if self.sent_by == "poll" and (given or self.burst > 1):
+            raise ValueError("sends as fast as it can|no rate, interval or burst; or sent_by: process")
+        return self
+
+    @property
+    def bursts(self) -> float:
+        """Bursts in a second of a process; 0 of a guest that polls."""
+        return SECOND / self.interval if self.interval is not None else (self.rate or 0.0) / self.burst
+
+    @property
+    def pace(self) -> Pace | None:
+        """The pace of the bursts; None of a guest that sends as fast as it can."""
+        if self.sent_by == "poll":
+            return None
+        return Pace(self.bursts, "interval" if self.rate is None else "rate", burst=self.burst)
+
+
+class VmTcpStreamSpec(VmTraffic):
+    """Streams of data that never end, over TCP from VM to VM (netperf TCP_STREAM between two guests)."""
+
+    kind: Literal["vm_tcp_stream"]
+    """What kind of traffic this is."""
+    window: Annotated[Size, Field(ge=2048)]
+    """Bytes that a connection may have in flight: the smaller of what the receiver offers and the sender's buffer."""
+    message_size: Annotated[Size, Field(ge=1)] | None = None
+    """Bytes of each write of the sender. Where nothing is said, writes are large enough to fill every segment."""
+    nodelay: bool = False
+    """Writes that are smaller than a segment go out by themselves (``TCP_NODELAY``); by default they join to full segments (Nagle's algorithm)."""
+
+
+VnicNumber: TypeAlias = Annotated[int, Field(ge=0, le=13)]
+"""Number of a NIC as a VM has them: ten vNICs and four that are passed through at most."""
+
+
+DataSize: TypeAlias = Annotated[Size, Field(ge=1)]
+"""Bytes of data, at least one."""
+
+
+class MulticastSpec(Paced):
+    """One sender's stream of datagrams to a multicast group; every VM of ``to`` has joined it."""
+
+    kind: Literal["multicast"]
+    """What kind of traffic this is."""
+    to: Names
+    """Names of the VM groups that receive, each VM through its first vNIC. The stream enters by the first uplink of their switch."""
+    packet_size: Size
+    """Bytes of data in a datagram."""
+    rate: Rate | None = None
+    """Datagrams in a second; not with ``process: replay``."""
+    arrivals: ArrivalSpec = ArrivalSpec()
+    """How the datagrams are spaced; at a fixed interval where nothing is said."""
+
+    def stream_count(self, vms: int) -> int:
+        """One stream for all VMs."""
+        return 1
+
+
+class BridgedSpec(Paced):
+    """Frames that come in by one vNIC of a VM and that its guest, a bridge, forwards to another: UDP between others, at a rate that nobody adapts."""
+
+    kind: Literal["bridged"]
+    """What kind of traffic this is."""
+    to: Names
+    """Names of the VM groups that forward; each VM gets a stream of its own."""
+    enters: Annotated[int, Field(ge=0, le=9)] = 0
+    """Number of the vNIC that frames come in by."""
+    leaves: Annotated[int, Field(ge=0, le=9)] = 1
+    """Number of the vNIC that they leave by."""
+    frame_size: Annotated[Size, Field(ge=64)]
+    """Bytes of an Ethernet frame, from its addresses to its check sequence; on the wire it takes 20 more."""
+    rate: Rate | None = None
+    """Frames in a second at each VM; not with ``process: replay``."""
+    arrivals: ArrivalSpec = ArrivalSpec()
+    """How the frames are spaced; at a fixed interval where nothing is said."""
+
+    @property
+    def packet(self) -> int:
+        """Bytes of the IP packet in a frame."""
+        return self.frame_size - FRAME_OVERHEAD
+
+    @property
+    def data(self) -> int:
+        """Bytes of data in a frame."""
+        return self.packet - UDP_HEADERS
+
+
+class UdpStreamSpec(Traffic):
+    """Datagrams at a steady pace, in bursts, between each VM of some groups and a peer outside the host (netperf UDP_STREAM)."""
+
+    kind: Literal["udp_stream"]
+    """What kind of traffic this is."""
+    to: Names
+    """Names of the VM groups; each of their VMs has streams of its own."""
+    vnic: VnicNumber = 0
+    """Which NIC of the VM the streams go through: its vNICs first, then what is passed through to it."""
+    direction: Literal["receive", "send"]
+    """What the VMs do."""
+    packet_size: DataSize
+    """Bytes of data in a datagram."""
+    rate: Annotated[Rate, Field(gt=0)] | None = None
+    """Datagrams in a second; or ``interval``."""
+    interval: PositiveDuration | None = None
+    """Time from one burst to the next; or ``rate``."""
+    burst: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Datagrams that are sent in one go."""
+    streams: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Streams of each VM, each at that pace, by a process of its own; those that a VM sends are dealt to its vCPUs."""
+    port: Annotated[int, Field(ge=1, le=65535)] = 33000
+    """The peer's port of a VM's first stream; the next streams have the next ports."""
+
+    @model_validator(mode="after")
+    def _one_pace(self) -> UdpStreamSpec:
+        if (self.rate is None) == (self.interval is None):
+            raise ValueError("needs exactly one pace|one of rate, interval")
+        return self
+
+    def stream_count(self, vms: int) -> int:
+        """Number of streams to so many VMs."""
+        return vms * self.streams
+
+    @property
+    def bursts(self) -> float:
+        """Bursts in a second."""
+        return SECOND / self.interval if self.interval is not None else (self.rate or 0.0) / self.burst
+
+    @property
+    def pace(self) -> Pace:
+        """The pace of the bursts."""
+        return Pace(self.bursts, "interval" if self.rate is None else "rate", burst=self.burst)
+
+
+class WorkSpec(Paced):
+    """CPU work of a guest in bursts: background load, and queues as in queueing theory. No packet is involved."""
+
+    unit = "/s"
+    kind: Literal["work"]
+    """What kind of traffic this is."""
+    to: Names
+    """Names of the VM groups that work; each VM has a stream of its own, on its first vCPU that has no work of other traffic yet."""
+    rate: Rate | None = None
+    """Arrivals in a second at each VM; not with ``process: replay``."""
+    arrivals: ArrivalSpec = ArrivalSpec()
+    """How the arrivals are spaced; at a fixed interval where nothing is said."""
+    service: ServiceSpec
+    """How long a burst lasts."""
+    batch: Count = 1
+    """Bursts that come together at each arrival."""
+    together: Count = 1
+    """Most bursts that are served as one, in the time of one."""
+    waiting: Annotated[int, Field(ge=1, le=1_000_000)] = 1_000_000
+    """Bursts that may wait in a VM, the one in service not counted; one that comes on top is dropped."""
+
+
+class TcpSpec(Connected):
+    """What all closed-loop TCP traffic has: connections between each VM of some groups and a peer outside the host."""
+
+    to: Names
+    """Names of the VM groups; each of their VMs has connections of its own."""
+    vnic: VnicNumber = 0
+    """Which NIC of the VM the connections go through: its vNICs first, then what is passed through to it."""
+    window: Annotated[Size, Field(ge=2048)]
+    """Bytes that a connection may have in flight: the smaller of what the receiver offers and the sender's buffer."""
+    burst: SmallCount | None = None
+    """Most frames that the peer puts on the wire in one go, before another of its connections gets a turn. Where nothing is said, what its TSO makes a packet of: its window over
+    ``tso_divisor`` of the peer, 64 KiB at most."""
+    delay: Duration = 0
+    """Time from the end of a frame on the wire to what it makes the peer put on the wire: half of the round trip outside the host, and the peer's own work."""
+    peer_acks_every: SmallCount = 2
+    """Segments that the peer takes from one acknowledgement to the next: two (RFC 1122), or more where its NIC joins segments."""
+    port: Annotated[int, Field(ge=1, le=65535)] = 33000
+    """The peer's port of a VM's first connection; the next connections have the next ports."""
+
+    @property
+    def message(self) -> int | None:
+        """Bytes of each write of the sender; None where it fills every segment."""
+        return None
+
+    @property
+    def is_undelayed(self) -> bool:
+        """True where writes that are smaller than a segment go out by themselves."""
+        return False
+
+    @property
+    def transfer(self) -> int | None:
+        """Bytes of data that a request is about; None where the data never end."""
+        return None
+
+
+class TcpStreamSpec(TcpSpec):
+    """Streams of data that never end (netperf TCP_STREAM)."""
+
+    server_port = 5001
+    kind: Literal["tcp_stream"]
+    """What kind of traffic this is."""
+    direction: Literal["receive", "send"]
+    """What the VMs do."""
+    streams: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Connections of each VM."""
+    message_size: DataSize | None = None
+    """Bytes of each write of the sender. Where nothing is said, writes are large enough to fill every segment."""
+    nodelay: bool = False
+    """Writes that are smaller than a segment go out by themselves (``TCP_NODELAY``); by default they join to full segments (Nagle's algorithm)."""
+
+    @property
+    def connections(self) -> int:
+        """Connections of each VM."""
+        return self.streams
+
+    @property
+    def is_undelayed(self) -> bool:
+        """True where writes that are smaller than a segment go out by themselves."""
+        return self.nodelay
+
+    @property
+    def receives(self) -> bool:
+        """True where VMs receive the data."""
+        return self.direction == "receive"
+
+    @property
+    def message(self) -> int | None:
+        """Bytes of each write of the sender; None where it fills every segment."""
+        return self.message_size
+
+
+class ForwardedStreamSpec(TcpSpec):
+    """Streams of data between two peers outside the host that each VM of some groups forwards from one NIC to another, as a router does."""
+
+    server_port = 5001
+    kind: Literal["forwarded_stream"]
+    """What kind of traffic this is."""
+    leaves: VnicNumber = 1
+    """Which NIC of the VM the data leave by; they come in by ``vnic``, and their acknowledgements go the other way."""
+    streams: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Connections through each VM."""
+
+    @property
+    def connections(self) -> int:
+        """Connections through each VM."""
+        return self.streams
+
+    @property
+    def receives(self) -> bool:
+        """True: data come to the VMs, which pass them on."""
+        return True
+
+
+class HttpSpec(TcpSpec):
+    """Files fetched from, or posted to, a web server in each VM, one after the other on each connection."""
+
+    server_port, has_answers = 80, True
+    kind: Literal["http"]
+    """What kind of traffic this is."""
+    method: Literal["get", "post"]
+    """``get``: the VM sends the file. ``post``: it receives it."""
+    size: DataSize
+    """Bytes of a file."""
+    connections: Count
+    """Connections of each VM, kept open."""
+    request_size: Size = 0
+    """Bytes of data of what asks for a file; one segment. Of ``get`` only."""
+    think_time: Duration = 0
+    """Mean time, exponentially distributed, that the user of a connection takes from a whole file to what asks for the next one."""
+
+    @model_validator(mode="after")
+    def _asked_for(self) -> HttpSpec:
+        if self.request_size and self.method == "post":
+            raise ValueError("request_size goes with method: get|method: get; or no request_size")
+        return self
+
+    @property
+    def receives(self) -> bool:
+        """True where VMs receive the files."""
+        return self.method == "post"
+
+    @property
+    def transfer(self) -> int:
+        """Bytes of a file."""
+        return self.size
+
+    @property
+    def request(self) -> int:
+        """Bytes of data of what asks for a file."""
+        return self.request_size
+
+    @property
+    def pause(self) -> int:
+        """Mean think time of a user."""
+        return self.think_time
+
+    def demand_ps(self, costs: ApplicationCosts, hertz: float) -> int:
+        """Return the service demand of a file."""
+        return costs.http_server.ps(hertz)
+
+
+class WebSpec(Paced, TcpSpec):
+    """Requests for pages, sent to a web server in each VM whether or not it has answered those before.
+
+    Each opens a connection, and fetches its objects one after the other.
+    """
+
+    server_port, has_answers, unit = 80, True, "/s"
+    kind: Literal["web"]
+    """What kind of traffic this is."""
+    rate: Rate | None = None
+    """Requests in a second at each VM; not with ``process: replay``."""
+    arrivals: ArrivalSpec = ArrivalSpec(process="poisson")
+    """How the requests are spaced; Poisson where nothing is said."""
+    objects: Annotated[int, Field(ge=1, le=1000)]
+    """Objects of a page."""
+    size: DataSize
+    """Bytes of an object, its header included."""
+    write_size: DataSize
+    """Bytes that the server hands to its socket at a time; what it takes to serve an object is spread over its writes."""
+
+    @property
+    def ports(self) -> int:
+        """One: how many connections are open at a time depends on the server."""
+        return 1
+
+
+class ExchangeSpec(Connected):
+    """What all traffic of requests and replies has that take turns on a connection."""
+
+    has_answers = True
+    to: Names
+    """Names of the VM groups; each of their VMs has connections of its own."""
+    vnic: VnicNumber = 0
+    """Which NIC of the VM they go through: its vNICs first, then what is passed through to it."""
+    request_size: DataSize
+    """Bytes of data of a request; one segment."""
+    reply_size: Annotated[Size, Field(ge=1, le=65536)]
+    """Bytes of data of a reply; one packet, cut into as many segments as it needs."""
+    delay: Duration = 0
+    """Time from the end of a frame on the wire to what it makes the peer put on the wire, thinking apart."""
+    port: Annotated[int, Field(ge=1, le=65535)] = 33000
+    """Port of a VM's first connection; the next connections have the next ports."""
+
+    @property
+    def request(self) -> int:
+        """Bytes of data of a request."""
+        return self.request_size
+
+
+class TransactionsSpec(ExchangeSpec):
+    """Users that send a request, wait for the reply, and think: database clients. Each has a connection of its own."""
+
+    server_port = 50000
+    kind: Literal["transactions"]
+    """What kind of traffic this is."""
+    users: Count
+    """Users of each VM."""
+    think_time: Duration = 0
+    """Mean time, exponentially distributed, from a reply to the user's next request."""
+
+    @property
+    def connections(self) -> int:
+        """Connections of each VM."""
+        return self.users
+
+    @property
+    def pause(self) -> int:
+        """Mean think time of a user."""
+        return self.think_time
+
+    def demand_ps(self, costs: ApplicationCosts, hertz: float) -> int:
+        """Return the service demand of a transaction."""
+        return costs.transaction.ps(hertz)
+
+
+class RequestResponseSpec(ExchangeSpec):
+    """Requests and replies in turns, the next request as soon as the reply is there (netperf TCP_RR). The server reads and writes, and does nothing else."""
+
+    server_port, has_stages = 12865, True
+    kind: Literal["request_response"]
+    """What kind of traffic this is."""
+    connections: Count = 1
+    """Connections of each VM."""
+
+
+TRAFFIC: tuple[type[Traffic], ...] = (
+    MulticastSpec,
+    BridgedSpec,
+    UdpStreamSpec,
+    WorkSpec,
+    TcpStreamSpec,
+    ForwardedStreamSpec,
+    HttpSpec,
+    WebSpec,
+    TransactionsSpec,
+    RequestResponseSpec,
+    VmDatagramsSpec,
+    VmTcpStreamSpec,
+)
+"""The table of shipped kinds of traffic; `hostsim.model.workload.attach` attaches them to a host."""

@@ -1,0 +1,154 @@
+"""Emulators of claims: Gaussian processes over the priors, trained on the hosts of a design, with the error that they make on hosts left out."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hostsim.engine.record import FloatArray
+from hostsim.errors import Fault, InputError
+
+if TYPE_CHECKING:
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.linear_model import LassoCV
+
+__all__ = ["Emulator", "features_of", "require_library", "single_thread", "train"]
+
+MOST_ACTIVE = 12
+"""A process has at most this many inputs; what the others do is in its straight lines and its noise."""
+FOLDS = 5
+"""Of the cross-validation."""
+LEAST = 12
+"""Members that an emulator needs at least."""
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """Emulator of one output over the priors: straight lines in all inputs that matter, and a Gaussian process of the rest in those that matter most."""
+
+    active: tuple[int, ...]
+    """Inputs of the process, by their place among the priors, the strongest first."""
+    error: float
+    """Root mean square of what it misses on members left out, in the unit of the output: of the emulator, and of the noise of a run."""
+    spread: float
+    """Standard deviation of the output over the members: an emulator whose error is as large knows nothing."""
+    _lines: LassoCV | None
+    _process: GaussianProcessRegressor | None
+    _mean: float
+
+    def predict(self, shares: FloatArray, features: FloatArray | None = None) -> FloatArray:
+        """Predict the output of hosts.
+
+        Args:
+            shares: of the priors' probability, one row a host and one column a prior.
+            features: `features_of` the same shares, by whoever asks several emulators.
+
+        Returns:
+            One number a host.
+        """
+        found = np.full(len(shares), self._mean)
+        # what the library's own methods compute, without their checks: chains ask a hundred thousand times
+        if self._lines is not None:
+            found = (features_of(shares) if features is None else features) @ self._lines.coef_ + self._lines.intercept_
+        if self._process is not None:
+            from scipy.spatial.distance import cdist
+
+            signal, process = self._process.kernel_.k1, self._process
+            inputs = (2 * shares[:, list(self.active)] - 1) / signal.k2.length_scale
+            apart = cdist(inputs, process.X_train_ / signal.k2.length_scale, "sqeuclidean")
+            found = found + signal.k1.constant_value * np.exp(-0.5 * apart) @ process.alpha_
+        return np.asarray(found, dtype=float)
+
+
+def train(shares: FloatArray, outputs: FloatArray, seed: int = 1) -> Emulator:
+    """Train an emulator, and find its error by cross-validation.
+
+    Args:
+        shares: one row a member, one column a prior.
+        outputs: of each member; NaN where it has none, and such members are left out.
+        seed: of the folds and of the optimizer's starts.
+
+    Raises:
+        ValueError: fewer than twelve members have an output.
+    """
+    known = np.isfinite(outputs)
+    shares, outputs = shares[known], outputs[known]
+    if len(outputs) < LEAST:
+        raise ValueError(f"{len(outputs)} members have an output, fewer than {LEAST}")
+    spread = float(np.std(outputs))
+    if spread == 0.0:
+        return Emulator((), 0.0, 0.0, None, None, float(outputs[0]))
+    missed = np.empty(len(outputs))
+    with single_thread():
+        from sklearn.model_selection import KFold
+
+        whole = _fit(shares, outputs, seed)
+        for kept, left in KFold(FOLDS, shuffle=True, random_state=seed).split(shares):
+            missed[left] = outputs[left] - _fit(shares[kept], outputs[kept], seed, whole).predict(shares[left])
+    error = float(np.sqrt(np.mean(missed**2)))
+    return Emulator(whole.active, error, spread, whole._lines, whole._process, whole._mean)
+
+
+def require_library() -> None:
+    """Check that scikit-learn is there, before anything is run for it.
+
+    Raises:
+        InputError: it is not.
+    """
+    import importlib.util
+
+    if importlib.util.find_spec("sklearn") is None:
+        raise InputError(
+            Fault(
+                "needs scikit-learn, which is not installed", "calibrate", allowed="pip install 'hostsim[calibration]'"
+            )
+        )
+
+
+def single_thread() -> AbstractContextManager[object]:
+    """Context in which linear algebra takes one thread: matrices are small, and threads that wait for one another take ten times as long where processors are busy."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
+    return limits
+
+
+def features_of(shares: FloatArray) -> FloatArray:
+    """Features of the straight lines: each input and its square, both without a mean over the prior."""
+    inputs = 2 * shares - 1
+    return np.hstack([inputs, inputs**2 - 1 / 3])
+
+
+def _fit(shares: FloatArray, outputs: FloatArray, seed: int, like: Emulator | None = None) -> Emulator:
+    """Fit lines and process; ``like`` another one, with its lengths of correlation, so that a fold costs little."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+    from sklearn.linear_model import LassoCV
+
+    count = shares.shape[1]
+    lines = LassoCV(cv=FOLDS, random_state=seed, max_iter=20_000).fit(features_of(shares), outputs)
+    weights = np.abs(lines.coef_).reshape(2, count).max(axis=0)
+    order = np.argsort(-weights, kind="stable")[:MOST_ACTIVE]
+    active = tuple(int(place) for place in order if weights[place] > 0)
+    rest = outputs - lines.predict(features_of(shares))
+    process = None
+    if like is not None and like._process is not None:
+        active = like.active
+        process = GaussianProcessRegressor(like._process.kernel_, alpha=0.0, optimizer=None)
+    elif active and like is None:
+        scale = float(np.var(rest)) or 1.0
+        kernel = ConstantKernel(scale, (scale * 1e-3, scale * 1e3)) * RBF(
+            [2.0] * len(active), (0.2, 50.0)
+        ) + WhiteKernel(scale / 2, (scale * 1e-6, scale * 1e2))
+        process = GaussianProcessRegressor(kernel, alpha=0.0, n_restarts_optimizer=0, random_state=seed)
+    if process is not None:
+        with warnings.catch_warnings():
+            # a length at its bound is that of an input in which the rest is flat
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            process.fit(2 * shares[:, list(active)] - 1, rest)
+    return Emulator(active, 0.0, 0.0, lines, process, float(np.mean(outputs)))

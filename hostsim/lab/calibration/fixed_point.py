@@ -1,0 +1,214 @@
+"""Fixed points of claims: where each is measured on any host of a calibration, thresholds included, without a search.
+
+A threshold takes a few values of its axis about the published one, the same on every host, and lies where the metric crosses the limit between
+two of them. So a host costs as many runs as another, and its claims are smooth functions of its constants.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from hostsim.campaign.driver import Outcome
+from hostsim.campaign.pipeline import judge_expectations
+from hostsim.engine.record import AxisValues
+from hostsim.results.expect import At, Expectation, Find, Ratio
+from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.search_answer import SearchAnswer
+from hostsim.scenario.expect.expectation import required_points
+from hostsim.scenario.plan import Fidelity, Plan, Point, PointMaker
+from hostsim.scenario.scenario import Scenario
+from hostsim.scenario.selection import restrict
+from hostsim.scenario.shipped_data import claims
+
+__all__ = ["FixedPoints", "Measured", "crossing", "grid", "threshold_crossing"]
+
+SPREAD = (0.65, 0.85, 0.97, 1.05, 1.2)
+"""Values of the axis of a threshold, as shares of the published one: close together about it, and some for hosts that are far off."""
+FARTHEST = 3.0
+"""A crossing beyond the last value is at most this many times as far away as the last two are apart."""
+_LOAD = "host_cpu"
+"""What tells where a metric loses its bound: it rises with the load in a straight line, and stops where the host is full."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measurement at one value of the axis of a threshold."""
+
+    value: float
+    metric: float
+    """In its unit; infinite where it has no bound."""
+    load: float
+    """CPU utilisation of the host there, percent."""
+
+
+def grid(published: float) -> tuple[int, ...]:
+    """The values of the axis at which the metric of a threshold is measured, whatever the bracket of its search: hosts are farther off than those that are judged."""
+    return tuple(sorted({max(round(share * published), 1) for share in SPREAD}))
+
+
+def crossing(find: Find, measured: Sequence[Measured]) -> float:
+    """Crossing of a limit by a metric that was measured along an axis, beyond the last value by the slope there.
+
+    Between a value at which the metric has a bound and one at which it has none, the crossing is where the line of the load would reach the
+    load of the full host.
+
+    Args:
+        find: the threshold.
+        measured: rising along the axis.
+
+    Returns:
+        Where the metric reaches the limit, as a check counts it: half a step before the crossing. NaN without two measurements.
+    """
+    found = [one for one in measured if not math.isnan(one.metric)]
+    if len(found) < 2:
+        return math.nan
+    holds = [(one.metric < find.below) == find.largest for one in found]
+    # the last change counts: what a metric does far below its limit is noise
+    changes = [place for place in range(len(found) - 1) if holds[place] and not holds[place + 1]]
+    if not changes:
+        first, last = found[-2:] if holds[-1] else found[:2]
+        return _extrapolated(first, last, find.below, beyond=holds[-1]) - 0.5
+    place = changes[-1]
+    below, above = found[place], found[place + 1]
+    if math.isinf(above.metric):
+        at = _full(found[max(place - 1, 0)], below, found[-1].load)
+        return min(max(at, below.value), above.value) - 0.5
+    return threshold_crossing((below.value, below.metric), (above.value, above.metric), limit=find.below) - 0.5
+
+
+def _full(first: Measured, last: Measured, load: float) -> float:
+    """The value of the axis at which the line of the load through two measurements reaches that of the full host."""
+    slope = (last.load - first.load) / (last.value - first.value) if last.value > first.value else 0.0
+    slope = slope if slope > 0 else last.load / last.value  # through the origin
+    return last.value + (load - last.load) / slope
+
+
+def _extrapolated(below: Measured, above: Measured, limit: float, *, beyond: bool) -> float:
+    """The crossing by two measurements on one side of it: by the slope of the metric, and beyond the last one where the host is full at the latest."""
+    first, low, last, high = below.value, below.metric, above.value, above.metric
+    width = last - first
+    farthest = last + FARTHEST * width if beyond else first - width
+    found = farthest
+    if 0 < low < high < math.inf:
+        found = first + math.log(limit / low) / math.log(high / low) * width
+    if not beyond:
+        return max(found, farthest)
+    is_loaded = above.load > below.load
+    return min(found, farthest, max(_full(below, above, 100.0), last) if is_loaded else farthest)
+
+
+class FixedPoints:
+    """A scenario whose claims are measured at fixed points.
+
+    Attributes:
+        scenario: with the expectations that the claims are computed from.
+        names: ids of the claims.
+    """
+
+    def __init__(self, scenario: Scenario, names: Collection[str]) -> None:
+        self.scenario = restrict(scenario, names)
+        self.names = [entry.name for entry in self.scenario.expectations if entry.name in names]
+        self._grids = dict(self._make_grids())
+
+    def plan(self, host: Scenario, fidelity: Fidelity) -> Plan:
+        """The runs of one host, one replication each; raises InputError where the host cannot be.
+
+        Args:
+            host: the scenario with other constants.
+            fidelity: its root seed tells hosts apart, so that noise is not mistaken for an effect of constants.
+        """
+        maker = PointMaker(host, fidelity)
+        tasks = [maker.task(point, 0) for point in maker.distinct(self._points(maker))]
+        return Plan(host, fidelity, tuple({task.key: task for task in tasks}.values()), ())
+
+    def values(self, host: Scenario, fidelity: Fidelity, outcome: Outcome) -> dict[str, float]:
+        """The smooth value of each claim on a host, in its unit; NaN where it has none.
+
+        Args:
+            host: as for `plan`.
+            fidelity: likewise.
+            outcome: of its runs.
+        """
+        answers = {}
+        maker = PointMaker(host, fidelity)
+        for name, (find, values) in self._grids.items():
+            measured = []
+            for value in values:
+                record = outcome.records.get((maker.short(_at(find, value)).id, 0))
+                if record is not None and record.error is None:
+                    metric, load = (CATALOGUE[metric].evaluate(record) for metric in (find.metric, _LOAD))
+                    measured.append(Measured(float(value), metric, load))
+            found = crossing(find, measured)
+            answers[name] = SearchAnswer(name, () if math.isnan(found) else (found,))
+        judged = {
+            verdict.expectation.name: verdict.value
+            # as plain records, for stored ones bear no expectation where they are short
+            for verdict in judge_expectations(_finite(host), dict(outcome.records), answers, fidelity)
+        }
+        return {name: math.nan if (number := judged[name]) is None else number for name in self.names}
+
+    def _make_grids(self) -> Iterator[tuple[str, tuple[Find, tuple[int, ...]]]]:
+        """By name of a threshold: where its metric is measured; thresholds of one host share their points."""
+        finds = {
+            entry.name: (entry, entry.form) for entry in self.scenario.expectations if isinstance(entry.form, Find)
+        }
+        for name, (_, find) in finds.items():
+            alike = [_published(e, f) for e, f in finds.values() if (f.axis, f.at) == (find.axis, find.at)]
+            yield name, (find, grid(sum(alike) / len(alike)))
+
+    def _points(self, maker: PointMaker) -> Iterator[Point]:
+        """Every point is as short as a search far from its end probes it: an emulator averages the noise of all hosts."""
+        for entry in self.scenario.expectations:
+            if not isinstance(entry.form, Find):
+                yield from map(maker.short, required_points(entry.form))
+        for find, values in self._grids.values():
+            yield from (maker.short(_at(find, value)) for value in values)
+
+
+def _finite(host: Scenario) -> Scenario:
+    """The host with response times that stay finite where requests pile up: of two hosts that do not keep up there is a ratio, too."""
+    return replace(host, expectations=tuple(_finite_entry(entry) for entry in host.expectations))
+
+
+def _finite_entry(entry: Expectation) -> Expectation:
+    form = entry.form
+    if not isinstance(form, At | Ratio) or form.metric is None or not CATALOGUE[form.metric].raw:
+        return entry
+    return replace(entry, form=replace(form, metric=CATALOGUE[form.metric].raw))
+
+
+def _at(find: Find, value: int) -> AxisValues:
+    return {**find.at, find.axis: find.written(value)}
+
+
+def _published(entry: Expectation, find: Find) -> float:
+    """What was published of a threshold; in words, the middle of its band; of no claim, that of its bracket."""
+    claim = claims().get(entry.name) if entry.is_claim else None
+    low, high = (claim.band.low, claim.band.high) if claim else (None, None)
+    if claim is not None:
+        with suppress(ValueError):
+            return float(claim.published)
+    low, high = find.start if low is None else low, find.stop if high is None else high
+    return (low + high) / 2
+
+
+def threshold_crossing(below: tuple[float, float], above: tuple[float, float], *, limit: float) -> float:
+    """Threshold crossing: where a metric that is known at two values of an axis reaches a limit, by interpolation.
+
+    A share that is nothing at the one is taken as what does not get through at the other: the rest of the other's load is what does.
+    Otherwise the metric is taken to grow by a factor with each step; where it has no bound at the other, the limit lies halfway.
+
+    Args:
+        below: the smaller value of the axis, and the metric there.
+        above: the larger one, likewise.
+        limit: lies between the metrics.
+    """
+    (first, low), (last, high) = below, above
+    if low <= 0 or high <= 0:
+        return min(max(last * (1 - high / 100), first), last)
+    is_known = low != high < math.inf
+    share = math.log(limit / low) / math.log(high / low) if is_known else 0.5
+    return first + min(max(share, 0.0), 1.0) * (last - first)

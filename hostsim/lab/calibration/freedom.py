@@ -1,0 +1,153 @@
+"""Fitted numbers, and the claims that can fail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field
+
+from hostsim.config.field import Spec
+from hostsim.config.files import display_name
+from hostsim.engine.record import Scalar
+from hostsim.errors import InputError, nearest_name
+from hostsim.results.expect import Ratio
+from hostsim.scenario.cost_model import Constant, scenario_inputs, shipped_constants
+from hostsim.scenario.load import load
+from hostsim.scenario.shipped_data import claims, data_root, shipped, shipped_parts
+from hostsim.scenario.yaml.source_tree import Tree
+from hostsim.scenario.yaml.validation import validate
+
+__all__ = ["INFORMATIVE", "FittedCount", "FittedInput", "count_fitted", "read_fitted_inputs"]
+
+INFORMATIVE = ("scale", "ratio", "direction")
+"""Kinds of claims that can fail for another reason than arithmetic of the wire or a rule that is coded as it was published."""
+
+
+class FittedInput(Spec):
+    """A constant or input whose value was chosen after the verdict of a claim had been seen."""
+
+    claims: tuple[str, ...] = Field(min_length=1)
+    """Ids of the claims whose verdict had been seen."""
+    evidence: str = Field(min_length=1)
+    """Outcome that was seen, and the page or decision that says so."""
+
+
+class _FittedInputs(Spec):
+    """The file of them."""
+
+    fitted: Mapping[str, FittedInput]
+    """By name: the file and the path in it."""
+
+
+@dataclass(frozen=True)
+class FittedCount:
+    """The numbers that were fitted to published claims, and the claims that can fail."""
+
+    constants: tuple[str, ...]
+    """Names of constants of platforms, servers, peers and guests."""
+    inputs: tuple[str, ...]
+    """Names of inputs of scenarios; one name for each choice."""
+    informative: tuple[str, ...]
+    """Ids of the claims that can fail."""
+
+    @property
+    def fitted(self) -> int:
+        """Number of fitted constants and inputs."""
+        return len(self.constants) + len(self.inputs)
+
+    @property
+    def sentence(self) -> str:
+        """The count in a sentence."""
+        return (
+            f"{self.fitted} numbers count as fitted, {len(self.constants)} constants and {len(self.inputs)} inputs: the calibration moved them, "
+            f"or they were chosen after an outcome had been seen. They face {len(self.informative)} claims that can fail: rules, arithmetic of "
+            "the wire and ratios of other claims are left out."
+        )
+
+
+def count_fitted() -> FittedCount:
+    """Count the fitted numbers, and the claims that can fail.
+
+    A number is fitted when a calibration moved it (its prior is beside its value), or when ``fitted-inputs.yaml`` lists it. An input that
+    several scenarios have under the same key with the same value is one choice.
+
+    A claim can fail when it is of kind scale, ratio or direction and is not computed from other expectations: rules and the arithmetic of
+    a wire hold by construction, and a ratio of two thresholds that are claims repeats them. Known reds are included, since they failed.
+    """
+    known = {constant.name: constant for constant in shipped_constants()}
+    inputs = _inputs()
+    names = [name for name, one in {**known, **inputs}.items() if one.is_calibrated]
+    names += read_fitted_inputs()
+    choices: dict[tuple[str, Scalar], str] = {}
+    for name in names:
+        if name not in known:
+            one = inputs.get(name)
+            choices.setdefault((name.rpartition(".")[2], one.written(one.value) if one else name), name)
+    constants = dict.fromkeys(name for name in names if name in known)
+    return FittedCount(tuple(constants), tuple(choices.values()), _informative())
+
+
+def read_fitted_inputs(file: Path | None = None) -> Mapping[str, FittedInput]:
+    """Read a file of numbers that were chosen after a verdict had been seen; the shipped one by default.
+
+    Raises:
+        InputError: carries every fault with its line.
+    """
+    file = file or data_root() / "calibration" / "fitted-inputs.yaml"
+    tree = Tree.of(file, display_name(file))
+    found, faults = validate(_FittedInputs, tree)
+    if found is None or faults:
+        raise InputError(faults)
+    known = [*(constant.name for constant in shipped_constants()), *_inputs(), *_switches(), *_defaults()]
+    for name, entry in found.fitted.items():
+        if name not in known:
+            allowed = "a constant, an input of a scenario or a setting of a platform"
+            faults.append(tree.fault(("fitted", name), "is not known", allowed, nearest_name(name, known)))
+        for place, claim in enumerate(entry.claims):
+            if claim not in claims():
+                nearest = nearest_name(claim, list(claims()))
+                faults.append(
+                    tree.fault(("fitted", name, "claims", place), "unknown claim", "an id of claims.csv", nearest)
+                )
+    if faults:
+        raise InputError(faults)
+    return found.fitted
+
+
+def _inputs() -> dict[str, Constant]:
+    """Every input of the shipped scenarios by its name."""
+    return {f"{name}.{path}": constant for name in shipped() for path, constant in scenario_inputs(load(name)).items()}
+
+
+def _switches() -> list[str]:
+    """Names of the assumed inputs of shipped scenarios that are true or false, which no study and no calibration moves."""
+    return [
+        f"{name}.{assumption.path}"
+        for name in shipped()
+        for assumption in load(name).assumptions
+        if isinstance(assumption.value, bool)
+    ]
+
+
+def _defaults() -> list[str]:
+    """Names of the settings that shipped platforms give a default."""
+    trees = {name: Tree.of(file, display_name(file)) for name, file in shipped_parts("platforms").items()}
+    return [
+        f"{name}.{section}.{setting}"
+        for name, tree in trees.items()
+        for section in ("advanced", "kernel", "vmx")
+        for setting in tree.get((section,)) or ()
+    ]
+
+
+def _informative() -> tuple[str, ...]:
+    """Claims that shipped scenarios expect, of a kind that can fail, and not computed from other expectations."""
+    forms = {entry.name: entry.form for name in shipped() for entry in load(name).expectations if entry.is_claim}
+    return tuple(
+        claim.id
+        for claim in claims().values()
+        if claim.kind in INFORMATIVE and claim.id in forms
+        if not (isinstance(form := forms[claim.id], Ratio) and isinstance(form.of, str))
+    )

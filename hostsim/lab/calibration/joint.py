@@ -1,0 +1,255 @@
+"""Joint calibration: all numbers at once against all observations, by waves of real runs, emulators and chains, to an ensemble of hosts.
+
+Wave 0 spreads over the priors. Each wave after it runs hosts that the chains draw by the emulators so far, so that these learn where it
+matters; the last of them is the ensemble. Everything that was run is in two files of a folder, from which a killed calibration goes on.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hostsim.campaign.pipeline import ExecutionOptions
+from hostsim.campaign.store import code_digest
+from hostsim.config.files import write_whole
+from hostsim.engine.record import FloatArray
+from hostsim.errors import Fault, InputError
+from hostsim.lab.calibration.design import Design, Evaluated, read_log, run_members
+from hostsim.lab.calibration.emulator import LEAST, Emulator, train
+from hostsim.lab.calibration.fixed_point import FixedPoints
+from hostsim.lab.calibration.observation import Observation
+from hostsim.lab.calibration.posterior import Posterior, Target, sample
+from hostsim.scenario.plan import Fidelity
+
+__all__ = ["Joint", "Waves", "claim_values"]
+
+WAVE = 1000
+"""Numbers of members a wave has room for: member 2003 is the third of wave 2."""
+LOG, MEMBERS, IDENTITY = "log.csv", "members.csv", "calibration.json"
+FARTHEST = 60.0
+"""Distance beyond which an emulator need not tell hosts apart; what is infinite is as far."""
+
+
+@dataclass(frozen=True)
+class Waves:
+    """Sizes of the waves of a calibration."""
+
+    first: int = 160
+    """Members of the design over the priors."""
+    others: tuple[int, ...] = (50, 50)
+    """Members of each wave after it; the last is the ensemble."""
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint calibration: its priors and observations, and the folder of what was run."""
+
+    design: Design
+    hosts: tuple[FixedPoints, ...]
+    observations: tuple[Observation, ...]
+    folder: Path
+    """Holds ``log.csv``, a row a member with its claims, and ``members.csv``, the shares of the members that chains have drawn."""
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """Names of the experiments, each once."""
+        return tuple(dict.fromkeys(one.experiment for one in self.observations))
+
+    def run(
+        self,
+        waves: Waves,
+        execution: ExecutionOptions,
+        *,
+        budget_s: float = math.inf,
+        tell: Callable[[Evaluated], None] | None = None,
+    ) -> bool:
+        """Run the waves as far as they are not in the folder.
+
+        Args:
+            waves: their sizes.
+            execution: what runs are made with.
+            budget_s: processor time of all members together after which none is begun.
+            tell: called with each member that was run.
+
+        Returns:
+            True when every wave is there, False where the budget ended it.
+
+        Raises:
+            InputError: the folder holds another calibration.
+            KeyboardInterrupt: Ctrl-C; what was run is kept.
+        """
+        self._claim_folder()
+        shares = self.design.shares(waves.first)
+        wanted = {number: self.design.values(row) for number, row in enumerate(shares)}
+        for wave in range(len(waves.others) + 1):
+            done = run_members(
+                wanted, self.hosts, self.folder / LOG, execution, seed=self.design.seed, budget_s=budget_s, tell=tell
+            )
+            if not set(wanted) <= {one.member for one in done}:
+                return False
+            if wave < len(waves.others):
+                drawn = self._drawn(wave + 1, waves.others[wave])
+                wanted = {number: self.design.values(row) for number, row in drawn.items()}
+        return True
+
+    def last_wave(self) -> dict[int, Evaluated]:
+        """The members of the last wave that could be run, by number: the ensemble. Reads the whole log."""
+        members = {number: one for number, one in self.evaluated().items() if not one.error}
+        wave = max(number // WAVE for number in members)
+        return {number: one for number, one in members.items() if number // WAVE == wave}
+
+    def ensemble(self) -> dict[int, dict[str, float]]:
+        """The hosts of the last wave by the number of the member: values of constants and inputs by name."""
+        shares = self.shares()
+        return {number: self.design.values(shares[number]) for number in self.last_wave()}
+
+    def evaluated(self) -> dict[int, Evaluated]:
+        """The members that were run, by number."""
+        if not (self.folder / LOG).exists():
+            return {}
+        names = [name for host in self.hosts for name in host.names]
+        return {one.member: one for one in read_log(self.folder / LOG, names)}
+
+    def shares(self) -> dict[int, FloatArray]:
+        """Shares of the priors' probability of every member, by number: those of the design, and those that were drawn."""
+        drawn = self._read_members()
+        first = max((number for number in self.evaluated() if number < WAVE), default=0) + 1
+        return dict(enumerate(self.design.shares(first))) | drawn
+
+    def emulators(self) -> dict[str, Emulator]:
+        """The emulators of the observations by name, trained on every member that was run: of distances (`Observation.distance`).
+
+        An observation without a value on enough members has none.
+
+        Raises:
+            InputError: none has.
+        """
+        members, shares = self.evaluated(), self.shares()
+        numbers = [number for number, one in members.items() if not one.error]
+        inputs = np.array([shares[number] for number in numbers])
+        found = {}
+        for one in self.observations:
+            outputs = np.array([one.distance(members[number].claims[one.name]) for number in numbers])
+            if np.count_nonzero(np.isfinite(outputs)) >= LEAST:
+                found[one.name] = train(inputs, np.clip(outputs, -FARTHEST, FARTHEST), self.design.seed)
+        if not found:
+            raise InputError(
+                Fault(
+                    "has no value that tells hosts apart",
+                    str(self.folder),
+                    allowed=f"{LEAST} hosts with values",
+                )
+            )
+        return found
+
+    def posterior(
+        self,
+        emulators: Mapping[str, Emulator],
+        *,
+        without: str = "",
+        chains: int = 100,
+        seed: int = 1,
+    ) -> Posterior:
+        """Sample the posterior by emulators.
+
+        Args:
+            emulators: of all observations.
+            without: an experiment that is left out.
+            chains: each gives one host.
+            seed: of the chains.
+        """
+        experiments = self.experiments
+        targets = [
+            Target(one, experiments.index(one.experiment), emulators[one.name])
+            for one in self.observations
+            if one.experiment != without and one.name in emulators and emulators[one.name].spread > 0
+        ]
+        return sample(targets, len(self.design.priors), len(experiments), chains=chains, seed=seed)
+
+    def _drawn(self, wave: int, count: int) -> dict[int, FloatArray]:
+        """The members of a wave: those of the file, or new ones by the emulators of all waves before it."""
+        before = self._read_members()
+        kept = {number: row for number, row in before.items() if number // WAVE == wave}
+        if not kept:
+            posterior = self.posterior(self.emulators(), chains=count, seed=self.design.seed + wave)
+            kept = {wave * WAVE + place: row for place, row in enumerate(posterior.shares)}
+            self._write_members(before | kept)
+        return kept
+
+    def _claim_folder(self) -> None:
+        """Say in the folder whose it is, or check that it is this calibration's.
+
+        Raises:
+            InputError: it is another one's.
+        """
+        file, own = self.folder / IDENTITY, self._identity()
+        if not file.exists():
+            if (self.folder / LOG).exists():
+                raise InputError(
+                    Fault(f"contains {LOG} but no {IDENTITY}", str(self.folder), allowed="an empty folder")
+                )
+            write_whole(file, (json.dumps(own, indent=1) + "\n").encode())
+            return
+        try:
+            kept = json.loads(file.read_bytes())
+        except ValueError:
+            kept = {}
+        other = [name for name, value in own.items() if kept.get(name) != value]
+        if other:
+            allowed = "an empty folder, or what the calibration in it was begun with"
+            raise InputError(Fault("holds another calibration", str(self.folder), f"other {', '.join(other)}", allowed))
+
+    def _identity(self) -> dict[str, object]:
+        """What makes a calibration: digests of everything but its size."""
+        fidelity = Fidelity(quick=True, seed=self.design.seed)
+        hosts = [task.point.id for host in self.hosts for task in host.plan(host.scenario, fidelity).tasks]
+        return {
+            "scenarios": [host.scenario.name for host in self.hosts],
+            "seed": self.design.seed,
+            "priors": _digest([repr(prior) for prior in self.design.priors]),
+            "hosts": _digest(sorted(hosts)),
+            "predictions": _digest(sorted(name for host in self.hosts for name in host.names)),
+            "measurements": _digest([repr(one) for one in self.observations]),
+            "version": code_digest(),
+        }
+
+    def _write_members(self, members: Mapping[int, FloatArray]) -> None:
+        names = [prior.name for prior in self.design.priors]
+        lines = [",".join(["member", *names])]
+        lines += [",".join([str(number), *(f"{share:.6f}" for share in row)]) for number, row in members.items()]
+        write_whole(self.folder / MEMBERS, ("\n".join(lines) + "\n").encode())
+
+    def _read_members(self) -> dict[int, FloatArray]:
+        file = self.folder / MEMBERS
+        if not file.exists():
+            return {}
+        with file.open(encoding="utf-8", newline="") as text:
+            rows = list(csv.reader(text))
+        names = [prior.name for prior in self.design.priors]
+        if rows[0][1:] != names:
+            other = sorted(set(rows[0][1:]).symmetric_difference(names))
+            raise InputError(
+                Fault(
+                    "is of other priors",
+                    str(file),
+                    given=", ".join(other)[:200] or "another order",
+                    allowed="an empty folder",
+                )
+            )
+        return {int(number): np.array([float(share) for share in shares]) for number, *shares in rows[1:]}
+
+
+def claim_values(wave: Mapping[int, Evaluated], name: str) -> FloatArray:
+    """The value of a claim on each host of a wave, in its unit."""
+    return np.array([one.claims[name] for one in wave.values()])
+
+
+def _digest(texts: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]

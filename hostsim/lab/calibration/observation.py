@@ -1,0 +1,78 @@
+"""Observations that a calibration is conditioned on: published claims, or measurements of one's own host, in half-widths of their bands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from hostsim.results.expect import Expectation
+
+__all__ = ["Observation", "observations_of"]
+
+STRAIGHT = 10.0
+"""Half-widths up to which a distance counts as it is. Beyond, its logarithm does: no claim that is far from every host outweighs the others, and an emulator of it still tells a far host from a farther one."""
+EDGE = 0.05
+"""Half-width of a band with one end, as a share of that end."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """An observation of one quantity: a published value with its band, or a band anywhere in which is as good."""
+
+    name: str
+    experiment: str
+    centre: float
+    """The published value, the middle of the band, or its one end; in the quantity's unit."""
+    half: float
+    """Half of the band, likewise."""
+    is_aimed: bool
+    """True where nearer to the centre is better: of what was published as a number."""
+    low: float = -STRAIGHT * math.asinh(1 / STRAIGHT)
+    """Distance of the end of the band from the centre; infinite where it is open."""
+    high: float = STRAIGHT * math.asinh(1 / STRAIGHT)
+
+    def distance(self, value: float) -> float:
+        """Distance of a value from the centre, in half-widths of the band; of more than `STRAIGHT`, by its logarithm."""
+        return STRAIGHT * math.asinh((value - self.centre) / self.half / STRAIGHT)
+
+    def value(self, distance: float) -> float:
+        """The value at a distance from the centre, in the quantity's unit."""
+        return self.centre + self.half * STRAIGHT * math.sinh(distance / STRAIGHT)
+
+
+def observations_of(expectations: Iterable[tuple[str, Expectation]]) -> list[Observation]:
+    """The observations that expectations state; those without a width say yes or no, and are none.
+
+    Args:
+        expectations: each with the name of its experiment.
+    """
+    found = (_observation(experiment, entry) for experiment, entry in expectations)
+    return [one for one in found if one is not None]
+
+
+def _observation(experiment: str, entry: Expectation) -> Observation | None:
+    low, high = entry.band.low, entry.band.high
+    # a share or quotient that may be nothing at all is bounded above only
+    low = None if entry.kind == "direction" and low == 0 else low
+    if low is not None and high is not None:
+        if high <= low:
+            return None
+        half, centre = (high - low) / 2, (low + high) / 2
+        is_aimed = entry.kind != "direction"
+        if is_aimed:
+            with suppress(ValueError):
+                published = float(entry.published)
+                centre = centre if published in (low, high) else published
+        return Observation(entry.name, experiment, centre, half, is_aimed)
+    if low is None and high is None:
+        return None
+    end = high if low is None else low
+    assert end is not None
+    half = EDGE * abs(end)
+    if half == 0:
+        return None
+    if low is None:
+        return Observation(entry.name, experiment, end, half, False, -math.inf, 0.0)
+    return Observation(entry.name, experiment, end, half, False, 0.0, math.inf)

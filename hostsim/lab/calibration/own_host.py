@@ -1,0 +1,216 @@
+"""Calibration to one's own host: from a scenario and measurements to an ensemble of hosts, their predictions and the next measurement."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from hostsim.campaign.pipeline import ExecutionOptions
+from hostsim.engine.record import AxisValues, FloatArray
+from hostsim.errors import Fault, InputError
+from hostsim.lab.calibration.design import Design, Evaluated
+from hostsim.lab.calibration.fixed_point import FixedPoints
+from hostsim.lab.calibration.joint import Joint, Waves, claim_values
+from hostsim.lab.calibration.measured import expected_at
+from hostsim.lab.calibration.observation import observations_of
+from hostsim.lab.calibration.prior import priors_of
+from hostsim.lab.calibration.summary import QUANTILES
+from hostsim.results.expect import At, Expectation
+from hostsim.scenario.scenario import Scenario
+
+__all__ = ["LEAST", "Next", "OwnHost", "Predicted", "calibrate_host", "explained", "hosts_within", "prepare"]
+
+SHARES = (0.6, 0.2, 0.2)
+"""Of the budget: the design over the priors, and two waves by the emulators."""
+LEAST = 40
+"""Hosts at least: fewer teach the emulators nothing."""
+MOST = 400
+LEAST_OF_WAVE = 8
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """A number that was not measured, on the calibrated hosts: 5, 50 and 95 % of the ensemble, in the metric's unit."""
+
+    name: str
+    metric: str
+    at: AxisValues
+    low: float
+    median: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Next:
+    """A point that may be measured next, and what it would do for the prediction."""
+
+    name: str
+    narrows: float
+    """Share of the standard deviation of the prediction that the measurement would take away."""
+
+
+@dataclass(frozen=True)
+class OwnHost:
+    """A host that is calibrated to its own measurements."""
+
+    joint: Joint
+    scenario: Scenario
+    wanted: Expectation | None
+    """What is to be predicted."""
+    candidates: tuple[Expectation, ...]
+    """Points of the sweep that were not measured, by the metrics that were; none where nothing is to be predicted."""
+
+    def prediction(self) -> Predicted | None:
+        """What the ensemble predicts of what is wanted; None where nothing is."""
+        return None if self.wanted is None else _predicted(self.wanted, self.joint.last_wave())
+
+    def predictions(self) -> list[Predicted]:
+        """What the ensemble predicts of what was not measured."""
+        asked = (*((self.wanted,) if self.wanted else ()), *self.candidates)
+        wave = self.joint.last_wave()
+        return [_predicted(one, wave) for one in asked]
+
+    def next_measurements(self) -> list[Next]:
+        """The points that may be measured next, the one that would narrow the prediction most first.
+
+        Members that agree on everything measured so far still differ in the prediction. A measurement that goes with it among them takes
+        away the part of its variance that a straight line explains, less what the measurement's own noise leaves: as large a share of the
+        value as that of the measurements so far. What is wanted itself may be measured, too.
+        """
+        if self.wanted is None:
+            return []
+        wave = self.joint.last_wave()
+        aim = claim_values(wave, self.wanted.name)
+        halves = [one.half / max(abs(one.centre), 1e-12) for one in self.joint.observations]
+        noise = float(np.median(halves)) / 2
+        asked = (self.wanted, *self.candidates)
+        shares = [explained(claim_values(wave, one.name), aim, noise) for one in asked]
+        found = [Next(one.name, 1 - math.sqrt(1 - share)) for one, share in zip(asked, shares, strict=True)]
+        return sorted(found, key=lambda one: -one.narrows)
+
+
+def _predicted(one: Expectation, wave: Mapping[int, Evaluated]) -> Predicted:
+    assert isinstance(one.form, At)
+    outputs = claim_values(wave, one.name)
+    low, median, high = (
+        np.quantile(outputs[~np.isnan(outputs)], QUANTILES, method="weibull")
+        if not np.isnan(outputs).all()
+        else (math.nan,) * 3
+    )
+    return Predicted(one.name, one.form.metric, one.form.at, float(low), float(median), float(high))
+
+
+def explained(outputs: FloatArray, aim: FloatArray, noise: float) -> float:
+    """Share of the variance of one number among hosts that a noisy measurement of another one explains.
+
+    Args:
+        outputs: of the number to be measured.
+        aim: of the other one.
+        noise: standard deviation of the measurement, as a share of the mean.
+    """
+    known = np.isfinite(outputs) & np.isfinite(aim)
+    outputs, aim = outputs[known], aim[known]
+    if len(outputs) < 3 or np.std(outputs) == 0 or np.std(aim) == 0:
+        return 0.0
+    variance = float(np.var(outputs))
+    correlation = float(np.corrcoef(outputs, aim)[0, 1])
+    return correlation**2 * variance / (variance + (noise * float(np.mean(outputs))) ** 2)
+
+
+def prepare(
+    scenario: Scenario,
+    measured: Sequence[Expectation],
+    folder: Path,
+    *,
+    predicted: tuple[str, AxisValues] | None = None,
+    seed: int = 1,
+) -> OwnHost:
+    """Prepare a calibration to one's own host: nothing is run.
+
+    Args:
+        scenario: the host as far as it is known.
+        measured: what was measured on it (`hostsim.lab.calibration.measured.read_measured`), or the scenario's own expectations.
+        folder: for everything that is run and found.
+        predicted: a metric and a value for every axis at which it is to be predicted.
+        seed: root seed.
+
+    Raises:
+        InputError: nothing that was measured has a width, or what is to be predicted was measured.
+    """
+    observations = observations_of((scenario.name, one) for one in measured)
+    if not observations:
+        allowed = "measurements with --to FILE, or expectations with a band that has a width"
+        raise InputError(Fault("has nothing to calibrate to", scenario.name, allowed=allowed))
+    observed = {one.name for one in observations}
+    wanted = None if predicted is None else expected_at(*predicted)
+    if wanted is not None and wanted.name in observed:
+        raise InputError(Fault("was measured", "--predict", repr(wanted.name), "what was not measured"))
+    metrics = dict.fromkeys(one.form.metric for one in measured if isinstance(one.form, At))
+    taken = observed | {one.name for one in measured} | ({wanted.name} if wanted else set())
+    others = [expected_at(metric, point) for metric in metrics for point in _sweep(scenario)] if wanted else []
+    candidates = tuple(one for one in others if one.name not in taken)
+    every = (*measured, *candidates, *((wanted,) if wanted else ()))
+    asked = replace(scenario, expectations=every, searched=())
+    names = [one.name for one in every if one.name in observed or one not in measured]
+    design = Design(priors_of([(asked, names)]), seed)
+    joint = Joint(design, (FixedPoints(asked, names),), tuple(observations), folder)
+    return OwnHost(joint, scenario, wanted, candidates)
+
+
+def hosts_within(budget_s: float, one_s: float) -> Waves:
+    """The waves that a budget has time for.
+
+    Args:
+        budget_s: processor time.
+        one_s: processor time of one host.
+
+    Raises:
+        InputError: too few hosts.
+    """
+    count = min(int(budget_s / one_s), MOST)
+    if count < LEAST:
+        allowed = f"at least {math.ceil(LEAST * one_s)} s: {LEAST} hosts of {one_s:.2g} s each"
+        raise InputError(Fault("is too little for this scenario", "--budget", f"{budget_s:.3g} s", allowed))
+    first, *others = (max(int(count * share), LEAST_OF_WAVE) for share in SHARES)
+    return Waves(first, tuple(others))
+
+
+def calibrate_host(
+    host: OwnHost,
+    execution: ExecutionOptions,
+    budget: float | Waves,
+    tell: Callable[[Evaluated], None] | None = None,
+) -> None:
+    """Calibrate a host: as many hosts as the budget has time for, by what the first one takes, or as many as are asked for.
+
+    Args:
+        host: that was prepared.
+        execution: what runs are made with.
+        budget: processor time of all runs in seconds, or the waves.
+        tell: called with each host that was run.
+
+    Raises:
+        InputError: there is no time for enough hosts, or the folder holds another calibration.
+        KeyboardInterrupt: Ctrl-C; what was run is kept.
+    """
+    if isinstance(budget, Waves):
+        host.joint.run(budget, execution, tell=tell)
+        return
+    host.joint.run(Waves(1, ()), execution, tell=tell)
+    waves = hosts_within(budget, max(host.joint.evaluated()[0].processor_s, 1e-3))
+    if not host.joint.run(waves, execution, budget_s=2 * budget, tell=tell):
+        spent = sum(one.processor_s for one in host.joint.evaluated().values())
+        allowed = f"more than {spent:.0f} s; what was run is kept"
+        raise InputError(
+            Fault("is exceeded twofold, because run times differ between hosts", "--budget", f"{budget:.3g} s", allowed)
+        )
+
+
+def _sweep(scenario: Scenario) -> list[AxisValues]:
+    values = itertools.product(*(axis.values for axis in scenario.axes.values()))
+    return [dict(zip(scenario.axes, point, strict=True)) for point in values]

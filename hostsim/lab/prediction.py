@@ -1,0 +1,665 @@
+"""Predictions of published measurements: the ledger of first values, today's values, and how good both are."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import math
+import shutil
+import statistics
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from hostsim.campaign.pipeline import ExecutionOptions, execute_all, judge_expectations
+from hostsim.campaign.store import code_digest
+from hostsim.config.field import Spec
+from hostsim.config.files import display_name, is_below, read_text, write_whole
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.results.claim import CLAIM_KINDS, Measurement
+from hostsim.results.expect import Verdict
+from hostsim.results.search_answer import Bound
+from hostsim.results.verdicts import PREDICTION, band_text, interval_cell, number, prediction_text, value_text
+from hostsim.scenario.plan import Fidelity
+from hostsim.scenario.planner import make_plan
+from hostsim.scenario.scenario import Scenario
+from hostsim.scenario.selection import restrict
+from hostsim.scenario.shipped_data import LEDGER, measurements, shipped_parts
+from hostsim.scenario.yaml.reader import read
+from hostsim.scenario.yaml.source_tree import Tree
+from hostsim.scenario.yaml.validation import validate
+
+__all__ = [
+    "HEADINGS",
+    "SCORE_HEADINGS",
+    "TIMES",
+    "FirstPrediction",
+    "Prediction",
+    "Score",
+    "add",
+    "as_json",
+    "commit_of",
+    "first_commit_with",
+    "first_commits",
+    "headings",
+    "input_files",
+    "inputs_digest",
+    "ledger_of",
+    "percent",
+    "predict",
+    "read_ledger",
+    "record_first",
+    "refuse_again",
+    "require_measurements",
+    "rows",
+    "score_rows",
+    "scores",
+    "value_cell",
+    "with_ledgers",
+]
+
+
+def commit_of(file: Path, others: Sequence[Path], why: str) -> str:
+    """The last commit that touched one of some files, all of which are committed as they are.
+
+    Args:
+        file: its repository is meant.
+        others: further files; those that lie outside the repository do not count.
+        why: what they are committed before, for the fault.
+
+    Raises:
+        InputError: a file differs from what is committed, or git does not know it; a fault for each.
+    """
+    allowed = f"a file that is committed {why}"
+    top = _git(file.parent, "rev-parse", "--show-toplevel")
+    files = [file, *(other for other in others if top is not None and is_below(other, Path(top)))]
+    faults = []
+    for file in files:
+        known = _git(file.parent, "ls-files", "--error-unmatch", "--", file.name)
+        if known is None:
+            faults.append(Fault("is not committed", allowed=allowed, file=display_name(file)))
+        elif _git(file.parent, "status", "--porcelain", "--", file.name):
+            faults.append(Fault("differs from what is committed", allowed=allowed, file=display_name(file)))
+    if faults:
+        raise InputError(faults)
+    paths = [str(file.resolve()) for file in files]
+    return _git(files[0].parent, "log", "-1", "--format=%H", "--", *paths) or ""
+
+
+def first_commit_with(file: Path, text: str) -> str | None:
+    """The first commit in which a file had a text; None where none has, or there is no git or no repository."""
+    found = _git(file.parent, "log", "--reverse", "--format=%H", f"-S{text}", "--", file.name)
+    return found.splitlines()[0] if found else None
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    """What a command of git prints, without the last line end; None where it fails."""
+    program = shutil.which("git")
+    if program is None:
+        return None
+    command = [program, "-C", str(folder), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # no shell, our own words
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+_HEAD = """\
+# First predictions, by measurement (docs/guide/judge-a-claim.md). `hostsim predict --record-first` adds an entry; none is ever changed or taken away.
+# `changed_for: TEXT` is written below an entry by hand when a mechanism was changed for the measurement: it is scored apart from then on.
+"""
+
+
+class FirstPrediction(Spec):
+    """The first prediction of a measurement."""
+
+    date: str
+    inputs: str
+    """Commit in which its inputs were written down."""
+    digest: str
+    """Of the inputs, see `inputs_digest`."""
+    code: str
+    """Digest of the code that ran."""
+    value: float
+    interval: tuple[float | None, float | None]
+    """At 95 %."""
+    bound: Annotated[Bound | None, Field(strict=False)] = None
+    """The kind of bound, where the value is one."""
+    fidelity: Literal["quick", "full"]
+    seed: int
+    """Root seed."""
+    hostsim: str
+    """Version."""
+    changed_for: str = ""
+    """The mechanism that was changed for this measurement since; empty where none was."""
+
+
+def ledger_of(scenario: Scenario) -> Path:
+    """The ledger's file of a scenario: in its own folder."""
+    return scenario.file.parent / LEDGER
+
+
+def read_ledger(file: Path) -> dict[str, FirstPrediction]:
+    """The first predictions of a ledger by measurement; none where there is no file.
+
+    Raises:
+        InputError: an entry is of no measurement, or is not sound.
+    """
+    tree = _tree(file)
+    found, faults = {}, []
+    for name in tree.data:
+        entry, wrong = validate(FirstPrediction, tree, (name,))
+        if name not in measurements():
+            nearest = nearest_name(name, list(measurements()))
+            wrong = [tree.fault((name,), "unknown measurement", "an id of published-2.csv", nearest, given=repr(name))]
+        faults += wrong
+        if entry is not None:
+            found[name] = entry
+    if faults:
+        raise InputError(faults)
+    return found
+
+
+def refuse_again(file: Path, names: list[str]) -> None:
+    """Refuse to record measurements that the ledger has already.
+
+    Raises:
+        InputError: a fault for each, with the line of its entry.
+    """
+    known, tree = read_ledger(file), _tree(file)
+    again = [name for name in names if name in known]
+    allowed = "measurements without a first prediction"
+    if faults := [
+        tree.fault((name,), "has its first prediction, which is never changed", allowed, given=f"{known[name].value:g}")
+        for name in again
+    ]:
+        raise InputError(faults)
+
+
+def add(file: Path, entries: Mapping[str, FirstPrediction]) -> None:
+    """Add first predictions to a ledger, behind those that it has.
+
+    Raises:
+        InputError: it has one of them already; nothing is written then.
+    """
+    refuse_again(file, list(entries))
+    text = read_text(file, display_name(file)) if file.is_file() else _HEAD
+    for name, entry in entries.items():
+        # JSON's texts and lists are YAML's, and no text of digits becomes a number
+        fields = entry.model_dump(mode="json", exclude_defaults=True)
+        lines = [f"  {key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in fields.items()]
+        text = f"{text.rstrip()}\n{name}:\n{''.join(lines)}"
+    write_whole(file, text.encode())
+
+
+def _tree(file: Path) -> Tree:
+    """The tree of a ledger; an empty one where there is no file.
+
+    Raises:
+        InputError: it cannot be read, or is no mapping.
+    """
+    if not file.is_file():
+        return Tree({}, {}, display_name(file))
+    tree = Tree.of(file, display_name(file))
+    if not isinstance(tree.data, dict):
+        raise InputError(tree.fault((), "is not a ledger", "measurements with their first predictions"))
+    return tree
+
+
+def input_files(scenario: Scenario) -> tuple[Path, ...]:
+    """The files of a scenario's inputs: its own, its servers', and those beside it that it names (arrivals, settings, guests).
+
+    Shipped platforms and guests carry costs, are the model, and are no inputs.
+    """
+    servers, folder = shipped_parts("hardware"), scenario.file.parent
+    found: dict[Path, None] = {}
+    waiting = [scenario.file]
+    while waiting:
+        file = waiting.pop(0)
+        if file in found:
+            continue
+        found[file] = None
+        for text in _texts(_content(file)):
+            if text in servers and file == scenario.file:  # a server's file says its own name
+                waiting.append(servers[text])
+            elif ("/" in text or "." in text) and _is_file(folder / text):
+                waiting.append(folder / text)
+    return tuple(found)
+
+
+def inputs_digest(scenario: Scenario, name: str) -> str:
+    """Digest of the inputs of a prediction, by meaning: comments, layout, figures and other predictions do not count.
+
+    Args:
+        scenario: the scenario.
+        name: the measurement.
+
+    Returns:
+        Sixteen hexadecimal digits.
+    """
+    own, *others = input_files(scenario)
+    needed = {entry.name for entry in restrict(scenario, [name]).expectations}
+    tree = dict(_content(own))
+    tree["expect"] = [entry for entry in tree["expect"] if _label(entry) in needed]
+    written = {key: value for key, value in tree.items() if key not in ("question", "figures")}
+    parts = [written, *((other.name, _content(other)) for other in others)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _label(entry: Mapping[str, Any]) -> str:
+    return str(next(entry[key] for key in ("claim", "measurement", "name") if key in entry))
+
+
+def _content(file: Path) -> Any:
+    """What a file says: the tree of YAML, the hash of anything else."""
+    if file.suffix in (".yaml", ".yml"):
+        return read(file, display_name(file)).tree
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _is_file(file: Path) -> bool:
+    try:
+        return file.is_file()
+    except (OSError, ValueError):  # a reason in words is too long for a name
+        return False
+
+
+def _texts(tree: Any) -> Iterator[str]:
+    """Every text in a tree but keys."""
+    match tree:
+        case str():
+            yield tree
+        case dict():
+            for value in tree.values():
+                yield from _texts(value)
+        case tuple():
+            for value in tree:
+                yield from _texts(value)
+
+
+Chosen = Sequence[tuple[Scenario, frozenset[str]]]
+"""Scenarios with the names of the measurements to predict, as `hostsim.scenario.selection.select` gives them."""
+TIMES = ("first", "today")
+"""Which of its two predictions a figure is about."""
+CHANGED_INPUTS = "inputs changed"
+CHANGED_MECHANISM = "mechanism changed for it"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The prediction of a measurement: what was published, what was predicted first, and what is predicted today."""
+
+    measurement: Measurement
+    verdict: Verdict
+    """Today's."""
+    digest: str
+    """Of today's inputs."""
+    first: FirstPrediction | None
+    """None where none has been recorded."""
+
+    @property
+    def apart(self) -> str:
+        """Why it is scored apart from the others; empty where it is not."""
+        if self.first is None:
+            return ""
+        if self.first.changed_for:
+            return CHANGED_MECHANISM
+        return CHANGED_INPUTS if self.first.digest != self.digest else ""
+
+    def value(self, time: str) -> float | None:
+        """The value that was predicted at one of `TIMES`; None where there is none, or only a bound."""
+        answer = self.first if time == "first" else self.verdict
+        return None if answer is None or answer.bound else answer.value
+
+    def error(self, time: str) -> float | None:
+        """The relative error of a value, 0.1 for one that is 10 % above what was published; None where no number was."""
+        value, published = self.value(time), self.measurement.number
+        return None if value is None or not published or self.measurement.kind == "direction" else value / published - 1
+
+    def in_band(self, time: str) -> bool | None:
+        """True when a value lies in the published band; None where nothing was predicted."""
+        answer = self.first if time == "first" else self.verdict
+        if answer is None or answer.value is None:
+            return None
+        return not answer.bound and self.measurement.band.holds(answer.value)
+
+    def side_is_right(self, time: str) -> bool | None:
+        """True when a quotient or a sign lies on the published side of 1, or of 0; None where nothing was published of that."""
+        value, side = self.value(time), self.measurement.side
+        neutral = 0 if self.measurement.unit == "sign" else 1
+        return None if value is None or not side else (value - neutral) * side > 0
+
+    def is_in_order(self, other: Prediction, time: str) -> bool | None:
+        """True when it and another are predicted in the published order.
+
+        None where that says nothing: another source or unit, bands that are not apart, or one that is not predicted.
+        """
+        one, two, here, there = self.measurement, other.measurement, self.value(time), other.value(time)
+        if one.publication != two.publication or one.unit != two.unit or one.side or here is None or there is None:
+            return None
+        for low, high, difference in ((one.band, two.band, there - here), (two.band, one.band, here - there)):
+            if low.high is not None and high.low is not None and low.high < high.low:
+                return difference > 0
+        return None
+
+    def orders(self, others: Iterable[Prediction], time: str) -> list[bool]:
+        """Every order that it is in, right or not: its side, and the pairs of it and another."""
+        found = [self.side_is_right(time), *(self.is_in_order(other, time) for other in others if other is not self)]
+        return [right for right in found if right is not None]
+
+
+@dataclass(frozen=True)
+class Score:
+    """How good the predictions of a kind were at one time."""
+
+    kind: str
+    time: str
+    """One of `TIMES`."""
+    apart: str
+    """Why these are counted apart from others of the kind; empty for the rest."""
+    predicted: int
+    """How many have a value."""
+    median_error: float | None
+    """The median of the relative errors, without their signs; None where none has one."""
+    in_band: int
+    orders: int
+    """How many sides and pairs there are."""
+    right: int
+    """How many of them are predicted right."""
+
+
+def require_measurements(chosen: Chosen) -> None:
+    """Check that scenarios predict published measurements.
+
+    Raises:
+        InputError: an expectation is of none; a fault for each.
+    """
+    allowed = "a scenario whose expectations say measurement: ID"
+    if faults := [
+        Fault("is no published measurement", name, allowed=allowed, file=str(scenario.file))
+        for scenario, names in chosen
+        for name in sorted(names - measurements().keys())
+    ]:
+        raise InputError(faults)
+
+
+def predict(chosen: Chosen, fidelity: Fidelity, execution: ExecutionOptions) -> list[Prediction]:
+    """Predict measurements: run what the results folder does not hold.
+
+    Raises:
+        InputError: a ledger is not sound, or the execution options cannot be met.
+        StoreError: the results folder cannot be used.
+        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+    """
+    ledgers = [read_ledger(ledger_of(scenario)) for scenario, _ in chosen]
+    plans = [make_plan(scenario, fidelity, sweep=False, expectations=True) for scenario, _ in chosen]
+    outcomes = execute_all(plans, execution)
+    found = []
+    for (scenario, names), ledger, outcome in zip(chosen, ledgers, outcomes, strict=True):
+        verdicts = judge_expectations(scenario, outcome.records, outcome.answers, fidelity)
+        for verdict in verdicts:
+            name = verdict.expectation.name
+            if name in names:
+                digest = inputs_digest(scenario, name)
+                row = measurements()[name].counted_in(verdict.expectation.unit)
+                found.append(Prediction(row, verdict, digest, ledger.get(name)))
+    return found
+
+
+def first_commits(chosen: Chosen) -> dict[str, str]:
+    """The commit of the inputs of each measurement that is to be predicted for the first time.
+
+    Raises:
+        InputError: one has its first prediction, a file of its inputs is not committed as it is, or the inputs of another measurement
+            of the scenario have changed since that was predicted.
+    """
+    found: dict[str, str] = {}
+    faults: list[Fault] = []
+    for scenario, names in chosen:
+        file = ledger_of(scenario)
+        refuse_again(file, sorted(names))
+        faults += [
+            Fault(
+                "has other inputs than when it was predicted first",
+                name,
+                f"digest {inputs_digest(scenario, name)}",
+                f"digest {first.digest}, or a scenario of its own for what is new",
+                file=str(scenario.file),
+            )
+            for name, first in read_ledger(file).items()
+            if name in {entry.name for entry in scenario.expectations} and first.digest != inputs_digest(scenario, name)
+        ]
+        own, *others = input_files(scenario)
+        commit = commit_of(own, others, "before it is predicted first")
+        found |= dict.fromkeys(names, commit)
+    if faults:
+        raise InputError(faults)
+    return found
+
+
+def record_first(
+    chosen: Chosen, commits: Mapping[str, str], predictions: Iterable[Prediction], fidelity: Fidelity
+) -> None:
+    """Write first predictions to the ledgers beside their scenarios; one without a value is left out.
+
+    Args:
+        chosen: what was predicted.
+        commits: of `first_commits`, asked before anything ran.
+        predictions: what came out.
+        fidelity: of the runs.
+
+    Raises:
+        InputError: one is there already; nothing is written of that scenario.
+    """
+    today = datetime.now(UTC).date().isoformat()
+    known = {found.measurement.id: found for found in predictions}
+    for scenario, names in chosen:
+        entries = {}
+        for name in (entry.name for entry in scenario.expectations if entry.name in names):
+            verdict = known[name].verdict
+            if verdict.value is None:
+                continue
+            entries[name] = FirstPrediction(
+                date=today,
+                inputs=commits[name],
+                digest=known[name].digest,
+                code=code_digest(),
+                value=verdict.value,
+                interval=(verdict.ci_low, verdict.ci_high),
+                bound=verdict.bound,
+                fidelity="quick" if fidelity.quick else "full",
+                seed=fidelity.seed,
+                hostsim=importlib.metadata.version("hostsim"),
+            )
+        if entries:
+            add(ledger_of(scenario), entries)
+
+
+def with_ledgers(chosen: Chosen, predictions: Iterable[Prediction]) -> list[Prediction]:
+    """Predictions with what the ledgers say now."""
+    ledgers = [read_ledger(ledger_of(scenario)) for scenario, _ in chosen]
+    known = {
+        name: ledger[name] for (_, names), ledger in zip(chosen, ledgers, strict=True) for name in names & ledger.keys()
+    }
+    return [replace(each, first=known.get(each.measurement.id)) for each in predictions]
+
+
+def scores(predictions: Sequence[Prediction]) -> list[Score]:
+    """Scores by kind, first and today; what is scored apart stands behind the others of its kind."""
+    found = []
+    for kind in CLAIM_KINDS:
+        of_kind = [each for each in predictions if each.measurement.kind == kind]
+        for apart in ("", CHANGED_INPUTS, CHANGED_MECHANISM):
+            members = [each for each in of_kind if each.apart == apart]
+            found += [_score(kind, time, apart, members) for time in TIMES if members]
+    return found
+
+
+def _score(kind: str, time: str, apart: str, members: Sequence[Prediction]) -> Score:
+    errors = [abs(error) for each in members if (error := each.error(time)) is not None]
+    bands = [held for each in members if (held := each.in_band(time)) is not None]
+    sides = [each.side_is_right(time) for each in members]
+    pairs = [one.is_in_order(two, time) for one, two in combinations(members, 2)]
+    orders = [right for right in (*sides, *pairs) if right is not None]
+    median = statistics.median(errors) if errors else None
+    return Score(kind, time, apart, len(bands), median, sum(bands), len(orders), sum(orders))
+
+
+HEADINGS = (
+    "measurement",
+    "published",
+    "band",
+    "predicted",
+    "value",
+    "interval",
+    "error",
+    "in band",
+    "order",
+    "note",
+)
+_PLACE = HEADINGS.index("interval") + 1
+"""Of the column of prediction intervals, where there are any."""
+SCORE_HEADINGS = ("kind", "predicted", "measurements", "median error", "in band", "orders right", "scored apart")
+NONE = "–"
+"""In the place of what there is not."""
+
+
+def rows(predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
+    """Two rows a prediction, the first and today's, under `headings`."""
+    found = [(each, time, _row(each, time, predictions)) for each in predictions for time in TIMES]
+    if not _is_predicted(predictions):
+        return [row for _, _, row in found]
+    cells = [prediction_text(each.verdict) if time == "today" else NONE for each, time, _ in found]
+    return [(*row[:_PLACE], cell, *row[_PLACE:]) for (_, _, row), cell in zip(found, cells, strict=True)]
+
+
+def headings(predictions: Sequence[Prediction]) -> tuple[str, ...]:
+    """`HEADINGS`, with that of the prediction interval where there are any."""
+    return (*HEADINGS[:_PLACE], PREDICTION, *HEADINGS[_PLACE:]) if _is_predicted(predictions) else HEADINGS
+
+
+def _is_predicted(predictions: Sequence[Prediction]) -> bool:
+    return any(each.verdict.prediction for each in predictions)
+
+
+def _row(each: Prediction, time: str, others: Sequence[Prediction]) -> tuple[str, ...]:
+    row, held, orders = each.measurement, each.in_band(time), each.orders(others, time)
+    is_first = time == "first"
+    recorded = f"{each.first.date}, {each.first.fidelity}" if each.first else "not recorded"
+    return (
+        row.id if is_first else "",
+        f"{row.value} {row.unit}" if is_first else "",
+        band_text(row.band) if is_first else "",
+        time,
+        value_cell(each, time),
+        _interval(each, time),
+        percent(each.error(time), sign=True),
+        NONE if held is None else "yes" if held else "no",
+        f"{sum(orders)} of {len(orders)}" if orders else NONE,
+        recorded if is_first else each.apart,
+    )
+
+
+def value_cell(each: Prediction, time: str) -> str:
+    """A value in words; a dash where there is none."""
+    if time == "today":
+        return value_text(each.verdict)
+    first = each.first
+    if first is None:
+        return NONE
+    return f"{first.bound} {number(first.value)}" if first.bound else number(first.value)
+
+
+def _interval(each: Prediction, time: str) -> str:
+    if time == "today":
+        return interval_cell(each.verdict)
+    low, high = each.first.interval if each.first else (None, None)
+    return NONE if low is None or high is None else f"[{number(low)}, {number(high)}]"
+
+
+def percent(share: float | None, *, sign: bool = False) -> str:
+    """A share in percent; a dash for None."""
+    return NONE if share is None else f"{100 * share:{'+' if sign else ''}.1f} %"
+
+
+def score_rows(predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
+    """The scores, one row a kind and time, under `SCORE_HEADINGS`."""
+    return [
+        (
+            score.kind,
+            score.time,
+            str(score.predicted),
+            percent(score.median_error),
+            _share(score.in_band, score.predicted),
+            _share(score.right, score.orders),
+            score.apart,
+        )
+        for score in scores(predictions)
+    ]
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} of {whole}" if whole else NONE
+
+
+def as_json(predictions: Sequence[Prediction]) -> dict[str, list[dict[str, object]]]:
+    """Predictions and scores as plain values for strict JSON: an absent or infinite number is None."""
+    return {
+        "predictions": [_plain(each, predictions) for each in predictions],
+        "scores": [_plain_score(score) for score in scores(predictions)],
+    }
+
+
+def _plain(each: Prediction, others: Sequence[Prediction]) -> dict[str, object]:
+    row, verdict = each.measurement, each.verdict
+    first = None if each.first is None else each.first.model_dump(mode="json")
+    today: dict[str, object] = {
+        "digest": each.digest,
+        "value": _finite(verdict.value),
+        "interval": [_finite(verdict.ci_low), _finite(verdict.ci_high)],
+        "bound": verdict.bound and verdict.bound.value,
+        "reason": verdict.reason,
+        "notes": list(verdict.notes),
+    }
+    if found := verdict.prediction:
+        today["prediction"] = [found.low, found.high]
+        today["members"] = found.members
+    judged = {
+        time: {"error": _finite(each.error(time)), "in_band": each.in_band(time), "orders": each.orders(others, time)}
+        for time in TIMES
+    }
+    return {
+        "measurement": row.id,
+        "scenario": verdict.scenario,
+        "kind": row.kind,
+        "unit": row.unit,
+        "published": row.value,
+        "low": row.band.low,
+        "high": row.band.high,
+        "source": row.source,
+        "first": None if first is None else first | judged["first"],
+        "today": today | judged["today"],
+        "apart": each.apart,
+    }
+
+
+def _plain_score(score: Score) -> dict[str, object]:
+    return {
+        "kind": score.kind,
+        "predicted": score.time,
+        "apart": score.apart,
+        "measurements": score.predicted,
+        "median_error": _finite(score.median_error),
+        "in_band": score.in_band,
+        "orders": score.orders,
+        "orders_right": score.right,
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)

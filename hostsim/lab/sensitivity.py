@@ -1,0 +1,427 @@
+"""Global sensitivity analysis of a metric at a point: Morris screening, Sobol indices, one at a time; table and plot."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hostsim.config.files import write_whole
+from hostsim.engine.record import AxisValues, FloatArray
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
+from hostsim.results.search_answer import SearchAnswer
+from hostsim.scenario.cost_model import SPREAD, Constant, constants_at, with_constants
+from hostsim.scenario.plan import Fidelity, Plan, Records, Task, point_at
+from hostsim.scenario.scenario import Scenario
+from hostsim.views.plots.style import figure_of, save
+from hostsim.views.plots.tornado import Swing, draw_tornado
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "HEADINGS",
+    "NOTICEABLE",
+    "ElementaryEffect",
+    "Ends",
+    "FactorSensitivity",
+    "SampleSize",
+    "Sensitivity",
+    "SensitivityResult",
+    "SobolIndices",
+    "draw",
+    "elementary_effects",
+    "interval_text",
+    "morris_sample",
+    "rows",
+    "sobol_indices",
+    "sobol_sample",
+    "variable_constants",
+    "without_effect",
+    "write",
+]
+
+
+Ends = Sequence[tuple[float, float]]
+"""Low and high end of every constant."""
+_LEVELS = 4
+
+
+@dataclass(frozen=True)
+class ElementaryEffect:
+    """Elementary effect of one constant over its whole interval (Morris), in the metric's unit."""
+
+    mean: float
+    """Mean of the absolute effects (mu star)."""
+    half: float
+    """Half-width of its 95 % interval."""
+    spread: float
+    """Standard deviation of the effects (sigma): as large as the mean where the effect is bent or depends on other constants."""
+
+
+@dataclass(frozen=True)
+class SobolIndices:
+    """Sobol indices of one constant: its share of the metric's variance, with half-widths of 95 % intervals."""
+
+    first: float
+    """First-order index: by itself."""
+    first_half: float
+    total: float
+    """Total index: with its interactions."""
+    total_half: float
+
+
+def morris_sample(ends: Ends, trajectories: int, seed: int) -> FloatArray:
+    """Sample for Morris' method, a row for each run: every constant changes once on each trajectory."""
+    from SALib.sample.morris import sample
+
+    return np.asarray(sample(_problem(ends), trajectories, num_levels=_LEVELS, seed=seed), dtype=np.float64)
+
+
+def elementary_effects(ends: Ends, rows: FloatArray, outcomes: Sequence[float], seed: int) -> list[ElementaryEffect]:
+    """The elementary effect of each constant (Morris), from the outcomes of the rows that `morris_sample` made."""
+    from SALib.analyze.morris import analyze
+
+    found = analyze(_problem(ends), rows, np.asarray(outcomes), num_levels=_LEVELS, seed=seed)
+    columns = (np.asarray(found[name], dtype=np.float64) for name in ("mu_star", "mu_star_conf", "sigma"))
+    return [ElementaryEffect(*map(float, row)) for row in zip(*columns, strict=True)]
+
+
+def sobol_sample(ends: Ends, samples: int, seed: int) -> FloatArray:
+    """Sample for Sobol's method, a row for each run: samples times the number of constants and two more.
+
+    Args:
+        ends: of every constant.
+        samples: a power of 2.
+        seed: of the sequence's scrambling.
+    """
+    from SALib.sample.sobol import sample
+
+    return np.asarray(sample(_problem(ends), samples, calc_second_order=False, seed=seed), dtype=np.float64)
+
+
+def sobol_indices(ends: Ends, outcomes: Sequence[float], seed: int) -> list[SobolIndices]:
+    """The Sobol indices of each constant, from the outcomes of the rows that `sobol_sample` made."""
+    from SALib.analyze.sobol import analyze
+
+    found = analyze(_problem(ends), np.asarray(outcomes), calc_second_order=False, seed=seed)
+    columns = (found[name] for name in ("S1", "S1_conf", "ST", "ST_conf"))
+    return [SobolIndices(*map(float, row)) for row in zip(*columns, strict=True)]
+
+
+def _problem(ends: Ends) -> dict[str, Any]:
+    return {
+        "num_vars": len(ends),
+        "names": [str(number) for number in range(len(ends))],
+        "bounds": [list(pair) for pair in ends],
+    }
+
+
+@dataclass(frozen=True)
+class FactorSensitivity:
+    """Sensitivity of the metric to one constant."""
+
+    constant: Constant
+    effect: ElementaryEffect
+    share: SobolIndices | None = None
+    """None where the screening found the constant not influential."""
+    at_ends: tuple[float, float] | None = None
+    """The metric with this constant alone at its low and its high end."""
+
+
+@dataclass(frozen=True)
+class SensitivityResult:
+    """Result of a sensitivity analysis, the most influential constant first."""
+
+    metric: str
+    at: AxisValues
+    base: float
+    """The metric with every constant at its value."""
+    factors: tuple[FactorSensitivity, ...]
+
+    @property
+    def influential(self) -> list[FactorSensitivity]:
+        """The influential constants: those with Sobol indices."""
+        return [factor for factor in self.factors if factor.share is not None]
+
+
+def variable_constants(scenario: Scenario, at: AxisValues, only: Sequence[str] = ()) -> tuple[Constant, ...]:
+    """The constants behind a point that can vary, choices of words apart: all, or those whose names match a pattern.
+
+    Raises:
+        InputError: there is none, or a pattern matches none.
+    """
+    known = {c.name: c for c in constants_at(scenario, at) if c.ends[0] < c.ends[1] and not c.words}
+    if not known:
+        raise InputError(Fault("has no constant that could be varied", given=scenario.name))
+    if not only:
+        return tuple(known.values())
+    faults = [
+        Fault(
+            "matches no constant",
+            "--only",
+            repr(pattern),
+            "names or patterns of " + ", ".join(known),
+            nearest_name(pattern, list(known)),
+        )
+        for pattern in only
+        if not any(fnmatchcase(name, pattern) for name in known)
+    ]
+    if faults:
+        raise InputError(faults)
+    return tuple(c for name, c in known.items() if any(fnmatchcase(name, pattern) for pattern in only))
+
+
+NOTICEABLE = 0.05
+"""Share of the largest effect that is worth a closer look."""
+_Row = list[Task]
+"""The replications at one set of values."""
+
+
+@dataclass(frozen=True)
+class SampleSize:
+    """Sample size of a sensitivity analysis."""
+
+    trajectories: int
+    """Effects of each constant that the screening takes: it runs as many times as there are constants, and once more, for each."""
+    samples: int
+    """Power of 2: Sobol's method runs as many times as constants are left, and twice more, for each."""
+    most: int
+    """Constants that are looked at closely."""
+
+
+class Sensitivity:
+    """Sensitivity analysis as a sequential search: runs of the screening, then of a closer look at the influential constants (`hostsim.scenario.plan.Search`)."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        metric: str,
+        at: AxisValues,
+        constants: Sequence[Constant],
+        fidelity: Fidelity,
+        sample_size: SampleSize,
+    ) -> None:
+        """Prepare a sensitivity analysis; `hostsim.lab.sensitivity` reads its point and selects the constants.
+
+        Args:
+            scenario: the scenario.
+            metric: name in the catalogue.
+            at: a value for every axis.
+            constants: what is moved, at least one.
+            fidelity: with a number of replications.
+            sample_size: of both methods.
+
+        Raises:
+            InputError: an unknown metric, or an effort that cannot be.
+        """
+        _check(metric, sample_size)
+        self.name = f"sensitivity of {metric}"
+        self._scenario, self._metric, self._at = scenario, metric, dict(at)
+        self._constants, self._fidelity, self._sample_size = tuple(constants), fidelity, sample_size
+        self._replications = range(fidelity.replications or 1)
+        self._values = morris_sample(_ends(constants), sample_size.trajectories, fidelity.seed)
+        self._base = self._row((), ())
+        self._screening = [self._row(constants, values) for values in self._values]
+        self._left: list[Constant] = []
+        self._closer: list[_Row] | None = None
+        """Both ends of each constant that is left, then the rows of Sobol's method; None until the screening is over."""
+
+    def plan(self) -> Plan:
+        """All of it; the screening's runs are known from the start."""
+        tasks = {task.key: task for task in self._base + _all(self._screening)}
+        return Plan(self._scenario, self._fidelity, tuple(tasks.values()), (self,))
+
+    def wants(self, done: Records) -> list[Task]:
+        """The runs of the screening, then of the closer look; no more once one has failed or measured nothing: see `Search`."""
+        missing = [task for task in self._base + _all(self._screening) if task.key not in done]
+        return missing or [task for task in _all(self._closer_look(done)) if task.key not in done]
+
+    def most(self) -> int:
+        """Runs of the screening, and of a closer look at as many constants as that takes at most: see `Search`."""
+        close = min(self._sample_size.most, len(self._constants))
+        rows = 1 + len(self._screening) + 2 * close + self._sample_size.samples * (close + 2)
+        return rows * len(self._replications)
+
+    def answer(self, done: Records) -> SearchAnswer:
+        """The effect of each constant in the order of the result; nothing where a run failed: see `Search`."""
+        found = self.result(done)
+        return SearchAnswer(self.name, tuple(one.effect.mean for one in found.factors) if found else ())
+
+    def result(self, done: Records) -> SensitivityResult | None:
+        """The result of the runs; None where one is missing, has failed, or did not measure the metric."""
+        screened = self._effects(done)
+        base, outcomes = self._measure(self._base, done), [self._measure(row, done) for row in self._closer_look(done)]
+        if not screened or not all(map(math.isfinite, (base, *outcomes))):
+            return None
+        found = dict(zip(self._constants, screened, strict=True))
+        factors = {c: FactorSensitivity(c, effect) for c, effect in found.items()}
+        if self._left:
+            count = 2 * len(self._left)
+            closely = sobol_indices(_ends(self._left), outcomes[count:], self._fidelity.seed)
+            for number, (c, share) in enumerate(zip(self._left, closely, strict=True)):
+                at_ends = outcomes[2 * number], outcomes[2 * number + 1]
+                factors[c] = FactorSensitivity(c, found[c], share, at_ends)
+        order = sorted(factors.values(), key=lambda one: (one.share.total if one.share else -1.0, one.effect.mean))
+        return SensitivityResult(self._metric, self._at, base, tuple(reversed(order)))
+
+    def _closer_look(self, done: Records) -> list[_Row]:
+        """Its rows; none where nothing moves the metric, or the screening has come to nothing."""
+        found = self._effects(done) if self._closer is None else []
+        if found:
+            largest = max((effect.mean for effect in found), default=0.0)
+            order = sorted(zip(self._constants, found, strict=True), key=lambda pair: -pair[1].mean)
+            left = [c for c, effect in order if effect.mean > NOTICEABLE * largest][: self._sample_size.most]
+            self._closer = [self._row([c], [end]) for c in left for end in c.ends]
+            if left:
+                values = sobol_sample(_ends(left), self._sample_size.samples, self._fidelity.seed)
+                self._closer += [self._row(left, row) for row in values]
+            self._left = left
+        return self._closer or []
+
+    def _effects(self, done: Records) -> list[ElementaryEffect]:
+        """Elementary effects of the screening; nothing where one of its runs is missing, has failed, or did not measure the metric."""
+        outcomes = [self._measure(row, done) for row in self._screening]
+        if not all(map(math.isfinite, outcomes)):
+            return []
+        return elementary_effects(_ends(self._constants), self._values, outcomes, self._fidelity.seed)
+
+    def _row(self, constants: Sequence[Constant], values: Iterable[float]) -> _Row:
+        """The runs with these constants at these values, and the others at theirs."""
+        changed = {c.name: float(value) for c, value in zip(constants, values, strict=True)}
+        point = point_at(with_constants(self._scenario, changed), self._at, self._fidelity)
+        return [Task(point, replication, self._fidelity.seed) for replication in self._replications]
+
+    def _measure(self, row: _Row, done: Records) -> float:
+        """The mean of the replications; NaN where one is missing, has failed, or did not measure the metric."""
+        records = [done.get(task.key) for task in row]
+        sound = [record for record in records if record is not None and record.error is None]
+        if len(sound) < len(row):
+            return math.nan
+        return float(np.mean([CATALOGUE[self._metric].evaluate(record) for record in sound]))
+
+
+def _check(metric: str, sample_size: SampleSize) -> None:
+    faults = []
+    if metric not in CATALOGUE:
+        allowed, nearest = "one of " + ", ".join(CATALOGUE), nearest_metric(metric)
+        faults.append(Fault("unknown metric", "--metric", repr(metric), allowed, nearest))
+    if sample_size.trajectories < 2:
+        allowed = "an integer from 2: of one there is no interval"
+        faults.append(Fault("is too few", "--trajectories", str(sample_size.trajectories), allowed))
+    if sample_size.samples < 2 or sample_size.samples & (sample_size.samples - 1):
+        faults.append(Fault("is no power of 2", "--samples", str(sample_size.samples), "64, 128, 256 and so on"))
+    if sample_size.most < 1:
+        faults.append(Fault("is out of range", "--most", str(sample_size.most), "an integer from 1"))
+    if faults:
+        raise InputError(faults)
+
+
+def _ends(constants: Iterable[Constant]) -> Ends:
+    return [constant.ends for constant in constants]
+
+
+def _all(rows: Iterable[_Row]) -> list[Task]:
+    return [task for row in rows for task in row]
+
+
+HEADINGS = ("constant", "varied", "known by", "effect", "spread", "share of variance", "by itself", "at its ends")
+"""Of the table on the command line."""
+
+
+def rows(result: SensitivityResult) -> list[tuple[str, ...]]:
+    """The table of a sensitivity analysis: a row for each constant that affects the metric."""
+    return [_row(one) for one in result.factors if one.effect.mean]
+
+
+def without_effect(result: SensitivityResult) -> list[str]:
+    """Names of the constants without any effect on the metric."""
+    return [one.constant.name for one in result.factors if not one.effect.mean]
+
+
+def interval_text(constant: Constant) -> str:
+    """Interval of a constant in words."""
+    low, high = (f"{end:g}" for end in constant.ends)
+    between = f"{low} to {high} {constant.unit}".rstrip()
+    return between if constant.range else f"±{100 * SPREAD:g} %: {between}"
+
+
+def draw(result: SensitivityResult, scenario: str) -> Axes:
+    """Draw the tornado plot of the influential constants; there must be one.
+
+    Args:
+        result: of the analysis.
+        scenario: its name, for the title.
+    """
+    swings = [
+        Swing(
+            one.constant.name,
+            interval_text(one.constant),
+            *one.at_ends,
+            f"{_percent(one.share.total)} of the variance",
+        )
+        for one in sorted(result.influential, key=_swing, reverse=True)
+        if one.at_ends is not None and one.share is not None
+    ]
+    at = ", ".join(f"{axis} = {value}" for axis, value in result.at.items())
+    title = f"{scenario}{' at ' + at if at else ''}: {result.base:.4g} {CATALOGUE[result.metric].unit}"
+    return draw_tornado(swings, result.metric, result.base, title)
+
+
+def write(result: SensitivityResult, scenario: str, folder: Path) -> list[Path]:
+    """Write the table of all constants, and the tornado plot where one of them affects the metric, named after the metric.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    files = [write_whole(folder / f"{result.metric}.csv", _as_csv(result).encode())]
+    if result.influential:
+        files += save(figure_of(draw(result, scenario)), folder / result.metric)
+    return files
+
+
+def _percent(share: float) -> str:
+    return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
+
+
+def _swing(one: FactorSensitivity) -> float:
+    assert one.at_ends is not None
+    return abs(one.at_ends[1] - one.at_ends[0])
+
+
+def _row(one: FactorSensitivity) -> tuple[str, ...]:
+    effect, share = one.effect, one.share
+    return (
+        one.constant.name,
+        interval_text(one.constant),
+        one.constant.origin.value,
+        f"{effect.mean:.3g} ±{effect.half:.2g}",
+        f"{effect.spread:.2g}",
+        "" if share is None else f"{100 * share.total:.0f} ±{100 * share.total_half:.0f} %",
+        "" if share is None else f"{100 * share.first:.0f} ±{100 * share.first_half:.0f} %",
+        "" if one.at_ends is None else f"{one.at_ends[0]:.4g} .. {one.at_ends[1]:.4g}",
+    )
+
+
+def _as_csv(result: SensitivityResult) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    names = ("constant", "origin", "value", "low", "high", "unit", "range_stated", "effect", "effect_half", "spread")
+    more = ("total", "total_half", "first", "first_half", "metric_at_low", "metric_at_high")
+    writer.writerow([*names, *more])
+    for one in result.factors:
+        constant, effect, share = one.constant, one.effect, one.share
+        cells = [constant.name, constant.origin.value, constant.value, *constant.ends, constant.unit]
+        cells += [constant.range is not None, effect.mean, effect.half, effect.spread]
+        cells += [share.total, share.total_half, share.first, share.first_half] if share else [math.nan] * 4
+        cells += one.at_ends or [math.nan] * 2
+        writer.writerow(["" if isinstance(cell, float) and math.isnan(cell) else cell for cell in cells])
+    return stream.getvalue()

@@ -1,0 +1,248 @@
+"""Test rigs of the oracles: arrangements of the product's own parts that no scenario file describes.
+
+Clock, scheduler, PCPUs, worlds, rings, timers, arrivals, vNICs and latency logs are the product's; what stands here only
+hands them to each other. Times are in picoseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hostsim.config.arrival import ArrivalSpec
+from hostsim.engine.arrivals import Arrivals
+from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.packet_train import Train
+from hostsim.engine.record import FloatArray
+from hostsim.engine.ring import Ring
+from hostsim.lab.verification.host_fixture import point
+from hostsim.model.contract import InterruptTarget
+from hostsim.model.cost_table import CostTable
+from hostsim.model.cpu.scheduler import Scheduler
+from hostsim.model.cpu.world import World
+from hostsim.model.net.vnic import Vnic
+from hostsim.model.policy.moderation import CoalescingScheme
+from hostsim.model.workload.arrival_source import ArrivalTimer, make_arrivals
+from hostsim.model.workload.flow import Flow, Sender
+from hostsim.units import SECOND
+
+__all__ = ["Guest", "Lengths", "Poller", "Pool", "Receiver", "Tick", "bare_host", "poisson"]
+
+ROOM = 1 << 40
+"""Packets that fit where nothing is to be lost."""
+
+
+def bare_host(pcpus: int, *, quantum: int = 1000 * SECOND, lag_quanta: int = 10**9) -> Scheduler:
+    """A scheduler with one node, no costs, no preemption among vCPUs, and by default a quantum beyond any burst."""
+    spec = point("queue.yaml")
+    costs = CostTable(spec.costs, spec.hardware.cpu)
+    costs.vcpu_lead = 1 << 100
+    settings = spec.settings.model_copy(
+        update={
+            "quantum": quantum,
+            "lag_quanta": lag_quanta,
+            "wake_reach": pcpus,  # theory has one queue for all servers
+            "idle_reach": pcpus,
+        }
+    )
+    return Scheduler(Clock(), 1, pcpus, costs, settings)
+
+
+def poisson(rate: float, random: np.random.Generator) -> Arrivals:
+    """Poisson arrivals, ``rate`` a second."""
+    return make_arrivals(ArrivalSpec(process="poisson"), rate, random)
+
+
+class Lengths:
+    """Lengths of bursts one by one, drawn in blocks."""
+
+    def __init__(self, draw: Callable[[int], FloatArray]) -> None:
+        self._draw = draw
+        self._rest: list[int] = []
+
+    def next(self) -> int:
+        """The next length."""
+        if not self._rest:
+            self._rest = np.rint(self._draw(4096)).astype(np.int64).tolist()
+        return self._rest.pop()
+
+
+class _Job(World):
+    """A world with one burst of work at a time."""
+
+    def __init__(self, pool: Pool, *, system: bool, shares: int) -> None:
+        last = pool.scheduler.pcpus[0]
+        super().__init__("job", "job", system=system, node=last.node, last=last, shares=shares)
+        self._pool = pool
+        self.arrived = 0
+        self.length: int | None = None
+
+    def begin(self, start: int) -> int | None:
+        return self.length
+
+    def end(self, now: int) -> None:
+        if self.length is not None:
+            self.length = None
+            flow = self._pool.flow
+            flow.delivered += 1
+            flow.latency.add(now - self.arrived, 0, 1)
+
+    def has_work(self, now: int) -> bool:
+        return self.length is not None
+
+    def rest(self, now: int) -> None:
+        self._pool.free.append(self)
+
+
+class Pool:
+    """Bursts of work that each get a world of their own, as many worlds as there are bursts at a time.
+
+    So it is the scheduler, and it alone, that decides who waits for whom.
+    """
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        name: str,
+        arrivals: Arrivals,
+        lengths: Lengths,
+        *,
+        system: bool = False,
+        shares: int = 1000,
+        vtime: int = 0,
+    ) -> None:
+        self.scheduler, self.flow = scheduler, Flow(name, 0, 1)
+        self.free: list[_Job] = []
+        self._lengths, self._system, self._shares, self._vtime = lengths, system, shares, vtime
+        ArrivalTimer(scheduler.clock, arrivals, self.flow, self._admit)
+
+    def _admit(self, train: Train[Flow], now: int) -> None:
+        for arrived in train.arrival_times():
+            self.flow.sent += 1
+            if self.free:
+                world = self.free.pop()
+            else:
+                world = _Job(self, system=self._system, shares=self._shares)
+                world.vtime = self._vtime
+            world.arrived, world.length = arrived, self._lengths.next()
+            self.scheduler.wake(world, now)
+
+
+class Receiver:
+    """A receiver of packets at interrupts.
+
+    Attributes:
+        interrupts: those at which something was there.
+        first, last: instants of the first and the last of them.
+        flow: its packets, with the delays from their coming to their being taken.
+    """
+
+    def __init__(self) -> None:
+        self.interrupts = self.first = self.last = 0
+        self.flow = Flow("packets", 64, 1)
+
+    def receive(self, trains: list[Train[Any]], now: int) -> None:
+        """Take packets at an interrupt."""
+        self.interrupts += 1
+        self.first, self.last = self.first or now, now
+        for train in trains:
+            self.flow.delivered += train.count
+            self.flow.latency.add_each(train.arrival_times(), now, 0)
+
+
+class Guest(Receiver):
+    """A guest that never halts and takes what its vNIC announces in no time."""
+
+    def __init__(self, clock: Clock, scheme: CoalescingScheme, arrivals: Arrivals) -> None:
+        super().__init__()
+        vnic = Vnic(clock, "eth0", ROOM, scheme, _Taker(self))
+        ArrivalTimer(clock, arrivals, Sender(self.flow, 64, 0, 1), lambda train, _: vnic.receive(train))
+
+
+class _Taker(InterruptTarget):
+    """The vCPU of such a guest: of a world it has no more than what a vNIC asks for."""
+
+    def __init__(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self.halted, self.pending_ps, self.node = False, 0, bare_host(1).nodes[0]
+
+    def interrupt(self, now: int, vnic: Vnic) -> None:
+        """Take everything at once."""
+        self._receiver.receive(vnic.take(ROOM, now), now)
+        vnic.unmask(now)
+
+
+class Tick(Receiver):
+    """A timer that looks at a ring at a fixed rate and takes what is there."""
+
+    def __init__(self, clock: Clock, interval: int, arrivals: Arrivals) -> None:
+        super().__init__()
+        self._ring: Ring[Flow] = Ring(ROOM)
+        self._interval, self._arrivals = interval, arrivals
+        self._timer = Timer(clock, self._look)
+        self._timer.arm(interval)
+
+    def _look(self, now: int) -> None:
+        self._timer.arm(now + self._interval)
+        for train in self._arrivals.collect(now, self.flow):
+            self._ring.push(train)
+        if taken := self._ring.take(ROOM, now):
+            self.receive(taken, now)
+
+
+class Poller(World):
+    """One helper world that visits several rings in turn; every turn takes time, work or not.
+
+    Args:
+        scheduler: whose first PCPU it has to itself.
+        arrivals: of each ring.
+        lengths: of the bursts, one after another wherever they come from.
+        switch: time to turn to the next ring.
+        service: ``exhaustive``, ``gated`` or ``limited`` (to one).
+    """
+
+    def __init__(
+        self, scheduler: Scheduler, arrivals: list[Arrivals], lengths: Lengths, switch: int, service: str
+    ) -> None:
+        last = scheduler.pcpus[0]
+        super().__init__("poller", "poller", system=True, node=last.node, last=last)
+        self._scheduler, self._arrivals, self._lengths = scheduler, arrivals, lengths
+        self._switch, self._service = switch, service
+        self._rings: list[Ring[Flow]] = [Ring(ROOM) for _ in arrivals]
+        self._at = 0
+        self._allowed: float | None = None
+        self.flow = Flow("bursts", 0, 1)
+
+    def start(self) -> None:
+        """Begin the first round."""
+        self._scheduler.wake(self, self._scheduler.clock.now)
+
+    def _settle(self, now: int) -> Ring[Flow]:
+        ring = self._rings[self._at]
+        for train in self._arrivals[self._at].collect(now, self.flow):
+            ring.push(train)
+        ring.settle(now)
+        return ring
+
+    def begin(self, start: int) -> int | None:
+        ring = self._settle(start)
+        if self._allowed is not None and self._allowed >= 1 and ring.held:
+            self._allowed -= 1
+            [train] = ring.take(1, start)
+            self.flow.delivered += 1
+            length = self._lengths.next()
+            self.flow.latency.add(start + length - train.arrived, 0, 1)
+            return length
+        self._at = (self._at + 1) % len(self._rings)
+        self._allowed = None
+        return self._switch
+
+    def end(self, now: int) -> None:
+        if self._allowed is None:  # has just turned to this ring
+            held = self._settle(now).held
+            self._allowed = {"exhaustive": float("inf"), "gated": float(held), "limited": 1}[self._service]
+
+    def has_work(self, now: int) -> bool:
+        return True

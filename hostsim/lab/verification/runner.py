@@ -1,0 +1,98 @@
+"""Runner of the test oracles in worker processes; results do not depend on the number of workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import as_completed
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hostsim.campaign.deferred_sigint import deferred_sigint
+from hostsim.campaign.executor.base import worker_count
+from hostsim.campaign.executor.process_pool import worker_pool
+from hostsim.lab.verification.catalogue import oracles
+from hostsim.lab.verification.oracle import Oracle, OracleOutcome, OracleResult, compare_with_theory
+
+__all__ = ["FULL", "QUICK", "Effort", "all_passed", "verify"]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Effort of a verification: number and length of replications, and the interval width they allow."""
+
+    replications: int
+    share: float
+    """Share of the full length, over all replications."""
+    widening: float
+    """Factor on the half-widths allowed."""
+
+
+FULL = Effort(replications=96, share=1.0, widening=1.0)
+QUICK = Effort(replications=24, share=1 / 20, widening=7.0)
+"""A twentieth of the length makes intervals 4.5 times as wide, a quarter of the replications again 1.1 times; the rest is room for
+the widths themselves, which vary by a sixth then."""
+
+
+def verify(
+    chosen: Sequence[Oracle],
+    *,
+    seed: int = 1,
+    effort: Effort = FULL,
+    jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[OracleResult]:
+    """Run oracles and compare them with theory.
+
+    Args:
+        chosen: from the catalogue.
+        seed: root of all random streams.
+        effort: number and length of replications.
+        jobs: worker processes; None for one per processor that this process may use, 1 for none but this process.
+        progress: called with the number of finished runs and of all.
+
+    Raises:
+        InputError: ``jobs`` is no number of workers.
+        WorkerError: a worker process was killed.
+    """
+    portion = effort.share / effort.replications
+    replications = range(effort.replications)
+    tasks = [(oracle.name, seed, replication, portion) for oracle in chosen for replication in replications]
+    values: dict[_Task, tuple[float, ...]] = {}
+    for task, value in _run_all(tasks, jobs):
+        values[task] = value
+        if progress is not None:
+            progress(len(values), len(tasks))
+    results = []
+    for oracle in chosen:
+        samples = [values[oracle.name, seed, replication, portion] for replication in replications]
+        results += compare_with_theory(oracle, samples, effort.widening)
+    return results
+
+
+def all_passed(results: Iterable[OracleResult]) -> bool:
+    """True when every quantity passed."""
+    return all(result.outcome is OracleOutcome.PASS for result in results)
+
+
+_Task = tuple[str, int, int, float]
+
+
+@lru_cache(maxsize=1)
+def _by_name() -> dict[str, Oracle]:
+    return {oracle.name: oracle for oracle in oracles()}
+
+
+def _run(task: _Task) -> tuple[float, ...]:
+    name, seed, replication, portion = task
+    with deferred_sigint():
+        return _by_name()[name].run(seed, replication, portion)
+
+
+def _run_all(tasks: list[_Task], jobs: int | None) -> Iterator[tuple[_Task, tuple[float, ...]]]:
+    if worker_count(jobs) == 1:  # each is yielded before the next is begun
+        yield from ((task, _run(task)) for task in tasks)
+        return
+    with worker_pool(jobs) as submit:
+        futures = {submit(_run, task): task for task in tasks}
+        for future in as_completed(futures):
+            yield futures[future], future.result()

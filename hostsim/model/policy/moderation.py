@@ -1,0 +1,641 @@
+"""Interrupt coalescing of vNICs and moderation of physical NICs: the base classes, the rules of drivers, profile search."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hostsim.engine.compiled import mypyc_attr
+from hostsim.units import MS, NS, SECOND, US
+
+__all__ = [
+    "NEVER",
+    "RATE_WINDOW",
+    "CoalescedCompletions",
+    "CoalescingDepth",
+    "CoalescingScheme",
+    "EventScore",
+    "FrameSizeModeration",
+    "InterruptThrottling",
+    "LatencyClasses",
+    "Moderation",
+    "PacketCountModeration",
+    "PacketRateModeration",
+    "ProfileSearch",
+    "RateBasedCoalescing",
+    "RateBoundCalls",
+    "SmoothedClasses",
+    "StaticCoalescing",
+    "TxCoalescing",
+]
+
+
+RATE_WINDOW: Final = 4 * MS
+"""Time over which rate-based coalescing takes rates where nothing is said: the default timeout."""
+NEVER: Final = 1 << 30
+"""A depth that no ring reaches."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)  # schemes of a user's own
+class CoalescingScheme:
+    """Interrupt coalescing scheme of a vNIC's receive queue: how long it holds an interrupt back. This base does not hold any back.
+
+    Each receive queue has an object of its own. Once a packet waits, the queue interrupts its guest at the time `due`, or when a further packet makes
+    `depth` packets wait, or when the guest halts if the wait `is_ended_by_halt`: whichever comes first. While an interrupt is pending or
+    the guest polls, nothing is decided.
+    """
+
+    def due(self, first: int) -> int:
+        """Return the time of the interrupt for packets of which the oldest is ready at ``first``, past or future; before ``first`` means at ``first``."""
+        return first
+
+    def depth(self) -> int | None:
+        """Return the number of waiting packets, at least 1, that ends the wait; None where no number does."""
+        return None
+
+    def is_ended_by_halt(self) -> bool:
+        """True where a guest that has halted, or is about to, is interrupted at once."""
+        return False
+
+    def posted(self, count: int, ready: int) -> None:
+        """Record that packets are put into the ring, the first at ``ready``, which may lie ahead."""
+
+    def raised(self, now: int, taken: int) -> None:
+        """Record that the vNIC interrupts at ``now``; the guest has taken ``taken`` packets off the ring so far."""
+
+
+class StaticCoalescing(CoalescingScheme):
+    """Static coalescing: an interrupt at a number of packets or after a timeout, unless the guest has halted."""
+
+    def __init__(self, depth: int, timeout: int) -> None:
+        self._depth, self._timeout = depth, timeout
+
+    def due(self, first: int) -> int:
+        return first + self._timeout
+
+    def depth(self) -> int | None:
+        return self._depth
+
+    def is_ended_by_halt(self) -> bool:
+        return True
+
+
+class CoalescingDepth:
+    """Coalescing depth: the number of packets for one interrupt or call, which rises with the packet rate so that their rate stays at a ceiling.
+
+    The interrupt rate is the packet rate over the depth (facts 1.2). Packets are counted over a window and the depth holds for the next one.
+
+    Attributes:
+        depth: packets that wait for one interrupt or call; 1 below the low rate.
+    """
+
+    def __init__(
+        self, ceiling: int, cap: int, low: int = 0, timeout: int = RATE_WINDOW, window: int = RATE_WINDOW
+    ) -> None:
+        """Make a law.
+
+        Args:
+            ceiling: interrupts or calls a second, at most.
+            cap: greatest depth.
+            low: packets in a timeout below which nothing is coalesced.
+            timeout: the time that ``low`` counts in.
+            window: least time over which a rate is taken.
+        """
+        self.depth = 1
+        self._ceiling, self._cap, self._low, self._timeout, self._window = ceiling, cap, low, timeout, window
+        self._since = self._count = 0
+
+    def count(self, packets: int, at: int) -> None:
+        """Count packets, the first at an instant; at the end of a window the depth follows."""
+        counted = self._count = self._count + packets
+        passed = at - self._since
+        if passed >= self._window:
+            self._since, self._count = at, 0
+            if counted * self._timeout < self._low * passed:
+                self.depth = 1
+                return
+            depth = -(-counted * SECOND // (passed * self._ceiling))
+            self.depth = max(1, min(self._cap, depth))
+
+    def cancel(self, packets: int) -> None:
+        """Take packets back that were counted."""
+        self._count -= packets
+
+
+class RateBasedCoalescing(CoalescingScheme):
+    """Rate-based coalescing: an interrupt for as many packets as come in an interval of the ceiling, or after a bounded wait.
+
+    A vNIC that receives fewer packets than the ceiling has interrupts interrupts for each.
+    """
+
+    def __init__(self, law: CoalescingDepth, wait: int) -> None:
+        """Make a scheme with its depth; no packet waits longer than ``wait``."""
+        self._law, self._wait = law, wait
+
+    def posted(self, count: int, ready: int) -> None:
+        self._law.count(count, ready)
+
+    def due(self, first: int) -> int:
+        law = self._law
+        return first + self._wait if law.depth > 1 else first
+
+    def depth(self) -> int | None:
+        law = self._law
+        return law.depth if law.depth > 1 else None
+
+
+class InterruptThrottling(CoalescingScheme):
+    """Interrupt throttling of an emulated e1000: two interrupts are at least an interval apart, which its driver writes to a register (ITR)."""
+
+    def __init__(self, rate: int) -> None:
+        """Make a scheme of at most ``rate`` interrupts a second."""
+        self._interval = SECOND // rate
+        self._next = 0
+
+    def due(self, first: int) -> int:
+        return self._next if self._next > first else first
+
+    def raised(self, now: int, taken: int) -> None:
+        self._next = now + self._interval
+
+
+class Moderation:
+    """Interrupt moderation of a physical NIC: two interrupts of a vector are at least an interval apart, frames and transmit completions alike.
+
+    Attributes:
+        adapts: the interval follows the traffic.
+    """
+
+    def __init__(self, interval: int, *, adapts: bool = False) -> None:
+        self._interval, self.adapts = interval, adapts
+
+    def interrupted(self, now: int, received: int, rx_octets: int, sent: int, tx_octets: int) -> None:
+        """Record an interrupt, with the frames and bytes received and sent since the one before; one that adapts sets its interval."""
+
+    def for_completions(self) -> Moderation:
+        """Return the moderation of transmit completions on the same vector: this one, where a driver has one interval for both."""
+        return self
+
+    def set_interval(self, interval: int) -> None:
+        """Set the interval."""
+        self._interval = interval
+
+    def due(self, first: int, last: int | None) -> int:
+        """Return the time of the next interrupt for a frame ready at ``first``; ``last`` is the time of the previous one, None before the first."""
+        if last is None:
+            return first
+        paced_to = last + self._interval
+        return (
+            paced_to if paced_to > first else first
+        )  # max() takes twice as long, and this is asked for every interrupt
+
+
+class CoalescedCompletions(Moderation):
+    """Interrupt moderation of transmit completions that have a timer of their own: it starts with the first of them."""
+
+    def due(self, first: int, last: int | None) -> int:
+        return first + self._interval
+
+
+class TxCoalescing:
+    """Transmit coalescing of a vNIC's transmit queue: when packets that wait wake its sleeping context. In this base the guest never calls for it.
+
+    It serves an e1000, whose packets the VMkernel finds when it polls, and dense mode, in which a context is left asleep for longer.
+
+    Attributes:
+        timeout: longest wait of a packet.
+        depth: waiting packets at which the guest calls; `NEVER` where it does not.
+        in_passing: a receive context that serves the same vNIC wakes it.
+    """
+
+    def __init__(self, timeout: int, *, in_passing: bool = True) -> None:
+        self.timeout, self.in_passing = timeout, in_passing
+        self.depth = NEVER
+
+    def posted(self, count: int, ready: int) -> None:
+        """Record that the guest posts packets, the first at ``ready``."""
+
+    def cancelled(self, count: int) -> None:
+        """Record that a preempted guest takes packets back."""
+
+    def restart(self) -> None:
+        """Begin anew, after another scheme was in force."""
+
+
+class RateBoundCalls(TxCoalescing):
+    """Transmit coalescing of a vmxnet3: a guest calls so rarely that it makes at most so many calls a second.
+
+    The number of packets that wait before it calls is adapted to the rate at which it sends, by the law of receive coalescing.
+    """
+
+    def __init__(self, timeout: int, law: CoalescingDepth) -> None:
+        """Make a scheme with its depth; no packet waits longer than ``timeout``."""
+        super().__init__(timeout)
+        self.depth = 1
+        self._law = law
+
+    def posted(self, count: int, ready: int) -> None:
+        law = self._law
+        law.count(count, ready)
+        self.depth = law.depth
+
+    def cancelled(self, count: int) -> None:
+        self._law.cancel(count)
+
+    def restart(self) -> None:
+        self.depth = self._law.depth = 1
+
+
+_PROFILES: Final = ((2, 256), (8, 128), (16, 64), (32, 64), (64, 64))
+"""Microseconds after a frame without another, and frames."""
+_EVENTS: Final = 64
+_PATIENCE: Final = 2 * len(_PROFILES)
+"""Steps after which a search that has found no end rests, for as many measurements."""
+
+_RESTS: Final = 0
+_TIRED: Final = 1
+_UP: Final = 2
+_DOWN: Final = 3
+
+
+class ProfileSearch(Moderation):
+    """Interrupt moderation by a search among five profiles (mlx5): bytes a millisecond decide, then frames, then interrupts, of which fewer are better.
+
+    Source: ``net_dim`` of Linux from 4.16 on (lib/dim from 5.3 on), its profiles for receive whose period restarts at each completion, and mlx5e_build_nic_params, which turns it on
+    where the device can and starts with the second profile. A wait is worked out when it begins: frames that come at random, as far apart as those of the last interrupt were on
+    average, leave a gap of the period after as long as is taken here, unless their number is reached before.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(8 * US, adapts=True)
+        self._period, self._most = 8 * US, 128
+        self._place = 0  # where the search stands at first, though the device has the second profile
+        self._state, self._ups, self._downs, self._steps = _RESTS, 0, 0, 0
+        self._before = (0, 0, 0)
+        self._measuring = False
+        self._since = self._last = self._passed = self._events = self._frames = self._octets = 0
+
+    def due(self, first: int, last: int | None) -> int:
+        return first + self._interval
+
+    def interrupted(self, now: int, received: int, rx_octets: int, sent: int, tx_octets: int) -> None:
+        self._events += 1
+        self._frames += received
+        self._octets += rx_octets
+        if not self._measuring:
+            self._begin(now)
+        elif self._events >= _EVENTS:
+            if self._decide(now - self._since):
+                period, self._most = _PROFILES[self._place]
+                self._period = period * US
+                self._measuring = False
+            else:
+                self._begin(now)
+        frames = received or sent
+        if frames and self._passed:  # what has been polled since the interrupt before came ahead of it
+            self._interval = self._wait(self._passed // frames)
+        self._passed, self._last = now - self._last, now
+
+    def _begin(self, now: int) -> None:
+        """Begin a measurement."""
+        self._measuring, self._since = True, now
+        self._events = self._frames = self._octets = 0
+
+    def _wait(self, gap: int) -> int:
+        """Return the mean time from a frame to the end of the first gap of the period, among random frames ``gap`` apart: gap * (e^(period / gap) - 1), term by term."""
+        period, longest = self._period, self._most * gap
+        wait = term = period
+        order = 2
+        while term and wait < longest:
+            term = term * period // (order * gap)
+            wait += term
+            order += 1
+        return max(min(wait, longest), 1)
+
+    def _decide(self, passed: int) -> bool:
+        """Take a step by a measurement that took ``passed``; returns whether it is to another profile."""
+        found = (
+            _a_millisecond(self._octets, passed),
+            _a_millisecond(self._frames, passed),
+            _a_millisecond(_EVENTS, passed),
+        )
+        state, place = self._state, self._place
+        if state == _RESTS:
+            if _compared(found, self._before):
+                self._set_off()
+        elif state == _TIRED:
+            self._steps -= 1
+            if not self._steps:
+                self._set_off()
+        else:
+            if _compared(found, self._before) <= 0:
+                self._turn()
+            if self._is_between():
+                self._rest(_RESTS)
+                self._steps = 0
+            else:
+                self._go()
+        if state != _RESTS or self._state != _RESTS:
+            self._before = found
+        return self._place != place
+
+    def _set_off(self) -> None:
+        """Leave a profile at which the search has rested."""
+        self._state = _DOWN if self._place else _UP
+        self._go()
+
+    def _turn(self) -> None:
+        """Go the other way from here."""
+        if self._state == _UP:
+            self._state, self._downs = _DOWN, 0
+        else:
+            self._state, self._ups = _UP, 0
+
+    def _is_between(self) -> bool:
+        """True one step back from a turn, where more than one had led up to it: both sides are worse."""
+        if self._state == _UP:
+            return self._downs > 1 and self._ups == 1
+        return self._ups > 1 and self._downs == 1
+
+    def _go(self) -> None:
+        """Take a step, or rest at an end of the profiles, or of the patience."""
+        if self._steps == _PATIENCE:
+            self._rest(_TIRED)
+        elif (self._state == _UP and self._place == len(_PROFILES) - 1) or (self._state == _DOWN and not self._place):
+            self._rest(_RESTS)
+            self._steps = 0
+        else:
+            if self._state == _UP:
+                self._place += 1
+                self._ups += 1
+            else:
+                self._place -= 1
+                self._downs += 1
+            self._steps += 1
+
+    def _rest(self, state: int) -> None:
+        self._state, self._ups, self._downs = state, 0, 0
+
+
+def _a_millisecond(count: int, passed: int) -> int:
+    """Return a count over a millisecond, rounded up."""
+    return -(-count * MS // passed) if passed else 0
+
+
+def _compared(now: tuple[int, int, int], before: tuple[int, int, int]) -> int:
+    """Return 1 where a measurement is better than the one before, -1 where it is worse, 0 where neither differs by more than a tenth."""
+    for place in range(3):
+        new, old = now[place], before[place]
+        if not old:
+            if place == 2:
+                return 0
+            return 1 if new else 0
+        if 100 * abs(new - old) // old > 10:
+            return 1 if (new > old) == (place < 2) else -1
+    return 0
+
+
+_LOWEST: Final = 0
+_LOW: Final = 1
+_BULK: Final = 2
+
+
+class FrameSizeModeration(Moderation):
+    """Interrupt moderation by the mean size of frames (igb): the longer they are, the rarer interrupts become.
+
+    The interval is that of the larger mean, of received and of sent frames: an eighth of a microsecond a byte, a twelfth for middle sizes, preamble, gap and check sequence
+    included. Source: ``igb_update_ring_itr`` of VMware's igb driver, 2.1.11.1 (ESXi 5.0), which starts at 162 us; 5.0.5.1 (ESXi 6.0) has a least interval of 49 us.
+    """
+
+    def __init__(self, least: int = 1 * US) -> None:
+        """Make a rule whose interval is ``least`` or longer."""
+        super().__init__(162 * US, adapts=True)
+        self._least = least
+
+    def interrupted(self, now: int, received: int, rx_octets: int, sent: int, tx_octets: int) -> None:
+        mean = max(rx_octets // received if received else 0, tx_octets // sent if sent else 0)
+        if not mean:
+            return
+        size = min(mean + 24, 3000)
+        quarters = size // 3 if 300 < size < 1200 else size // 2  # of a microsecond; the register counts whole ones
+        self._interval = max(quarters // 4 * US, self._least)
+
+
+class LatencyClasses(Moderation):
+    """Interrupt moderation by latency classes (ixgbe with a dynamic rate): 100,000, 20,000 or 8,000 interrupts a second by the bytes in a microsecond.
+
+    Up to 10 bytes in a microsecond are the lowest latency, up to 20 low latency, and more are bulk; a class changes by one step an interrupt, and the
+    interval goes a tenth of the way in rates. The busier of the two directions decides. Source: ``ixgbe_update_itr`` and ``ixgbe_set_itr`` of the Linux driver up to 4.14, and of
+    VMware's with ``InterruptThrottleRate=1``.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(50 * US, adapts=True)
+        self._rx = self._tx = _LOWEST
+
+    def interrupted(self, now: int, received: int, rx_octets: int, sent: int, tx_octets: int) -> None:
+        microseconds = self._interval // US
+        if received:
+            self._rx = _next_class(self._rx, rx_octets // microseconds)
+        if sent:
+            self._tx = _next_class(self._tx, tx_octets // microseconds)
+        found = max(self._rx, self._tx)
+        wanted = 10 * US if found == _LOWEST else 50 * US if found == _LOW else 125 * US
+        interval = self._interval
+        if wanted != interval:
+            self._interval = 10 * wanted * interval // (9 * wanted + interval)
+
+
+def _next_class(now: int, rate: int) -> int:
+    """Return the latency class after an interrupt, of ``rate`` bytes in a microsecond."""
+    if now == _LOWEST:
+        return _LOW if rate > 10 else _LOWEST
+    if now == _LOW:
+        return _BULK if rate > 20 else _LOW if rate > 10 else _LOWEST
+    return _BULK if rate > 20 else _LOW
+
+
+class PacketRateModeration(Moderation):
+    """Interrupt moderation by the packet rate of a queue (mlx4): none up to 400,000 frames a second, 128 us or 128 KiB from 450,000 on.
+
+    The rate is taken four times a second; small frames, of up to 256 bytes, are never held back. Source: ``mlx4_en_auto_moderation`` of VMware's mlx4_en driver, 1.9.7.0
+    (ESXi 5.5 and 6.0), which starts at 16 us.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(16 * US, adapts=True)
+        self._since = self._frames = self._octets = 0
+
+    def interrupted(self, now: int, received: int, rx_octets: int, sent: int, tx_octets: int) -> None:
+        self._frames += received
+        self._octets += rx_octets
+        passed = now - self._since
+        if passed < 250 * MS:
+            return
+        rate, octets = self._frames * SECOND // passed, self._octets
+        if octets > 256 * self._frames and rate > 400_000:
+            usecs = min(128, (rate - 400_000) * 128 // 50_000)
+            self._interval = min(usecs * US, 131_072 * passed // octets)
+        else:
+            self._interval = 0
+        self._since, self._frames, self._octets = now, 0, 0
+
+
+class PacketCountModeration(Moderation):
+    """Interrupt moderation by the packets that an interrupt announces (i40e): 56 to 112 of them are right, and the two directions have an interval each.
+
+    Less of them raise an interval by 2 us, up to 126 us; more halve the shorter of both, and more than 256 set it by the size of frames and the line rate. One to three
+    received frames of less than 9,000 bytes are answered by half of that, unless what is sent is a bulk. A direction that was not looked at for a tick of the kernel
+    or two begins anew: received frames at 2 us, sent ones at 126 us. One register is written an interrupt, and nothing is adapted for three interrupts
+    after that. Source: ``i40e_update_itr`` and ``i40e_update_enable_itr`` of the Linux driver from 4.17 on, which starts at 50 us.
+    """
+
+    def __init__(self, line_rate: float, tick: int = 1 * MS) -> None:
+        """Make a rule.
+
+        Args:
+            line_rate: bits a second, by which the intervals are scaled.
+            tick: of the kernel's timer, at 1,000 a second as a rule.
+        """
+        super().__init__(_START * US, adapts=True)
+        self._tick = tick
+        self._unit = 2048 if line_rate >= 40e9 else 1024 if line_rate >= 20e9 else 512 if line_rate > 1e9 else 64
+        # what is wanted, and what the registers have: microseconds, with the flag of low latency above them, which takes part in comparisons
+        self._rx = self._tx = self._rx_set = self._tx_set = _START
+        self._looked, self._settling = 1, 0
+        self._sent = Moderation(_START * US)
+
+    def for_completions(self) -> Moderation:
+        return self._sent
+
+    def interrupted(self, now: int, received: int, rx_octets: int, sent: int, tx_octets: int) -> None:
+        tick = now // self._tick
+        if tick > self._looked:
+            self._rx, self._tx = _SHORTEST + _LATENCY, _LONGEST + _LATENCY
+        elif not self._settling:
+            self._tx = self._wanted_sent(sent, tx_octets)
+            self._rx = self._wanted_received(received, rx_octets)
+        self._looked = tick + 1
+        self._write()
+
+    def _wanted_sent(self, packets: int, octets: int) -> int:
+        """Return the interval wanted for what is sent."""
+        wanted = self._tx
+        if packets < 4:
+            if wanted == _LONGEST and self._rx % _LATENCY == _LONGEST:
+                return _LONGEST + _LATENCY
+        elif packets > 32:
+            wanted %= _LATENCY
+        return self._wanted(wanted, packets, octets)
+
+    def _wanted_received(self, packets: int, octets: int) -> int:
+        """Return the interval wanted for what is received."""
+        if 0 < packets < 4 and octets < 9000 and self._tx >= _LATENCY:
+            return self._by_size(octets // packets, 2) + _LATENCY
+        return self._wanted(self._rx, packets, octets)
+
+    def _wanted(self, before: int, packets: int, octets: int) -> int:
+        """Return the interval that a number of packets makes of the one before."""
+        if packets < 56:
+            return min(before % _LATENCY + 2, _LONGEST) + before // _LATENCY * _LATENCY
+        if packets > 256:
+            return self._by_size(octets // packets, 1)
+        shorter = min(self._rx_set, self._tx_set) % _LATENCY
+        return shorter if packets <= 112 else max(shorter // 4 * 2, _SHORTEST)
+
+    def _by_size(self, size: int, part: int) -> int:
+        """Return a part of the interval for frames of a mean size, in microseconds: 170 times what such a frame takes of the wire, over what it takes of memory."""
+        if size <= 60:
+            scaled = 4096
+        elif size <= 380:
+            scaled = 40 * size + 1696
+        elif size <= 1084:
+            scaled = 15 * size + 11_452
+        else:
+            scaled = 5 * size + 22_420 if size <= 1980 else 32_256
+        return min(2 * -(-(scaled // part) // self._unit), _LONGEST)
+
+    def _write(self) -> None:
+        """Write one of the two registers: a fall before a rise, what is received before what is sent, and of two rises the larger."""
+        rx_rise, tx_rise = self._rx - self._rx_set, self._tx - self._tx_set
+        if rx_rise >= 0 and (tx_rise < 0 or rx_rise < tx_rise):
+            self._tx_set = self._tx
+            self._sent.set_interval(self._tx % _LATENCY * US)
+        elif rx_rise:
+            self._rx_set = self._rx
+            self._interval = self._rx % _LATENCY * US
+        else:
+            self._settling = max(0, self._settling - 1)
+            return
+        self._settling = 3
+
+
+_START: Final = 50
+_SHORTEST: Final = 2
+_LONGEST: Final = 126
+_LATENCY: Final = 1 << 15
+"""Intervals of i40e in microseconds, and its flag of low latency."""
+
+
+class SmoothedClasses(Moderation):
+    """Interrupt moderation by latency classes over a hundred interrupts (i40e up to Linux 4.16): 50,000, 20,000, 18,000 or 8,000 interrupts a second.
+
+    Up to 10 bytes in a microsecond are the lowest latency, up to 20 low latency, and more are bulk; a class changes by one step, and more than 40,000 received frames a
+    second are the fourth class at once. The slower of the two directions decides. Source: ``i40e_set_new_dynamic_itr``, whose register counts in 2 us; it starts at 50 us.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(50 * US, adapts=True)
+        self._rx = self._tx = _LOW
+        self._countdown = 100
+        self._received = self._rx_octets = self._went = self._tx_octets = 0
+
+    def interrupted(self, now: int, received: int, rx_octets: int, sent: int, tx_octets: int) -> None:
+        self._received += received
+        self._rx_octets += rx_octets
+        self._went += sent
+        self._tx_octets += tx_octets
+        if self._countdown:
+            self._countdown -= 1
+            return
+        self._countdown = 100
+        microseconds = self._interval // US * 100  # what a hundred intervals take, whatever they took
+        wanted = 0
+        if self._received:
+            fast = self._received * 1_000_000 // microseconds > 40_000
+            self._rx = _ULTRA if fast else _next_class(min(self._rx, _BULK), self._rx_octets // microseconds)
+            wanted = _CLASS_INTERVALS[self._rx]
+        if self._went:
+            self._tx = _next_class(self._tx, self._tx_octets // microseconds)
+            wanted = max(wanted, _CLASS_INTERVALS[self._tx])
+        if wanted:
+            self._interval = wanted * US
+        self._received = self._rx_octets = self._went = self._tx_octets = 0
+
+
+_ULTRA: Final = 3
+_CLASS_INTERVALS: Final = (20, 50, 54, 124)
+
+
+class EventScore(Moderation):
+    """Interrupt moderation by the frames of a thousand interrupts (sfc): less than 4,000 shorten it by a step, more than 8,000 lengthen it by one, up to 60 us.
+
+    Source: ``efx_poll`` of the Linux driver, whose score is two a received frame and whose thresholds are 8,000 and 16,000; it starts with the longest. The step is the timer's
+    quantum, 6,144 ns in the SFC9000 (``siena_probe_nvconfig``), and intervals are whole ones.
+    """
+
+    def __init__(self, step: int = 6_144 * NS) -> None:
+        """Make a rule whose intervals are multiples of ``step``."""
+        self._step, self._longest = step, 60 * US // step * step
+        super().__init__(self._longest, adapts=True)
+        self._interrupts = self._frames = 0
+
+    def interrupted(self, now: int, received: int, rx_octets: int, sent: int, tx_octets: int) -> None:
+        self._interrupts += 1
+        self._frames += received
+        if self._interrupts < 1000:
+            return
+        if self._frames < 4000:
+            self._interval = max(self._interval - self._step, self._step)
+        elif self._frames > 8000:
+            self._interval = min(self._interval + self._step, self._longest)
+        self._interrupts = self._frames = 0

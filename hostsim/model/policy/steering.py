@@ -1,0 +1,204 @@
+"""Steering of received frames: the receive queue of a vNIC (NetQueue) and the ring of a flow, by receive-side scaling (RSS) or a rule of one's own.
+
+RSS takes the ring by the Toeplitz hash of addresses and ports. The hash and its verification suite are Microsoft's ("Verifying the RSS Hash Calculation", NDIS driver documentation); NICs
+of all makers compute the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from ipaddress import ip_address
+from typing import Final
+
+from hostsim.engine.compiled import mypyc_attr
+from hostsim.model.policy.netqueue import Move, fixed_queue, rebalance
+
+__all__ = [
+    "DEFAULT_KEY",
+    "INDIRECTION",
+    "SYMMETRIC_KEY",
+    "DynamicNetQueue",
+    "SteeringRule",
+    "rss_input",
+    "rss_queue",
+    "toeplitz_hash",
+    "toeplitz_once",
+]
+
+DEFAULT_KEY = bytes.fromhex("6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa")
+"""The key of the verification suite, which most drivers load unless told otherwise."""
+SYMMETRIC_KEY = bytes.fromhex("6d5a") * 20
+"""A key that repeats every 16 bits: both directions of a connection have the same hash."""
+INDIRECTION: Final = 128
+"""Entries of a NIC's indirection table (Intel 82599 data sheet)."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)  # rules of a user's own
+class SteeringRule:
+    """Steering rule of a physical NIC: which receive queue serves a vNIC, and which ring of a queue takes a flow.
+
+    Each port has an object of its own. This base is NetQueue without a balancer (each vNIC keeps a queue), and RSS where a queue has several rings.
+    """
+
+    def queue(self, position: int, queues: int) -> int:
+        """Return the receive queue, 0 to ``queues`` - 1, of the vNIC at a position in the order of power-on. Queue 0 is the default queue."""
+        return fixed_queue(position, queues)
+
+    def ring(self, value: int, size: int, rings: int) -> int:
+        """Return the ring, 0 to ``rings`` - 1, of a flow; asked when it begins or its vNIC moves to another queue, if that has several rings.
+
+        Args:
+            value: RSS hash of its frames, 32 bits.
+            size: bytes of data in a full frame.
+            rings: rings of the queue, 2 or more.
+        """
+        return rss_queue(value, _indirection(rings))
+
+    def period(self) -> int | None:
+        """Return the time between two calls of `moves` in picoseconds; None for no balancing."""
+        return None
+
+    def moves(self, loads: Sequence[float], members: Sequence[Sequence[float]], node_use: float) -> list[Move]:
+        """Return the moves of vNICs to other queues after a period, in the order in which they are made.
+
+        Args:
+            loads: share of a PCPU that the receive contexts of each queue used in the period.
+            members: frames that each vNIC of a queue received in it, by queue.
+            node_use: share of the period for which the PCPUs of the NIC's NUMA node were busy, 0..1.
+        """
+        return []
+
+
+class DynamicNetQueue(SteeringRule):
+    """NetQueue with its balancer (Dynamic NetQueue): all vNICs begin on the default queue, which is unpacked while it is busy; quiet queues are packed.
+
+    No further queue is put into use on a NUMA node that has hardly an idle PCPU: its context would take its time from others.
+    """
+
+    def __init__(self, period: int, pack_below: float, unpack_above: float, open_below: float) -> None:
+        """Make a rule that balances once a ``period``.
+
+        Args:
+            period: picoseconds between two looks.
+            pack_below: share of a PCPU, see `rebalance`.
+            unpack_above: likewise.
+            open_below: share of the time of the node's PCPUs in use, from which no further queue is.
+        """
+        self._period, self._pack_below, self._unpack_above = period, pack_below, unpack_above
+        self._open_below = open_below
+
+    def queue(self, position: int, queues: int) -> int:
+        return 0
+
+    def period(self) -> int | None:
+        return self._period
+
+    def moves(self, loads: Sequence[float], members: Sequence[Sequence[float]], node_use: float) -> list[Move]:
+        may_open = node_use < self._open_below
+        return rebalance(loads, members, self._pack_below, self._unpack_above, may_open=may_open)
+
+
+@cache
+def _indirection(rings: int) -> tuple[int, ...]:
+    """Return the indirection table of a queue: entries spread evenly over its rings, as drivers do."""
+    return tuple(entry % rings for entry in range(INDIRECTION))
+
+
+def toeplitz_hash(key: bytes, data: bytes) -> int:
+    """Return the 32-bit Toeplitz hash of ``data``: for every bit that is set, the 32 bits of the key from that position, added mod 2.
+
+    Args:
+        key: at least four bytes longer than the data; 40 bytes serve all kinds of packets.
+        data: in network byte order, see `rss_input`.
+
+    Raises:
+        ValueError: the key is too short.
+    """
+    table = _table(key)
+    if len(data) > len(table):
+        raise ValueError(f"a key of {len(key)} bytes hashes at most {len(table)} bytes, not {len(data)}")
+    value = 0
+    for row, octet in zip(table, data, strict=False):
+        value ^= row[octet]
+    return value
+
+
+def toeplitz_once(key: bytes, data: bytes) -> int:
+    """Return the Toeplitz hash of ``data`` as `toeplitz_hash` does, without a look-up table: for a key that hashes little.
+
+    Raises:
+        ValueError: the key is too short.
+    """
+    width, left = 8 * len(key), 8 * len(data)
+    if left + 32 > width:
+        raise ValueError(f"a key of {len(key)} bytes hashes at most {len(key) - 4} bytes, not {len(data)}")
+    bits, value = int.from_bytes(key, "big"), 0
+    for octet in data:
+        for bit in range(7, -1, -1):
+            width -= 1
+            if octet >> bit & 1:
+                value ^= bits >> (width - 31) & 0xFFFF_FFFF
+    return value
+
+
+@lru_cache(maxsize=16)
+def _table(key: bytes) -> tuple[tuple[int, ...], ...]:
+    """Return the look-up table of a key: the contribution of each octet at each position to the hash."""
+    bits, width = int.from_bytes(key, "big"), 8 * len(key)
+    rows = []
+    for position in range(len(key) - 4):
+        windows = [bits >> (width - 32 - 8 * position - bit) & 0xFFFF_FFFF for bit in range(8)]
+        row = [0] * 256
+        for octet in range(1, 256):
+            lowest = octet & -octet
+            row[octet] = row[octet ^ lowest] ^ windows[8 - lowest.bit_length()]
+        rows.append(tuple(row))
+    return tuple(rows)
+
+
+@cache  # a connection has the addresses of many others
+def _packed(address: str) -> bytes:
+    """Return an address in network byte order."""
+    return ip_address(address).packed
+
+
+def rss_input(
+    source: str, destination: str, source_port: int | None = None, destination_port: int | None = None
+) -> bytes:
+    """Return the RSS hash input of a packet: source and destination address and, of TCP and UDP, source and destination port.
+
+    Args:
+        source: IPv4 or IPv6 address in text.
+        destination: of the same family.
+        source_port: None, with the other, for a hash of the addresses alone (other protocols, fragments).
+        destination_port: see there.
+
+    Raises:
+        ValueError: no address, two families, one port alone, or a port above 65535.
+    """
+    addresses = _packed(source), _packed(destination)
+    if len(addresses[0]) != len(addresses[1]):
+        raise ValueError(f"{source} and {destination} are of different families")
+    ports = [port for port in (source_port, destination_port) if port is not None]
+    if len(ports) == 1:
+        raise ValueError("one port alone is hashed by nobody")
+    if not all(0 <= port < 1 << 16 for port in ports):
+        raise ValueError(f"a port is a number from 0 to 65535, not {max(ports)}")
+    return b"".join([*addresses, *(port.to_bytes(2, "big") for port in ports)])
+
+
+def rss_queue(hash_value: int, indirection: Sequence[int]) -> int:
+    """Return the receive queue of a hash: the entry of the indirection table at its low-order bits.
+
+    Args:
+        hash_value: of `toeplitz_hash`.
+        indirection: queue by entry; a power of two entries (128 on an Intel 82599).
+
+    Raises:
+        ValueError: the number of entries is no power of two.
+    """
+    size = len(indirection)
+    if not size or size & (size - 1):
+        raise ValueError(f"an indirection table has a power of two entries, not {size}")
+    return indirection[hash_value & (size - 1)]

@@ -1,0 +1,96 @@
+"""Published claims: the rows of ``claims.csv``, and their kinds; and the published measurements of ``published-2.csv``, which are predicted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hostsim.config.quantity import UNITS
+from hostsim.results.expect import Band
+
+__all__ = ["CLAIM_KINDS", "Claim", "Measurement"]
+
+CLAIM_KINDS = {
+    "scale": "An absolute figure, which depends on costs.",
+    "ratio": "A published quotient or equality.",
+    "direction": "Only larger, smaller or similar is published.",
+    "arithmetic": "Follows from wire and sizes, whatever the costs.",
+    "rule": "The exact effect of a documented setting.",
+}
+"""The kinds of claims, from the one that says most about the cost model to the one that says least, and what each means."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published claim: one row of ``claims.csv``."""
+
+    id: str
+    experiment: str
+    kind: str
+    """One of `CLAIM_KINDS`."""
+    condition: str
+    metric: str
+    published: str
+    unit: str
+    band: Band
+    basis: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A published measurement that is predicted and that nothing is fitted to: one row of ``published-2.csv``."""
+
+    id: str
+    """The source, a dot, and the quantity in short."""
+    quantity: str
+    value: str
+    """As published: a number, or ``<1`` where only the direction is."""
+    unit: str
+    band: Band
+    setup: str
+    source: str
+    confidence: str
+    needs: str
+    """What a scenario of it needs that there was, or was not, when the table was made."""
+
+    @property
+    def kind(self) -> str:
+        """One of `CLAIM_KINDS`, told from its value and unit."""
+        if self.number is None or self.unit == "sign":
+            return "direction"
+        return "ratio" if self.unit == "ratio" else "scale"
+
+    @property
+    def number(self) -> float | None:
+        """The published number; None where only a direction is published."""
+        return None if self.value[:1] in ("<", ">") else float(self.value)
+
+    def counted_in(self, unit: str) -> Measurement:
+        """Convert the measurement to the unit of a metric: 2.4 Mpps are 2400 kpps; unchanged if the units are not convertible."""
+        own, other = self.unit.removeprefix("1"), unit.partition(" ")[0]
+        units = next((units for units in UNITS.values() if own in units and other in units), None)
+        if units is None or self.number is None:
+            return self
+        factor = units[own] / units[other]
+        low, high = (None if end is None else _rounded(end * factor) for end in (self.band.low, self.band.high))
+        return replace(self, value=f"{self.number * factor:.12g}", unit=other, band=Band(low, high))
+
+    @property
+    def publication(self) -> str:
+        """The part of the id that all rows of a source share."""
+        return self.id.partition(".")[0]
+
+    @property
+    def side(self) -> int:
+        """Of a quotient or a sign, 1 where its whole band lies above what is neutral (1, or 0 of a sign), and -1 below; else 0."""
+        if self.unit not in ("ratio", "sign"):
+            return 0
+        neutral = 1 if self.unit == "ratio" else 0
+        if self.band.low is not None and self.band.low > neutral:
+            return 1
+        return -1 if self.band.high is not None and self.band.high < neutral else 0
+
+
+def _rounded(number: float) -> float:
+    """A number without what the way through another unit has rounded."""
+    return float(f"{number:.12g}")

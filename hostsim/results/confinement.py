@@ -1,0 +1,123 @@
+"""Confinement of a results folder: no link leads out of it, its files are regular and small enough, and nothing unfinished piles up.
+
+A results folder may come from somebody else. It is read by commands that run nothing, so that reading it must be harmless:
+each file is checked before it is opened, by where it leads, what kind it is of and how large it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+from hostsim.config.files import is_below
+from hostsim.errors import StoreError
+
+__all__ = [
+    "MOST_BYTES",
+    "MOST_CELLS",
+    "confined",
+    "require_inside",
+    "require_small_table",
+    "require_small_text",
+    "sweep_unfinished",
+]
+
+MOST_BYTES = 256 * 1024 * 1024
+"""Largest file of a results folder that is opened, and most bytes of a table once decompressed."""
+MOST_CELLS = 50_000_000
+"""Most values of a table: half a gigabyte in memory. Equal ones take no space in a file, so that its size says nothing."""
+_ABANDONED_S = 24 * 3600
+"""Age from which an unfinished file belongs to no writer: one is written within seconds."""
+_UNFINISHED = re.compile(r".+\.[0-9a-f]{8,32}\.tmp")
+
+
+def confined(folder: Path, file: Path) -> Path:
+    """Check a file of a results folder before it is opened or written; one that is not there yet is fine.
+
+    Args:
+        folder: the results folder, which may be a link itself.
+        file: path of the file, below the folder.
+
+    Returns:
+        The file.
+
+    Raises:
+        StoreError: a link leads out of the folder, or the file is no regular one, or too large.
+    """
+    require_inside(folder, file)
+    try:
+        status = file.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return file
+    except OSError as error:
+        raise StoreError(f"{file}: cannot be reached: {error.strerror or error}") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise StoreError(f"{file}: is a {'folder' if stat.S_ISDIR(status.st_mode) else 'pipe or a device'}, not a file")
+    if status.st_size > MOST_BYTES:
+        raise StoreError(f"{file}: is too large: {status.st_size} bytes; at most {MOST_BYTES}")
+    return file
+
+
+def require_inside(folder: Path, place: Path) -> None:
+    """Check that no link leads from a path below a results folder to somewhere else.
+
+    Raises:
+        StoreError: one does, or the links go in a circle.
+    """
+    try:
+        inside = is_below(place, folder)
+    except (OSError, RuntimeError) as error:
+        raise StoreError(f"{place}: cannot be reached: {error}") from error
+    if not inside:
+        raise StoreError(f"{place}: leads out of {folder}; put a folder or a file in place of the link")
+
+
+def require_small_table(file: Path, metadata: Any) -> None:
+    """Check the size of a table, by what the head of its Parquet file says, before any of it is decompressed.
+
+    Args:
+        file: the table.
+        metadata: a ``pyarrow.parquet.FileMetaData``.
+
+    Raises:
+        StoreError: it is too large.
+    """
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    columns = [group.column(number) for group in groups for number in range(group.num_columns)]
+    cells = max(metadata.num_rows * metadata.num_columns, sum(column.num_values for column in columns))
+    if cells > MOST_CELLS:
+        raise StoreError(f"{file}: is too large a table: {cells} values; at most {MOST_CELLS}")
+    size = sum(column.total_uncompressed_size for column in columns)
+    if size > MOST_BYTES:
+        raise StoreError(f"{file}: is too large a table: {size} bytes unpacked; at most {MOST_BYTES}")
+
+
+def require_small_text(file: Path, size: int) -> None:
+    """Check the bytes that a column of text takes once each row has its own.
+
+    Raises:
+        StoreError: it is too large.
+    """
+    if size > MOST_BYTES:
+        raise StoreError(f"{file}: is too large a table: {size} bytes of text; at most {MOST_BYTES}")
+
+
+def sweep_unfinished(folder: Path, pattern: str = "*.tmp") -> None:
+    """Remove the unfinished files that killed writers left in a folder, once they are older than a day.
+
+    Args:
+        folder: the folder; it need not be there.
+        pattern: where to look, by default in the folder alone and in none below it.
+    """
+    oldest = time.time() - _ABANDONED_S
+    for file in folder.glob(pattern):
+        if _UNFINISHED.fullmatch(file.name) is None:
+            continue
+        with contextlib.suppress(OSError):  # somebody else sweeps, or may do so alone
+            status = file.lstat()
+            if stat.S_ISREG(status.st_mode) and status.st_mtime < oldest:
+                file.unlink()

@@ -1,0 +1,195 @@
+"""Figures and tables of a scenario as plain values: what `hostsim.views.plots` draws and a report shows.
+
+Text becomes these on floor 2 (`hostsim.scenario.load`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hostsim.engine.record import AxisValues, Scalar
+from hostsim.results.metrics.label import in_sentence, label_of, spelt, unit_of
+
+__all__ = ["AnswersSpec", "AxisNames", "Figure", "FigureSpec", "TableSpec", "names_of", "point_name"]
+
+Size = Literal["", "column", "page"]
+"""Printed width: a column or the page of a journal; nothing for the screen."""
+
+
+@dataclass(frozen=True)
+class AxisNames:
+    """Names of an axis and its values in figures and tables."""
+
+    label: str = ""
+    """Of the axis; its name in words where nothing is given."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Of its values, by their text."""
+
+
+Names = Mapping[str, AxisNames]
+"""Names of axes in figures, by the name of the axis."""
+
+
+def _axis_label(names: Names, axis: str) -> str:
+    known = names.get(axis)
+    return known.label if known and known.label else spelt(axis)
+
+
+def _value_name(names: Names, axis: str, value: Scalar) -> str:
+    """The name of a value by itself: ``NUMA I/O on``, or ``rate = 30 kpps`` where it has none."""
+    known = names.get(axis)
+    named = known.values.get(str(value)) if known else None
+    return f"{_axis_label(names, axis)} = {value}" if named is None else named
+
+
+def _point(names: Names, at: AxisValues) -> str:
+    return ", ".join(_value_name(names, axis, value) for axis, value in at.items())
+
+
+@dataclass(frozen=True)
+class FigureSpec:
+    """One figure of a scenario: a measure against an axis, one line or bar for each combination of the series axes."""
+
+    name: str
+    x: str
+    y: str
+    series: tuple[str, ...] = ()
+    at: AxisValues = field(default_factory=dict)
+    """Values of the axes that are neither x nor series; the first value of the sweep where nothing is said."""
+    kind: Literal["line", "bar"] = "line"
+    """``bar`` puts a group of bars at each value of x, one bar a series."""
+    right: str | None = None
+    """A second metric, drawn as lines on an axis of its own on the right."""
+    stack: tuple[str, ...] = ()
+    """Metrics in the unit of y whose bars stand on its bar; there are no series then."""
+    per: str | None = None
+    """A metric that y is divided by, run by run."""
+    less: AxisValues = field(default_factory=dict)
+    """Values of axes of a reference point; y is a paired difference from it."""
+    to: AxisValues = field(default_factory=dict)
+    """Values of axes of a reference point; y is a paired ratio to it."""
+    lines: tuple[float, ...] = ()
+    """Limits of y, drawn across the figure, in its unit."""
+    label: str = ""
+    """Of the left-hand axis, without the unit; that of the catalogue where nothing is given."""
+    title: str = ""
+    """What the figure shows, in the author's words."""
+    size: Size = ""
+    axes: Names = field(default_factory=dict)
+    """Names of axes and of their values."""
+
+    @property
+    def reference(self) -> AxisValues:
+        """Values of axes of the reference point of a difference or ratio; empty for a measure by itself."""
+        return self.less or self.to
+
+    @property
+    def y_label(self) -> str:
+        """Label of the left-hand measure, without its unit."""
+        if self.label:
+            return self.label
+        words = label_of(self.y) if self.per is None else f"{label_of(self.y)} over {in_sentence(label_of(self.per))}"
+        if not self.reference:
+            return words
+        return f"{words}, {'difference from' if self.less else 'ratio to'} {_point(self.axes, self.reference)}"
+
+    @property
+    def y_unit(self) -> str:
+        """Unit of the left-hand measure; empty for a ratio."""
+        if self.to:
+            return ""
+        unit = unit_of(self.y)
+        return unit if self.per is None else f"{unit} per {unit_of(self.per)}"
+
+    @property
+    def words(self) -> str:
+        """What it shows: its title, or the measures and the axis."""
+        if self.title:
+            return self.title
+        parts = [in_sentence(label_of(name)) for name in self.stack]
+        parts += [] if self.right is None else [in_sentence(label_of(self.right))]
+        words = f"{', '.join([self.y_label, *parts])} against {in_sentence(self.axis_label(self.x))}"
+        return f"{words}; {_point(self.axes, self.at)}" if self.at else words
+
+    def axis_label(self, axis: str) -> str:
+        """Label of an axis, without the unit of its values."""
+        return _axis_label(self.axes, axis)
+
+    def value_name(self, axis: str, value: Scalar) -> str:
+        """Name of a value of an axis where it stands by itself, in a legend or a caption."""
+        return _value_name(self.axes, axis, value)
+
+    def tick(self, axis: str, text: str) -> str:
+        """Name of a value at its place on an axis, given its text."""
+        known = self.axes.get(axis)
+        return known.values.get(text, text) if known else text
+
+
+@dataclass(frozen=True)
+class AnswersSpec:
+    """One figure of a scenario: a bar for each of several expectations, as high as its answer."""
+
+    name: str
+    answers: tuple[str, ...]
+    """Names of the expectations, in the order of the bars; `hostsim.results.expect.is_comparable` holds for all of them."""
+    title: str = ""
+    size: Size = ""
+
+    @property
+    def words(self) -> str:
+        """What it shows."""
+        return self.title or f"answers of {'; '.join(self.answers)}"
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """One table of a scenario: expectations with their published values, or metrics at the values of an axis."""
+
+    name: str
+    answers: tuple[str, ...] = ()
+    """Names of the expectations, a row each, in any units; empty for a table of metrics."""
+    x: str = ""
+    """Axis of a table of metrics, a row for each of its values."""
+    columns: tuple[str, ...] = ()
+    """Its metrics."""
+    at: AxisValues = field(default_factory=dict)
+    """Values of its other axes."""
+    title: str = ""
+    size: Size = ""
+    axes: Names = field(default_factory=dict)
+    """Names of axes and of their values."""
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    """Of published answers, by name: what was measured under which condition."""
+
+    @property
+    def words(self) -> str:
+        """What it shows."""
+        if self.title:
+            return self.title
+        if self.answers:
+            return f"answers of {'; '.join(self.answers)}"
+        words = f"{', '.join(map(label_of, self.columns))} by {_axis_label(self.axes, self.x)}"
+        return f"{words}; {_point(self.axes, self.at)}" if self.at else words
+
+    def row_name(self, value: Scalar) -> str:
+        """Name of a row of a table of metrics."""
+        known = self.axes.get(self.x)
+        return known.values.get(str(value), str(value)) if known else str(value)
+
+
+Figure = FigureSpec | AnswersSpec | TableSpec
+"""Whatever stands under ``figures`` of a scenario."""
+
+
+def names_of(figures: Iterable[Figure]) -> Names:
+    """The names of axes and values that the figures of a scenario have."""
+    known = [figure.axes for figure in figures if not isinstance(figure, AnswersSpec)]
+    return {axis: names for axes in known for axis, names in axes.items()}
+
+
+def point_name(names: Names, axis: str, value: Scalar) -> str:
+    """The name of a value among those of a point: ``splitRxMode``, or ``rate=30 kpps`` where it has none."""
+    known = names.get(axis)
+    return known.values.get(str(value), f"{axis}={value}") if known else f"{axis}={value}"

@@ -1,0 +1,414 @@
+"""The catalogue of metrics: name, unit, exact meaning, function; and the reserved names of columns."""
+
+from __future__ import annotations
+
+from hostsim.errors import nearest_name
+from hostsim.results.metrics.functions import (
+    DROPS,
+    busiest,
+    cpu_per_gbit,
+    delivered,
+    drop_share,
+    gbits,
+    histogram_mean,
+    loss,
+    mean_share,
+    over,
+    per_10kpps,
+    per_nic,
+    queues_used,
+    rate,
+    scaled,
+    sum_share,
+    tso_size,
+    users_per_cpu,
+    wire_gbits,
+    work_loss,
+)
+from hostsim.results.metrics.metric import Metric, percentile, settled_response
+
+__all__ = [
+    "CATALOGUE",
+    "FACTS",
+    "FORMER_NAMES",
+    "MEMBER",
+    "NO_BOUND",
+    "RESERVED",
+    "SIDE",
+    "WINDOW",
+    "nearest_metric",
+]
+
+
+NO_BOUND = "no bound"
+"""Stands in the place of an infinite response time."""
+
+
+_LATENCY = "the time of a packet from the end of the frame on the wire, or from its sender's write in another VM, to the application's read"
+_WORK_TIME = "the time of a burst of CPU work (kind: work) from its arrival in the guest to its end"
+_ENTRIES = (
+    Metric("host_cpu", "%", "Mean %UTIL of all PCPUs: share of time not idle.", "instant", mean_share("pcpu.busy_ps")),
+    Metric(
+        "host_used",
+        "%",
+        "Mean %USED of all PCPUs: as host_cpu, but a PCPU whose sibling hyperthread is busy too is charged half of the time.",
+        "instant",
+        mean_share("pcpu.used_ps"),
+    ),
+    Metric(
+        "cpu_total",
+        "% of a PCPU",
+        "Time that all PCPUs together were not idle: 200 is two of them busy all the time.",
+        "instant",
+        sum_share("pcpu.busy_ps"),
+    ),
+    Metric(
+        "guest_cpu",
+        "% of a vCPU",
+        "Mean time charged to a vCPU: guest code, exits, interrupts, and the switches and refills paid to start it.",
+        "instant",
+        mean_share("vcpu.used_ps"),
+    ),
+    Metric(
+        "guest_cpu_per_10kpps",
+        "% of a vCPU",
+        "Time charged to all vCPUs for each 10,000 packets a second that guests take off their rings; idle vCPUs and CPU work are included.",
+        "instant",
+        per_10kpps,
+    ),
+    Metric(
+        "throughput",
+        "Gbit/s",
+        "Data that reached the application at its end, all traffic together: between VMs as well, and a multicast frame at each receiver.",
+        "rate",
+        gbits,
+    ),
+    Metric(
+        "throughput_per_nic",
+        "Gbit/s",
+        "Data that reached the application at its end by a wire, over the ports of physical NICs that packets went through: without packets between VMs, a multicast frame once.",
+        "rate",
+        per_nic(wire_gbits),
+    ),
+    Metric(
+        "cpu_per_gbit",
+        "% of a PCPU per Gbit/s",
+        "Time that all PCPUs were busy, in percent of one PCPU, over throughput.",
+        "instant",
+        cpu_per_gbit,
+    ),
+    Metric(
+        "guest_ready",
+        "% of a vCPU",
+        "Mean %RDY of the vCPUs: time runnable and without a PCPU.",
+        "instant",
+        mean_share("vcpu.ready_ps"),
+    ),
+    Metric(
+        "guest_costop",
+        "% of a vCPU",
+        "Mean %CSTP of the vCPUs: time held back so that their siblings catch up.",
+        "instant",
+        mean_share("vcpu.costop_ps"),
+    ),
+    Metric(
+        "numa_io",
+        "% of the window",
+        "Share of the time in which NUMA-aware I/O placement was in force.",
+        "instant",
+        mean_share("numa_io.in_force_ps"),
+    ),
+    Metric(
+        "dense_mode",
+        "% of the window",
+        "Share of the time in which dense mode (dynamic tuning of the host) was in force.",
+        "instant",
+        mean_share("tuning.dense_ps"),
+    ),
+    Metric(
+        "busiest_memory",
+        "% of the bandwidth",
+        "What packets move to and from the memory of the NUMA node where they move most, of what its channels can: near 100 copies wait for memory.",
+        "instant",
+        busiest("node.memory_ps"),
+    ),
+    Metric(
+        "netpoll_cpu",
+        "% of a PCPU",
+        "Sum over the NetPoll worlds of their charged time.",
+        "instant",
+        sum_share("netpoll.used_ps"),
+    ),
+    Metric(
+        "busiest_netpoll",
+        "% of a PCPU",
+        "Charged time of the NetPoll world that has most: near 100 its queue is the bottleneck.",
+        "instant",
+        busiest("netpoll.used_ps"),
+    ),
+    Metric(
+        "networld_cpu",
+        "% of a PCPU",
+        "Sum over the NetWorlds (transmit contexts) of their charged time.",
+        "instant",
+        sum_share("networld.used_ps"),
+    ),
+    Metric(
+        "network_threads_cpu",
+        "% of a PCPU",
+        "Sum over all networking contexts of their charged time: NetPolls, split-receive contexts, NetWorlds.",
+        "instant",
+        lambda record: sum(sum_share(f"{kind}.used_ps")(record) for kind in ("netpoll", "splitrx", "networld")),
+    ),
+    Metric(
+        "splitrx_cpu",
+        "% of a PCPU",
+        "Sum over the split-receive worlds of their charged time.",
+        "instant",
+        sum_share("splitrx.used_ps"),
+    ),
+    Metric(
+        "loss",
+        "%",
+        "Packets dropped at any place of the host, of those that were dropped or got to their end in the window: an application or a kernel that handles them, or the wire. Frames of a packet count one by one, a multicast frame once for each receiver.",
+        "instant",
+        loss,
+    ),
+    *(
+        Metric(f"loss_{place}", "%", f"The part of loss that was dropped {where}.", "instant", drop_share(DROPS[place]))
+        for place, where in (
+            ("nic", "at the physical NIC's receive ring"),
+            ("split", "at the queue of a split-receive context"),
+            ("ring", "at a vNIC's receive ring"),
+            ("list", "on its way from another VM of the host, at a full receive list"),
+            ("socket", "at a full socket buffer"),
+            ("out", "when a guest sent or forwarded it: by the guest, at its transmit queue or at the physical NIC's"),
+        )
+    ),
+    Metric(
+        "local_rate",
+        "pps",
+        "Packets that transmit contexts have forwarded to other VMs of the host; one for TSO counts once.",
+        "rate",
+        rate("switched.packets"),
+    ),
+    Metric(
+        "delivered",
+        "pps",
+        "Packets that guests took for an application or for their kernel (acknowledgements), or forwarded, all VMs together.",
+        "rate",
+        delivered,
+    ),
+    Metric(
+        "latency_mean",
+        "us",
+        f"Mean of {_LATENCY}.",
+        "instant",
+        histogram_mean("flow.latency"),
+    ),
+    *(
+        percentile(
+            "latency",
+            name,
+            share,
+            "flow.latency",
+            _LATENCY,
+        )
+        for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999))
+    ),
+    Metric(
+        "response_time_mean",
+        "ms",
+        "Mean time from a client's request to the end of its answer at the client.",
+        "instant",
+        scaled(histogram_mean("flow.response"), 1e-3),
+    ),
+    Metric(
+        "round_trip_mean",
+        "us",
+        "response_time_mean in microseconds, of all requests: the mean round trip where small messages are the only ones.",
+        "instant",
+        histogram_mean("flow.response"),
+    ),
+    *(
+        percentile(
+            "response_time",
+            name,
+            share,
+            "flow.response",
+            "the time from a client's request to the end of its answer at the client",
+        )
+        for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99))
+    ),
+    *(settled_response(name, share) for name, share in (("mean", None), ("p50", 0.50), ("p95", 0.95), ("p99", 0.99))),
+    *(
+        Metric(
+            f"stage_{stage}",
+            "us",
+            f"Mean time of a round trip {what}; of request_response alone, whose round trip is the sum of the stages.",
+            "instant",
+            scaled(over(f"trip.{stage}_ps", "trip.count"), 1e-6),
+        )
+        for stage, what in (
+            ("wire", "on the wire, both ways, waits for it included, and at the client"),
+            ("moderation", "from the end of the request on the wire to the interrupt of the physical NIC"),
+            ("netpoll_wait", "from there until its NetPoll, woken and entered, begins to work"),
+            ("vswitch", "in the NetPoll: driver, virtual switch, copy, until it is on the guest's ring"),
+            ("coalescing", "from there to the virtual interrupt"),
+            ("wake", "from there until the guest, woken, polls its ring"),
+            ("guest", "in the guest, until the reply is written"),
+            ("transmit", "from there until the transmit context has handed it to the physical NIC"),
+        )
+    ),
+    Metric("work_time_mean", "ms", f"Mean of {_WORK_TIME}.", "instant", scaled(histogram_mean("work.time"), 1e-3)),
+    *(
+        percentile("work_time", name, share, "work.time", _WORK_TIME)
+        for name, share in (("p50", 0.50), ("p95", 0.95), ("p99", 0.99))
+    ),
+    Metric(
+        "work_loss",
+        "%",
+        "Bursts of CPU work dropped because too many waited, of those that were dropped or started.",
+        "instant",
+        work_loss,
+    ),
+    Metric(
+        "rx_rate",
+        "kpps",
+        "Packets taken off the queues of physical NICs, as the host sees them, all NICs together; dropped ones apart.",
+        "rate",
+        scaled(rate("nic.rx_frames"), 1e-3),
+    ),
+    Metric(
+        "rx_dropped",
+        "kpps",
+        "Packets that found no receive descriptor of a physical NIC, all NICs together.",
+        "rate",
+        scaled(rate("nic.rx_dropped"), 1e-3),
+    ),
+    Metric(
+        "tx_rate",
+        "kpps",
+        "Packets handed to physical NICs, all of them together; one for TSO counts once, dropped ones apart.",
+        "rate",
+        scaled(rate("nic.tx_packets"), 1e-3),
+    ),
+    Metric(
+        "tx_dropped",
+        "kpps",
+        "Packets that found the transmit queue of a physical NIC full, all NICs together; one for TSO counts once.",
+        "rate",
+        scaled(rate("nic.tx_dropped"), 1e-3),
+    ),
+    Metric(
+        "rx_per_nic",
+        "kpps",
+        "Packets received, as the host sees them, over the ports of physical NICs that packets went through.",
+        "rate",
+        per_nic(scaled(rate("nic.rx_frames"), 1e-3)),
+    ),
+    Metric(
+        "tx_per_nic",
+        "kpps",
+        "Packets handed to physical NICs, over their ports that packets went through; one for TSO counts once.",
+        "rate",
+        per_nic(scaled(rate("nic.tx_packets"), 1e-3)),
+    ),
+    Metric(
+        "packets_per_nic",
+        "kpps",
+        "Packets received and sent, over the ports of physical NICs that packets went through; one for TSO counts once.",
+        "rate",
+        per_nic(scaled(rate("nic.rx_frames", "nic.tx_packets"), 1e-3)),
+    ),
+    Metric(
+        "rx_tx_ratio",
+        "ratio",
+        "Packets received through physical NICs, as the host sees them, over those handed to them; one for TSO counts once.",
+        "instant",
+        over("nic.rx_frames", "nic.tx_packets"),
+    ),
+    Metric(
+        "rx_size",
+        "B",
+        "Mean size of the packets received, as the host sees them: Ethernet frames without check sequence.",
+        "instant",
+        over("nic.rx_octets", "nic.rx_frames"),
+    ),
+    Metric(
+        "transactions",
+        "/s",
+        "Requests whose answer is through the wire, last frame included.",
+        "rate",
+        rate("flow.answered"),
+    ),
+    Metric(
+        "users_per_cpu",
+        "users per % of a PCPU",
+        "Users that wait for answers, over the time that all PCPUs together were not idle.",
+        "instant",
+        users_per_cpu,
+    ),
+    Metric("tso_size", "kB", "Mean data of the packets with data handed to physical NICs.", "instant", tso_size),
+    Metric(
+        "guest_rx_per_nic",
+        "kpps",
+        "Packets that guests take off their rings, those of other VMs included, over the ports of physical NICs that packets went through.",
+        "rate",
+        per_nic(scaled(rate("port.received"), 1e-3)),
+    ),
+    Metric(
+        "host_packets",
+        "Mpps",
+        "Packets received and sent through physical NICs, all of them together.",
+        "rate",
+        scaled(rate("nic.rx_frames", "nic.tx_packets"), 1e-6),
+    ),
+    Metric(
+        "rx_queues_used",
+        "queues",
+        "Receive queues of physical NICs that at least a hundredth of the frames came by.",
+        "instant",
+        queues_used,
+    ),
+    Metric(
+        "tx_calls",
+        "/s",
+        "Calls of guests into the VMkernel that woke a transmit context.",
+        "rate",
+        rate("tx.forced"),
+    ),
+    Metric("nic_interrupts", "/s", "Interrupts of the physical NICs.", "rate", rate("queue.interrupts")),
+    Metric("guest_interrupts", "/s", "Virtual interrupts taken, all VMs together.", "rate", rate("guest.interrupts")),
+    Metric("dispatches", "/s", "Hand-overs of a PCPU to a world, all PCPUs together.", "rate", rate("pcpu.dispatches")),
+    Metric("preemptions", "/s", "Running worlds cut short, all PCPUs together.", "rate", rate("pcpu.preemptions")),
+)
+
+CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in _ENTRIES}
+"""Every measure by name, in the order of tables."""
+
+FORMER_NAMES = {f"response_{name}": f"settled_response_{name}" for name in ("mean", "p50", "p95", "p99")}
+"""Names of measures in files of earlier versions, and what has the same values today."""
+
+
+def nearest_metric(given: str) -> str:
+    """The name of the metric that an unknown name most likely means: its present name, or the most similar one; empty where none is."""
+    return FORMER_NAMES.get(given) or nearest_name(given, list(CATALOGUE))
+
+
+WINDOW = {"cut_s": "s", "length_s": "s"}
+"""Start and end of the measured window, with their units."""
+FACTS = {"events": "", "run_dispatches": "", "wall_s": "s"}
+"""Of the whole run, with their units."""
+MEMBER = "member"
+"""Of tables of an ensemble: the host that a replication ran."""
+SIDE = "what_if"
+"""Of tables of both sides of a what-if: ``before`` or ``after``."""
+_TABLE = ("point", "replication", "seed", *CATALOGUE, *WINDOW, *FACTS, "bottleneck", "flags", "error")
+_CURVE = ("measure", "unit", "mean", "low", "high", "prediction_low", "prediction_high", "runs")
+_DIFFERENCES = ("metric", "before", "after", "difference", "change", "pairing")
+_DISTRIBUTION = ("count", "share", "cumulative")
+_JUDGED = ("value", "raw")
+"""Of the points that a verdict rests on, beside their axes."""
+RESERVED = frozenset((*_TABLE, MEMBER, SIDE, *_CURVE, *_DIFFERENCES, *_DISTRIBUTION, *_JUDGED))
+"""Names of the columns of every table and frame of a sweep, and of the points of its verdicts."""

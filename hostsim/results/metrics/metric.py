@@ -1,0 +1,60 @@
+"""A metric: name, unit, exact meaning and function; and families of metrics that differ by a statistic only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hostsim.engine.record import RunRecord
+from hostsim.results.estimate import least_count
+from hostsim.results.metrics.functions import quantile, scaled, settled
+
+__all__ = ["Metric", "percentile", "settled_response"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric: its name, unit, meaning and function."""
+
+    name: str
+    unit: str
+    meaning: str
+    kind: str
+    """``instant`` ratio or level over the window, ``rate`` per second, or ``percentile``."""
+    evaluate: Callable[[RunRecord], float]
+    """Value over the measured window; NaN where the run has nothing to measure it on, or too little."""
+    least: int = 1
+    """Fewest observations that it can be told from; a percentile of fewer is not estimable."""
+    raw: str = ""
+    """Of a settled response time: the measure of the same requests that is finite even where they pile up."""
+
+
+def percentile(prefix: str, name: str, share: float, histogram: str, what: str) -> Metric:
+    """Metric of a percentile: NaN where there are too few observations."""
+    least, is_latency = least_count(share), prefix == "latency"
+    return Metric(
+        f"{prefix}_{name.replace('.', '')}",
+        "us" if is_latency else "ms",
+        f"{_rank(share)} of {what}; not estimable from fewer than {least}.",
+        "percentile",
+        quantile(histogram, share) if is_latency else scaled(quantile(histogram, share), 1e-3),
+        least,
+    )
+
+
+def settled_response(statistic: str, share: float | None) -> Metric:
+    """Metric of a settled response time: infinite where requests pile up, and else the raw measure."""
+    raw = f"response_time_{statistic}"
+    return Metric(
+        f"settled_response_{statistic}",
+        "ms",
+        f"{raw} of a host that keeps up with its requests; infinite where they pile up to the end of the run.",
+        "instant" if share is None else "percentile",
+        scaled(settled("flow.response", share), 1e-3),
+        1 if share is None else least_count(share),
+        raw,
+    )
+
+
+def _rank(share: float) -> str:
+    return "Median" if share == 0.5 else f"{100 * share:g}th percentile"

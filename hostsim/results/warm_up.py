@@ -1,0 +1,42 @@
+"""Warm-up of a run, its initial transient: the counters that must have settled, and MSER-5, which says from where they have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hostsim.engine.record import FloatArray
+
+__all__ = ["MSER_BATCH", "SETTLED", "mser5"]
+
+SETTLED: Mapping[str, tuple[str, ...]] = {
+    "busy": ("pcpu.busy_ps",),
+    "read": ("guest.read",),
+    "dropped": ("queue.dropped", "port.split_dropped", "port.ring_dropped"),
+}
+"""What must have settled before the measured window of a run starts; the counters of a group are added up."""
+
+MSER_BATCH = 5
+"""Observations that `mser5` averages into one, and batches that it always keeps."""
+
+
+def mser5(values: FloatArray) -> int:
+    """Where warm-up ends: the index of the first observation to keep, a multiple of 5.
+
+    Observations are averaged in batches of five, Z_1 to Z_n; the cut d minimises the squared standard error of what is
+    left, ``sum over i > d of (Z_i - mean)^2 / (n - d)^2``, the smallest such d on ties. At least five batches are always
+    kept: the error of one is zero by definition and means nothing. Observations that fill no batch do not vote.
+
+    The cut is not trustworthy when it takes more than half of the observations; the caller decides what then.
+
+    Args:
+        values: observations in order of time, shape (observations,); fewer than 30 are all kept.
+    """
+    batches = len(values) // MSER_BATCH
+    means = np.asarray(values[: batches * MSER_BATCH], dtype=np.float64).reshape(batches, MSER_BATCH).mean(axis=1)
+    if batches <= MSER_BATCH:
+        return 0
+    means -= means[0]  # a constant series becomes exact zeros, so that rounding cannot choose the cut
+    errors = [float(means[cut:].var()) / (batches - cut) for cut in range(batches - MSER_BATCH + 1)]
+    return int(np.argmin(errors)) * MSER_BATCH

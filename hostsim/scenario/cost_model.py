@@ -1,0 +1,414 @@
+"""Cost model: the shipped constants and assumed inputs with their ranges, and scenarios with other values of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from hostsim.config.field import Spec
+from hostsim.config.files import display_name
+from hostsim.config.quantity import UNITS, read_quantity
+from hostsim.engine.record import AxisValues, Scalar
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.scenario.component import Change, Changes, Part, Parts
+from hostsim.scenario.resolve import Resolver, split_part_path
+from hostsim.scenario.scenario import PointResolver, Scenario
+from hostsim.scenario.shipped_data import PREDICTIONS, data_root, shipped_parts
+from hostsim.scenario.yaml.reader import KeyPath
+from hostsim.scenario.yaml.source_tree import NUMBER_KEYS, AssumedValue, Place, Tree, dotted, keys
+from hostsim.units import SECOND
+
+__all__ = [
+    "PARTS",
+    "SPREAD",
+    "Constant",
+    "Origin",
+    "constants_at",
+    "constants_of",
+    "input_of",
+    "part_constants",
+    "scenario_inputs",
+    "shipped_constants",
+    "with_constants",
+]
+
+
+SPREAD = 0.2
+"""Share of its value to either side in which a constant without a range is taken to lie."""
+PARTS = ("platforms", "hardware", "guests", "peers")
+"""Kinds of files, beside scenarios, that hold constants."""
+
+
+class Origin(StrEnum):
+    """Origin of a constant: a source or an assumption."""
+
+    SOURCE = "source"
+    """A row of the facts, a paper, a data sheet."""
+    ASSUMED = "assumed"
+    """Somebody's judgement, with a range."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Constant of the cost model, or assumed input of a scenario."""
+
+    name: str
+    """The file and the path in it: ``esxi.costs.driver_rx``; of an input of a scenario the path alone."""
+    file: str
+    """Name of a shipped part, or a file as the user knows it; empty for the scenario itself."""
+    paths: tuple[str, ...]
+    """Where it stands in the file; several paths where equal ports share one assumption."""
+    value: float
+    unit: str
+    """As it is written: ``cycles``, ``us``, ``B``; empty for a number without one."""
+    origin: Origin
+    text: str
+    """The source, or the reason of an assumption."""
+    range: tuple[float, float] | None = None
+    """Both ends, in ``unit``; of a choice, its place among ``words``. None where a source leaves no range."""
+    prior: float | None = None
+    """Median of the prior distribution, likewise; None where the value itself is that."""
+    is_whole: bool = False
+    """It has no values between whole numbers: it counts something, or is a size of which all ends are whole numbers of its unit."""
+    words: tuple[str, ...] = ()
+    """Of a choice: all that may stand in its place. Its value is the place of its word among them."""
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Ends of its interval: the range, or else a fifth of the value to either side."""
+        return self.range or (self.value * (1 - SPREAD), self.value * (1 + SPREAD))
+
+    @property
+    def is_calibrated(self) -> bool:
+        """True of a number that a calibration moves: its prior stands beside its value."""
+        return self.prior is not None
+
+    def places(self) -> Iterator[tuple[KeyPath, str]]:
+        """Where its number stands in the file: the path of the mapping that holds it, and its key there."""
+        for text in self.paths:
+            path = keys(text)
+            # an input at a key such as ``time`` has that in its name as well
+            is_key = path[-1] in NUMBER_KEYS and not self.name.endswith(f".{path[-1]}")
+            yield (path[:-1], str(path[-1])) if is_key else (path, "value")
+
+    def written(self, value: float) -> Scalar:
+        """A value of this constant as text or number for a file."""
+        if self.words:
+            return self.words[round(value)]
+        is_size = _kind(self.unit) == "size"
+        if is_size and not (self.is_whole or float(value).is_integer()):
+            return f"{round(value * UNITS['size'][self.unit])} B"
+        number: Scalar = round(value) if self.is_whole or is_size else float(f"{value:.12g}")
+        return f"{number} {self.unit}" if _kind(self.unit) else number
+
+    def in_spec(self, value: float) -> float:
+        """A value of this constant in the unit of the spec."""
+        written = self.written(value)
+        kind = _kind(self.unit)
+        if kind:
+            return read_quantity(written, kind) * (SECOND if kind == "duration" else 1)
+        return float(written)
+
+
+def constants_of(part: Part[Any], key: KeyPath, changes: Iterable[Change]) -> Iterator[Constant]:
+    """Read the constants of a component, each under the file that defines it.
+
+    Args:
+        part: a sound one.
+        key: where it stands in the scenario.
+        changes: what has been put into it; a constant that was there is none.
+    """
+    names = _shipped_names(Path.cwd())
+    put = {path for path, _, _ in changes}
+    for path, body in _bodies(part.tree.data, ()):
+        number = next(number for number in NUMBER_KEYS if number in body)
+        if path not in put and (*path, number) not in put:
+            file = part.tree.place(path).file
+            yield _costed((*path, number), body, names.get(file, file))
+    shared: dict[Any, list[AssumedValue]] = {}
+    for assumption in part.assumptions:
+        path = keys(assumption.path)[len(key) :]
+        # an assumption about equal ports is one, however often it is written
+        place = ("nics", *path[2:]) if path[0] == "nics" else path
+        alike = (place, assumption.value, assumption.range, assumption.reason, assumption.prior)
+        shared.setdefault(alike, []).append(assumption)
+    for group in shared.values():
+        file = group[0].place.file
+        constant = input_of(group, names.get(file, file), key)
+        if constant is not None and not constant.words:  # a part's spec takes numbers
+            yield constant
+
+
+@functools.lru_cache(maxsize=4)
+def _shipped_names(folder: Path) -> Mapping[str, str]:
+    """Names of shipped parts by the display names of their files, those of predictions included: they are the same from every folder."""
+    kinds = (*PARTS, *(f"{PREDICTIONS}/{kind}" for kind in PARTS))
+    prefix = {kind: f"{PREDICTIONS}/" if kind not in PARTS else "" for kind in kinds}
+    return {display_name(file): prefix[kind] + name for kind in kinds for name, file in shipped_parts(kind).items()}
+
+
+def _bodies(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Mapping[str, Any]]]:
+    """Mappings that hold a number with its origin."""
+    if not isinstance(value, dict):
+        return
+    if any(number in value for number in NUMBER_KEYS) and not {"source", "assumed"}.isdisjoint(value):
+        yield path, value
+        return
+    for key, entry in value.items():
+        yield from _bodies(entry, (*path, key))
+
+
+def _costed(path: KeyPath, body: Mapping[str, Any], file: str) -> Constant:
+    value, unit = _read(body[str(path[-1])])
+    ends, prior = body.get("range"), body.get("prior")
+    return Constant(
+        name=f"{file}.{dotted(path[:-1])}",
+        file=file,
+        paths=(dotted(path),),
+        value=value,
+        unit=unit or ("cycles" if path[-1] == "cycles" else ""),
+        origin=Origin.ASSUMED if "assumed" in body else Origin.SOURCE,
+        text=str(body.get("source") or body.get("assumed") or ""),
+        range=None if ends is None else (_as(unit, ends[0]), _as(unit, ends[1])),
+        prior=None if prior is None else _as(unit, prior),
+    )
+
+
+def input_of(group: Sequence[AssumedValue], file: str, key: KeyPath) -> Constant | None:
+    """The constant of an assumption, written once or for several equal ports; None unless it is a number, a quantity or one of some words."""
+    first = group[0]
+    if isinstance(first.value, bool):
+        return None
+    words: tuple[str, ...] = ()
+    numbers = [first.value, *first.range, *(() if first.prior is None else (first.prior,))]
+    try:
+        value, unit = _read(first.value)
+        ends = _as(unit, first.range[0]), _as(unit, first.range[1])
+        prior = None if first.prior is None else _as(unit, first.prior)
+    except ValueError:
+        words = tuple(map(str, first.range))
+        value, unit, ends = float(words.index(str(first.value))), "", (0.0, float(len(words) - 1))
+        prior = None if first.prior is None else float(words.index(str(first.prior)))
+    inner = [keys(assumption.path)[len(key) :] for assumption in group]
+    name = dotted(inner[0])
+    if len(group) > 1:
+        name = dotted((inner[0][0], f"{inner[0][1]}..{inner[-1][1]}", *inner[0][2:]))
+    return Constant(
+        name=f"{file}.{name}" if file else name,
+        file=file,
+        paths=tuple(map(dotted, inner)),
+        value=value,
+        unit=unit,
+        origin=Origin.ASSUMED,
+        text=first.reason,
+        range=ends,
+        prior=prior,
+        is_whole=all(isinstance(number, int) for number in numbers)
+        or (_kind(unit) == "size" and all(number.is_integer() for number in (value, *ends, prior or value))),
+        words=words,
+    )
+
+
+def _kind(unit: str) -> str:
+    """The kind of quantity that a unit measures; empty where it measures none."""
+    return next((kind for kind, units in UNITS.items() if unit in units), "")
+
+
+def _read(written: Scalar) -> tuple[float, str]:
+    """A number and the unit behind it.
+
+    Raises:
+        ValueError: it is neither a number nor a quantity.
+    """
+    if not isinstance(written, str):
+        return float(written), ""
+    unit = written.strip().lstrip("+-.0123456789eE").strip()
+    if not _kind(unit):
+        raise ValueError("is not a number")
+    return _as(unit, written), unit
+
+
+def _as(unit: str, written: Scalar) -> float:
+    """Convert a written value to a unit.
+
+    Raises:
+        ValueError: it cannot be.
+    """
+    kind = _kind(unit)
+    if not kind:
+        return float(written)
+    return float(f"{read_quantity(written, kind) / read_quantity(f'1 {unit}', kind):.12g}")
+
+
+_IDEAL = "ideal"
+"""Name of the shipped parts on which nothing costs anything: they are for theory, and no model of a host."""
+_NOTHING = object()
+_UNIT = "westmere-ex"
+"""The processor family whose cycles all costs are in: its factor is 1 because of that, and not by anybody's choice."""
+
+
+@functools.cache
+def shipped_constants() -> tuple[Constant, ...]:
+    """Every constant of the shipped platforms, servers, peers and guests, each once, in the order of its file."""
+    parts = Parts(data_root())
+    read: Mapping[str, Callable[[str, KeyPath], Part[Any]]] = {
+        "platforms": parts.platform,
+        "hardware": parts.hardware,
+        "guests": parts.guest,
+        "peers": parts.peer,
+    }
+    found: dict[str, Constant] = {}
+    for kind in PARTS:
+        for name in shipped_parts(kind):
+            if name != _IDEAL:
+                found |= {constant.name: constant for constant in constants_of(read[kind](name, ()), (), ())}
+    return tuple(found.values())
+
+
+def constants_at(scenario: Scenario, values: AxisValues) -> tuple[Constant, ...]:
+    """Every constant behind a point: of its platform, server, peer and guests, and the scenario's own inputs.
+
+    What the point's axes vary, or ``--set`` has put in its place, is no constant of it; nor are factors of processors that the host
+    does not have, and the one that is 1 because it is the unit.
+
+    Args:
+        scenario: the scenario.
+        values: a value for every axis.
+    """
+    changes, tree, inside = _changed(scenario, values)
+    found: dict[str, Constant] = {}
+    family = None
+    for key in _part_keys(tree):
+        part = scenario.resolver.part(tree, key, inside.get(key, ()))
+        if part is not None and part.spec is not None:
+            family = part.spec.cpu.family if key == ("hardware",) else family
+            found |= {constant.name: constant for constant in constants_of(part, key, inside.get(key, ()))}
+    varied = {dotted(path) for path, _, _ in changes}
+    found |= {name: constant for name, constant in scenario_inputs(scenario).items() if name not in varied}
+    return tuple(constant for constant in found.values() if _is_of(family, constant))
+
+
+def part_constants(scenario: Scenario, values: AxisValues) -> dict[tuple[KeyPath, str], tuple[Constant, ...]]:
+    """The constants of the platform, the server, the peer and the guests of a point, by where the scenario names them and by how.
+
+    Args:
+        scenario: the scenario.
+        values: a value for every axis.
+    """
+    _, tree, _ = _changed(scenario, values)
+    resolver = scenario.resolver
+    parts = {(key, str(resolver.part_name(tree, key))): resolver.part(tree, key, ()) for key in _part_keys(tree)}
+    return {
+        (key, name): tuple(constants_of(part, key, ()))
+        for (key, name), part in parts.items()
+        if part is not None and part.spec is not None
+    }
+
+
+def _changed(scenario: Scenario, values: AxisValues) -> tuple[list[Change], Tree, dict[KeyPath, Changes]]:
+    """What the axes change at a point, the tree with it, and the changes inside parts."""
+    changes = [change for name, axis in scenario.axes.items() for change in axis.changes(values[name], Place("--axis"))]
+    return changes, *scenario.resolver.changed(changes)
+
+
+def scenario_inputs(scenario: Scenario) -> dict[str, Constant]:
+    """The assumed inputs of a scenario itself by their paths, those included that its axes vary."""
+    return {
+        constant.name: constant
+        for assumption in scenario.assumptions
+        if _is_own(assumption) and (constant := input_of([assumption], "", ()))
+    }
+
+
+def _is_of(family: str | None, constant: Constant) -> bool:
+    """False of the factor of another processor family, and of the one that is the unit."""
+    _, _, other = constant.name.partition(".costs.generations.")
+    return not other or (other == family and other != _UNIT)
+
+
+def with_constants(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
+    """Replace values of constants in a scenario, at every point that uses them.
+
+    What ``--set`` has put there stays as it is, and so does what an axis varies, but where it puts the value that the scenario assumes.
+    So does everything at points behind which a constant does not stand.
+
+    Args:
+        scenario: the scenario.
+        values: by name of a constant, in its unit; whole ones are rounded.
+
+    Raises:
+        InputError: no shipped part has such a constant, and the scenario neither.
+    """
+    known = scenario_inputs(scenario) | {c.name: c for c in constants_at(scenario, scenario.first())}
+    if not known.keys() >= values.keys():
+        names = list({**known, **{constant.name: constant for constant in shipped_constants()}})
+        faults = [
+            Fault(
+                "unknown constant",
+                given=repr(name),
+                allowed="one of " + ", ".join(names),
+                nearest=nearest_name(name, names),
+            )
+            for name in values
+            if name not in names
+        ]
+        if faults:
+            raise InputError(faults)
+    return replace(scenario, points=PointResolver(_ChangedConstants(scenario, known, values), scenario.axes))
+
+
+class _ChangedConstants(Resolver):
+    """Resolver of points with replaced constants."""
+
+    def __init__(self, scenario: Scenario, known: Mapping[str, Constant], values: Mapping[str, float]) -> None:
+        self._base = scenario.resolver
+        super().__init__(self._base.tree, (), scenario.file.parent, scenario.resolver.root)
+        self._values = values
+        self._in_part: dict[Any, list[Constant]] = {}
+        own = {a.path for a in scenario.assumptions if _is_own(a)} & values.keys()
+        self._inputs: list[Change] = [
+            (keys(path), known[path].written(values[path]), self._base.tree.place(keys(path))) for path in sorted(own)
+        ]
+
+    def changed(self, changes: Iterable[Change]) -> tuple[Tree, dict[KeyPath, Changes]]:
+        """Apply changes as the base does, over the scenario's replaced inputs; one that puts what is assumed leaves it replaced."""
+        replaced = {path: self._base.tree.get(path) for path, _, _ in self._inputs}
+        return self._base.changed([*self._inputs, *(c for c in changes if replaced.get(c[0], _NOTHING) != c[1])])
+
+    def part(self, tree: Tree, key: KeyPath, changes: Changes = ()) -> Part[Any] | None:
+        """The base's part with its constants replaced in its spec, because reading it anew takes a hundred times as long."""
+        part = self._base.part(tree, key, changes)
+        if part is None or part.spec is None:
+            return part
+        place = (key, tree.get(key), changes)
+        if place not in self._in_part:
+            self._in_part[place] = [c for c in constants_of(part, key, changes) if c.name in self._values]
+        spec = part.spec
+        for constant in self._in_part[place]:
+            number = constant.in_spec(self._values[constant.name])
+            for path in constant.paths:
+                spec = _put(spec, path.split("."), number)
+        return replace(part, spec=spec)
+
+
+def _put(spec: Any, path: Sequence[str], number: float) -> Any:
+    """A frozen spec with another number somewhere inside."""
+    if not path:
+        return round(number) if isinstance(spec, int) else number
+    key, rest = path[0], path[1:]
+    if isinstance(spec, Spec):
+        return spec.model_copy(update={key: _put(getattr(spec, key), rest, number)})
+    return {**spec, key: _put(spec[key], rest, number)}
+
+
+def _part_keys(tree: Tree) -> list[KeyPath]:
+    return [("platform",), ("hardware",), ("peer",), *(("vms", group, "guest") for group in tree.get(("vms",)))]
+
+
+def _is_own(assumption: AssumedValue) -> bool:
+    """True of an input of the scenario itself, not of a part that it names."""
+    return split_part_path(keys(assumption.path)) is None

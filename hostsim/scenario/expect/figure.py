@@ -1,0 +1,209 @@
+"""Figures and tables in a scenario file: their schema, and their reader with names looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from hostsim.config.field import AxisValues, Names, Spec
+from hostsim.results.expect import Expectation, is_comparable
+from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
+from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.scenario.expect.lookup import Lookup
+from hostsim.scenario.shipped_data import claims
+from hostsim.scenario.yaml.reader import KeyPath
+
+__all__ = [
+    "FigurePart",
+    "read_figure",
+]
+
+
+Amount = int | float | str
+"""A number in the metric's unit, or a number with its unit."""
+_AMOUNTS = {"anyOf": [{"type": ["number", "string"]}, {"type": "array", "items": {"type": ["number", "string"]}}]}
+"""JSON Schema of one amount, or a list of them."""
+_LOOKS = {"title", "size"}
+"""Keys that any figure may have."""
+
+
+def _alone(value: Any) -> Any:
+    return (value,) if isinstance(value, int | float | str) else value
+
+
+class FigurePart(Spec):
+    """A measure against an axis (``x`` and ``y``), the answers of expectations side by side (``answers``), or a table (``kind: table``)."""
+
+    kind: Literal["line", "bar", "table"] = "line"
+    """``line``: a line for each series, its 95 % interval as a band; of values that are no numbers, markers without a line. ``bar``: a group of
+    bars at each value of x, one bar a series, the interval as an error bar; values of x stand side by side, whatever their numbers.
+    ``table``: the ``answers`` beside what was published, or the metrics of ``columns`` with a row for each value of x."""
+    x: str | None = None
+    """Name of an axis. Numbers stand at their place, other values (``esxi-5.5``) side by side."""
+    y: str | None = None
+    """Name of a metric; ``hostsim metrics`` lists them. What was published of it is drawn as well."""
+    per: str | None = None
+    """Name of a metric that ``y`` is divided by, run by run."""
+    less: AxisValues = Field(default_factory=dict)
+    """Values of axes of a reference point. The figure shows ``y`` less its value there, paired by replication: ``at: {path: vnic}, less: {path: directpath}``."""
+    to: AxisValues = Field(default_factory=dict)
+    """Likewise, and the figure shows the ratio of ``y`` to its value there."""
+    line: Annotated[tuple[Amount, ...], BeforeValidator(_alone), WithJsonSchema(_AMOUNTS)] = ()
+    """Limits that are drawn across the figure: numbers in the unit of ``y``, or with their unit (``100 ms``)."""
+    right: str | None = None
+    """Name of a second metric, drawn with markers on an axis of its own on the right."""
+    stack: Names | tuple[()] = ()
+    """Names of further metrics in the unit of ``y``: their bars stand on its bar, one on the other. With ``kind: bar``, without ``series`` and ``right``."""
+    series: Names | tuple[()] = ()
+    """Axes that get a line, or a bar, for each combination of their values."""
+    at: AxisValues = Field(default_factory=dict)
+    """Values of the other axes."""
+    answers: Names | tuple[()] = ()
+    """Names of expectations of the scenario, ids of claims or one's own, whose answers are in one unit: a bar each, in this order, with its
+    interval and, of a claim, the accepted band. In a table their units may differ. An answer whose runs nobody has made has no bar;
+    ``hostsim check`` makes them."""
+    columns: Names | tuple[()] = ()
+    """Of a table: names of metrics, a column each."""
+    label: str = ""
+    """Label of the left-hand axis, without the unit; the catalogue's by default."""
+    title: str = ""
+    """What the figure shows; the measures and the axis by default. It becomes the caption in a report, and stands above a figure for the screen."""
+    size: Literal["", "column", "page"] = ""
+    """Printed width, that of a ``column`` (89 mm) or a ``page`` (183 mm) of a journal, with no title; for the screen by default."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> FigurePart:
+        given = self.model_fields_set - _LOOKS
+        if self.kind == "table":
+            if given not in ({"kind", "answers"}, {"kind", "x", "columns"}, {"kind", "x", "columns", "at"}):
+                raise ValueError(
+                    "is a table of something else|answers: [NAME, ...]; or x: AXIS, columns: [METRIC, ...], at"
+                )
+        elif self.columns:
+            raise ValueError("has columns and is no table|kind: table")
+        elif self.answers and given != {"answers"}:
+            raise ValueError("draws answers and something else|answers by itself; or x and y")
+        elif not self.answers and (self.x is None or self.y is None):
+            raise ValueError("has nothing to draw|x: AXIS and y: METRIC; or answers: [NAME, ...]")
+        return self
+
+    @model_validator(mode="after")
+    def _one_stack(self) -> FigurePart:
+        if self.stack and (self.kind != "bar" or self.series or self.right is not None):
+            raise ValueError("stacks on something other than one bar|kind: bar, without series and right")
+        return self
+
+    @model_validator(mode="after")
+    def _one_derived_measure(self) -> FigurePart:
+        if self.less and self.to:
+            raise ValueError("is a difference and a ratio|less, or to")
+        if (self.per or self.less or self.to) and (self.stack or self.right is not None):
+            raise ValueError("has a second measure beside a derived one|per, less or to without right and stack")
+        return self
+
+
+def read_figure(
+    name: str,
+    part: FigurePart,
+    look: Lookup,
+    asked: Mapping[str, Expectation],
+    require_answer: Callable[[str, KeyPath], None],
+) -> Figure:
+    """Read one figure or table.
+
+    Args:
+        name: of the figure.
+        part: as written.
+        look: looks up names and gathers faults.
+        asked: the expectations that are sound, by name.
+        require_answer: gathers a fault where the scenario has no such expectation.
+    """
+    path: KeyPath = ("figures", name)
+    if part.answers:
+        _check_answers(part, look, asked, require_answer, (*path, "answers"))
+        if part.kind == "table":
+            told = {answer: claims()[answer] for answer in part.answers if answer in claims()}
+            conditions = {answer: f"{claim.condition}: {claim.metric}" for answer, claim in told.items()}
+            return TableSpec(name, part.answers, title=part.title, size=part.size, conditions=conditions)
+        return AnswersSpec(name, part.answers, part.title, part.size)
+    assert part.x is not None  # the schema lets nothing else through
+    look.axis(part.x, (*path, "x"))
+    if part.kind == "table":
+        for metric in part.columns:
+            look.metric(metric, (*path, "columns"))
+        at = look.point(part.at, (*path, "at"), without=(part.x,))
+        return TableSpec(name, (), part.x, part.columns, at, part.title, part.size, _names(look, (part.x, *at)))
+    assert part.y is not None
+    unit = _check_metrics(part, look, path)
+    drawn = (part.x, *part.series)
+    for axis in part.series:
+        look.axis(axis, (*path, "series"))
+    if len(set(drawn)) < len(drawn):
+        look.fault((*path, "series"), "names an axis twice", "each axis once, x apart")
+    at = look.point(part.at, (*path, "at"), without=drawn)
+    less, to = (look.written(point, (*path, key)) for key, point in (("less", part.less), ("to", part.to)))
+    limits = (look.bound(limit, "ratio" if part.to else unit, (*path, "line")) for limit in part.line)
+    return FigureSpec(
+        name,
+        part.x,
+        part.y,
+        part.series,
+        at,
+        "bar" if part.kind == "bar" else "line",
+        part.right,
+        part.stack,
+        part.per,
+        less,
+        to,
+        tuple(limit for limit in limits if limit is not None),
+        part.label,
+        part.title,
+        part.size,
+        _names(look, (*drawn, *at)),
+    )
+
+
+def _names(look: Lookup, axes: tuple[str, ...]) -> dict[str, AxisNames]:
+    """The names that the sweep gives to these axes and their values."""
+    named = {axis: look.axes[axis].names for axis in axes if axis in look.axes}
+    return {axis: names for axis, names in named.items() if names != AxisNames()}
+
+
+def _check_metrics(part: FigurePart, look: Lookup, path: KeyPath) -> str:
+    """Check the metrics of a figure; the unit of y, or nothing where it has none that a limit could be written in."""
+    look.metric(str(part.y), (*path, "y"))
+    if part.right is not None:
+        look.metric(part.right, (*path, "right"))
+        if part.right == part.y:
+            look.fault((*path, "right"), "is the metric of the left axis too", "another metric")
+    unit = CATALOGUE[part.y].unit if part.y in CATALOGUE else ""
+    for metric in part.stack:
+        other = look.metric(metric, (*path, "stack"))
+        if unit and other and other != unit:
+            look.fault((*path, "stack"), f"stacks {metric}, in {other}, on {part.y}", f"metrics in {unit}")
+    if len({part.y, *part.stack}) <= len(part.stack):
+        look.fault((*path, "stack"), "names a metric twice", "each metric once, y apart")
+    if part.per is None:
+        return unit
+    return f"{unit} per {look.metric(part.per, (*path, 'per'))}"
+
+
+def _check_answers(
+    part: FigurePart,
+    look: Lookup,
+    asked: Mapping[str, Expectation],
+    require_answer: Callable[[str, KeyPath], None],
+    path: KeyPath,
+) -> None:
+    """Check that answers are known, each once, and may be drawn on one scale where they are drawn."""
+    for answer in part.answers:
+        require_answer(answer, path)
+    if len(set(part.answers)) < len(part.answers):
+        look.fault(path, "names an expectation twice", "each expectation once")
+    drawn = [asked[answer] for answer in part.answers if answer in asked]
+    for other in drawn[1:] if part.kind != "table" else ():
+        if not is_comparable(drawn[0], other):
+            message = f"has an answer in {other.counted_in} beside one in {drawn[0].counted_in}"
+            look.fault(path, message, "expectations whose answers are in one unit", given=repr(other.name))

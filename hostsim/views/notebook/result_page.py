@@ -1,0 +1,135 @@
+"""HTML representations of results, verdicts and differences for Jupyter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from markupsafe import Markup
+
+from hostsim.results.compare import Differences, difference_rows
+from hostsim.results.expect import Verdict
+from hostsim.results.results import Results
+from hostsim.results.table import as_written
+from hostsim.results.verdicts import (
+    PREDICTION,
+    TALLY_HEADINGS,
+    Verdicts,
+    band_text,
+    interval_cell,
+    outcome,
+    outcomes,
+    prediction_text,
+    published_text,
+    tally_rows,
+    tally_words,
+    value_text,
+    verdict_text,
+)
+from hostsim.views.notebook.markup import chip, details, heading, note, paragraph, table
+from hostsim.views.report.page import gauge
+
+__all__ = ["differences_html", "results_html", "verdicts_html"]
+
+_PAINT = {
+    'class="axis"': 'stroke="#9aa4ae" stroke-width="1"',
+    'class="band"': 'fill="#8fbbe3" fill-opacity=".6"',
+    'class="in-band"': 'fill="#1a7f4b" stroke="#1a7f4b" stroke-width="2"',
+    'class="undecided"': 'fill="#ffffff" stroke="#96650a" stroke-width="2"',
+    'class="known-red"': 'fill="#7b4bb7" stroke="#7b4bb7" stroke-width="2"',
+    'class="red"': 'fill="#c2372c" stroke="#c2372c" stroke-width="2"',
+    'class="missing"': 'fill="#6a737d" stroke="#6a737d" stroke-width="2"',
+}
+"""Colours of a gauge where there is no page with a style."""
+
+
+def results_html(results: Results) -> str:
+    """HTML page of results: question, warnings, axes, figures and verdicts."""
+    fidelity = "quick" if results.quick else "full"
+    runs = as_written(results.table)
+    parts = [
+        heading(results.scenario, f"{fidelity} fidelity, seed {results.provenance.get('seed', '?')}"),
+        paragraph(results.question),
+    ]
+    parts += [note(warning) for warning in results.warnings]
+    if len(results.failed):
+        parts.append(note(f"{len(results.failed)} of {len(runs)} runs failed: see .failed"))
+    values = [(axis, ", ".join(dict.fromkeys(runs[axis].astype(str)))) for axis in results.axes]
+    parts.append(paragraph(f"{runs['point'].nunique()} points, {len(runs)} runs; .table has a row a run."))
+    if values:
+        parts.append(table(("axis", "values"), values))
+    if results.figures:
+        parts.append(
+            paragraph("Figures, for .plot(name): " + ", ".join(figure.name for figure in results.figures) + ".")
+        )
+    if results.verdicts:
+        parts.append(
+            details(
+                _summary(results.verdicts, quick=results.quick),
+                _kinds(results.verdicts, quick=results.quick) + _scores(results.verdicts, quick=results.quick),
+            )
+        )
+    return Markup("").join(parts)
+
+
+def verdicts_html(verdicts: Verdicts, *, quick: bool) -> str:
+    """HTML scoreboard of verdicts: counts by kind; value, interval and accepted band, drawn and in numbers."""
+    return paragraph(_summary(verdicts, quick=quick)) + _kinds(verdicts, quick=quick) + _scores(verdicts, quick=quick)
+
+
+def differences_html(found: Differences, caption: str = "", notes: Sequence[str] = ()) -> str:
+    """HTML table of differences; intervals that exclude 0 are bold."""
+    parts = [heading(caption)] if caption else []
+    parts += [note(text) for text in notes]
+    if found:
+        headings, rows = difference_rows(found)
+        shown = [
+            _bold(row, "95 % interval", headings) if entry.is_certain else row
+            for entry, row in zip(found, rows, strict=True)
+        ]
+        parts.append(table(headings, shown, headings[headings.index("before") :]))
+    else:
+        parts.append(paragraph("No difference is certain: every 95 % interval contains 0."))
+    return Markup("").join(parts)
+
+
+def _bold(row: Sequence[str], name: str, headings: Sequence[str]) -> tuple[str, ...]:
+    cells = zip(headings, row, strict=True)
+    return tuple(Markup("<b>{}</b>").format(cell) if heading == name else cell for heading, cell in cells)
+
+
+def _summary(verdicts: Sequence[Verdict], *, quick: bool) -> str:
+    return f"{len(verdicts)} expectations: {tally_words(outcomes(verdicts, quick=quick))}"
+
+
+def _kinds(verdicts: Iterable[Verdict], *, quick: bool) -> Markup:
+    return table(TALLY_HEADINGS, tally_rows(outcomes(verdicts, quick=quick)), TALLY_HEADINGS[1:])
+
+
+def _scores(verdicts: Iterable[Verdict], *, quick: bool) -> Markup:
+    shown = list(verdicts)
+    is_predicted = any(verdict.prediction for verdict in shown)
+    more = (PREDICTION,) if is_predicted else ()
+    headings = ("claim", "published", "value", "95 % interval", "band", "", *more, "verdict")
+    rows = []
+    for verdict in shown:
+        expectation = verdict.expectation
+        rows.append(
+            (
+                expectation.name,
+                published_text(expectation) or "–",
+                value_text(verdict),
+                interval_cell(verdict),
+                band_text(expectation.band, expectation.unit),
+                _painted_gauge(verdict, quick=quick),
+                *([prediction_text(verdict)] if is_predicted else []),
+                chip(verdict_text(verdict, quick=quick)),
+            )
+        )
+    return table(headings, rows, ("value",))
+
+
+def _painted_gauge(verdict: Verdict, *, quick: bool) -> Markup:
+    text = gauge(verdict, outcome=outcome(verdict, quick=quick))
+    for name, paint in _PAINT.items():
+        text = text.replace(name, paint)
+    return Markup(text)  # noqa: S704  our own drawing of numbers

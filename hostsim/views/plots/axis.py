@@ -1,0 +1,218 @@
+"""Axes of a figure: labels with units, positions of values, and axes that several results share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, WeakSet
+
+from hostsim.engine.record import Scalar
+from hostsim.errors import Fault, InputError
+from hostsim.results.curve import y_unit
+from hostsim.results.expect import Verdict
+from hostsim.results.figure import FigureSpec
+from hostsim.results.metrics.label import label_of, unit_of
+from hostsim.views.plots.curve import DataSeries, series_of
+from hostsim.views.plots.style import look_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "Layer",
+    "axis_label",
+    "draw_layers",
+    "is_numeric",
+    "label_ticks",
+    "metric_label",
+    "series_of_layers",
+    "tick_positions",
+    "with_unit",
+]
+
+
+_QUANTITY = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([^\d\s].*)?\Z")
+_LETTERS = 62
+"""Letters that fit under a figure side by side; longer names are written at a slant."""
+
+
+def metric_label(name: str) -> str:
+    """Label of a metric with its unit: ``Guest CPU (% of a vCPU)``."""
+    return with_unit(label_of(name), unit_of(name))
+
+
+def with_unit(label: str, unit: str) -> str:
+    """A label with a unit in brackets, if there is one."""
+    return f"{label} ({unit})" if unit else label
+
+
+def axis_label(label: str, values: Sequence[Scalar]) -> str:
+    """Label of an axis, with a capital (not of ``vNIC``) and the unit that all its values share, if they do: ``Rate (kpps)``."""
+    _, unit = _numbers(values)
+    first = label.partition(" ")[0]
+    return with_unit(label[:1].upper() + label[1:] if first.islower() else label, {"us": "µs"}.get(unit, unit))
+
+
+def is_numeric(values: Sequence[Scalar]) -> bool:
+    """True when all values are numbers, with one unit or without."""
+    return _numbers(values)[0] is not None
+
+
+def tick_positions(values: Sequence[Scalar], *, beside: bool = False) -> dict[str, float]:
+    """Positions of values on the x axis, by their text: at their numbers, or one after the other.
+
+    Args:
+        values: each once, in order.
+        beside: one after the other even where they are numbers.
+    """
+    numbers, _ = _numbers(values)
+    if numbers is not None and not beside:
+        return numbers
+    return {str(value): float(i) for i, value in enumerate(values)}
+
+
+def label_ticks(axes: Axes, place: Mapping[str, float], name: Callable[[str], str]) -> None:
+    """Write the tick labels: names of values where they have one, numbers without the unit, which is in the axis' label."""
+    numbers, _ = _numbers(list(place))
+    names = [f"{numbers[text]:g}" if numbers is not None and name(text) == text else name(text) for text in place]
+    axes.set_xticks(list(place.values()), names)
+    if len(names) * (max(map(len, names), default=0) + 1) > _LETTERS:
+        axes.tick_params(axis="x", labelrotation=25)
+        for label in axes.get_xticklabels():
+            label.set(ha="right", rotation_mode="anchor")
+
+
+def _numbers(values: Sequence[Scalar]) -> tuple[dict[str, float] | None, str]:
+    """Each value as a number, keyed by its text, and the unit they share; None where they are not all such."""
+    found: dict[str, float] = {}
+    units = set()
+    for value in values:
+        match = None if isinstance(value, bool) else _QUANTITY.match(str(value))
+        if match is None:
+            return None, ""
+        found[str(value)] = float(match[1])
+        units.add(match[2] or "")
+    return (found, units.pop()) if len(units) == 1 else (None, "")
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """A figure of one table on axes that may have others."""
+
+    table: pd.DataFrame
+    """With axes as the scenario writes them."""
+    figure: FigureSpec
+    published: Sequence[Verdict] = ()
+    name: str = ""
+    """Of the results, for the legend where there are several."""
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    layers: tuple[Layer, ...]
+    artists: WeakSet[Any]
+    """What drawing them made. Weak, for artists know their axes."""
+    limits: tuple[float, float]
+    """Of y, as drawing left them."""
+
+
+_DRAWN: WeakKeyDictionary[Axes, _Drawn] = WeakKeyDictionary()
+
+
+def draw_layers(axes: Axes, layer: Layer, draw: Callable[[Axes, Sequence[Layer]], int]) -> int:
+    """Draw a layer on axes, together with those that are there.
+
+    Args:
+        axes: where to draw.
+        layer: what to draw.
+        draw: draws layers on axes; returns rows of names above them.
+
+    Returns:
+        Rows of names above the axes.
+
+    Raises:
+        InputError: the layer does not go with those that are there.
+    """
+    earlier = _DRAWN.get(axes)
+    if earlier is not None and earlier.artists.isdisjoint(axes.get_children()):
+        earlier = None  # they were cleared
+    layers = (*(earlier.layers if earlier is not None else ()), layer)
+    _check(layers)
+    if earlier is not None:
+        for container in [one for one in axes.containers if not earlier.artists.isdisjoint(one.get_children())]:
+            container.remove()
+        for artist in [one for one in axes.get_children() if one in earlier.artists]:
+            artist.remove()
+        if axes.get_ylim() == earlier.limits:  # else somebody has set them since
+            axes.set_autoscaley_on(True)
+        axes.relim()
+    before = set(axes.get_children())
+    rows = draw(axes, layers)
+    made = WeakSet(set(axes.get_children()) - before)
+    _DRAWN[axes] = _Drawn(layers, made, axes.get_ylim())
+    return rows
+
+
+def series_of_layers(layers: Sequence[Layer], place: dict[str, float], width: float) -> list[tuple[Layer, DataSeries]]:
+    """The data series of all layers, with looks and places of their own, and in their names what tells the layers apart.
+
+    Args:
+        layers: in the order in which they were drawn.
+        place: where each value of x stands.
+        width: that all series of a group share, side by side.
+    """
+    found = [(layer, one) for layer in layers for one in series_of(layer.table, layer.figure, place)]
+    names = _names(layers)
+    made = []
+    for number, (layer, one) in enumerate(found):
+        offset = width * ((number + 0.5) / len(found) - 0.5)
+        label = ", ".join(filter(None, (names[layers.index(layer)], one.label)))
+        beside = {text: x + offset for text, x in place.items()}
+        made.append((layer, replace(one, label=label, look=look_of(number), place=beside)))
+    return made
+
+
+def _names(layers: Sequence[Layer]) -> list[str]:
+    """What tells layers apart in a legend: their names, their measures, or their order; nothing of a single one."""
+    if len(layers) == 1:
+        return [""]
+    measures = len({layer.figure.y for layer in layers}) > 1
+    named = len({layer.name for layer in layers}) > 1
+    texts = [
+        ", ".join(filter(None, (layer.name if named else "", label_of(layer.figure.y) if measures else "")))
+        for layer in layers
+    ]
+    if not any(texts):
+        texts = [layer.name or "results" for layer in layers]
+    return [
+        f"{text} ({texts[:place].count(text) + 1})" if texts[:place].count(text) else text
+        for place, text in enumerate(texts)
+    ]
+
+
+def _check(layers: Sequence[Layer]) -> None:
+    """Check that layers can share axes.
+
+    Raises:
+        InputError: they differ in their axis of x, their unit or their kind, or one has a right-hand axis or stacked bars.
+    """
+    if len(layers) == 1:
+        return
+    first, last = layers[0], layers[-1]
+    faults = []
+    if first.figure.x != last.figure.x:
+        faults.append(Fault("other axis than what is drawn", "x", repr(last.figure.x), repr(first.figure.x)))
+    units = [y_unit(layer.table, layer.figure) for layer in (first, last)]
+    if units[0] != units[1]:
+        faults.append(Fault("other unit than what is drawn", "y", f"{last.figure.y} in {units[1]}", f"in {units[0]}"))
+    if first.figure.kind != last.figure.kind:
+        faults.append(Fault("other kind than what is drawn", "kind", repr(last.figure.kind), repr(first.figure.kind)))
+    for layer in layers:
+        if layer.figure.right is not None or layer.figure.stack:
+            allowed = "axes of its own for a right-hand axis or stacked bars"
+            faults.append(Fault("cannot share axes", "ax", layer.figure.name, allowed))
+    if faults:
+        raise InputError(faults)

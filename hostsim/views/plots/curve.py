@@ -1,0 +1,374 @@
+"""Curves of a figure: the data series, and their drawing as lines with bands or bars with error bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from hostsim.engine.record import AxisValues, Scalar
+from hostsim.results.curve import figure_rows, intervals_of, is_percentile
+from hostsim.results.estimate import Interval
+from hostsim.results.figure import FigureSpec
+from hostsim.results.table import axes_of
+from hostsim.views.plots.style import INK, PAPER, Look, figure_of, halo, look_of
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "ABREAST",
+    "BAND",
+    "DOTS",
+    "LIGHTER",
+    "PREDICTED",
+    "Curve",
+    "DataSeries",
+    "curve_of",
+    "draw_absent",
+    "draw_bars",
+    "draw_beyond",
+    "draw_line",
+    "draw_markers",
+    "draw_right",
+    "draw_stack",
+    "interval_names",
+    "matching_series",
+    "series_of",
+]
+
+
+@dataclass(frozen=True)
+class DataSeries:
+    """Data series of a figure: one line, or one bar of every group."""
+
+    key: tuple[Scalar, ...]
+    """Values of the figure's series axes."""
+    label: str
+    """These in words; empty where there is one series only."""
+    rows: pd.DataFrame
+    look: Look
+    place: Mapping[str, float]
+    """By the text of a value of x, where it stands on the x axis."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Curve of a metric: means and confidence intervals of one data series, in the order of the x axis."""
+
+    x: tuple[float, ...] = ()
+    points: tuple[Interval, ...] = ()
+    """Mean and interval; an interval of measures that are not negative is cut at 0."""
+    predicted: tuple[Interval, ...] = ()
+    """Prediction intervals of these, of an ensemble."""
+    missing: tuple[float, ...] = ()
+    """Where there are runs of which the percentile is not estimable."""
+    beyond: tuple[float, ...] = ()
+    """Where it has no bound: no point, but a mark at the top."""
+
+    @property
+    def is_negative(self) -> bool:
+        """True when a mean lies below 0."""
+        return any(point.mean < 0 for point in self.points)
+
+    @property
+    def means(self) -> list[float]:
+        """The means."""
+        return [point.mean for point in self.points]
+
+    @property
+    def tops(self) -> dict[float, float]:
+        """By place, the upper end of the interval, or the mean where it has none."""
+        ends = [point.high if np.isfinite(point.half) else point.mean for point in self.points]
+        widest = [one.high if np.isfinite(one.half) else end for one, end in zip(self.predicted, ends, strict=False)]
+        return dict(zip(self.x, map(max, ends, widest or ends), strict=True))
+
+    def errors(self) -> list[list[float]]:
+        """Distances of the interval's ends from the mean, below and above; NaN where it has none, or none with a width."""
+        return self._errors(self.points)
+
+    def predicted_errors(self) -> list[list[float]]:
+        """The same of the prediction intervals."""
+        return self._errors(self.predicted)
+
+    def _errors(self, intervals: Sequence[Interval]) -> list[list[float]]:
+        ends = [
+            (max(mean - p.low, 0.0), max(p.high - mean, 0.0)) if np.isfinite(p.half) and p.half else (np.nan, np.nan)
+            for mean, p in zip(self.means, intervals, strict=True)
+        ]
+        return [[low for low, _ in ends], [high for _, high in ends]]
+
+
+def series_of(table: pd.DataFrame, figure: FigureSpec, place: Mapping[str, float]) -> list[DataSeries]:
+    """The data series of a figure, in the order of the table; failed runs are left out.
+
+    Args:
+        table: one row a point and replication.
+        figure: what is drawn; axes that it neither draws nor fixes stand at the table's first value.
+        place: where each value of x stands.
+    """
+    rows = figure_rows(table, figure)
+    names = list(figure.series)
+    keys = list(dict.fromkeys(rows[names].itertuples(index=False, name=None))) if names else [()]
+    made = []
+    for number, key in enumerate(keys):
+        own = rows[[tuple(row) == key for row in rows[names].to_numpy()]] if names else rows
+        made.append(DataSeries(key, _label(figure, key), own, look_of(number), place))
+    return made
+
+
+def curve_of(series: DataSeries, x: str, metric: str, *, signed: bool = False) -> Curve:
+    """The curve of a metric of a data series against an axis.
+
+    Args:
+        series: with the rows.
+        x: the axis.
+        metric: column of the rows.
+        signed: the measure may be negative, as a difference may; else its interval is cut at 0.
+    """
+    points: list[tuple[float, list[Interval]]] = []
+    missing, beyond = [], []
+    for value, group in series.rows.groupby(x, sort=False):
+        at = series.place[str(value)]
+        finished = group.dropna(subset=[metric])
+        measured = finished[metric].to_numpy(dtype=np.float64)
+        if len(measured) < len(group) and is_percentile(metric):
+            missing.append(at)
+        elif np.isinf(measured).any():
+            beyond.append(at)
+        elif len(measured):
+            interval, *predicted = intervals_of(finished, metric, signed=signed)
+            if not signed and measured.min() >= 0:
+                interval = replace(interval, low=max(0.0, interval.low) if np.isfinite(interval.half) else interval.low)
+            points.append((at, [interval, *predicted]))
+    points.sort(key=lambda point: point[0])
+    return Curve(
+        tuple(at for at, _ in points),
+        tuple(interval for _, (interval, *_) in points),
+        tuple(interval for _, (_, *predicted) in points for interval in predicted),
+        tuple(sorted(missing)),
+        tuple(sorted(beyond)),
+    )
+
+
+def matching_series(
+    at: AxisValues, figure: FigureSpec, all_series: Sequence[DataSeries], table: pd.DataFrame
+) -> list[DataSeries]:
+    """The data series that match axis values; none when the figure shows no such point."""
+    for axis in axes_of(table):
+        fixed = figure.at.get(axis, table[axis].iloc[0])
+        if axis != figure.x and axis not in figure.series and str(at.get(axis, fixed)) != str(fixed):
+            return []
+    return [
+        series
+        for series in all_series
+        if all(str(at.get(axis, value)) == str(value) for axis, value in zip(figure.series, series.key, strict=True))
+    ]
+
+
+def _label(figure: FigureSpec, key: Sequence[Scalar]) -> str:
+    return ", ".join(figure.value_name(axis, value) for axis, value in zip(figure.series, key, strict=True))
+
+
+DOTS = (0, (1.0, 1.3))
+"""Dash of the lines of the right-hand axis."""
+BAND, LIGHTER = 0.18, 0.09
+"""Opacity of the band of an interval, and of that of a prediction."""
+PREDICTED = 5.0
+"""Width of the bar of a prediction interval, in points."""
+ABREAST = 5
+"""Most arrowheads at one place in a row."""
+MARK_POINTS = 7.0
+"""Room that a mark of theirs takes, in points, across and down."""
+
+
+def draw_markers(axes: Axes, curve: Curve, look: Look, label: str) -> None:
+    """Draw a marker at each mean, with the intervals as error bars and no line: categories have nothing between them."""
+    if curve.points:
+        axes.plot(
+            curve.x,
+            curve.means,
+            color=look.colour,
+            linestyle="none",
+            marker=look.marker,
+            markerfacecolor=PAPER if look.is_open else look.colour,
+            label=label or None,
+        )
+    _error_bars(axes, curve, look.colour)
+
+
+def draw_line(axes: Axes, curve: Curve, look: Look, label: str) -> None:
+    """Draw a line through the means, with the intervals as a band around it, and those of predictions as a lighter one."""
+    if not curve.points:
+        return
+    for intervals, alpha in ((curve.predicted, LIGHTER), (curve.points, BAND)):
+        if intervals:
+            low, high = np.array([(one.low, one.high) for one in intervals]).T
+            shown = np.isfinite(low) & np.isfinite(high)
+            axes.fill_between(curve.x, low, high, where=shown.tolist(), color=look.colour, alpha=alpha, linewidth=0)
+    axes.plot(
+        curve.x,
+        curve.means,
+        color=look.colour,
+        linestyle=look.dash,
+        marker=look.marker,
+        markerfacecolor=PAPER if look.is_open else look.colour,
+        label=label or None,
+    )
+
+
+def draw_bars(axes: Axes, curve: Curve, width: float, look: Look, label: str) -> None:
+    """Draw a bar for each mean, with its series' colour and hatch and the intervals as error bars."""
+    _bars(axes, curve.x, curve.means, width, look, label)
+    _error_bars(axes, curve, INK)
+
+
+def draw_stack(axes: Axes, curves: Sequence[Curve], width: float, labels: Sequence[str]) -> None:
+    """Draw stacked bars: the means of several metrics, the bar of each on those before it; a metric without a value takes no room."""
+    tops: dict[float, float] = {}
+    for number, (curve, label) in enumerate(zip(curves, labels, strict=True)):
+        _bars(axes, curve.x, curve.means, width, look_of(number), label, [tops.get(x, 0.0) for x in curve.x])
+        for x, mean in zip(curve.x, curve.means, strict=True):
+            tops[x] = tops.get(x, 0.0) + mean
+
+
+def _bars(
+    axes: Axes,
+    x: Sequence[float],
+    heights: Sequence[float],
+    width: float,
+    look: Look,
+    label: str,
+    bottoms: Sequence[float] | float = 0.0,
+) -> None:
+    bars = axes.bar(
+        x,
+        heights,
+        width,
+        bottoms,
+        color=look.colour,
+        edgecolor=PAPER,
+        linewidth=0.6,
+        hatch=look.hatch,
+        label=label or None,
+    )
+    for bar in bars:
+        bar.set_hatch_linewidth(0.45)
+
+
+def draw_right(axes: Axes, curve: Curve, look: Look, *, joined: bool) -> None:
+    """Draw open markers, with a halo over what is below them; a thin dotted line joins them where x is a number."""
+    axes.plot(
+        curve.x,
+        curve.means,
+        color=look.colour,
+        linestyle=DOTS if joined else "none",
+        linewidth=1.2,
+        marker=look.marker,
+        markersize=5,
+        markerfacecolor=PAPER,
+        markeredgewidth=1.1,
+        path_effects=halo(3.0),
+    )
+    _error_bars(axes, curve, look.colour)
+
+
+def _error_bars(axes: Axes, curve: Curve, colour: str) -> None:
+    """Bars of the intervals, before wider and lighter ones of the predictions."""
+    if any(np.isfinite(one.half) for one in curve.predicted):
+        axes.errorbar(
+            curve.x,
+            curve.means,
+            yerr=curve.predicted_errors(),
+            fmt="none",
+            ecolor=colour,
+            elinewidth=PREDICTED,
+            alpha=2 * BAND,
+        )
+    if any(np.isfinite(point.half) for point in curve.points):
+        axes.errorbar(
+            curve.x,
+            curve.means,
+            yerr=curve.errors(),
+            fmt="none",
+            ecolor=colour,
+            elinewidth=0.9,
+            capsize=2,
+            capthick=0.9,
+        )
+
+
+def interval_names(*, banded: bool) -> list[tuple[Artist, str]]:
+    """Legend entries that tell the intervals of an ensemble apart.
+
+    Args:
+        banded: bands are drawn, and not bars.
+    """
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    names = "95 % interval of the runs", "90 % prediction interval"
+    handles: list[Artist] = [
+        Patch(color=INK, alpha=BAND + LIGHTER, linewidth=0),
+        Patch(color=INK, alpha=LIGHTER, linewidth=0),
+    ]
+    if not banded:
+        handles = [
+            Line2D([], [], color=INK, linewidth=0.9),
+            Line2D([], [], color=INK, linewidth=PREDICTED, alpha=2 * BAND),
+        ]
+    return list(zip(handles, names, strict=True))
+
+
+def draw_beyond(axes: Axes, curves: Sequence[Curve], looks: Sequence[Look], first: int = 0) -> int:
+    """Draw an arrowhead at the top where a measure has no bound, with the marker of the series below it.
+
+    Series that have none at the same place stand side by side, `ABREAST` in a row, in their order; more of them go to further rows below.
+
+    Args:
+        axes: where to draw.
+        curves: of the series.
+        looks: of these, one each.
+        first: rows that are taken already, from the top.
+
+    Returns:
+        Rows that are taken now.
+    """
+    from matplotlib.transforms import ScaledTranslation
+
+    at: dict[float, list[Look]] = {}
+    for curve, look in zip(curves, looks, strict=True):
+        for x in curve.beyond:
+            at.setdefault(x, []).append(look)
+    for x, found in at.items():
+        for number, look in enumerate(found):
+            row, place = divmod(number, ABREAST)
+            abreast = min(ABREAST, len(found) - ABREAST * row)
+            offset = (place - (abreast - 1) / 2) * MARK_POINTS
+            for marker, down, face in (("^", 0, look.colour), (look.marker, 1, PAPER if look.is_open else look.colour)):
+                below = (2 * (first + row) + down) * MARK_POINTS
+                shift = ScaledTranslation(offset / 72, -below / 72, figure_of(axes).dpi_scale_trans)
+                axes.plot(
+                    [x],
+                    [0.985],
+                    marker=marker,
+                    color=look.colour,
+                    markerfacecolor=face,
+                    linestyle="none",
+                    transform=axes.get_xaxis_transform() + shift,
+                    clip_on=False,
+                    zorder=4,
+                )
+    return first + max((-(-len(found) // ABREAST) for found in at.values()), default=0)
+
+
+def draw_absent(axes: Axes, places: Iterable[float], words: str) -> None:
+    """Write a note where there is no value to draw, rather than leave a gap."""
+    for x in sorted(set(places)):
+        axes.axvline(x, color=INK, linewidth=0.6, linestyle=":", alpha=0.5)
+        at = axes.get_xaxis_transform()
+        axes.text(x, 0.03, words, transform=at, rotation=90, fontsize=7, ha="right", va="bottom", color=INK)

@@ -1,0 +1,197 @@
+"""Style of figures: for paper and for colour-blind readers, written with the same bytes every time.
+
+Series differ by colour, marker and dash together, bars by colour and hatch, so that they stay apart in grey. Text stays text in SVG.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hostsim.config.files import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "GRID",
+    "INCHES",
+    "INK",
+    "KINDS",
+    "LOOKS",
+    "PAPER",
+    "Look",
+    "as_svg",
+    "backed",
+    "figure_of",
+    "halo",
+    "house_style",
+    "look_of",
+    "save",
+    "shown_figure",
+    "sized",
+]
+
+INK = "#1c2128"
+"""Colour of text and axes; a page may replace it by its own."""
+GRID = "#dfe3e9"
+"""Colour of grid lines; a page may replace it by its own."""
+PAPER = "#fffffe"
+"""Colour of the inside of open markers; a page may replace it by its own."""
+
+RC: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": INK,
+    "axes.grid": True,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.7,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 9.5,
+    "axes.unicode_minus": True,
+    "figure.constrained_layout.use": True,
+    "figure.figsize": (5.6, 3.4),
+    "font.family": "sans-serif",
+    "font.size": 8.5,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+    "lines.linewidth": 1.5,
+    "lines.markersize": 4.5,
+    "savefig.transparent": True,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "hostsim",
+    "text.color": INK,
+    "text.parse_math": False,  # names are text, dollar signs included
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+"""Settings of matplotlib that hold while a figure is drawn and written; nothing outside is changed."""
+
+
+KINDS = ("svg", "png", "pdf")
+"""Kinds of files that a figure is saved as."""
+INCHES = {"column": (3.5, 2.5), "page": (7.2, 3.8)}
+"""Printed sizes by name: 89 mm and 183 mm are the widths of a column and of a page of most journals."""
+_STAMPS = {"svg": ("Date", "Creator"), "png": ("Software",), "pdf": ("CreationDate", "Creator", "Producer")}
+"""Metadata that would make two files of the same figure differ."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """Look of a data series: colour, marker, dash and hatch."""
+
+    colour: str
+    marker: str
+    dash: str | tuple[int, tuple[float, ...]]
+    is_open: bool
+    """The marker is hollow."""
+    hatch: str
+    """Of a bar."""
+
+
+LOOKS: tuple[Look, ...] = (
+    Look("#0072b2", "o", "-", False, ""),
+    Look("#d55e00", "s", (0, (5.0, 1.6)), False, "///"),
+    Look("#009e73", "^", (0, (1.2, 1.4)), True, "|||"),
+    Look("#b35a8f", "D", (0, (6.0, 1.6, 1.2, 1.6)), True, "\\\\\\"),
+    Look("#c98a00", "v", (0, (8.0, 2.0)), False, "xxx"),
+    Look("#3f95c4", "P", (0, (3.0, 1.2, 1.2, 1.2, 1.2, 1.2)), False, "---"),
+    Look("#6a737d", "X", (0, (2.0, 2.0)), True, "//--"),
+    Look("#7a4b2a", "*", (0, (4.0, 1.0)), False, "+++"),
+)
+"""Looks in the order in which series get them; see `look_of` for more. Colours after Okabe and Ito. Hatches are of straight lines only: SVG
+takes 150 kB for one of dots, and again for each figure."""
+_STEP = 3
+"""Looks by which colours move against the rest in each further round; it has no divisor in common with their number, so that all pairs occur."""
+
+
+def look_of(number: int) -> Look:
+    """The look of a series by its place among them, from 0.
+
+    After the first eight, the colours come again with another marker, dash and hatch, and in every second round with the
+    markers filled the other way: 64 looks are told apart, of which no two have colour and marker, colour and dash, or
+    colour and hatch in common. Then they start again.
+    """
+    turn, place = divmod(number % len(LOOKS) ** 2, len(LOOKS))
+    other = LOOKS[(place + _STEP * turn) % len(LOOKS)]
+    return replace(other, colour=LOOKS[place].colour, is_open=other.is_open != bool(turn % 2))
+
+
+def house_style() -> AbstractContextManager[None]:
+    """Context in which figures are drawn and written: no setting outside of it changes."""
+    import matplotlib as mpl
+
+    return mpl.rc_context(RC)
+
+
+def halo(width: float) -> list[Any]:
+    """Path effects of what is drawn over something else: a halo of paper."""
+    from matplotlib.patheffects import withStroke
+
+    return [withStroke(linewidth=width, foreground=PAPER)]
+
+
+def backed() -> dict[str, Any]:
+    """Box of paper behind a text that is written over something else; with a halo SVG would have outlines in place of the text."""
+    return {"boxstyle": "square,pad=0.12", "facecolor": PAPER, "edgecolor": "none", "alpha": 0.75}
+
+
+def figure_of(axes: Axes) -> Figure:
+    """The figure that axes were made for."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
+def shown_figure() -> Figure:
+    """Make a figure: one of pyplot's where pyplot is in use, so that a notebook shows it, else a detached one."""
+    from matplotlib.figure import Figure
+
+    pyplot: Any = sys.modules.get("matplotlib.pyplot")
+    made: Figure = Figure() if pyplot is None else pyplot.figure()
+    return made
+
+
+def as_svg(figure: Figure) -> str:
+    """The figure as SVG text: no date, no program name, ids that depend on the content only."""
+    return _bytes(figure, "svg").decode()
+
+
+def sized(figure: Figure, size: str) -> Figure:
+    """The figure at a printed width, a ``column`` or a ``page`` of a journal; as it is where no size is given."""
+    if size in INCHES:
+        figure.set_size_inches(*INCHES[size])
+    return figure
+
+
+def save(figure: Figure, stem: Path) -> tuple[Path, ...]:
+    """Write the figure as ``stem.svg``, as ``stem.png`` with 200 dots an inch, and as ``stem.pdf``, on white.
+
+    Returns:
+        The paths.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    return tuple(
+        write_whole(stem.with_name(f"{stem.name}.{kind}"), _bytes(figure, kind, opaque=True)) for kind in KINDS
+    )
+
+
+def _bytes(figure: Figure, kind: str, *, opaque: bool = False) -> bytes:
+    buffer = io.BytesIO()
+    metadata = dict.fromkeys(_STAMPS[kind])
+    face = "white" if opaque else "none"
+    with house_style():
+        figure.savefig(buffer, format=kind, dpi=200, metadata=metadata, transparent=not opaque, facecolor=face)
+    return buffer.getvalue()

@@ -1,0 +1,145 @@
+"""Time series of a counter, and the warm-up plot of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hostsim.engine.record import RunRecord
+from hostsim.errors import Fault, InputError
+from hostsim.results.metrics.label import spelt
+from hostsim.results.record_frame import rates
+from hostsim.results.results import Results
+from hostsim.results.warm_up import SETTLED
+from hostsim.units import SECOND
+from hostsim.views.plots.axis import with_unit
+from hostsim.views.plots.style import INK, LOOKS, house_style, look_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "draw_time_series",
+    "draw_warm_up",
+    "longest_warm_up",
+]
+
+
+_MOST = 8
+"""Lines of entities; of more the largest are drawn, and the mean of the others."""
+
+
+def draw_time_series(
+    record: RunRecord, counter: str, *, ax: Axes | None = None, make: Callable[[], Figure] | None = None
+) -> Axes:
+    """Draw a counter of a run over simulated time; what was cut as warm-up is shaded.
+
+    Of more than eight entities the seven with the largest means are drawn, and the mean of the others.
+
+    Args:
+        record: a finished run.
+        counter: full name, such as ``queue.inside``. A cumulative one is drawn as a rate, a time as a share of time.
+        ax: where to draw; without it a new figure is made.
+        make: makes that figure; one that belongs to nobody where nothing is said.
+
+    Returns:
+        The axes.
+
+    Raises:
+        InputError: the run has failed, or has no such counter.
+    """
+    from matplotlib.figure import Figure
+
+    unit, values = rates(record, counter)
+    seconds = record.instants_ps / SECOND
+    names = record.series[counter].entities
+    order = sorted(range(len(names)), key=lambda place: -float(values[:, place].mean()))
+    single = order if len(order) <= _MOST else order[: _MOST - 1]
+    lines = [(names[place], values[:, place]) for place in sorted(single)]
+    if rest := order[len(single) :]:
+        lines.append((f"mean of {len(rest)} others", values[:, rest].mean(axis=1)))
+    with house_style():
+        axes = (make or Figure)().add_subplot() if ax is None else ax
+        first = len(axes.lines)
+        for number, (name, line) in enumerate(lines, start=first):
+            look = look_of(number)
+            # a slice's value holds over the whole of it
+            ends = np.append(line, line[-1])
+            axes.plot(seconds, ends, color=look.colour, linestyle=look.dash, drawstyle="steps-post", label=name)
+        if record.cut and not first:
+            axes.axvspan(0, float(seconds[record.cut]), color=INK, alpha=0.08, linewidth=0)
+        kind, _, what = counter.partition(".")
+        axes.set_xlabel("Simulated time (s)")
+        axes.set_ylabel(with_unit(f"{kind}: {spelt(what.removesuffix('_ps'))}", unit))
+        axes.set_ylim(bottom=0)
+        if len(axes.get_legend_handles_labels()[1]) > 1:
+            axes.legend(loc="best", handlelength=3.2)
+    return axes
+
+
+def draw_warm_up(record: RunRecord) -> Figure:
+    """Draw the warm-up of a run: the measures that detect it, one above the other.
+
+    What was cut is shaded; the level of the rest is a dashed line. The title names the point, the cut and, where the run could not
+    be made long enough, its flag.
+
+    Args:
+        record: a finished run.
+
+    Raises:
+        InputError: the run failed: there is nothing to draw.
+    """
+    from matplotlib.figure import Figure
+
+    if record.error is not None:
+        raise InputError(Fault("a run that failed has no warm-up", given=record.error.strip().splitlines()[-1]))
+    seconds = record.instants_ps / SECOND
+    widths = np.diff(seconds)
+    cut = float(seconds[record.cut])
+    with house_style():
+        figure = Figure(figsize=(5.6, 4.8))
+        panels = figure.subplots(len(SETTLED), 1, sharex=True)
+        for axes, (name, counters), look in zip(panels, SETTLED.items(), LOOKS, strict=False):
+            found = [record.series[counter] for counter in counters if counter in record.series]
+            grown = np.diff(sum((series.values.sum(axis=1) for series in found), np.zeros(len(seconds))))
+            per_second = grown / widths
+            if name == "busy":  # picoseconds a second, of all PCPUs
+                per_second *= 100 / SECOND / max(sum(len(series.entities) for series in found), 1)
+            axes.stairs(per_second, seconds, color=look.colour, baseline=None)
+            level = float(np.average(per_second[record.cut :], weights=widths[record.cut :]))
+            axes.hlines(level, cut, seconds[-1], color=INK, linewidth=0.8, linestyle="--")
+            axes.axvspan(0, cut, color=INK, alpha=0.08, linewidth=0)
+            axes.axvline(cut, color=INK, linewidth=0.8)
+            axes.set_ylabel(f"{name} ({'%' if name == 'busy' else 'pps'})")
+            axes.set_xlim(0, float(seconds[-1]))
+            axes.set_ylim(0, 1.1 * float(per_second.max()) or 1.0)
+        panels[0].set_title(_title(record, cut), fontsize=8.5)
+        panels[-1].set_xlabel("simulated time (s)")
+    return figure
+
+
+def _title(record: RunRecord, cut: float) -> str:
+    place = ", ".join(f"{axis.replace('_', ' ')} = {value}" for axis, value in record.axes.items())
+    flagged = ", flagged warm-up" if "warm-up" in record.flags else ""
+    where = f"{place}, replication {record.replication}" if place else f"replication {record.replication}"
+    return f"{where}\nwarm-up {cut:.4g} of {float(record.instants_ps[-1]) / SECOND:.4g} s{flagged}"
+
+
+def longest_warm_up(found: Results) -> RunRecord:
+    """The run with the longest warm-up, as a share of its length.
+
+    Args:
+        found: the results, with their records.
+
+    Raises:
+        InputError: none of the runs has finished.
+        StoreError: the results folder does not hold the run any more.
+    """
+    share = (found.table["cut_s"] / found.table["length_s"]).dropna()
+    if share.empty:
+        raise InputError(Fault("no run has finished", given=found.scenario))
+    row = found.table.loc[[share.idxmax()]].to_dict("records")[0]
+    return found.record_of(str(row["point"]), int(row["replication"]))

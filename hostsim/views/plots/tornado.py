@@ -1,0 +1,139 @@
+"""Tornado plot of a sensitivity analysis, and residual plot of a calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hostsim.views.plots.axis import metric_label
+from hostsim.views.plots.style import GRID, INK, LOOKS, PAPER, house_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "Swing",
+    "draw_residuals",
+    "draw_tornado",
+]
+
+
+ROW_INCHES = 0.42
+"""Height of a bar with the room around it."""
+
+
+@dataclass(frozen=True)
+class Swing:
+    """Swing of a measure: one bar of a tornado plot."""
+
+    name: str
+    interval: str
+    """From where to where it goes, in words."""
+    low: float
+    """The measure at its low end, all others at their values."""
+    high: float
+    """The measure at its high end."""
+    note: str = ""
+    """What else is to be said of it, beside its bar."""
+
+
+def draw_tornado(swings: Sequence[Swing], metric: str, base: float, title: str = "") -> Axes:
+    """Draw a tornado plot: one bar for each input, the first on top, from the measure at its low end to that at its high end.
+
+    Args:
+        swings: in the order of the bars; at least one.
+        metric: name in the catalogue.
+        base: the measure with every input at its value.
+        title: above the figure.
+    """
+    from matplotlib.figure import Figure
+
+    with house_style():
+        figure = Figure(figsize=(6.4, 1.15 + ROW_INCHES * len(swings)))
+        axes = figure.add_subplot()
+        places = range(len(swings))
+        for ends, look, label in (
+            ([swing.low for swing in swings], LOOKS[0], "at its low end"),
+            ([swing.high for swing in swings], LOOKS[1], "at its high end"),
+        ):
+            bars = axes.barh(
+                places,
+                [end - base for end in ends],
+                0.62,
+                base,
+                color=look.colour,
+                edgecolor=PAPER,
+                linewidth=0.6,
+                hatch=look.hatch,
+                label=label,
+            )
+            for bar in bars:
+                bar.set_hatch_linewidth(0.45)
+                bar.set_zorder(
+                    2 + 1 / (1 + abs(bar.get_width()))
+                )  # where both lie on one side, the shorter is in front
+        axes.axvline(base, color=INK, linewidth=0.8, zorder=4)
+        axes.set_yticks(list(places), [f"{swing.name}\n{swing.interval}" for swing in swings], fontsize=7.5)
+        axes.tick_params(axis="y", length=0)
+        axes.invert_yaxis()
+        axes.grid(visible=False, axis="y")
+        axes.margins(x=0.04)
+        for place, swing in enumerate(swings):
+            axes.text(1.01, place, swing.note, transform=axes.get_yaxis_transform(), fontsize=7.5, va="center")
+        axes.set_xlabel(metric_label(metric))
+        # over the whole figure: names take half of its width, and titles name a point
+        figure.suptitle(title, x=0.01, ha="left", fontsize=8.5)
+        axes.legend(
+            loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.3, borderpad=0.1, fontsize=7.5
+        )
+    return axes
+
+
+RESIDUAL_ROW_INCHES = 0.24
+"""Height of a row."""
+FARTHEST = 6.0
+"""What is farther off is drawn at the edge."""
+
+
+def draw_residuals(
+    rows: Sequence[tuple[str, float, float, float]], title: str = "", figure: Figure | None = None
+) -> Axes:
+    """Draw residuals: for each measurement an interval of the model about its median, with the measurement's own interval as a band.
+
+    Args:
+        rows: name, and low end, median and high end of the model less the measurement, in half-widths of its interval; the first on top.
+        title: above the figure.
+        figure: to draw into; a new one by default.
+    """
+    from matplotlib.figure import Figure
+
+    with house_style():
+        figure = figure or Figure()
+        figure.set_size_inches(6.4, 1.1 + RESIDUAL_ROW_INCHES * len(rows))
+        axes = figure.add_subplot()
+        axes.axvspan(-1.0, 1.0, color=GRID, linewidth=0, zorder=0.5, label="measured")
+        axes.axvline(0.0, color=INK, linewidth=0.8, zorder=1)
+        points: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
+        for place, (_, *ends) in enumerate(rows):
+            low, median, high = (min(max(end, -FARTHEST), FARTHEST) for end in ends)
+            meets = ends[0] <= 1.0 and ends[2] >= -1.0
+            axes.plot([low, high], [place, place], color=LOOKS[not meets].colour, linewidth=1.4, zorder=2)
+            points[meets].append((median, place))
+        for meets, label in ((True, "90 % of hosts"), (False, "all off")):
+            if points[meets]:
+                look = LOOKS[not meets]
+                axes.plot(*zip(*points[meets], strict=True), look.marker, color=look.colour, markersize=4, label=label)
+        axes.set_yticks(range(len(rows)), [name for name, *_ in rows], fontsize=7)
+        axes.tick_params(axis="y", length=0)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.grid(visible=False, axis="y")
+        widest = max((min(max(abs(end), 1.2), FARTHEST) for _, *ends in rows for end in ends), default=1.2)
+        axes.set_xlim(-1.05 * widest, 1.05 * widest)
+        axes.set_xlabel("model less measurement, in half-widths of the measurement's interval")
+        figure.suptitle(title, x=0.01, ha="left", fontsize=8.5)
+        axes.legend(
+            loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.3, borderpad=0.1, fontsize=7.5, ncols=3
+        )
+    return axes

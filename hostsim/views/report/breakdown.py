@@ -1,0 +1,236 @@
+"""Breakdown of time at points of a sweep, and the context table of a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from hostsim.engine.record import AxisValues
+from hostsim.results.cpu_breakdown import IDLE
+from hostsim.results.curve import figure_rows, rows_at
+from hostsim.results.distribution import TIMES
+from hostsim.results.expect import NOT_ESTIMABLE
+from hostsim.results.figure import FigureSpec, names_of, point_name
+from hostsim.results.metrics.catalogue import CATALOGUE, NO_BOUND
+from hostsim.results.metrics.label import label_of, unit_of
+from hostsim.results.results import Results
+from hostsim.results.table import as_written, axes_of
+from hostsim.views.plots.axis import with_unit
+from hostsim.views.plots.style import LOOKS
+
+__all__ = [
+    "CONTEXT_HEADINGS",
+    "LATENCIES",
+    "STAGES",
+    "ReportedPoint",
+    "context_rows",
+    "cpu_shares",
+    "last_points",
+    "latency_rows",
+    "points_at",
+    "stage_times",
+]
+
+
+STAGES = tuple(name for name in CATALOGUE if name.startswith("stage_"))
+"""Measures of the stages of a round trip, in its order."""
+LATENCIES = tuple(
+    name for name in CATALOGUE if name.startswith(tuple(f"{time}_" for time in (*TIMES, "settled_response")))
+)
+_WORDS = {"vcpu": "vCPUs", "netpoll": "NetPoll", "splitrx": "splitRx", "networld": "NetWorld"}
+
+Bars = list[tuple[str, dict[str, float]]]
+"""A name for each point, and its parts by name."""
+
+
+def cpu_shares(results: Results, at: AxisValues | None = None) -> Bars:
+    """CPU time by kind of context, in percent of all PCPUs, by point; idle time is left out.
+
+    Owners are separate parts as long as there are enough looks.
+
+    Args:
+        results: what was run.
+        at: values of axes, for the points that have them; the last point of each series of each figure where there are none.
+
+    Raises:
+        InputError: an unknown axis, or a value that no point has.
+    """
+    points = _points(results, at)
+    names = _names(results, points)
+    asked = results.cpu["point"].isin([point.id for point in points])
+    busy = results.cpu[asked & (results.cpu["kind"] != IDLE) & (results.cpu["share"] > 0)]
+    owners = busy.groupby("kind")["owner"].nunique()
+    several = set(owners[owners > 1].index) if owners.sum() <= len(LOOKS) else set()
+    found: Bars = []
+    for point in points:
+        rows = busy[busy["point"] == point.id]
+        parts: dict[str, float] = {}
+        for row in rows.to_dict("records"):
+            word = _WORDS.get(row["kind"], row["kind"])
+            part = f"{word} of {row['owner']}" if row["kind"] in several else word
+            parts[part] = parts.get(part, 0.0) + row["share"]
+        found.append((names[point.id], parts))
+    return found
+
+
+def stage_times(results: Results, at: AxisValues | None = None) -> Bars:
+    """Latency breakdown of a round trip: mean time of each stage in microseconds, by point; points without such traffic are left out.
+
+    Args:
+        results: what was run.
+        at: as of `cpu_shares`.
+
+    Raises:
+        InputError: an unknown axis, or a value that no point has.
+    """
+    points = _points(results, at)
+    means = _means(results, points, STAGES)
+    names = _names(results, points)
+    return [
+        (names[key], {label_of(stage): value for stage, value in stages.items()})
+        for key, stages in means.items()
+        if all(math.isfinite(value) for value in stages.values())
+    ]
+
+
+def latency_rows(results: Results, at: AxisValues | None = None) -> tuple[list[str], list[list[str]]]:
+    """Latencies and response times as a table: a column for each point, and a row with its unit for each measure.
+
+    Args:
+        results: what was run.
+        at: as of `cpu_shares`.
+
+    Raises:
+        InputError: an unknown axis, or a value that no point has.
+    """
+    points = _points(results, at)
+    means = _means(results, points, LATENCIES)
+    shown = [name for name in LATENCIES if not all(math.isnan(values[name]) for values in means.values())]
+    with_values = {key: values for key, values in means.items() if not all(math.isnan(values[name]) for name in shown)}
+    names = _names(results, points)
+    rows = [
+        [with_unit(label_of(name), unit_of(name)), *(_cell(values[name]) for values in with_values.values())]
+        for name in shown
+    ]
+    return ["measure", *(names[key] for key in with_values)], rows
+
+
+def _cell(value: float) -> str:
+    if not math.isfinite(value):
+        return NO_BOUND if value == math.inf else NOT_ESTIMABLE
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def _points(results: Results, at: AxisValues | None) -> list[ReportedPoint]:
+    return last_points(results) if at is None else points_at(results, at)
+
+
+def _means(results: Results, points: Sequence[ReportedPoint], metrics: Sequence[str]) -> dict[str, dict[str, float]]:
+    rows: pd.DataFrame = results.table[results.table["error"] == ""]
+    found = {}
+    for point in points:
+        means = rows.loc[rows["point"] == point.id, list(metrics)].mean()
+        found[point.id] = dict(zip(metrics, means.to_list(), strict=True))
+    return found
+
+
+def _names(results: Results, points: Sequence[ReportedPoint]) -> dict[str, str]:
+    """Points in words: the axes in which they differ, all of them where that is none."""
+    table = as_written(results.table)
+    rows: dict[str, dict[Any, Any]] = {
+        point.id: table[table["point"] == point.id].iloc[0].to_dict() for point in points
+    }
+    differ = [axis for axis in results.axes if len({str(row[axis]) for row in rows.values()}) > 1]
+    shown = differ or results.axes
+    names = names_of(results.figures)
+    return {
+        key: ", ".join(point_name(names, axis, row[axis]) for axis in shown) or results.scenario
+        for key, row in rows.items()
+    }
+
+
+CONTEXT_HEADINGS = (
+    "kind",
+    "context",
+    "serves",
+    "node",
+    "used %",
+    "ready %",
+    "dispatches/s",
+    "packets/s",
+    "dropped/s",
+    "ring %",
+)
+
+
+@dataclass(frozen=True)
+class ReportedPoint:
+    """A point of the sweep whose contexts a report shows."""
+
+    id: str
+    words: str
+    """Its axes."""
+    bottleneck: str
+    """What was full in its first replication that finished; ``none`` where nothing was."""
+
+
+def last_points(results: Results) -> list[ReportedPoint]:
+    """The last point of each series of each figure, each once; of a scenario without curves its last point."""
+    table = as_written(results.table)
+    rows = []
+    curves = [figure for figure in results.figures if isinstance(figure, FigureSpec)]
+    for figure in curves:
+        drawn = figure_rows(table, figure)
+        names = list(figure.series)
+        groups = [group for _, group in drawn.groupby(names, sort=False)] if names else [drawn]
+        rows += [group.iloc[-1] for group in groups if len(group)]
+    if not curves and len(table):
+        rows.append(table.iloc[-1])
+    return list({point.id: point for row in rows if (point := _point(results, row)) is not None}.values())
+
+
+def points_at(results: Results, at: AxisValues) -> list[ReportedPoint]:
+    """The points of the sweep at given values of axes, as they are written.
+
+    Raises:
+        InputError: an unknown axis, or a value that no point has.
+    """
+    rows = rows_at(as_written(results.table), at, "--at")
+    found = [_point(results, row) for row in rows.drop_duplicates("point").to_dict("records")]
+    return [point for point in found if point is not None]
+
+
+def context_rows(found: pd.DataFrame) -> list[tuple[str, ...]]:
+    """The rows of a context table, under `CONTEXT_HEADINGS`."""
+    return [
+        (
+            row["kind"],
+            row["name"],
+            row["serves"],
+            _context_cell(row["node"], "d"),
+            *(_context_cell(row[name], ".1f") for name in ("used", "ready")),
+            *(_context_cell(row[name], ",.0f") for name in ("dispatches", "packets", "dropped")),
+            _context_cell(row["fill"], ".1f"),
+        )
+        for row in found.astype({"node": "object"}).to_dict("records")
+    ]
+
+
+def _context_cell(value: Any, form: str) -> str:
+    return "–" if value is None or value != value or math.isnan(value) else format(value, form)
+
+
+def _point(results: Results, row: Mapping[Any, Any] | pd.Series[Any]) -> ReportedPoint | None:
+    """The point of a row; None where no contexts of it are stored."""
+    table = as_written(results.table)
+    runs = table[(table["point"] == row["point"]) & (table["error"] == "")]
+    if runs.empty or not (results.contexts["point"] == row["point"]).any():
+        return None
+    names = names_of(results.figures)
+    words = ", ".join(point_name(names, axis, row[axis]) for axis in axes_of(table)) or "the only point"
+    first = runs.sort_values("replication").iloc[0]
+    return ReportedPoint(str(row["point"]), words, str(first["bottleneck"]))

@@ -1,0 +1,45 @@
+"""Results folder with figures: the tables and facts of `hostsim.results.folder`, and every figure as SVG, PNG and PDF."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from hostsim.results import folder as plain
+from hostsim.results.confinement import confined
+from hostsim.results.results import Results
+from hostsim.views.plots.figure import draw
+from hostsim.views.plots.style import KINDS, figure_of, save
+
+__all__ = ["draw_figures", "write"]
+
+
+def write(results: Results, folder: Path) -> list[Path]:
+    """Write results with their figures as a folder; files of the same names are replaced.
+
+    Returns:
+        The files.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    return plain.write(results, folder) + draw_figures(results, folder)
+
+
+def draw_figures(results: Results, folder: Path) -> list[Path]:
+    """Draw every figure of the results into ``figures/`` below a folder, as SVG, PNG and PDF.
+
+    Returns:
+        The files.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    files: list[Path] = []
+    for figure in results.figures:
+        axes = draw(results.table, figure, published=results.verdicts, titled=True)
+        name = re.sub(r"[^\w.-]+", "-", figure.name)
+        for kind in KINDS:
+            confined(folder, folder / "figures" / f"{name}.{kind}")
+        files += save(figure_of(axes), folder / "figures" / name)
+    return files

@@ -1,0 +1,288 @@
+"""Timeline of a host during a window of a run, and its recorder, which reads the host's state from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from hostsim.campaign.deferred_sigint import deferred_sigint
+from hostsim.config.host import PointSpec
+from hostsim.engine.probe import Level
+from hostsim.engine.random_stream import Streams
+from hostsim.engine.ring import Ring
+from hostsim.model.build import build_host
+from hostsim.model.cpu.world import World, WorldState
+from hostsim.model.host import Host
+from hostsim.model.net.networld import TxQueue
+from hostsim.model.net.rx_queue import RxQueue
+from hostsim.model.net.vnic import Vnic
+from hostsim.model.net.vswitch import Port
+from hostsim.units import US
+
+__all__ = [
+    "Marks",
+    "Span",
+    "Timeline",
+    "Track",
+    "WorldLine",
+    "observe",
+    "watch",
+]
+
+
+class Span(NamedTuple):
+    """Span of time that a world spent in one scheduling state."""
+
+    state: WorldState
+    """Running, ready or co-stopped."""
+    pcpu: int
+    """Index of the PCPU that it runs on, or ran on last."""
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class WorldLine:
+    """Scheduling spans of a world; there is none while it slept."""
+
+    name: str
+    kind: str
+    spans: list[Span] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Track:
+    """Counter track: values over time, recorded where they change."""
+
+    group: str
+    """Group of its owner: ``NICs``, ``vNICs`` or ``host``."""
+    owner: str
+    name: str
+    unit: str
+    points: list[tuple[int, float]] = field(default_factory=list)
+    """Instants, and the value from then on."""
+
+    def note(self, now: int, value: float) -> None:
+        """Records the value from now on, if it has changed."""
+        if not self.points or self.points[-1][1] != value:
+            self.points.append((now, value))
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Instant events of a component: interrupts, wake-ups."""
+
+    group: str
+    owner: str
+    name: str
+    points: list[tuple[int, str]] = field(default_factory=list)
+    """Instants, and the event at each."""
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Timeline of a host between two instants: spans of its worlds, counter tracks and events."""
+
+    begin: int
+    end: int
+    nodes: tuple[int, ...]
+    """NUMA node of every PCPU."""
+    busy: tuple[int, ...]
+    """Busy time of every PCPU, from the counter that metrics use."""
+    worlds: tuple[WorldLine, ...]
+    tracks: tuple[Track, ...]
+    marks: tuple[Marks, ...]
+
+    def stays(self) -> list[list[tuple[WorldLine, Span]]]:
+        """Returns for every PCPU the worlds that ran on it with their spans, in order."""
+        found: list[list[tuple[WorldLine, Span]]] = [[] for _ in self.nodes]
+        for line in self.worlds:
+            for span in line.spans:
+                if span.state is WorldState.RUNNING:
+                    found[span.pcpu].append((line, span))
+        for stays in found:
+            stays.sort(key=lambda stay: (stay[1].start, stay[1].end))
+        return found
+
+
+_Level = tuple[Track, Callable[[int], int]]
+"""A track, and the function that reads its value at an instant."""
+
+SAMPLES = 1000
+"""Number of instants of a window at which queue lengths and states are read."""
+WAKES = ("called", "woken by another context", "woken by the halt", "woken by the timer")
+"""Causes of a wake-up of a transmit context, in the order of `TxQueue.wakes`."""
+
+
+@deferred_sigint()
+def observe(spec: PointSpec, *, seed: int, replication: int, begin: int, end: int) -> Timeline:
+    """Runs a point up to the end of a window, and records the timeline of the window.
+
+    Args:
+        spec: the resolved point.
+        seed: root seed.
+        replication: number of the replication, from 0.
+        begin: start of the window, in picoseconds.
+        end: end of the window.
+
+    Raises:
+        WiringError: the host cannot be built.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    host = build_host(spec, Streams(seed, replication))
+    host.probe.start()
+    return watch(host, begin, end)
+
+
+@deferred_sigint()
+def watch(host: Host, begin: int, end: int) -> Timeline:
+    """Runs a host up to the end of a window that lies ahead, and records the timeline of the window."""
+    clock, pcpus = host.clock, host.scheduler.pcpus
+    clock.advance(begin)
+    before = [pcpu.busy(begin) for pcpu in pcpus]
+    worlds = [_World(world, begin) for world in host.worlds()]
+    held = [_Interrupts(port.vnic) for port in _switch_ports(host)]
+    counted = _counted(host)
+    levels = _levels(host)
+    watched: tuple[_World | _Interrupts | _Counted, ...] = (*worlds, *held, *counted)
+    step = max(1, (end - begin) // SAMPLES)
+    sample = begin
+    while True:
+        due = min(clock.peek(), end)
+        while sample <= due and sample < end:
+            clock.advance(sample)
+            for track, read in levels:
+                track.note(sample, read(sample))
+            sample += step
+        if due >= end:
+            break
+        now = int(due)
+        clock.advance(now + 1)
+        for entry in watched:
+            entry.look(now)
+    clock.advance(end)
+    for world in worlds:
+        world.leave(end)
+    return Timeline(
+        begin,
+        end,
+        nodes=tuple(pcpu.node.index for pcpu in pcpus),
+        busy=tuple(pcpu.busy(end) - already for pcpu, already in zip(pcpus, before, strict=True)),
+        worlds=tuple(world.line for world in worlds),
+        tracks=(*(track for track, _ in levels), *(entry.held for entry in held)),
+        marks=(*(entry.marks for entry in held), *(entry.marks for entry in counted)),
+    )
+
+
+class _World:
+    """Recorder of the states of a world."""
+
+    def __init__(self, world: World, now: int) -> None:
+        self._world = world
+        self.line = WorldLine(world.name, world.kind)
+        self._enter(now)
+
+    def _enter(self, now: int) -> None:
+        world = self._world
+        self._state, self._dispatches, self._pcpu, self._since = world.state, world.dispatches, world.last.index, now
+
+    def look(self, now: int) -> None:
+        world = self._world
+        if world.state is not self._state or world.dispatches != self._dispatches:
+            self.leave(now)
+            self._enter(now)
+
+    def leave(self, now: int) -> None:
+        """Records the state that ends now."""
+        if self._state is not WorldState.SLEEPING:
+            self.line.spans.append(Span(self._state, self._pcpu, self._since, now))
+
+
+class _Interrupts:
+    """Recorder of the interrupts of a vNIC, and of the time for which each was held back by coalescing."""
+
+    def __init__(self, vnic: Vnic) -> None:
+        self._vnic = vnic
+        self._raised, self._first = vnic.raised, vnic.ring.first()
+        self.held = Track("vNICs", vnic.name, "held back", "us")
+        self.marks = Marks("vNICs", vnic.name, "interrupts")
+
+    def look(self, now: int) -> None:
+        vnic = self._vnic
+        if vnic.raised != self._raised:
+            self._raised = vnic.raised
+            first = self._first if self._first is not None else now
+            self.held.points.append((now, max(now - first, 0) / US))
+            self.marks.points.append((now, "interrupt"))
+        self._first = vnic.ring.first()
+
+
+class _Counted:
+    """Recorder of events that counters count."""
+
+    def __init__(self, marks: Marks, names: Sequence[str], read: Callable[[], tuple[int, ...]]) -> None:
+        self.marks, self._names, self._read = marks, names, read
+        self._seen = read()
+
+    def look(self, now: int) -> None:
+        found = self._read()
+        if found != self._seen:
+            for name, before, after in zip(self._names, self._seen, found, strict=True):
+                self.marks.points.extend([(now, name)] * (after - before))
+            self._seen = found
+
+
+def _counted(host: Host) -> list[_Counted]:
+    """Recorders of interrupts of physical NICs, and of wake-ups of transmit contexts by their cause."""
+
+    def interrupts(queue: RxQueue) -> _Counted:
+        return _Counted(Marks("NICs", queue.name, "interrupts"), ("interrupt",), lambda: (queue.interrupts,))
+
+    def wakes(queue: TxQueue) -> _Counted:
+        return _Counted(Marks("vNICs", queue.name, "transmit context"), WAKES, lambda: tuple(queue.wakes))
+
+    return [*map(interrupts, host.queues), *map(wakes, host.transmits)]
+
+
+def _switch_ports(host: Host) -> list[Port]:
+    """Receive queues of devices that are on a virtual switch; others are those of their NICs."""
+    return [port for vm in host.vms for device in vm.devices if device.switch for port in device.ports]
+
+
+def _levels(host: Host) -> list[_Level]:
+    """Tracks of queue lengths, and of the states of dense mode and NUMA I/O."""
+    levels = [_value("host", f"node{node.index}", "worlds waiting", node.waiting) for node in host.scheduler.nodes]
+    levels.append(_value("host", "tuning", "dense mode", host.dense_mode.state))
+    levels.append(_value("host", "tuning", "NUMA I/O", host.numa_io.state))
+    owned = {queue.name for vm in host.vms for device in vm.devices for queue in device.rings}
+    levels += [_unsettled(queue) if queue.name in owned else _settled(queue) for queue in host.queues]
+    for port in _switch_ports(host):
+        name = port.vnic.name
+        if port.split is not None:
+            levels.append(_waiting(Track("vNICs", name, "port queue", "packets"), port.split.ring))
+        levels.append(_waiting(Track("vNICs", name, "receive ring", "packets"), port.vnic.ring))
+    levels += [_waiting(Track("vNICs", queue.name, "transmit ring", "packets"), queue.ring) for queue in host.transmits]
+    return levels
+
+
+def _value(group: str, owner: str, name: str, level: Level) -> _Level:
+    return Track(group, owner, name, ""), lambda _: level.value
+
+
+def _settled(queue: RxQueue) -> _Level:
+    """Track of the frames in a receive ring of a NIC; the ring is settled, which changes no result."""
+    return Track("NICs", queue.name, "receive ring", "frames"), queue.waiting
+
+
+def _unsettled(queue: RxQueue) -> _Level:
+    """Track of the frames in a receive ring that a guest's driver polls, as far as it has looked.
+
+    A guest's own packets reach the wire when its burst ends, so that their answers may belong before what a look would take off the wire.
+    """
+    return Track("NICs", queue.name, "receive ring", "frames"), queue.ring.waiting
+
+
+def _waiting(track: Track, ring: Ring[Any]) -> _Level:
+    """Reader of the packets in a ring that must not be settled: senders would learn of drops before its consumer looks."""
+    return track, ring.waiting
