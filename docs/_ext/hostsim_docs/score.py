@@ -70,7 +70,7 @@ def _sentence(counts: Counter[str], *, quick: bool) -> str:
         "in band": "lie in their accepted bands with their whole intervals",
         "undecided": "are undecided",
         "known red": "are known reds",
-        "red": "are red",
+        "red": "red",
         "missing": "have no value",
     }
     counted = [f"{counts[name]} {words[name]}" for name in OUTCOMES if counts[name] or name == "in band"]
