@@ -56,7 +56,7 @@ def test_the_last_wave_is_the_ensemble_and_was_run(joint: Joint) -> None:
 def test_the_hosts_that_chains_draw_agree_better_than_the_prior(joint: Joint) -> None:
     """On the whole."""
     before, after = (distances(joint, each) for each in (list(range(WAVES.first)), list(joint.last_wave())))
-    assert np.minimum(after, 5).sum() < np.minimum(before, 5).sum()
+    assert np.minimum(after, 5).sum() < 0.9 * np.minimum(before, 5).sum()
 
 
 def test_every_member_lies_within_the_priors(joint: Joint) -> None:
