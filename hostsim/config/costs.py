@@ -10,7 +10,7 @@ from hostsim.config.field import UNHASHED, Spec
 from hostsim.config.quantity import Cycles, Duration
 from hostsim.units import SECOND, US, cycles_to_ps
 
-__all__ = ["Cost", "CostModel", "Factor", "Provenance"]
+__all__ = ["Cost", "CostModel", "Factor", "Provenance", "share"]
 
 
 class Provenance(Spec):
@@ -93,7 +93,8 @@ def _line_fills(factor: Factor) -> Factor:
     return factor
 
 
-def _share(factor: Factor) -> Factor:
+def share(factor: Factor) -> Factor:
+    """Refuse a share that is more than all."""
     if factor.value > 1:
         raise ValueError("is more than all|at most 1")
     return factor
@@ -138,8 +139,10 @@ class CostModel(Spec):
     """Cache lines that a processor has in flight to and from memory while it copies: the latency of memory is shared by so many. At least 1."""
     memory_service: Annotated[Cost, AfterValidator(_is_time)]
     """Time that memory takes for a cache line, its latency apart: what other lines queue for. A time."""
-    memory_usable: Annotated[Factor, AfterValidator(_share)]
+    memory_usable: Annotated[Factor, AfterValidator(share)]
     """Share of the peak bandwidth of a node's memory channels that can be used. At most 1."""
+    reserved_far: Annotated[Factor, AfterValidator(share)]
+    """Share of the memory accesses of a VM whose memory is reserved that go to another node, over that of a VM whose memory is not. At most 1."""
     # --- physical NIC and receive path
     interrupt: Cost
     """A physical interrupt, from the vector to the poll world made ready."""
@@ -193,6 +196,8 @@ class CostModel(Spec):
     """The guest's part of an interrupt, halted or running before: injection, handler, end of interrupt."""
     guest_rx_packet: Cost
     """Guest network stack, one packet received, socket look-up included."""
+    guest_rx_ack: Cost
+    """Guest network stack, one acknowledgement without data received, up to what it lets the connection send."""
     guest_gro_frame: Cost
     """One further frame that GRO of the guest joins to a packet: taken off the driver's ring, compared, chained."""
     guest_tx_packet: Cost

@@ -309,6 +309,7 @@ def _vnic(
         "low_packets": host["Net.CoalesceLowRxRate"],
         "rate_window": platform.coalescing.rate_window,
         "wait": min(round(platform.coalescing.rx_intervals * SECOND / rate), _STATIC_TIMEOUT),
+        "ended_by_halt": bool(platform.coalescing.ended_by_halt),
     }
     dense = coalescing | {"scheme": "static", "depth": _STATIC_DEPTH}
     rx_ring, part = rings.rx or guest.rx_ring, guest.refill_part

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from hostsim.config.costs import Cost
+from hostsim.config.costs import Cost, Factor, share
 from hostsim.config.field import UNHASHED, Descriptors, SmallCount, Spec
 from hostsim.config.platform import TxInterrupts
 from hostsim.config.quantity import Duration, PositiveDuration, Size
@@ -34,6 +34,8 @@ class ApplicationCosts(Spec):
     """One frame forwarded from one vNIC to another in a software interrupt: addresses looked up, hooks of the bridge passed."""
     transaction: Cost
     """One transaction of a database server, from its request to its reply."""
+    transaction_stall: Annotated[Factor, AfterValidator(share)] | None = None
+    """Share of a transaction's time that waits for memory, all of it near; what is far makes that part longer. Where nothing is said, none waits."""
 
 
 class E1000Driver(Spec):

@@ -38,6 +38,8 @@ class PeerSpec(Spec):
     """Timer jitter: how late a sender at a constant rate may be, half an interval at most."""
     answer_jitter: Lateness = 0
     """How much later than its ``delay`` a peer may answer what it gets: an acknowledgement, more data, the next request."""
+    aggregation: Annotated[Duration, Field(le=10 * MS)] = 0
+    """Time over which its receive offload (LRO, GRO) joins the segments of a packet for TSO, to 64 KiB at most: it acknowledges what it has joined at once. 0 where it joins none."""
     tso_divisor: SmallCount = 3
     """A packet for TSO of a sender is at most its window over this (Linux ``tcp_tso_win_divisor``)."""
     tx_coalescing: PeerCoalescingSpec | None = None

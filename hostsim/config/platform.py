@@ -161,6 +161,8 @@ class CoalescingSpec(Spec):
     """Time over which it takes the rate of packets."""
     rx_intervals: Annotated[float, Field(ge=1, le=400)]
     """Longest wait of a received packet, in intervals between interrupts at the ceiling; never longer than the coarse timeout."""
+    ended_by_halt: Annotated[int, Field(ge=0, le=1)]
+    """1: a guest that halts is interrupted at once for what waits, as by static coalescing; 0: it waits as one that runs."""
 
 
 class FeatureSpec(Spec):
@@ -216,6 +218,8 @@ class Coalescing(Spec):
     """Picoseconds over which ``rbc`` takes the rate of packets."""
     wait: int = 250 * US
     """Longest wait in picoseconds, of ``rbc``."""
+    ended_by_halt: bool = False
+    """A guest that halts ends the wait, of ``rbc``."""
 
 
 TxInterrupts = Literal["all", "stopped"]

@@ -34,6 +34,7 @@ class CostTable:
         "guest_interrupt",
         "guest_ipi",
         "guest_process_wake",
+        "guest_rx_ack",
         "guest_rx_packet",
         "guest_timer_tick",
         "guest_tx_completion",
@@ -73,6 +74,7 @@ class CostTable:
     guest_interrupt: int
     guest_ipi: int
     guest_process_wake: int
+    guest_rx_ack: int
     guest_rx_packet: int
     guest_timer_tick: int
     guest_tx_completion: int

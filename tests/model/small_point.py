@@ -42,7 +42,7 @@ from hostsim.model.invariants import check_invariants, check_slices
 from hostsim.units import MS, SECOND
 
 SOURCE = "a number that is easy to reckon with"
-FREE = {"line_fills": 1.0, "memory_usable": 1.0, "smt_throughput": 1.0}
+FREE = {"line_fills": 1.0, "memory_usable": 1.0, "reserved_far": 1.0, "smt_throughput": 1.0}
 ROUND = {
     "context_switch": 100, "cache_refill_same": 200, "cache_refill_migrated": 500, "halt_exit": 50, "preemption": 30, "reschedule_ipi": 65,
     "interrupt": 300, "poll_entry": 400, "driver_rx": 70, "vmklinux_conversion": 110, "switch_forward": 30,

@@ -180,7 +180,7 @@ WARNED = {
         "vms.receiver: ethernet0.pnicFeatures asks for RSS, but this platform gives a vNIC one receive queue",
     ),
     "small-udp": (
-        "small-udp.yaml:75: host.advanced.Net.vmxnetThroughputWeight = 128 has no effect: no VM has a vmxnet3",
+        "small-udp.yaml:83: host.advanced.Net.vmxnetThroughputWeight = 128 has no effect: no VM has a vmxnet3",
     ),
 }
 """What shipped scenarios warn of: an experiment that compares versions asks an old one for what it does not have, and one
