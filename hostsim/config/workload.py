@@ -260,8 +260,8 @@ class TcpSpec(Connected):
     ``tso_divisor`` of the peer, 64 KiB at most."""
     delay: Duration = 0
     """Time from the end of a frame on the wire to what it makes the peer put on the wire: half of the round trip outside the host, and the peer's own work."""
-    peer_acks_every: SmallCount = 2
-    """Segments that the peer takes from one acknowledgement to the next: two (RFC 1122), or more where its NIC joins segments."""
+    peer_acks_every: SmallCount | None = None
+    """Segments that the peer takes from one acknowledgement to the next, whatever its receive offload joins. Where nothing is said, two (RFC 1122), or what its ``aggregation`` makes of a packet for TSO."""
     port: Annotated[int, Field(ge=1, le=65535)] = 33000
     """The peer's port of a VM's first connection; the next connections have the next ports."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hostsim.config.peer import PeerSpec
 from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
@@ -72,7 +73,7 @@ def test_a_round_trip_of_one_segment_sent(cap: int):
     """The same the other way; the guest copies from the process, and none is woken."""
     spec = point(traffic={"s": stream("send", window="2048 B")}, cost=CALM, tx_depth_cap=cap)
     guest_ns = (
-        ROUND["vcpu_wake"] + ROUND["guest_interrupt"] + ROUND["guest_rx_packet"] + 2000 + ROUND["guest_tx_packet"]
+        ROUND["vcpu_wake"] + ROUND["guest_interrupt"] + ROUND["guest_rx_ack"] + 2000 + ROUND["guest_tx_packet"]
     )
     guest_ns += SIZE * ROUND["copy_per_byte"]
     check_trips(spec, cap, 1000, FRAME + SMALL + DELAY, POLL + deliver(0) + guest_ns + TRANSMIT)
@@ -199,8 +200,59 @@ def test_what_remains_goes_at_once_when_nothing_is_on_its_way_after_a_loss(under
 def test_a_pause_longer_than_the_delayed_acknowledgement_has_one(pause: int, acknowledged: int):
     """The end of a file is acknowledged by the next request, or after 40 ms when the user thinks for longer."""
     _, sender = sender_of(point(traffic={"f": files("get", size="1448 B")}))
-    sender._acknowledge_file(0, 1, pause * MS)
+    sender._acknowledge_file(0, Train(sender._data, 1, 0, 0, 0, 0, None, 1), pause * MS)
     assert sender._acks_coming == acknowledged
+
+
+def peer(aggregation: str) -> PeerSpec:
+    return PeerSpec.model_validate({"peer": "joins", "aggregation": aggregation})
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "packets", "frames", "carry", "expected"),
+    [
+        ("0 us", 2, 25, 0, (25, 0)),
+        ("0 us", 1, 25, 0, (12, 1)),
+        ("1 us", 1, 25, 1, (13, 0)),  # less than a frame on the wire
+        ("12.4 us", 1, 25, 1, (3, 0)),  # ten, ten and five
+        ("12.4 us", 1, 21, 0, (2, 1)),  # one frame alone waits
+        ("12.4 us", 1, 1, 1, (1, 0)),  # for the next
+        ("12.4 us", 2, 11, 1, (2, 1)),
+        ("12.4 us", 4, 1, 1, (2, 1)),
+        ("1 ms", 1, 45, 0, (1, 0)),  # 64 KiB
+    ],
+)
+def test_a_peer_that_joins_segments_acknowledges_what_it_has_joined(
+    aggregation: str, packets: int, frames: int, carry: int, expected: tuple[int, int]
+) -> None:
+    """Ten frames of 1,538 bytes take 12.3 us of a wire of 10 Gbit/s; what it has joined is acknowledged at once, single segments every second time."""
+    spec = point(traffic={"s": stream("send")}).model_copy(update={"peer": peer(aggregation)})
+    _, sender = sender_of(spec)
+    sender._carry = carry
+    assert sender._acks_for(Train(sender._data, packets, 0, 0, 0, 0, None, frames)) == expected
+
+
+@pytest.mark.parametrize(("written", "expected"), [(None, 2), (5, 4), (2, 10)])
+def test_the_guest_gets_an_acknowledgement_for_each_aggregate(written: int | None, expected: int) -> None:
+    """Packets of 20 segments, of which the peer joins ten, unless the scenario says how many it acknowledges; no segment is left out."""
+    sends = stream("send", window=f"{20 * SIZE} B", peer_acks_every=written)
+    vm = group(guest=guest(tso_divisor=1, initial_window=20))
+    host = run(point(vm, traffic={"s": sends}).model_copy(update={"peer": peer("12.4 us")}), 50 * MS)
+    port = host.vms[0].devices[0].nic
+    assert port.tx_frames / port.tx_packets == pytest.approx(20, rel=0.02)
+    assert host.ports[0].vnic.frames / port.tx_packets == pytest.approx(expected, rel=0.05)
+
+
+def test_an_acknowledgement_costs_its_guest_its_own_part_of_the_stack() -> None:
+    """The ablation: at no cost of its own it takes the guest as much less as there are acknowledgements."""
+    used, acks = [], []
+    for cycles in (ROUND["guest_rx_ack"], 0):
+        sends = stream("send", window="2048 B", delay="1 ms")
+        host = run(point(traffic={"s": sends}, cost=CALM | {"guest_rx_ack": cycles}), 50 * MS)
+        used.append(host.vms[0].vcpus[0].used)
+        acks.append(host.ports[0].vnic.ring.taken)
+    assert acks[0] == acks[1] > 40
+    assert used[0] - used[1] == acks[0] * ROUND["guest_rx_ack"] * NS
 
 
 def test_an_acknowledgement_covers_whole_packets_of_several_frames():

@@ -49,6 +49,7 @@ class TcpSender(Connection):
         small_ps: int,
         full: bool,
         acks_every: int,
+        joined: int = 1,
         request: tuple[int, int] | None = None,
         think: Think = no_think_time,
     ) -> None:
@@ -62,6 +63,7 @@ class TcpSender(Connection):
             small_ps: time on the wire of a frame without data.
             full: segments are as large as the path allows, so that segmentation offload may carry several.
             acks_every: segments that the peer takes from one acknowledgement to the next.
+            joined: segments of a packet for TSO that the peer's receive offload joins at most; it acknowledges at once what it has joined.
             request: bytes of what asks for a file, and its time on the wire; as small as can be where nothing is said.
             think: time from a file to what asks for the next one; none where nothing is said.
         """
@@ -69,9 +71,10 @@ class TcpSender(Connection):
         # a process that writes does so in its own time; data that lies in the socket goes when it may
         kernel = not endpoints.application.write_copies
         self.acks = PeerFrames(endpoints, 0, small_ps, self, self._acks_dropped, burst=MOST_ACKS, in_softirq=kernel)
+        self.acks.path_ps = endpoints.vcpu.costs.guest_rx_ack
         octets, request_ps = request or (0, small_ps)
         self.requests = PeerFrames(endpoints, octets, request_ps, self, self._request_dropped)
-        self._think, self._acks_every = think, acks_every
+        self._think, self._acks_every, self._joined = think, acks_every, joined
         self._data = GuestPackets(endpoints.totals, size, self, self._lose)
         self._most = max(1, MOST_TSO // size) if full else 1
         self._carry = self._there = self._acked = self._acks_coming = self._asked = 0
@@ -170,41 +173,56 @@ class TcpSender(Connection):
         self._there += frames
         last = first + (train.count - 1) * step
         if self._there >= self._file:
-            self._file_there(endpoints.answer(last), frames)
+            self._file_there(endpoints.answer(last), train)
             return
-        carry = self._carry + frames
-        acks = carry // self._acks_every
-        carry %= self._acks_every
-        if not acks and not self._acks_coming and self._lost + carry >= self._congestion.in_flight:
-            self._acknowledge(
-                endpoints.answer(last), 1, carry
-            )  # nothing more is on its way, and its last segment says so
-            carry = 0
+        acks, owed = self._acks_for(train)
+        total = self._carry + frames - owed
+        if not acks and not self._acks_coming and self._lost + owed >= self._congestion.in_flight:
+            acks, total, owed = 1, owed, 0  # nothing more is on its way, and its last segment says so
         if acks:
-            self._acknowledge(endpoints.answer(last), acks, self._acks_every)
-        self._carry = carry
+            self._acknowledge(endpoints.answer(last), acks, total)
+        self._carry = owed
 
-    def _file_there(self, at: int, frames: int) -> None:
+    def _acks_for(self, train: Train[GuestStream], less: int = 0) -> tuple[int, int]:
+        """Return the number of acknowledgements that packets bring about, and the segments owed then; the last packet counts ``less`` segments fewer."""
+        owed, every, joined = self._carry, self._acks_every, self._joined
+        packets, frames = train.count, train.frames
+        if joined < every or frames == 1:
+            owed += packets * frames - less
+            return owed // every, owed % every
+        acks = 0
+        for packet in range(1, packets + 1):
+            if packet == packets:
+                frames -= less
+            if frames >= joined:
+                acks += frames // joined
+                owed = 0
+            owed += frames % joined
+            if owed >= every:
+                acks += 1
+                owed = 0
+        return acks, owed
+
+    def _file_there(self, at: int, train: Train[GuestStream]) -> None:
         """Handle a file that is complete at the peer: its user requests the next one, after a think time if there is one."""
         self._endpoints.totals.answer(at - self._asked)
         pause = self._think()
-        self._acknowledge_file(at, frames, pause)
+        self._acknowledge_file(at, train, pause)
         self._want(at + pause)
 
-    def _acknowledge_file(self, at: int, frames: int, pause: int) -> None:
+    def _acknowledge_file(self, at: int, train: Train[GuestStream], pause: int) -> None:
         """Acknowledge the end of a file; the next request does so where it comes before the delayed acknowledgement."""
-        rest = self._carry + frames - (pause == 0)
-        acks = rest // self._acks_every
-        rest %= self._acks_every
-        self._acknowledge(at, acks, self._acks_every)
-        if rest and pause > DELAYED_ACK:
-            self._acknowledge(at, 1, rest)
+        less = 1 if pause == 0 else 0
+        acks, owed = self._acks_for(train, less)
+        self._acknowledge(at, acks, self._carry + train.count * train.frames - less - owed)
+        if owed and pause > DELAYED_ACK:
+            self._acknowledge(at, 1, owed)
 
     def _acknowledge(self, at: int, acks: int, segments: int) -> None:
-        """Let the peer send acknowledgements of ``segments`` segments each; those of one packet train come together."""
+        """Let the peer send acknowledgements of ``segments`` segments together; those of one packet train come together."""
         if acks:
             self._acks_coming += acks
-            self._acked += acks * segments
+            self._acked += segments
             self._endpoints.release(self.acks, at, 0, 1, acks)
 
     def _request_dropped(self, _frames: int) -> None:

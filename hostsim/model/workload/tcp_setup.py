@@ -36,6 +36,8 @@ Opened: TypeAlias = tuple[TcpReceiver | TcpSender | ForwardedStream | User, list
 """A connection, and the senders of its peer."""
 PORTS_A_VCPU: Final = 16
 """Ports of web clients for each vCPU of a server: enough for an even spread, few enough to keep connections for them."""
+ACKS_EVERY: Final = 2
+"""Segments from one acknowledgement to the next of a receiver that joins none (RFC 1122)."""
 START_WITHIN: Final = 1 * MS
 """Connections of a VM begin within this, at random."""
 
@@ -172,7 +174,8 @@ def _connect_tcp(
         size=size,
         small_ps=_wire_ps(host, vm, traffic, 0),
         full=full and device.tso,
-        acks_every=traffic.peer_acks_every,
+        acks_every=traffic.peer_acks_every or ACKS_EVERY,
+        joined=_joined(host, vm, traffic, size),
         request=(traffic.request, _wire_ps(host, vm, traffic, traffic.request)),
         think=think,
     )
@@ -184,6 +187,13 @@ def _burst(host: Host, traffic: TcpSpec, size: int, segments: int) -> int:
     if traffic.burst is not None:
         return traffic.burst
     return max(1, min(MOST_TSO // size, segments // host.spec.peer.tso_divisor))
+
+
+def _joined(host: Host, vm: VirtualMachine, traffic: TcpSpec, size: int) -> int:
+    """Return the most segments of ``size`` bytes that the peer's receive offload joins: those of its time on the wire, of 64 KiB at most; 1 where it joins none."""
+    if traffic.peer_acks_every is not None:
+        return 1
+    return max(1, min(MOST_TSO // size, host.spec.peer.aggregation // _wire_ps(host, vm, traffic, size)))
 
 
 def _connect_forwarded(
@@ -205,7 +215,7 @@ def _connect_forwarded(
         frame_ps=_wire_ps(host, vm, traffic, size),
         small_ps=_wire_ps(host, vm, back, 0),
         burst=_burst(host, traffic, size, segments),
-        acks_every=traffic.peer_acks_every,
+        acks_every=traffic.peer_acks_every or ACKS_EVERY,
         step_ps=step,
     )
     stream.data.path_ps = stream.acks.path_ps = taken
@@ -270,6 +280,7 @@ def _visits(
         ack_every=guest.ack_every,
         tso_divisor=guest.tso_divisor,
     )
+    joined = _joined(host, vm, traffic, size)
     places = count()
 
     def connect(rest: Callable[[PageFetch], None]) -> PageFetch:
@@ -277,7 +288,14 @@ def _visits(
         endpoints = _endpoints(host, flow, vm, traffic, application, place, late)
         congestion = Congestion(max(1, traffic.window // size), guest.initial_window)
         visit = PageFetch(
-            endpoints, congestion, page, rest, size=size, small_ps=small_ps, acks_every=traffic.peer_acks_every
+            endpoints,
+            congestion,
+            page,
+            rest,
+            size=size,
+            small_ps=small_ps,
+            acks_every=traffic.peer_acks_every or ACKS_EVERY,
+            joined=joined,
         )
         _filter_frames(host, vm, traffic, place, [visit.acks, visit.requests])
         return visit

@@ -63,6 +63,7 @@ class PageFetch(TcpSender):
         size: int,
         small_ps: int,
         acks_every: int,
+        joined: int = 1,
     ) -> None:
         """Make a closed connection.
 
@@ -74,9 +75,17 @@ class PageFetch(TcpSender):
             size: bytes of data in a segment.
             small_ps: time on the wire of a frame without data.
             acks_every: segments that the client takes from one acknowledgement to the next.
+            joined: as of a sender.
         """
         super().__init__(
-            endpoints, congestion, page.segments, size=size, small_ps=small_ps, full=True, acks_every=acks_every
+            endpoints,
+            congestion,
+            page.segments,
+            size=size,
+            small_ps=small_ps,
+            full=True,
+            acks_every=acks_every,
+            joined=joined,
         )
         self._page, self._rest = page, rest
         self._accept = GuestPackets(endpoints.totals, 0, self, self._accept_dropped)
@@ -127,19 +136,17 @@ class PageFetch(TcpSender):
     def _request_dropped(self, _frames: int) -> None:
         self._ask(self._endpoints.clock.now + (OPEN_AGAIN_AFTER if self._left_to_open else RETRANSMIT_AFTER))
 
-    def _file_there(self, at: int, frames: int) -> None:
+    def _file_there(self, at: int, train: Train[GuestStream]) -> None:
         self._left -= 1
         if self._left:
-            self._acknowledge_file(at, frames, 0)
+            self._acknowledge_file(at, train, 0)
             self._ask(at)
             return
         self._endpoints.totals.answer(at - self._asked)
-        rest = self._carry + frames
-        acks = rest // self._acks_every
-        rest %= self._acks_every
-        self._acknowledge(at, acks, self._acks_every)
-        if rest:
-            self._acknowledge(at, 1, rest)
+        acks, owed = self._acks_for(train)
+        self._acknowledge(at, acks, self._carry + train.count * train.frames - owed)
+        if owed:
+            self._acknowledge(at, 1, owed)
 
     def _acks_dropped(self, frames: int) -> None:
         super()._acks_dropped(frames)
