@@ -118,6 +118,14 @@ class Connected(Traffic):
         """Bytes of data of a request."""
         return 0
 
+    def memory_stall(self, costs: ApplicationCosts) -> float:
+        """Return the share of a request's service demand that waits for memory where all of that is near.
+
+        Args:
+            costs: those of the guest's applications.
+        """
+        return 0.0
+
     def demand_ps(self, costs: ApplicationCosts, hertz: float) -> int:
         """Return the service demand of a request in picoseconds.
 

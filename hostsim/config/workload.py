@@ -457,6 +457,10 @@ class TransactionsSpec(ExchangeSpec):
         """Mean think time of a user."""
         return self.think_time
 
+    def memory_stall(self, costs: ApplicationCosts) -> float:
+        """Return the share of a transaction that waits for memory."""
+        return 0.0 if costs.transaction_stall is None else costs.transaction_stall.value
+
     def demand_ps(self, costs: ApplicationCosts, hertz: float) -> int:
         """Return the service demand of a transaction."""
         return costs.transaction.ps(hertz)

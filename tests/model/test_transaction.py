@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from hostsim.config.costs import Factor
 from hostsim.model.host import Host
 from hostsim.units import MS, SECOND
-from tests.model.small_point import CALM, arrived, echoes, files, group, point, run, users, vnic
+from tests.model.small_point import CALM, SOURCE, arrived, echoes, files, group, guest, point, run, users, vnic
 
 NS = 1000
 REQUEST = 800 + 220 + 250 + 900 + 1000 + 25
@@ -30,6 +31,26 @@ def test_a_transaction_is_a_request_a_burst_and_a_reply() -> None:
     host = served()
     assert guest_ns(host) == pytest.approx(REQUEST + 100_000 + REPLY, rel=0.01)
     assert arrived(host) == pytest.approx(host.flows[0].answered * 2100, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("stall", "reserved", "sockets", "longer"),
+    [(0.4, 1.0, 2, 0.1), (0.4, 0.5, 2, 0.05), (0.4, 0.0, 2, 0), (None, 1.0, 2, 0), (0.4, 1.0, 1, 0)],
+)
+def test_a_transaction_takes_longer_where_reserved_memory_is_far(
+    stall: float | None, reserved: float, sockets: int, longer: float
+) -> None:
+    """A quarter of the accesses go to a node that is twice as far, and two fifths of the time are waits for them: a tenth more, less where less is reserved."""
+    work = guest()
+    if stall is not None:
+        waits = Factor(value=stall, source=SOURCE)
+        work = work.model_copy(
+            update={"applications": work.applications.model_copy(update={"transaction_stall": waits})}
+        )
+    vm = group(vnics=(vnic(),), guest=work, reserved=reserved)
+    cost = CALM | {"reserved_far": 0.25}
+    host = run(point(vm, traffic={"db": users()}, cost=cost, sockets=sockets), 40 * MS)
+    assert guest_ns(host) == pytest.approx(REQUEST + 100_000 * (1 + longer) + REPLY, rel=0.01)
 
 
 def test_the_stack_goes_before_transactions() -> None:

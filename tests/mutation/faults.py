@@ -439,6 +439,7 @@ _COST_HOSTS = {
         "vcpu_preemption_lead", "smt_throughput", "e1000_doorbell", "e1000_interrupt", "segment_software",
         "segment_per_byte", "guest_ipi",
     ),
+    "direct": ("reserved_far",),
     "work": ("preemption", "reschedule_ipi"),
 }  # fmt: skip
 """Costs that the fingerprint of ``dense`` does not notice, by a host that does."""

@@ -28,7 +28,7 @@ from hostsim.model.workload.tcp_receiver import TcpReceiver
 from hostsim.model.workload.tcp_sender import MOST_TSO, TcpSender
 from hostsim.model.workload.transaction import User
 from hostsim.model.workload.web import Page, PageFetch, WebClients
-from hostsim.units import MS, transmission_ps
+from hostsim.units import MS, rounded, transmission_ps
 
 __all__ = ["attach_exchanges", "attach_forwarded", "attach_tcp", "attach_web_clients", "cycle_rate", "segmented"]
 
@@ -108,15 +108,24 @@ def _application(
     """Return the costs of the process at the VM's end."""
     guest = vm.group.guest
     costs, hertz = guest.applications, cycle_rate(host)
+    slower = 1 + traffic.memory_stall(costs) * _far_delay(host, vm)
     return Application(
         per_packet=costs.tcp_sink.ps(hertz),
         per_write=costs.tcp_source.ps(hertz),
-        per_request=traffic.demand_ps(costs, hertz),
+        per_request=rounded(traffic.demand_ps(costs, hertz) * slower),
         write_copies=write_copies,
         ack_every=guest.ack_every,
         tso_divisor=guest.tso_divisor,
         write_size=write_size,
     )
+
+
+def _far_delay(host: Host, vm: VirtualMachine) -> float:
+    """Return the time that waiting for memory takes longer by what is reserved and far, as a share of that time; none where all memory is one node's."""
+    cpu = host.spec.hardware.cpu
+    if cpu.sockets == 1:
+        return 0.0
+    return vm.group.settings.reserved * host.spec.costs.reserved_far.value * (cpu.remote_ratio - 1)
 
 
 def _connect_user(
