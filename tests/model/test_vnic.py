@@ -106,6 +106,42 @@ def test_a_round_trip_waits_in_every_other_window():
     assert sum(trip for trip in trips if trip == 60 * US) / sum(trips) == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.mark.parametrize(("ended", "trips"), [(False, {60 * US, 310 * US}), (True, {60 * US})])
+def test_a_guest_that_halts_ends_the_wait_where_the_scheme_says_so(ended: bool, trips: set[int]):
+    """A round trip alone, whose guest halts as soon as it has answered: it waits in every other window, or never."""
+    clock, vnic, guest = a_vnic("rbc", ended_by_halt=ended)
+    vnic.receive(packets(1, 60 * US))
+    seen = 0
+    while clock.now < 40 * MS:
+        clock.advance(clock.now + 1 * US)
+        if len(guest.interrupts) > seen:
+            seen, guest.halted = len(guest.interrupts), False
+            vnic.take(1, clock.now)
+            vnic.unmask(clock.now)
+            guest.halted = True
+            vnic.guest_halts(clock.now)
+            vnic.receive(packets(1, guest.interrupts[-1] + 60 * US))
+    assert {after - before for before, after in pairwise(guest.interrupts)} == trips
+
+
+def test_what_is_held_back_is_raised_when_the_guest_halts_where_the_scheme_says_so():
+    """A guest that runs has a packet wait for two more, or for 250 us; when it halts, at 5,030 us, what is there interrupts."""
+    for ended, at in ((False, 5000 * US + 250 * US), (True, 5030 * US)):
+        clock, vnic, guest = a_vnic("rbc", ended_by_halt=ended)
+        for instant in range(1, 44):  # every 100 us, each taken at once: three packets an interrupt from 4 ms on
+            vnic.receive(packets(1, instant * 100 * US))
+            clock.advance(instant * 100 * US + 1)
+            vnic.take(64, clock.now)
+            vnic.unmask(clock.now)
+        before = len(guest.interrupts)
+        vnic.receive(packets(1, 5000 * US))
+        clock.advance(5030 * US)
+        guest.halted = True
+        vnic.guest_halts(clock.now)
+        clock.advance(6 * MS)
+        assert guest.interrupts[before:] == [at]
+
+
 def test_a_raised_interrupt_is_raised_once():
     """Until the guest takes it, more packets change nothing."""
     clock, vnic, guest = a_vnic("rbc")

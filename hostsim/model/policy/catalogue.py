@@ -36,6 +36,7 @@ COALESCING_SCHEMES: Final[dict[str, Callable[[Coalescing], CoalescingScheme]]] =
             settings.rate, settings.depth_cap, settings.low_packets, settings.timeout, settings.rate_window
         ),
         settings.wait,
+        ended_by_halt=settings.ended_by_halt,
     ),
     "throttled": lambda settings: InterruptThrottling(settings.rate),
 }

@@ -127,9 +127,12 @@ class RateBasedCoalescing(CoalescingScheme):
     A vNIC that receives fewer packets than the ceiling has interrupts interrupts for each.
     """
 
-    def __init__(self, law: CoalescingDepth, wait: int) -> None:
-        """Make a scheme with its depth; no packet waits longer than ``wait``."""
-        self._law, self._wait = law, wait
+    def __init__(self, law: CoalescingDepth, wait: int, *, ended_by_halt: bool = False) -> None:
+        """Make a scheme with its depth; no packet waits longer than ``wait``, or, if it is ``ended_by_halt``, than the guest runs."""
+        self._law, self._wait, self._ended_by_halt = law, wait, ended_by_halt
+
+    def is_ended_by_halt(self) -> bool:
+        return self._ended_by_halt
 
     def posted(self, count: int, ready: int) -> None:
         self._law.count(count, ready)
