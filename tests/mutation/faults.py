@@ -433,7 +433,7 @@ _COST = re.compile(
 _COST_HOSTS = {
     "default": ("replicate_clone", "westmere-ex"),
     "queues": ("sandy-bridge",),
-    "senders": ("memory_service", "memory_usable", "sw_lro", "vxlan_decap", "vxlan_encap", "guest_ack"),
+    "senders": ("memory_service", "memory_usable", "sw_lro", "vxlan_decap", "vxlan_encap", "guest_ack", "guest_rx_ack"),
     "split": ("split_enqueue",),
     "threads": (
         "vcpu_preemption_lead", "smt_throughput", "e1000_doorbell", "e1000_interrupt", "segment_software",
