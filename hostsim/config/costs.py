@@ -122,6 +122,8 @@ class CostModel(Spec):
     """A world resumes on the PCPU where it last ran, after others, or the idle loop, ran there."""
     cache_refill_migrated: Cost
     """A world resumes on another PCPU than it last ran on."""
+    guest_cache_refill: Cost
+    """Private caches of a guest refilled after an interlude: a call into the VMkernel, or another world on its PCPU. Beside ``vmk_call`` or ``cache_refill_same``."""
     halt_exit: Cost
     """A halted PCPU starts to execute again."""
     preemption: Cost
@@ -168,7 +170,7 @@ class CostModel(Spec):
     """One packet queued to a vNIC's own receive context."""
     # --- transmit path
     vmk_call: Cost
-    """A guest's call into the VMkernel that wakes a sleeping transmit context: exit, wake-up, entry."""
+    """A guest's call into the VMkernel that wakes a sleeping transmit context: exit, wake-up, entry. ``guest_cache_refill`` comes on top."""
     e1000_doorbell: Cost
     """A guest's write to a register of an e1000 that announces packets: an exit that the monitor answers by itself."""
     e1000_interrupt: Cost

@@ -29,6 +29,7 @@ class CostTable:
         "e1000_doorbell",
         "e1000_interrupt",
         "guest_ack",
+        "guest_cache_refill",
         "guest_gro_frame",
         "guest_housekeeping",
         "guest_interrupt",
@@ -69,6 +70,7 @@ class CostTable:
     e1000_doorbell: int
     e1000_interrupt: int
     guest_ack: int
+    guest_cache_refill: int
     guest_gro_frame: int
     guest_housekeeping: int
     guest_interrupt: int

@@ -76,7 +76,7 @@ def test_a_host_can_be_at_both_ends_of_every_input_by_itself(name: str):
 
 
 def test_without_a_range_a_constant_lies_within_a_fifth():
-    low, high = replace(named("esxi.costs.vmk_call"), range=None).ends
+    low, high = replace(named("esxi.costs.vcpu_wake"), range=None).ends
     assert (low, high) == pytest.approx((2400, 3600))
 
 
