@@ -55,15 +55,18 @@ def settings(**changes: int) -> HostSettings:
     return HostSettings(**(values | changes))
 
 
-def cost_table(*, free: bool = False) -> CostTable:
-    """Costs in round numbers, or none at all; only what the scheduler charges."""
+def cost_table(*, free: bool = False, guest_refill: int = 0) -> CostTable:
+    """Costs in round numbers, or none at all; only what the scheduler charges.
+
+    ``guest_refill`` is the refill of a guest's private caches after another world.
+    """
     spec = point("queue.yaml")  # nothing costs anything
     costs = CostTable(spec.costs, spec.hardware.cpu)
     costs.context_switch, costs.cache_refill_same, costs.cache_refill_migrated = (
         (0, 0, 0) if free else (SWITCH, SAME, MIGRATED)
     )
     costs.halt_exit, costs.preemption = (0, 0) if free else (HALT_EXIT, PREEMPTION)
-    costs.vcpu_lead = 1 * MS
+    costs.guest_cache_refill, costs.vcpu_lead = guest_refill, 1 * MS
     costs.smt_throughput = Fraction(5, 4)
     return costs
 
@@ -108,11 +111,14 @@ def bare_host(
     *,
     threads: int = 1,
     free: bool = False,
+    guest_refill: int = 0,
     policy: PolicyMaker = ProportionalShare,
     **changes: int,
 ) -> Scheduler:
     """PCPUs and a scheduler, nothing else."""
-    return Scheduler(Clock(), sockets, cores, cost_table(free=free), settings(**changes), threads, policy)
+    return Scheduler(
+        Clock(), sockets, cores, cost_table(free=free, guest_refill=guest_refill), settings(**changes), threads, policy
+    )
 
 
 def numa_balanced(scheduler: Scheduler, *, period: int = 2 * SECOND, imbalance: int = 10) -> NumaBalancer:

@@ -101,6 +101,18 @@ def test_one_packet_goes_through_every_stage_once():
     assert rig.world.used == WAKE + PACKET
 
 
+def test_a_call_into_the_vmkernel_costs_the_guest_its_caches():
+    """Call and refill in one; a context that a timer wakes costs the guest nothing."""
+    costs = cost_table(ROUND | {"guest_cache_refill": 1300})
+    rig = Rig()
+    world = NetWorld("NetWorld", rig.world.node, rig.world.last, rig.scheduler, costs, 64)
+    rig.queues[0].serve(world)
+    world.queues = rig.queues
+    rig.post(ready=3 * US)
+    rig.clock.advance(100 * US)
+    assert rig.guest.pending_ps == (ROUND["vmk_call"] + 1300) * NS
+
+
 def test_packets_leave_one_after_another_as_work_or_wire_allows():
     """Small frames leave as they are worked on; large ones as the wire is free."""
     small, large = Rig(), Rig()

@@ -124,6 +124,56 @@ def test_a_system_world_cuts_a_vcpu_short_and_the_rest_is_done_later():
     check_charges(host, [vcpu, system])
 
 
+REFILL = 7 * US
+"""A guest's private caches refilled."""
+
+
+@pytest.mark.parametrize(("system", "refill"), [(False, REFILL), (True, 0)])
+def test_a_guest_refills_its_private_caches_where_another_world_ran(system: bool, refill: int):
+    """At once or after an idle time; not after the idle loop alone, and no context of the VMkernel does."""
+    host = bare_host(guest_refill=REFILL)
+    world, other = Labourer(host, "world", system=system), Labourer(host, "other", system=True)
+    world.give(100 * US)
+    world.give_at(1 * MS, 100 * US)
+    other.give_at(2 * MS, 10 * US)
+    world.give_at(3 * MS, 100 * US)
+    other.give_at(4 * MS, 50 * US)
+    world.give_at(4 * MS + 1 * US, 100 * US)
+    host.clock.advance(SECOND)
+    turn = SWITCH + SAME
+    waited = HALT_EXIT + turn + 50 * US  # the other one's stay
+    stays = [
+        HALT_EXIT + turn,
+        1 * MS + HALT_EXIT + turn,
+        3 * MS + HALT_EXIT + turn + refill,
+        4 * MS + waited + turn + refill,
+    ]
+    assert world.done == [(stay + 100 * US, 0) for stay in stays]
+    check_charges(host, [world, other])
+
+
+def test_a_guest_that_is_cut_short_refills_its_private_caches():
+    """Beside its switch and refill, when it goes on after the system world."""
+    host = bare_host(guest_refill=REFILL)
+    vcpu, system = Labourer(host, "vcpu"), Labourer(host, "system", system=True)
+    vcpu.give(100 * US)
+    system.give_at(40 * US, 10 * US)
+    host.clock.advance(SECOND)
+    served = 40 * US + PREEMPTION + SWITCH + SAME + 10 * US
+    assert vcpu.done == [(served + SWITCH + SAME + REFILL + HALT_EXIT + SWITCH + SAME + 60 * US, 0)]
+
+
+@pytest.mark.parametrize("refill", [1 * US, 50 * US])
+def test_a_guest_that_migrates_loses_no_less_than_one_that_stays(refill: int):
+    """At another PCPU nothing private is warm: it pays for the migration, or what it would pay at its own after another world where that is more."""
+    host = bare_host(cores=2, guest_refill=refill)
+    one, other = Labourer(host, "one", system=True), Labourer(host, "other")
+    one.give(1 * MS)
+    other.give_at(10 * US, 100 * US)
+    host.clock.advance(SECOND)
+    assert other.done == [(10 * US + HALT_EXIT + SWITCH + max(MIGRATED, SAME + refill) + 100 * US, 1)]
+
+
 def test_a_system_world_is_never_cut_short():
     """A second system world waits for the first."""
     host = bare_host(free=True)

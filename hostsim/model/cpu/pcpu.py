@@ -59,11 +59,16 @@ class Pcpu(RunQueue[World]):
         self._halt_exit, self._preemption = costs.halt_exit, costs.preemption
         self._switch_same = costs.context_switch + costs.cache_refill_same
         self._switch_migrated = costs.context_switch + costs.cache_refill_migrated
+        # a guest's private caches hold more of it than a context's: at its own PCPU after another world they are as cold as at another one
+        self._vcpu_after_world = self._switch_same + costs.guest_cache_refill
+        self._vcpu_migrated = max(self._switch_migrated, self._vcpu_after_world)
         self.node = self.pool = node
         self.running: World | None = None
         self.turning = self.seized = False
         self.dispatches = self.switches = self.preemptions = 0
         self._last: World | None = None
+        self._cached: World | None = None
+        """The last world that ran here, whose lines the private caches hold: the idle loop evicts nothing."""
         self._alarm = End(self)
         self.idle_place, self.whole_place = Place(self), Place(self)
         self._ends = 0
@@ -81,7 +86,7 @@ class Pcpu(RunQueue[World]):
             pool: a node of which it is the only PCPU.
             halts: the PCPU halts while the world is idle.
         """
-        self.pool, self._last = pool, world
+        self.pool, self._last, self._cached = pool, world, world
         if not halts:
             self._halt_exit = 0
         world.last = self
@@ -119,14 +124,15 @@ class Pcpu(RunQueue[World]):
             self._idle_total += now - self._idle_since
             self._halted = False
         if world.last is not self:
-            cost += self._switch_migrated
+            cost += self._switch_migrated if world.system else self._vcpu_migrated
             self.switches += 1
             world.last = self
-            self._last = world
+            self._last = self._cached = world
         elif self._last is not world:
-            cost += self._switch_same
+            cached = self._cached
+            cost += self._switch_same if world.system or cached is world or cached is None else self._vcpu_after_world
             self.switches += 1
-            self._last = world
+            self._last = self._cached = world
         if world.state is _READY:
             world.waited += now - world.stalled_since
         world.state = _RUNNING

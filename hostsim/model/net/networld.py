@@ -321,14 +321,14 @@ class NetWorld(NetContext):
     """A NetWorld: the transmit context of a VM, of a vNIC, or of a queue.
 
     Attributes:
-        call_ps: what a guest's call that wakes it costs the guest.
+        call_ps: what a guest's call that wakes it costs the guest, its caches refilled.
         queues: transmit queues that it serves, in turns.
         local: its part in traffic between VMs of the host; None where there is no such traffic.
     """
 
     def __init__(self, name: str, node: Node, last: Pcpu, scheduler: Scheduler, costs: CostTable, bound: int) -> None:
         super().__init__("networld", name, node, last, scheduler, costs)
-        self._bound, self.call_ps = bound, costs.vmk_call
+        self._bound, self.call_ps = bound, costs.vmk_call + costs.guest_cache_refill
         self.queues: list[TxQueue] = []
         self.local: LocalDelivery | None = None
         self._next = 0
