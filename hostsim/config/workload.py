@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
+from math import exp
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
@@ -402,10 +405,32 @@ class WebSpec(Paced, TcpSpec):
     """How the requests are spaced; Poisson where nothing is said."""
     objects: Annotated[int, Field(ge=1, le=1000)]
     """Objects of a page."""
-    size: DataSize
-    """Bytes of an object, its header included."""
+    size: DataSize | None = None
+    """Mean bytes of an object, its header included; or ``page_size``."""
+    page_size: DataSize | None = None
+    """Bytes of all objects of a page together, their headers included; or ``size``."""
+    size_spread: Annotated[float, Field(ge=0, le=3)] = 0.0
+    """Standard deviation of the logarithm of the objects' sizes, which are lognormal: a page has their quantiles, each as often, from the smallest to the largest. 0: all alike."""
     write_size: DataSize
     """Bytes that the server hands to its socket at a time; what it takes to serve an object is spread over its writes."""
+
+    @model_validator(mode="after")
+    def _one_size(self) -> WebSpec:
+        if (self.size is None) == (self.page_size is None):
+            raise ValueError("needs exactly one size|one of size, page_size")
+        if self.page_size is not None and self.page_size < self.objects:
+            raise ValueError("has more objects than bytes|page_size: at least a byte for each of objects")
+        return self
+
+    @property
+    def object_sizes(self) -> list[int]:
+        """Bytes of each object of a page, ascending: quantiles of a lognormal distribution, scaled to the size of the page."""
+        page = self.page_size if self.page_size is not None else self.objects * (self.size or 0)
+        normal = NormalDist()
+        shares = [exp(self.size_spread * normal.inv_cdf((place + 0.5) / self.objects)) for place in range(self.objects)]
+        whole, ends = sum(shares), list(accumulate(shares))
+        bounds = [0, *(round(page * end / whole) for end in ends)]
+        return [max(1, high - low) for low, high in pairwise(bounds)]
 
     @property
     def ports(self) -> int:

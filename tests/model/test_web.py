@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.model.workload.web import OPEN_AGAIN_AFTER, Page
+from hostsim.model.workload.web import OPEN_AGAIN_AFTER, WebObject
 from hostsim.units import MS, NS, SECOND, US, transmission_ps
 
 from .small_point import CALM, group, guest, nic, pages, point, run
@@ -37,7 +37,7 @@ def test_objects_come_one_after_the_other():
     for objects in (1, 2, 6):
         host = run(point(traffic={"p": pages(1 * MS, objects=objects, size="8000 B")}), 20 * MS)
         flow = host.flows[0]
-        assert (flow.asked, flow.answered, flow.octets) == (1, 1, objects * 6 * 1448)
+        assert (flow.asked, flow.answered, flow.octets) == (1, 1, objects * 6 * 1334)  # a sixth of 8,000 B, rounded up
         answers.append(flow.sent)
     # the request and an acknowledgement for every other segment; those of the end of an object come with the next request
     assert answers[1] - answers[0] == 4 - 1 + 1 - 1
@@ -46,11 +46,30 @@ def test_objects_come_one_after_the_other():
 
 def test_the_work_is_spread_around_the_writes():
     """Work before each write and behind the last, full segments behind each write, and the rest with the last one."""
-    page = Page.of(3, 10_000, 4096, 1448, 40_001)
-    assert page.writes == [(10_000, 2), (10_000, 3), (10_000, 2)]
-    assert (page.objects, page.segments, page.after) == (3, 7, 10_001)
-    alone = Page.of(1, 100, 4096, 1448, 7)
-    assert (alone.writes, alone.after) == ([(3, 1)], 4)
+    served = WebObject.of(10_000, 4096, 1448, 40_001)
+    assert served.writes == [(10_000, 2), (10_000, 3), (10_000, 2)]
+    assert (served.segments, served.segment, served.after) == (7, 1429, 10_001)
+    alone = WebObject.of(100, 4096, 1448, 7)
+    assert (alone.writes, alone.segment, alone.after) == ([(3, 1)], 100, 4)
+
+
+def test_a_page_has_objects_of_several_sizes():
+    """Quantiles of a lognormal distribution at 1/6, 1/2 and 5/6, which are as e**-0.9674, 1 and e**0.9674; together they are the page."""
+    three = pages(1 * MS, objects=3, size=None, page_size="40000 B", size_spread=1)
+    assert three.object_sizes == [3790, 9972, 26238]
+    assert sum(pages(1 * MS, objects=7, size="1001 B", size_spread=1.5).object_sizes) == 7007
+    assert pages(1 * MS, objects=2, size="700 B").object_sizes == [700, 700]
+
+
+def test_each_object_has_its_own_segments():
+    """Objects of one, two and three segments: as many frames of data behind the opening, and the bytes of each object."""
+    spec = pages(1 * MS, objects=3, size=None, page_size="6000 B", size_spread=0.8)
+    host = run(point(traffic={"p": spec}), 20 * MS)
+    flow = host.flows[0]
+    frames = [-(-size // 1448) for size in spec.object_sizes]
+    assert (flow.asked, flow.answered) == (1, 1)
+    assert flow.out == 1 + sum(frames)
+    assert flow.octets == sum(count * -(-size // count) for count, size in zip(frames, spec.object_sizes, strict=True))
 
 
 @pytest.mark.parametrize(("write", "wakes"), [("2896 B", 4), ("11584 B", 1)])

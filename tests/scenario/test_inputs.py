@@ -30,7 +30,7 @@ OWNED = {
             "objects",
         ),
         *("write_size", "think_time", "request_size", "reply_size", "peer_acks_every", "packet_size", "frame_size"),
-        *("message_size", "size", "mean"),
+        *("message_size", "size", "page_size", "size_spread", "mean"),
     ),
     "vms": ("count", "vcpus", "rx_ring", "tx_ring"),
     "cpu": ("threads",),

@@ -27,7 +27,7 @@ from hostsim.model.workload.tcp import ENDLESS, Application, Congestion, Endpoin
 from hostsim.model.workload.tcp_receiver import TcpReceiver
 from hostsim.model.workload.tcp_sender import MOST_TSO, TcpSender
 from hostsim.model.workload.transaction import User
-from hostsim.model.workload.web import Page, PageFetch, WebClients
+from hostsim.model.workload.web import PageFetch, WebClients, WebObject
 from hostsim.units import MS, rounded, transmission_ps
 
 __all__ = ["attach_exchanges", "attach_forwarded", "attach_tcp", "attach_web_clients", "cycle_rate", "segmented"]
@@ -280,7 +280,7 @@ def _visits(
     size = segment_size(_switch(host, vm, traffic).mtu)
     small_ps = _wire_ps(host, vm, traffic, 0)
     object_ps = guest.applications.web_server.ps(cycle_rate(host))
-    page = Page.of(traffic.objects, traffic.size, traffic.write_size, size, object_ps)
+    page = [WebObject.of(octets, traffic.write_size, size, object_ps) for octets in traffic.object_sizes]
     application = Application(
         per_packet=0,
         per_write=0,

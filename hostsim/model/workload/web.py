@@ -17,47 +17,51 @@ from hostsim.model.workload.tcp import RETRANSMIT_AFTER, Congestion, Endpoints, 
 from hostsim.model.workload.tcp_sender import TcpSender
 from hostsim.units import SECOND
 
-__all__ = ["Page", "PageFetch", "WebClients"]
+__all__ = ["PageFetch", "WebClients", "WebObject"]
 
 OPEN_AGAIN_AFTER: Final = 3 * SECOND
 """Time after which a client that hears nothing of a new connection tries again (RFC 1122)."""
 
 
 @dataclass(frozen=True)
-class Page:
-    """A web page: its objects, and the cost of serving them."""
+class WebObject:
+    """An object of a web page, and the cost of serving it."""
 
-    objects: int
-    """Objects, fetched one after the other."""
+    segment: int
+    """Mean bytes of data in its segments."""
     writes: list[tuple[int, int]]
-    """For each write of an object: picoseconds of the server's work before it, and segments that are full with it."""
+    """For each write: picoseconds of the server's work before it, and segments that are full with it."""
     after: int
-    """Picoseconds of the server's work behind the last write of an object: its log, and the way back to waiting (docs/decisions/0050).
+    """Picoseconds of the server's work behind the last write: its log, and the way back to waiting (docs/decisions/0050).
 
     Logging is the last phase of a request of Apache, behind the bytes that it counts (L. Stein, D. MacEachern, *Writing Apache Modules*, 7.7)."""
 
     @classmethod
-    def of(cls, objects: int, size: int, write_size: int, segment: int, object_ps: int) -> Page:
-        """Make a page of objects of ``size`` bytes, written ``write_size`` bytes at a time; the cost of an object, ``object_ps``, is spread evenly over the gaps before, between and after writes."""
-        count = -(-size // write_size)
-        cuts = [place * write_size // segment for place in range(count)] + [-(-size // segment)]
+    def of(cls, size: int, write_size: int, segment: int, object_ps: int) -> WebObject:
+        """Make an object of ``size`` bytes, written ``write_size`` bytes at a time; its cost, ``object_ps``, is spread evenly over the gaps before, between and after writes."""
+        count, segments = -(-size // write_size), -(-size // segment)
+        cuts = [place * write_size // segment for place in range(count)] + [segments]
         share = object_ps // (count + 1)
-        return cls(objects, [(share, cuts[i + 1] - cuts[i]) for i in range(count)], object_ps - count * share)
+        writes = [(share, cuts[i + 1] - cuts[i]) for i in range(count)]
+        return cls(-(-size // segments), writes, object_ps - count * share)
 
     @property
     def segments(self) -> int:
-        """Segments of an object."""
+        """Segments of the object."""
         return sum(segments for _, segments in self.writes)
 
 
 class PageFetch(TcpSender):
-    """A TCP connection that fetches a page: handshake, then one object after the other."""
+    """A TCP connection that fetches a page: handshake, then one object after the other.
+
+    The data of an object are spread evenly over its segments, so that bytes on the wire are those of the object.
+    """
 
     def __init__(
         self,
         endpoints: Endpoints,
         congestion: Congestion,
-        page: Page,
+        page: list[WebObject],
         rest: Callable[[PageFetch], None],
         *,
         size: int,
@@ -70,7 +74,7 @@ class PageFetch(TcpSender):
         Args:
             endpoints: its two ends.
             congestion: the guest's window.
-            page: what is fetched.
+            page: objects that are fetched.
             rest: told when it may serve another visit.
             size: bytes of data in a segment.
             small_ps: time on the wire of a frame without data.
@@ -80,7 +84,7 @@ class PageFetch(TcpSender):
         super().__init__(
             endpoints,
             congestion,
-            page.segments,
+            page[0].segments,
             size=size,
             small_ps=small_ps,
             full=True,
@@ -88,14 +92,20 @@ class PageFetch(TcpSender):
             joined=joined,
         )
         self._page, self._rest = page, rest
+        self._packets = [GuestPackets(endpoints.totals, each.segment, self, self._lose) for each in page]
         self._accept = GuestPackets(endpoints.totals, 0, self, self._accept_dropped)
         self._left, self._left_to_open = 0, False
 
     def begin(self, at: int) -> None:
         """Open the connection for a client."""
         self._congestion = self._congestion.anew()
-        self._left, self._left_to_open = self._page.objects, True
+        self._left, self._left_to_open = len(self._page), True
+        self._take_up()
         self._want(at)
+
+    def _take_up(self) -> None:
+        """Turn to the next of the objects that are left."""
+        self._file, self._data = self._page[-self._left].segments, self._packets[-self._left]
 
     def gone(self, packets: GuestPackets, train: Train[GuestStream], first: int, step: int) -> None:
         if packets is self._accept:
@@ -117,10 +127,11 @@ class PageFetch(TcpSender):
 
     def _transfer(self, start: int) -> int:
         end = start
-        for work, segments in self._page.writes:
+        served = self._page[-self._left]
+        for work, segments in served.writes:
             self._remaining += segments
             end = self._send(end + work)
-        return end + self._page.after
+        return end + served.after
 
     def _ack(self, train: Train[InboundStream], start: int) -> int:
         end = super()._ack(train, start)
@@ -139,6 +150,7 @@ class PageFetch(TcpSender):
     def _file_there(self, at: int, train: Train[GuestStream]) -> None:
         self._left -= 1
         if self._left:
+            self._take_up()
             self._acknowledge_file(at, train, 0)
             self._ask(at)
             return
