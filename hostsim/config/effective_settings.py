@@ -122,6 +122,7 @@ def host_settings(
         costop_threshold=number("Cpu.CoschedCostopThreshold") * US,
         costart_threshold=number("Cpu.CoschedCostartThreshold") * US,
         cosched_period=number("Cpu.CoschedPollUsec") * US,
+        ht_rebalance_period=number("Cpu.HTRebalancePeriod") * MS,
         rebalance_period=number("Cpu.L3RebalancePeriod") * MS,
         numa_rebalance_period=number("Numa.RebalancePeriod") * MS,
         numa_imbalance=number("Numa.MigImbalanceThreshold"),

@@ -254,6 +254,8 @@ class HostSettings(Spec):
     """Lead at which a co-stopped vCPU may start again, in picoseconds (``Cpu.CoschedCostartThreshold``)."""
     cosched_period: int
     """Picoseconds between two looks at the vCPUs of an SMP VM (``Cpu.CoschedPollUsec``)."""
+    ht_rebalance_period: int = 5 * MS
+    """Picoseconds between two looks for vCPUs that share a core while another is idle (``Cpu.HTRebalancePeriod``); 0 for none."""
     rebalance_period: int
     """Picoseconds between two checks of the balancer of a node's PCPUs, which share a cache (``Cpu.L3RebalancePeriod``); 0 for none."""
     numa_rebalance_period: int

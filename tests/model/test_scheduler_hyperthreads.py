@@ -7,7 +7,16 @@ import random
 import pytest
 
 from hostsim.units import MS, SECOND, US
-from tests.model.small_host import Labourer, bare_host, check_charges
+from tests.model.small_host import (
+    HALT_EXIT,
+    MIGRATED,
+    PREEMPTION,
+    SAME,
+    SWITCH,
+    Labourer,
+    bare_host,
+    check_charges,
+)
 
 
 def check_work(host, worlds, given):
@@ -126,6 +135,83 @@ def test_a_world_stays_where_it_was_when_no_better_core_is_idle():
     world.give_at(50 * US, 10 * US)
     host.clock.advance(2 * MS)
     assert world.done == [(10 * US, 3), (66 * US, 3)]
+
+
+LONG, SHORT = 100 * MS, 20 * MS
+
+
+@pytest.mark.parametrize(
+    ("period", "ends", "pcpus"),
+    [
+        (5 * MS, 109_375 * US, (2, 1)),  # a look at 25: 15.625 of 100 are done
+        (50 * MS, 126_250 * US, (2, 1)),  # at 70: 43.75 are done
+        (0, 160 * MS, (0, 1)),
+    ],
+)
+def test_a_busy_vcpu_does_not_stay_on_a_shared_core_while_another_is_idle(
+    period: int, ends: int, pcpus: tuple[int, int]
+) -> None:
+    """Two vCPUs share a core, at 0.625 each; the other core becomes idle at 20 ms, and a period later one of them has it."""
+    host = bare_host(cores=2, threads=2, free=True, ht_rebalance_period=period)
+    one, brief, other = (Labourer(host, name, pcpu=pcpu) for name, pcpu in (("a", 0), ("b", 2), ("c", 1)))
+    one.give(LONG)
+    brief.give(SHORT)
+    other.give(LONG)
+    host.clock.advance(SECOND)
+    assert [world.done for world in (one, other)] == [[(ends, pcpu)] for pcpu in pcpus]
+    check_work(host, [one, brief, other], 2 * LONG + SHORT)
+
+
+def test_a_vcpu_that_moves_to_another_core_pays_for_it() -> None:
+    """The interrupt, the way out of the halt, a switch and cold caches, 10.5 us; the one that stays has its core at once."""
+    host = bare_host(cores=2, threads=2)
+    one, brief, other = (Labourer(host, name, pcpu=pcpu) for name, pcpu in (("a", 0), ("b", 2), ("c", 1)))
+    first = HALT_EXIT + SWITCH + SAME  # of whoever is the first on a PCPU: the idle loop ran there
+    one.give(LONG)
+    brief.give(SHORT)
+    other.give(LONG)
+    host.clock.advance(SECOND)
+    moved = SHORT + first + 5 * MS
+    left = LONG + first - moved * 5 // 8
+    assert brief.done == [(SHORT + first, 2)]
+    assert other.done == [(moved + left, 1)]
+    assert one.done == [(moved + left + PREEMPTION + HALT_EXIT + SWITCH + MIGRATED, 2)]
+    check_charges(host, [one, brief, other])
+
+
+def test_system_worlds_and_vcpus_that_share_for_less_than_a_period_stay() -> None:
+    """Two system worlds on node 0; on node 1 a vCPU that comes when no core is idle, and soon has no more to do, twice.
+
+    The look at 25 ms, which is due since the other core became idle at 20, finds them together again since 24.5.
+    """
+    host = bare_host(cores=2, sockets=2, threads=2, free=True)
+    systems = [Labourer(host, str(i), pcpu=i, system=True) for i in (0, 1)]
+    brief, long, neighbour, late = (Labourer(host, str(pcpu), pcpu=pcpu) for pcpu in (2, 4, 6, 5))
+    systems[0].give(LONG)
+    brief.give(SHORT)
+    systems[1].give(LONG)
+    long.give(LONG)
+    neighbour.give(SHORT)
+    late.give_at(19 * MS, 3 * MS)
+    neighbour.give_at(24 * MS, 800 * US)
+    late.give_at(24_500 * US, 2 * MS)
+    host.clock.advance(SECOND)
+    assert [world.done for world in systems] == [[(160 * MS, 0)], [(160 * MS, 1)]]
+    assert late.done == [(23_800 * US, 5), (27_700 * US, 5)]
+    assert long.done == [(LONG + 3 * MS, 4)]
+
+
+def test_a_vcpu_whose_home_is_on_another_node_waits_for_its_turn_to_go_there() -> None:
+    """The other one of the core moves instead."""
+    host = bare_host(cores=2, sockets=2, threads=2, free=True)
+    one, brief, other = (Labourer(host, name, pcpu=pcpu) for name, pcpu in (("a", 0), ("b", 2), ("c", 1)))
+    one.give(LONG)
+    brief.give(SHORT)
+    other.give(LONG)
+    host.clock.advance(21 * MS)
+    host.rehome([one], host.nodes[1], 21 * MS)
+    host.clock.advance(26 * MS)
+    assert [world.last.index for world in (one, other)] == [0, 2]
 
 
 def test_systems_vcpus_and_stops_on_shared_cores_lose_no_work():

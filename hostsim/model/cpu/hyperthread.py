@@ -8,6 +8,7 @@ a batch that shares its core ends later than the last of these instants.
 from __future__ import annotations
 
 from hostsim.engine.clock import Clock
+from hostsim.engine.event_queue import Entry, EventQueue
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.idle import IdleList, IdlePcpus
 from hostsim.model.cpu.node import Node
@@ -16,7 +17,7 @@ from hostsim.model.cpu.world import World
 from hostsim.model.policy.scheduler import SchedulerPolicy
 from hostsim.units import scaled, scaled_up
 
-__all__ = ["Hyperthread", "IdleHyperthreads"]
+__all__ = ["Hyperthread", "IdleHyperthreads", "Look"]
 
 
 class Hyperthread(Pcpu):
@@ -32,6 +33,9 @@ class Hyperthread(Pcpu):
 
     def __init__(self, clock: Clock, index: int, node: Node, costs: CostTable, policy: SchedulerPolicy) -> None:
         super().__init__(clock, index, node, costs, policy)
+        idle = node.idle
+        assert isinstance(idle, IdleHyperthreads)
+        self._cores = idle
         pace = costs.smt_throughput / 2
         self._work, self._wall = pace.numerator, pace.denominator
         self._pending = False
@@ -59,6 +63,8 @@ class Hyperthread(Pcpu):
         if self._halted and not sibling._halted:
             self._share(now)
             sibling._share(now)
+            self._cores.shared += 1
+            self._cores.watch()
         super().start(world, now, surcharge)
 
     def preempt(self, world: World, now: int, surcharge: int = 0) -> None:
@@ -68,6 +74,28 @@ class Hyperthread(Pcpu):
     def costop(self, now: int) -> None:
         self._count_work(now)
         super().costop(now)
+        self._leave(now)
+
+    def is_held_back(self, now: int, period: int) -> bool:
+        """True when a vCPU in the midst of a batch runs here that may move, and the core has been shared for a period."""
+        world = self.running
+        return (
+            self._shared
+            and now - self._shared_since >= period
+            and world is not None
+            and not world.system
+            and world.node is self.node
+            and self._ends > now
+        )
+
+    def move(self, target: Pcpu, now: int) -> None:
+        """Move the running vCPU, in the midst of a batch, to a PCPU that was idle, and run the next world."""
+        self._count_work(now)
+        world = self._take_off(now)
+        if world.left:
+            world.cut(now, world.left)
+        target.start(world, now, self._preemption + self.pool.idle_ipi)
+        self._go_on(self.take_first(now) if self.queued else self.pool.steal(self, now), now)
         self._leave(now)
 
     def _end(self) -> None:
@@ -105,6 +133,7 @@ class Hyperthread(Pcpu):
         if self._halted and self._shared:
             self._part(now)
             self.sibling._part(now)
+            self._cores.shared -= 1
 
     def _share(self, now: int) -> None:
         """Begin to share the core: both threads are busy from now on."""
@@ -136,12 +165,49 @@ class Hyperthread(Pcpu):
         return scaled_up(work, self._wall, self._work) if self._shared else work
 
 
-class IdleHyperthreads(IdlePcpus):
-    """The idle PCPUs of a node with hyperthreads; wholly idle cores are preferred."""
+class Look(Entry):
+    """The next look for vCPUs on shared cores of a node (``Cpu.HTRebalancePeriod``)."""
 
-    def __init__(self, policy: SchedulerPolicy, pcpus: list[Pcpu]) -> None:
+    def __init__(self, cores: IdleHyperthreads) -> None:
+        super().__init__()
+        self._cores = cores
+
+    def ring(self) -> None:
+        self._cores.rebalance()
+
+
+class IdleHyperthreads(IdlePcpus):
+    """The idle PCPUs of a node with hyperthreads; wholly idle cores are preferred.
+
+    A vCPU does not stay on a shared core while another core of the node is idle. Looks come a period after both are the case, and as long as they are.
+
+    Attributes:
+        shared: number of cores of the node both of whose threads are busy.
+    """
+
+    def __init__(self, policy: SchedulerPolicy, pcpus: list[Pcpu], event_queue: EventQueue, period: int) -> None:
         super().__init__(policy, pcpus)
         self._whole = IdleList()
+        self._event_queue, self._period, self._look_due = event_queue, period, Look(self)
+        self.shared = 0
+
+    def watch(self) -> None:
+        """Schedule a look, if a core is shared while another is idle and none is scheduled."""
+        if self.shared and self._whole.last is not None and self._period and not self._look_due.scheduled:
+            self._event_queue.enter(self._look_due, self._event_queue.now + self._period)
+
+    def rebalance(self) -> None:
+        """Move a vCPU off each core that has been shared for a period, as long as there are idle cores."""
+        now = self._event_queue.now
+        for pcpu in self._pcpus:
+            if self._whole.last is None:
+                return
+            assert isinstance(pcpu, Hyperthread)
+            if pcpu.is_held_back(now, self._period):
+                target = self.take(None)
+                assert target is not None
+                pcpu.move(target, now)
+        self.watch()
 
     def put(self, pcpu: Pcpu) -> None:
         super().put(pcpu)
@@ -150,6 +216,7 @@ class IdleHyperthreads(IdlePcpus):
         if sibling.idle_place.listed is self._all:
             self._whole.put(sibling.whole_place)
             self._whole.put(pcpu.whole_place)
+            self.watch()
 
     def remove(self, pcpu: Pcpu) -> None:
         super().remove(pcpu)

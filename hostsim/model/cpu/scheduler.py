@@ -74,7 +74,7 @@ class Scheduler:
             node.idle_ipi = 0 if settings.mwait else costs.reschedule_ipi
             first = node.index * cores * threads
             if threads == 2:
-                node.idle = IdleHyperthreads(self.policy, node.pcpus)
+                node.idle = IdleHyperthreads(self.policy, node.pcpus, clock.event_queue, settings.ht_rebalance_period)
                 for core in range(cores):
                     node.pcpus += Hyperthread.pair(clock, first + 2 * core, node, costs, self.policy)
             else:

@@ -142,6 +142,9 @@ def _first_look(point: _Point) -> bool:
 
 
 ADVANCED: dict[str, Rule] = {
+    "Cpu.HTRebalancePeriod": _needs(
+        lambda point: point.spec.hardware.cpu.threads > 1, "the server has no hyperthreads"
+    ),
     **dict.fromkeys(("Cpu.CoschedCostopThreshold", "Cpu.CoschedCostartThreshold", "Cpu.CoschedPollUsec"), _SMP),
     **dict.fromkeys(("Numa.RebalancePeriod", "Numa.MigImbalanceThreshold"), _NODES),
     "Net.NetNetqNumaIOCpuPinThreshold": _NODES,

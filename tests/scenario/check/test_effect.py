@@ -59,6 +59,7 @@ VAIN: list[tuple[str, str, Options, str]] = [
     ("vms.web.vmx.sched.cpu.affinity", "1", {}, "it is not modelled"),
     ("host.advanced.Cpu.CoschedPollUsec", "500", {}, "no VM has several vCPUs that share PCPUs with others"),
     ("host.advanced.Cpu.CoschedPollUsec", "500", {**HIGH, "vms.web.vcpus": "2"}, "no VM has several vCPUs that share PCPUs with others"),
+    ("host.advanced.Cpu.HTRebalancePeriod", "0", {"hardware.cpu.threads": "1"}, "the server has no hyperthreads"),
     ("host.advanced.Numa.RebalancePeriod", "500", {}, "the server has one NUMA node"),
     ("host.advanced.Net.NetNetqNumaIOCpuPinThreshold", "50", {}, "the server has one NUMA node"),
     ("host.advanced.Net.CoalesceScheme", "disabled", E1000, "no VM has a vmxnet3"),
