@@ -165,6 +165,19 @@ class CoalescingSpec(Spec):
     """1: a guest that halts is interrupted at once for what waits, as by static coalescing; 0: it waits as one that runs."""
 
 
+class IdleSpec(Spec):
+    """Core states (C-states) of idle processors, deeper than C1."""
+
+    fade: Positive
+    """Idle periods of a PCPU over which the mean of their length fades, by which the next one is predicted."""
+    exit_share: Annotated[float, Field(gt=0, le=1)]
+    """Share of the documented exit latency that it takes to leave a state."""
+    latencies: Annotated[float, Field(gt=0)] | None = None
+    """Mean idle time of a PCPU, in exit latencies, from which on a kernel without a hypervisor enters a state; else the power policy decides."""
+    states: dict[str, dict[str, PositiveDuration]]
+    """Exit latencies of the states of each processor family, by the state's name; a family that is not named has C1 alone."""
+
+
 class FeatureSpec(Spec):
     """Features that one version of the hypervisor has and another has not."""
 
@@ -189,6 +202,7 @@ class PlatformSpec(Spec):
     numa_io: NumaIoSpec
     tuning: TuningSpec
     coalescing: CoalescingSpec
+    idle: IdleSpec
     costs: CostModel
     advanced: dict[str, SettingSpec]
     """Advanced settings by their dotted names."""
