@@ -37,6 +37,15 @@ _STATIC_DEPTH = 64
 """Packets of static coalescing where nobody sets them (``ethernetX.coalescingParams`` as documented)."""
 _MOST_FAULTS = 100
 """Faults of settings that are told: nobody reads more, and looking for nearest names takes time."""
+_CORE_STATES = (
+    "Power.UseCStates",
+    "Power.CStateMaxLatency",
+    "Power.CStateResidencyCoef",
+    "Power.CStatePredictionCoef",
+)
+"""Settings of the custom power policy; their defaults are what the balanced one does."""
+_PREDICTION_UNIT = 1 << 20
+"""``Power.CStatePredictionCoef`` at which the predicted idle time is the mean: -ln(1 - p) times as much, p being the probability of an error."""
 _WEIGHTS = 256
 """One more than the greatest ``Net.vmxnetThroughputWeight``."""
 _UDP_RSS_ON = 1
@@ -113,12 +122,20 @@ def host_settings(
     def number(name: str) -> int:
         return int(adv[name])
 
+    power = adv["Power.CpuPolicy"]
+    use, longest, residency, prediction = (
+        int(adv[name] if power == "Custom" else platform.advanced[name].default) for name in _CORE_STATES
+    )
+    deep = use == 1 and prediction > 0 and power != "High Performance"
+    idle_latencies = platform.idle.latencies or (residency * _PREDICTION_UNIT / prediction if deep else 0.0)
     settings = HostSettings(
         quantum=number("Cpu.Quantum") * MS,
         lag_quanta=number("Cpu.BoundLagQuanta"),
         wake_reach=number("Cpu.WakeupMigrateIdlePcpus"),
         idle_reach=number("Cpu.PcpuMigrateIdlePcpus"),
         mwait=number("Cpu.UseMwait") != 0,
+        deepest_exit=longest * US if deep else 0,
+        idle_latencies=idle_latencies,
         costop_threshold=number("Cpu.CoschedCostopThreshold") * US,
         costart_threshold=number("Cpu.CoschedCostartThreshold") * US,
         cosched_period=number("Cpu.CoschedPollUsec") * US,

@@ -18,7 +18,15 @@ from hostsim.config.field import UNHASHED, SmallCount, Spec, SwitchNames
 from hostsim.config.guest import GuestSpec
 from hostsim.config.nic import NicOptions, NicSpec, VSwitchSpec
 from hostsim.config.peer import PeerSpec
-from hostsim.config.platform import HostSettings, LroSpec, NetQueueSpec, NumaIoSpec, TuningSpec, VmSettings
+from hostsim.config.platform import (
+    HostSettings,
+    IdleSpec,
+    LroSpec,
+    NetQueueSpec,
+    NumaIoSpec,
+    TuningSpec,
+    VmSettings,
+)
 from hostsim.config.plugin import ChoiceSpec, PluginSpec
 from hostsim.config.quantity import Duration, PositiveDuration
 from hostsim.config.traffic import Traffic
@@ -106,6 +114,8 @@ class PointSpec(Spec):
     lro: LroSpec
     numa_io: NumaIoSpec
     tuning: TuningSpec
+    idle: IdleSpec = IdleSpec(fade=8, exit_share=1.0, states={})
+    """With the core states of its processor family alone."""
     vswitches: dict[str, VSwitchSpec]
     vms: tuple[VmGroupSpec, ...]
     """In the order of the scenario: the first VM of the first group is VM 0."""

@@ -177,6 +177,10 @@ class IdleSpec(Spec):
     states: dict[str, dict[str, PositiveDuration]]
     """Exit latencies of the states of each processor family, by the state's name; a family that is not named has C1 alone."""
 
+    def of(self, family: str) -> IdleSpec:
+        """The same without the states of other families."""
+        return self.model_copy(update={"states": {name: own for name, own in self.states.items() if name == family}})
+
 
 class FeatureSpec(Spec):
     """Features that one version of the hypervisor has and another has not."""
@@ -262,6 +266,10 @@ class HostSettings(Spec):
     """PCPUs looked at for waiting worlds by one that goes idle (``Cpu.PcpuMigrateIdlePcpus``)."""
     mwait: bool = True
     """Idle PCPUs monitor their run queues and need no interrupt to look at them (``Cpu.UseMwait``)."""
+    deepest_exit: int = 0
+    """Longest exit latency of a core state that an idle PCPU enters, in picoseconds; 0 for C1 alone (``Power.CpuPolicy``, ``Power.UseCStates``, ``Power.CStateMaxLatency``)."""
+    idle_latencies: float = 0.0
+    """Mean idle time of a PCPU, in exit latencies, from which on it enters a core state (``Power.CStateResidencyCoef`` over the part of the mean that ``Power.CStatePredictionCoef`` predicts)."""
     costop_threshold: int
     """Lead over the slowest sibling from which a vCPU is co-stopped, in picoseconds (``Cpu.CoschedCostopThreshold``)."""
     costart_threshold: int

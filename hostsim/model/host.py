@@ -19,6 +19,7 @@ from hostsim.engine.random_stream import Streams
 from hostsim.model.contract import ControlLoop
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.balancer import Balancer
+from hostsim.model.cpu.core_state import CoreStates
 from hostsim.model.cpu.firmware import Firmware
 from hostsim.model.cpu.memory import node_memory
 from hostsim.model.cpu.node import Node
@@ -116,7 +117,10 @@ class Host:
         self.clock = Clock() if clock is None else clock
         cpu = spec.hardware.cpu
         self.costs = CostTable(spec.costs, cpu)
-        self.scheduler = Scheduler(self.clock, cpu.sockets, cpu.cores, self.costs, spec.settings, cpu.threads, policy)
+        states = CoreStates(spec.idle, spec.settings, cpu.family)
+        self.scheduler = Scheduler(
+            self.clock, cpu.sockets, cpu.cores, self.costs, spec.settings, cpu.threads, policy, states
+        )
         for node in self.scheduler.nodes:
             node.memory = node_memory(spec.costs, cpu)
         self.probe = Probe(self.clock, max(1, spec.length // SLICES_AT_FIRST))

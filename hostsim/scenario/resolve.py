@@ -251,6 +251,7 @@ class _PointBuilder:
                     "lro": platform.lro,
                     "numa_io": platform.numa_io,
                     "tuning": platform.tuning,
+                    "idle": platform.idle.of(hardware.cpu.family),
                     "vswitches": dict(self._file.network) if platform.hypervisor else {},
                     "vms": tuple(groups),
                     "traffic": traffic,

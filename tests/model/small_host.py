@@ -13,6 +13,7 @@ from hostsim.model.control.numa import NumaBalancer
 from hostsim.model.control.periodic import periodic
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.balancer import Balancer
+from hostsim.model.cpu.core_state import CoreStates
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World
 from hostsim.model.policy.scheduler import PolicyMaker, ProportionalShare
@@ -113,12 +114,12 @@ def bare_host(
     free: bool = False,
     guest_refill: int = 0,
     policy: PolicyMaker = ProportionalShare,
+    states: CoreStates | None = None,
     **changes: int,
 ) -> Scheduler:
     """PCPUs and a scheduler, nothing else."""
-    return Scheduler(
-        Clock(), sockets, cores, cost_table(free=free, guest_refill=guest_refill), settings(**changes), threads, policy
-    )
+    costs = cost_table(free=free, guest_refill=guest_refill)
+    return Scheduler(Clock(), sockets, cores, costs, settings(**changes), threads, policy, states)
 
 
 def numa_balanced(scheduler: Scheduler, *, period: int = 2 * SECOND, imbalance: int = 10) -> NumaBalancer:

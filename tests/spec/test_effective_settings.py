@@ -84,7 +84,37 @@ def test_a_time_is_read_in_its_own_unit(platform: PlatformSpec, name: str) -> No
 def test_every_setting_that_is_a_time_is_among_them(platform: PlatformSpec) -> None:
     """By its unit; those that are not modelled are left out."""
     times = {name for name, of in platform.advanced.items() if of.modelled and of.unit in {"us", "ms", "s"}}
-    assert times == set(TIMES)
+    assert times == {*TIMES, "Power.CStateMaxLatency"}
+
+
+@pytest.mark.parametrize(
+    ("version", "advanced", "expected"),
+    [
+        ("esxi", {}, (500 * US, 5 / 0.10536)),  # a wake-up comes before with a probability of 10 %
+        ("esxi", {"Power.CStateMaxLatency": 100, "Power.CStateResidencyCoef": 2}, (500 * US, 5 / 0.10536)),
+        ("esxi", {"Power.CpuPolicy": "Custom", "Power.CStateMaxLatency": 100}, (100 * US, 5 / 0.10536)),
+        ("esxi", {"Power.CpuPolicy": "Custom", "Power.CStateResidencyCoef": 2}, (500 * US, 2 / 0.10536)),
+        ("esxi", {"Power.CpuPolicy": "Custom", "Power.CStatePredictionCoef": 220_958}, (500 * US, 2.5 / 0.10536)),
+        ("esxi", {"Power.CpuPolicy": "Custom", "Power.CStatePredictionCoef": 0}, (0, 0)),
+        ("esxi", {"Power.CpuPolicy": "Custom", "Power.UseCStates": 0}, (0, 0)),
+        ("esxi", {"Power.CpuPolicy": "High Performance"}, (0, 0)),
+        ("esxi-7.0", {}, (500 * US, 5 / 0.10536)),
+        ("esxi-5.5", {}, (500 * US, 5 / 0.10536)),
+        ("esxi-5.1", {}, (0, 0)),
+        ("esxi-5.1", {"Power.CpuPolicy": "Custom", "Power.UseCStates": 1}, (500 * US, 5 / 0.10536)),
+        ("esxi-4.1", {}, (0, 0)),
+        ("native", {}, (500 * US, 3)),
+    ],
+)
+def test_core_states_follow_the_power_policy(
+    version: str, advanced: dict[str, int | str], expected: tuple[int, float]
+) -> None:
+    """Its default by version, and its parameters, which only the custom one obeys."""
+    spec = Parts(data_root()).platform(version, ("platform",)).spec
+    assert spec is not None
+    settings, _, _ = host_settings(spec, advanced, {})
+    assert settings is not None
+    assert (settings.deepest_exit, settings.idle_latencies) == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ class Hyperthread(Pcpu):
 
     def used(self, now: int) -> int:
         """Return the core time used by this PCPU, in picoseconds: while both threads run, each has half of it."""
-        shared = self._shared_total + (now - self._shared_since if self._shared else 0)
+        shared = self._shared_total + (max(0, now - self._shared_since) if self._shared else 0)
         return self.busy(now) - shared // 2
 
     def start(self, world: World, now: int, surcharge: int = 0) -> None:
@@ -66,6 +66,13 @@ class Hyperthread(Pcpu):
             self._cores.shared += 1
             self._cores.watch()
         super().start(world, now, surcharge)
+
+    def _exit_time(self, now: int, mean: int) -> int:
+        """Of the shallower of the states that the threads ask for; while the other one is on the way out of a state, what is left of that."""
+        sibling = self.sibling
+        if not sibling._halted:
+            return sibling.awake - now if sibling.awake > now else 0
+        return super()._exit_time(now, sibling.idle_mean if sibling.idle_mean < mean else mean)
 
     def preempt(self, world: World, now: int, surcharge: int = 0) -> None:
         self._count_work(now)
@@ -138,14 +145,16 @@ class Hyperthread(Pcpu):
     def _share(self, now: int) -> None:
         """Begin to share the core: both threads are busy from now on."""
         self._shared = True
-        self._shared_since = now
+        since = self._shared_since = self.sibling.awake if self.sibling.awake > now else now
+        if self.awake > since:
+            self._shared_since = self.awake
         if self._pending and self._ends > now:
             self._move_end(now, self._slowed(self._ends - now))
 
     def _part(self, now: int) -> None:
         """End the sharing of the core: one of the threads has become idle."""
         self._shared = False
-        self._shared_total += now - self._shared_since
+        self._shared_total += max(0, now - self._shared_since)
         if self._pending and self._ends > now:
             self._move_end(now, scaled(self._ends - now, self._work, self._wall))
 
@@ -216,7 +225,8 @@ class IdleHyperthreads(IdlePcpus):
         if sibling.idle_place.listed is self._all:
             self._whole.put(sibling.whole_place)
             self._whole.put(pcpu.whole_place)
-            self.watch()
+            if self.shared:
+                self.watch()
 
     def remove(self, pcpu: Pcpu) -> None:
         super().remove(pcpu)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from hostsim.engine.clock import Clock
 from hostsim.engine.event_queue import Entry
 from hostsim.model.cost_table import CostTable
+from hostsim.model.cpu.core_state import CoreStates
 from hostsim.model.cpu.idle import Place
 from hostsim.model.cpu.world import World, WorldState
 from hostsim.model.policy.scheduler import RunQueue, SchedulerPolicy
@@ -49,6 +50,9 @@ class Pcpu(RunQueue[World]):
         dispatches: times a world was given this PCPU.
         switches: of these, with another world than the last one, the idle loop included.
         preemptions: running worlds cut short.
+        states: what its core enters while it is idle, beside C1; None where C1 is the only state.
+        idle_mean: mean length of its last idle periods, in picoseconds.
+        awake: instant from which its core executes, while it is on its way out of a state deeper than C1; later on a time that is over.
         idle_place: its place among the idle PCPUs of its pool.
         whole_place: its place among those whose core is idle as a whole, with hyperthreads.
     """
@@ -73,6 +77,8 @@ class Pcpu(RunQueue[World]):
         self.idle_place, self.whole_place = Place(self), Place(self)
         self._ends = 0
         self._halted = True
+        self.states: CoreStates | None = None
+        self.idle_mean = self.awake = 0
         self._idle_total = self._idle_since = 0
 
     def dedicate(self, world: World, pool: Node, *, halts: bool) -> None:
@@ -89,6 +95,7 @@ class Pcpu(RunQueue[World]):
         self.pool, self._last, self._cached = pool, world, world
         if not halts:
             self._halt_exit = 0
+            self.states = None
         world.last = self
         pool.idle.put(self)
 
@@ -99,7 +106,9 @@ class Pcpu(RunQueue[World]):
 
     def busy(self, now: int) -> int:
         """Return the busy time so far, in picoseconds."""
-        return now - self._idle_total - (now - self._idle_since if self._halted else 0)
+        if self._halted:
+            return self._idle_since - self._idle_total
+        return max(now, self.awake) - self._idle_total
 
     def used(self, now: int) -> int:
         """Return the core time used so far, in picoseconds: without hyperthreads, the busy time."""
@@ -108,21 +117,36 @@ class Pcpu(RunQueue[World]):
     def charge(self, now: int) -> None:
         """Charge the running world for its CPU time so far; affects no decision."""
         world = self.running
-        if world is not None:
+        if world is not None and now > self.charged:
             spent = now - self.charged
             world.used += spent
             self._policy.charge(world, spent)
             self.charged = now
+
+    def _exit_time(self, now: int, mean: int) -> int:
+        """Return how long the core takes to leave its state, C1 apart, where this PCPU was idle for ``mean`` on average."""
+        states = self.states
+        return 0 if states is None or mean < states.least else states.exit_time(mean)
 
     # --- running worlds
 
     def start(self, world: World, now: int, surcharge: int = 0) -> None:
         """Dispatch a world, which is on no run queue, on this PCPU, which runs nothing."""
         cost = surcharge
+        begin = now
         if self._halted:
             cost += self._halt_exit
-            self._idle_total += now - self._idle_since
+            states = self.states
+            if states is not None:
+                mean, idle = self.idle_mean, now - self._idle_since
+                self.idle_mean = mean + (idle - mean) // states.fade if mean else idle
+                exit_time = self._exit_time(now, mean)
+                if exit_time:
+                    self.awake = begin = now + exit_time
+            self._idle_total += begin - self._idle_since
             self._halted = False
+        elif self.awake > now:
+            begin = self.awake
         if world.last is not self:
             cost += self._switch_migrated if world.system else self._vcpu_migrated
             self.switches += 1
@@ -138,19 +162,19 @@ class Pcpu(RunQueue[World]):
         world.state = _RUNNING
         self.dispatches += 1
         world.dispatches += 1
-        self.since = self.charged = now
+        self.since = self.charged = begin
         length = world.left
         if length:
             world.left = 0
-            world.resume(now + cost)
+            world.resume(begin + cost)
         else:
-            length = world.begin(now + cost) or 0
+            length = world.begin(begin + cost) or 0
         # Not before: a world that its first batch wakes must not cut it short while it has no end yet.
         self.running = world
         length += cost
         if length > self._quantum and not self.seized:
             length = self._within_quantum(world, length)
-        self._ends = ends = now + length
+        self._ends = ends = begin + length
         self._set_end(ends)
 
     def _within_quantum(self, world: World, length: int) -> int:
@@ -225,7 +249,7 @@ class Pcpu(RunQueue[World]):
             self._halted = True
             if self.pool is self.node:  # an exclusive PCPU spins in the monitor instead
                 self._last = None  # the idle loop, a context of its own: docs/decisions/0049
-            self._idle_since = now
+            self._idle_since = self.awake if self.awake > now else now
             self.pool.idle.put(self)
 
     def _take_off(self, now: int) -> World:
@@ -235,7 +259,7 @@ class Pcpu(RunQueue[World]):
         self.charge(now)
         self._event_queue.withdraw(self._alarm)
         self.running = None
-        victim.left += self._ends - now
+        victim.left += max(0, self._ends - max(now, self.awake))
         if not victim.left:
             victim.end(now)
         return victim

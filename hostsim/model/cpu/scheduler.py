@@ -13,6 +13,7 @@ from hostsim.config.platform import HostSettings
 from hostsim.engine.clock import Clock
 from hostsim.errors import WiringError
 from hostsim.model.cost_table import CostTable
+from hostsim.model.cpu.core_state import CoreStates
 from hostsim.model.cpu.coscheduling import Gang
 from hostsim.model.cpu.demand import Demand
 from hostsim.model.cpu.hyperthread import Hyperthread, IdleHyperthreads
@@ -66,6 +67,7 @@ class Scheduler:
         settings: HostSettings,
         threads: int = 1,
         policy: PolicyMaker = ProportionalShare,
+        states: CoreStates | None = None,
     ) -> None:
         self.clock, self._settings, self._threads, self._ipi = clock, settings, threads, costs.reschedule_ipi
         self.policy = policy(settings, costs.vcpu_lead)
@@ -83,6 +85,9 @@ class Scheduler:
             for pcpu in reversed(node.pcpus):
                 node.idle.put(pcpu)
         self.pcpus = [pcpu for node in self.nodes for pcpu in node.pcpus]
+        if states is not None and states.fade:
+            for pcpu in self.pcpus:
+                pcpu.states = states
         self.homes_changed = self.waits_changed = self._memory_due = 0
         self.numa_clients: list[NumaClient] = []
 

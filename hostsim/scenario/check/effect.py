@@ -141,7 +141,18 @@ def _first_look(point: _Point) -> bool:
     return point.spec.settings.tune_interval < _LOOKS * point.spec.length
 
 
+_STATES = _needs(
+    lambda point: point.spec.hardware.cpu.family in point.spec.idle.states,
+    "no core states of the processor are known but C1",
+)
+_CUSTOM = _needs(
+    lambda point: point.file.host.advanced.get("Power.CpuPolicy") == "Custom", "Power.CpuPolicy is not Custom"
+)
+
 ADVANCED: dict[str, Rule] = {
+    "Power.CpuPolicy": _STATES,
+    **dict.fromkeys(("Power.UseCStates", "Power.CStateMaxLatency"), _after(_STATES, _CUSTOM)),
+    **dict.fromkeys(("Power.CStateResidencyCoef", "Power.CStatePredictionCoef"), _after(_STATES, _CUSTOM)),
     "Cpu.HTRebalancePeriod": _needs(
         lambda point: point.spec.hardware.cpu.threads > 1, "the server has no hyperthreads"
     ),

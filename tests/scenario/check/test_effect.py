@@ -60,6 +60,8 @@ VAIN: list[tuple[str, str, Options, str]] = [
     ("host.advanced.Cpu.CoschedPollUsec", "500", {}, "no VM has several vCPUs that share PCPUs with others"),
     ("host.advanced.Cpu.CoschedPollUsec", "500", {**HIGH, "vms.web.vcpus": "2"}, "no VM has several vCPUs that share PCPUs with others"),
     ("host.advanced.Cpu.HTRebalancePeriod", "0", {"hardware.cpu.threads": "1"}, "the server has no hyperthreads"),
+    ("host.advanced.Power.CpuPolicy", "High Performance", {"hardware.cpu.family": "opteron-k10"}, "no core states of the processor are known but C1"),
+    ("host.advanced.Power.CStateMaxLatency", "1", {}, "Power.CpuPolicy is not Custom"),
     ("host.advanced.Numa.RebalancePeriod", "500", {}, "the server has one NUMA node"),
     ("host.advanced.Net.NetNetqNumaIOCpuPinThreshold", "50", {}, "the server has one NUMA node"),
     ("host.advanced.Net.CoalesceScheme", "disabled", E1000, "no VM has a vmxnet3"),
