@@ -164,6 +164,8 @@ class CostModel(Spec):
     """One further copy of a multicast packet: clone of its descriptor and of its bookkeeping."""
     vnic_deliver: Cost
     """One packet put on a vNIC's receive ring: mapping of guest memory, completion."""
+    vnic_hand_over: Cost
+    """The lock of a vNIC passes from one receive context to another, with the cache lines that it guards, where they deliver one at a time."""
     shared_lines: Cost
     """Cache lines of one frame that NIC, VMkernel and guest write in turn: descriptors, completions, headers. Between nodes they take as much longer as memory does."""
     split_enqueue: Cost

@@ -59,6 +59,7 @@ class CostTable:
         "virtual_interrupt",
         "vmk_call",
         "vnic_deliver",
+        "vnic_hand_over",
         "vxlan_decap",
         "vxlan_encap",
     )
@@ -95,6 +96,7 @@ class CostTable:
     virtual_interrupt: int
     vmk_call: int
     vnic_deliver: int
+    vnic_hand_over: int
     vxlan_decap: int
     vxlan_encap: int
 

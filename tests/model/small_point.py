@@ -46,7 +46,7 @@ FREE = {"line_fills": 1.0, "memory_usable": 1.0, "reserved_far": 1.0, "smt_throu
 ROUND = {
     "context_switch": 100, "cache_refill_same": 200, "cache_refill_migrated": 500, "halt_exit": 50, "preemption": 30, "reschedule_ipi": 65,
     "interrupt": 300, "poll_entry": 400, "driver_rx": 70, "vmklinux_conversion": 110, "switch_forward": 30,
-    "sw_lro": 20, "vxlan_decap": 60, "vnic_deliver": 150, "shared_lines": 40, "copy_per_byte": 0.25,
+    "sw_lro": 20, "vxlan_decap": 60, "vnic_deliver": 150, "vnic_hand_over": 15, "shared_lines": 40, "copy_per_byte": 0.25,
     "replicate_clone": 90, "split_enqueue": 25, "vmk_call": 600, "networld_tx": 170, "driver_tx": 80, "segment_software": 35, "segment_per_byte": 0.5,
     "vxlan_encap": 45, "vcpu_wake": 800, "virtual_interrupt": 700, "guest_interrupt": 220, "guest_gro_frame": 55, "guest_rx_packet": 250, "guest_tx_packet": 350,
     "guest_ack": 130, "guest_rx_ack": 190, "guest_ipi": 450, "guest_process_wake": 900,
