@@ -141,6 +141,8 @@ def host_settings(
         cosched_period=number("Cpu.CoschedPollUsec") * US,
         ht_rebalance_period=number("Cpu.HTRebalancePeriod") * MS,
         rebalance_period=number("Cpu.L3RebalancePeriod") * MS,
+        package_rebalance_period=number("Cpu.PackageRebalancePeriod") * MS,
+        related_rate=number("Cpu.CommRateThreshold"),
         numa_rebalance_period=number("Numa.RebalancePeriod") * MS,
         numa_imbalance=number("Numa.MigImbalanceThreshold"),
         port_rx_queue=number("Net.MaxPortRxQueueLen"),

@@ -280,6 +280,10 @@ class HostSettings(Spec):
     """Picoseconds between two looks for vCPUs that share a core while another is idle (``Cpu.HTRebalancePeriod``); 0 for none."""
     rebalance_period: int
     """Picoseconds between two checks of the balancer of a node's PCPUs, which share a cache (``Cpu.L3RebalancePeriod``); 0 for none."""
+    package_rebalance_period: int = 20 * MS
+    """Picoseconds between two looks at the NUMA nodes of NetPolls and of the VMs that they serve (``Cpu.PackageRebalancePeriod``); 0 for none."""
+    related_rate: int = 500
+    """Packets a second from a NetPoll to a vNIC, from which on it is related to the vCPU there (``Cpu.CommRateThreshold``)."""
     numa_rebalance_period: int
     """Picoseconds between two checks of the NUMA balancer (``Numa.RebalancePeriod``)."""
     numa_imbalance: int

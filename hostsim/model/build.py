@@ -11,7 +11,7 @@ from hostsim.engine.clock import Clock
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.control.dense_mode import DenseMode
-from hostsim.model.control.numa import NumaBalancer, NumaIo
+from hostsim.model.control.numa import NetPollHomes, NumaBalancer, NumaIo
 from hostsim.model.control.periodic import periodic, system_management_interrupts
 from hostsim.model.cpu.balancer import Balancer
 from hostsim.model.cpu.firmware import Firmware
@@ -106,6 +106,8 @@ def build_host(
     host.numa_io = NumaIo(host)
     if settings.numa_io_threshold and len(host.scheduler.nodes) > 1 and spec.hypervisor:
         host.clock.start(host.numa_io.run())
+    if settings.package_rebalance_period and host.polls and len(host.scheduler.nodes) > 1:
+        host.clock.start(NetPollHomes(host).run())
     host.dense_mode = DenseMode(host)
     if settings.tune_dense:
         host.clock.start(host.dense_mode.run())

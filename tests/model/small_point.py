@@ -214,7 +214,7 @@ def work(rate: str, length: str, to: str = "vm") -> WorkSpec:
 def settings(**changes: Any) -> HostSettings:
     values = {
         "quantum": 50 * MS, "lag_quanta": 8, "costop_threshold": 3 * MS, "costart_threshold": 2 * MS, "cosched_period": 1 * MS, "rebalance_period": 0,
-        "numa_rebalance_period": 1000 * SECOND, "numa_imbalance": 10, "port_rx_queue": 80, "poll_budget": 64,
+        "numa_rebalance_period": 1000 * SECOND, "package_rebalance_period": 0, "numa_imbalance": 10, "port_rx_queue": 80, "poll_budget": 64,
         "tx_poll_bound": 64, "tx_timeout": 4 * MS, "tx_depth_cap": 40, "tx_call_rate": 4000, "sw_lro": False, "hw_lro": False,
         "lro_bytes": 32000, "lro_threshold": 1000, "lro_backoff": 8, "hw_tso": True, "netqueue": True, "netqueue_dynamic": False,
         "numa_io_threshold": 0, "tune_dense": False, "tune_interval": 10 * MS, "tune_vms": 1, "tune_vcpus": 2, "tune_utilisation": 50.0,

@@ -63,6 +63,7 @@ TIMES = {
     "Cpu.CoschedCostartThreshold": (1234, "costart_threshold", SECOND_PS // 10**6),
     "Cpu.CoschedPollUsec": (777, "cosched_period", SECOND_PS // 10**6),
     "Cpu.HTRebalancePeriod": (7, "ht_rebalance_period", SECOND_PS // 1000),
+    "Cpu.PackageRebalancePeriod": (40, "package_rebalance_period", SECOND_PS // 1000),
     "Cpu.L3RebalancePeriod": (30, "rebalance_period", SECOND_PS // 1000),
     "Numa.RebalancePeriod": (2500, "numa_rebalance_period", SECOND_PS // 1000),
     "Net.CoalesceTxTimeout": (3500, "tx_timeout", SECOND_PS // 10**6),

@@ -1,8 +1,8 @@
-"""NUMA control loops: the balancer of NUMA clients, and NUMA-aware I/O."""
+"""NUMA control loops: the balancer of NUMA clients, the homes of NetPolls, and NUMA-aware I/O."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hostsim.model.contract import ControlLoop
@@ -11,6 +11,7 @@ from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.scheduler import NumaClient, Scheduler
 from hostsim.model.cpu.world import World
 from hostsim.model.host import Host, VirtualMachine
+from hostsim.model.net.vnic import Vnic
 from hostsim.model.policy.numa import (
     demand_estimate,
     is_below_threshold,
@@ -21,11 +22,14 @@ from hostsim.model.policy.numa import (
     vms_to_pull,
     vms_to_return,
 )
+from hostsim.model.workload.flow import Sender
+from hostsim.units import SECOND
 
 if TYPE_CHECKING:
     from simpy.events import ProcessGenerator
 
 __all__ = [
+    "NetPollHomes",
     "NumaBalancer",
     "NumaIo",
 ]
@@ -91,6 +95,58 @@ class NumaBalancer:
         since = [(total - before) / self._period for total, before in zip(busy, self._busy, strict=True)]
         self._busy = busy
         return since
+
+
+class NetPollHomes:
+    """The control loop of NetPolls' home nodes: a NetPoll lives with the VMs that it serves, as contexts that communicate often do.
+
+    A vCPU is related to a NetPoll that gives its vNIC queue packets at a rate (``Cpu.CommRateThreshold``). A NetPoll whose related vCPUs are all on one node
+    lives there; else, and while NUMA-aware I/O is in force, on the node of its NIC.
+
+    Attributes:
+        moves: NetPolls migrated so far.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._seen: dict[Vnic, int] = {}
+        self.moves = 0
+
+    def run(self) -> ProcessGenerator:
+        """Look at NetPolls once a period; the host has been in service before a run begins, so that at first all vNICs with traffic count."""
+        env, settings = self._host.clock, self._host.spec.settings
+        period = settings.package_rebalance_period
+        self._look(0, env.now)
+        while True:
+            yield env.timeout(period)
+            self._look(settings.related_rate * period, env.now)
+
+    def _look(self, least: int, now: int) -> None:
+        """Move NetPolls to their homes; ``least`` is the number of packets since the last look that make a relation, times a second."""
+        host = self._host
+        pinned = bool(host.numa_io.state.value)
+        seen: dict[Vnic, int] = {}
+        for name, netqueue in host.netqueues.items():
+            port = host.nics[name]
+            for rings, vnics in netqueue.served(self._receivers(name)):
+                nodes = set()
+                for vnic in vnics:
+                    count = seen[vnic] = vnic.frames - vnic.local_frames
+                    if (count - self._seen.get(vnic, 0)) * SECOND >= least:
+                        nodes.add(vnic.vcpu.node)
+                home = nodes.pop() if len(nodes) == 1 and not pinned else port.node
+                away = [ring.poll for ring in rings if isinstance(ring.poll, World) and ring.poll.node is not home]
+                if away:
+                    self.moves += len(away)
+                    host.scheduler.rehome(away, home, now)
+        self._seen = seen
+
+    def _receivers(self, name: str) -> Callable[[Sender], list[Vnic]]:
+        """Return the function that finds the receivers of a sender without a filter, on the switch of a port."""
+        for switch, vswitch in self._host.spec.vswitches.items():
+            if name in vswitch.uplinks:
+                return self._host.switches[switch].receivers
+        return lambda sender: []
 
 
 class SmoothedDemand:

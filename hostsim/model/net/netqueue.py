@@ -85,6 +85,7 @@ class NetQueue:
         self._queues, self._rule, self._node, self._resteer = queues, rule, node, resteer
         self._rings: dict[VnicFilter, list[RxQueue]] = {}
         self._filters: list[list[VnicFilter]] = [[] for _ in queues]
+        self._flooded: list[Sender] = []
         self._busy = [0] * len(queues)
         self._node_busy = 0
         self.period = rule.period() if len(queues) > 1 else None
@@ -120,8 +121,22 @@ class NetQueue:
 
     def flood(self, sender: Sender, value: int) -> None:
         """Steer a sender that matches no filter (multicast) to the default queue, by its RSS hash where that has several rings (DRSS)."""
+        self._flooded.append(sender)
         rings = self._queues[0]
         sender.queue = rings[self._ring(sender, value, len(rings))]
+
+    def served(self, receivers: Callable[[Sender], list[Vnic]]) -> list[tuple[list[RxQueue], list[Vnic]]]:
+        """Return the rings of each queue with the vNIC queues that they have traffic for; ``receivers`` finds those of a sender that matches no filter."""
+        found: dict[int, tuple[list[RxQueue], list[Vnic]]] = {id(rings): (rings, []) for rings in self._queues}
+        for target, rings in self._rings.items():
+            vnics = found.setdefault(id(rings), (rings, []))[1]
+            if target.senders:
+                vnics += target.vnics
+        if self._flooded:
+            flooded = found[id(self._queues[0])][1]
+            for sender in self._flooded:
+                flooded += receivers(sender)
+        return list(found.values())
 
     def _steer(self, sender: Sender, value: int, rings: list[RxQueue]) -> int:
         """Steer a sender to one of the rings of a queue; returns its place among them."""

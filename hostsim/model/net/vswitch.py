@@ -118,6 +118,11 @@ class VSwitch:
             port.split.switch = self
             self.runs_on = False
 
+    def receivers(self, sender: Sender) -> list[Vnic]:
+        """Return the receive queues of vNICs that packets of a sender without a filter go to."""
+        vnic = sender.vnic
+        return [port.vnic for port in self._ports.get(sender, ())] if vnic is None else [vnic]
+
     def work_ps(self, train: Train[Sender], packet_ps: int, where: Node, memory: Node) -> int:
         """Return the time that `receive` takes for a single train; for frames that LRO may join, the least."""
         sender = train.flow

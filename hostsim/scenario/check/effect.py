@@ -159,6 +159,12 @@ ADVANCED: dict[str, Rule] = {
     **dict.fromkeys(("Cpu.CoschedCostopThreshold", "Cpu.CoschedCostartThreshold", "Cpu.CoschedPollUsec"), _SMP),
     **dict.fromkeys(("Numa.RebalancePeriod", "Numa.MigImbalanceThreshold"), _NODES),
     "Net.NetNetqNumaIOCpuPinThreshold": _NODES,
+    "Cpu.PackageRebalancePeriod": _after(_NODES, _VNIC),
+    "Cpu.CommRateThreshold": _after(
+        _NODES,
+        _VNIC,
+        _needs(lambda point: point.spec.settings.package_rebalance_period > 0, "Cpu.PackageRebalancePeriod is 0"),
+    ),
     "Net.CoalesceScheme": _after(_VMXNET3, _OPEN_SCHEME),
     **dict.fromkeys(("Net.CoalesceRBCRate", "Net.CoalesceTxQDepthCap", "Net.CoalesceRxQDepthCap"), _VMXNET3),
     **dict.fromkeys(("Net.CoalesceLowTxRate", "Net.CoalesceLowRxRate", "Net.CoalesceDefaultOn"), _VMXNET3),
