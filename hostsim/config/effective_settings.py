@@ -146,6 +146,7 @@ def host_settings(
         numa_rebalance_period=number("Numa.RebalancePeriod") * MS,
         numa_imbalance=number("Numa.MigImbalanceThreshold"),
         port_rx_queue=number("Net.MaxPortRxQueueLen"),
+        vnic_parallel=platform.features.vnic_parallel,
         poll_budget=int(ker["netMaxPktsToProcess"]),
         tx_poll_bound=number("Net.vNicTxPollBound"),
         tx_timeout=number("Net.CoalesceTxTimeout") * US,

@@ -187,6 +187,8 @@ class FeatureSpec(Spec):
 
     vnic_rss: bool
     """A vNIC may take from several hardware queues (``ethernetX.pnicFeatures``)."""
+    vnic_parallel: bool
+    """Receive contexts of several hardware queues put packets on a vNIC at the same time; else one at a time, under a lock of the vNIC."""
     vxlan: bool
     """A virtual switch may put frames into VXLAN."""
 
@@ -290,6 +292,8 @@ class HostSettings(Spec):
     """Percentage points between two nodes from which the balancer moves a VM (``Numa.MigImbalanceThreshold``)."""
     port_rx_queue: int
     """Packets that wait for a vNIC's own receive context (``Net.MaxPortRxQueueLen``)."""
+    vnic_parallel: bool = True
+    """Receive contexts deliver to a vNIC at the same time; else one at a time (a feature of the platform)."""
     poll_budget: int
     """Packets a receive context takes in one invocation (``netMaxPktsToProcess``)."""
     tx_poll_bound: int

@@ -176,15 +176,11 @@ def test_a_known_red_awaits_the_calibration_or_nothing(tmp_path: Path, monkeypat
 
 
 WARNED = {
-    "40gbe-single": (
-        "vms.receiver: ethernet0.pnicFeatures asks for RSS, but this platform gives a vNIC one receive queue",
-    ),
     "small-udp": (
         "small-udp.yaml:83: host.advanced.Net.vmxnetThroughputWeight = 128 has no effect: no VM has a vmxnet3",
     ),
 }
-"""What shipped scenarios warn of: an experiment that compares versions asks an old one for what it does not have, and one
-that follows an account of tuning turns a knob that could not help."""
+"""What shipped scenarios warn of: one that follows an account of tuning turns a knob that could not help."""
 
 
 @pytest.mark.parametrize("name", [*shipped(), *predictions()])

@@ -39,7 +39,7 @@ def platform(name: str) -> PlatformSpec:
     [
         ("esxi-5.0", False, False, "vmklinux", 0, 0),
         ("esxi-5.1", False, True, "vmklinux", 0, 0),
-        ("esxi-5.5", False, True, "vmklinux", 0, 0),
+        ("esxi-5.5", True, True, "vmklinux", 0, 0),
         ("esxi-6.0", True, True, "native", 1, 200),
     ],
 )
@@ -49,6 +49,7 @@ def test_versions_switch_features_and_defaults(
     """What came with which version; Intel's driver converts in all of them, and one cost serves them all."""
     spec = platform(name)
     assert (spec.features.vnic_rss, spec.features.vxlan) == (vnic_rss, vxlan)
+    assert spec.features.vnic_parallel == (name == "esxi-6.0")
     assert (spec.drivers["mlx4"], spec.drivers["ixgbe"], spec.drivers["bnx2x"]) == (mlx4, "vmklinux", "vmklinux")
     assert spec.advanced["Net.NetNetqRxDynamicLB"].default == dynamic
     threshold = spec.advanced["Net.NetNetqNumaIOCpuPinThreshold"]

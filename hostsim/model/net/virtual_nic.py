@@ -11,7 +11,7 @@ from hostsim.model.net.device import GuestDevice
 from hostsim.model.net.networld import TxQueue, Uplink
 from hostsim.model.net.pnic import Pnic
 from hostsim.model.net.tx_completion import CompletionRule
-from hostsim.model.net.vnic import Vnic
+from hostsim.model.net.vnic import Vnic, VnicLock
 from hostsim.model.net.vswitch import SplitRx
 from hostsim.model.policy.catalogue import coalescing_scheme, software_lro
 from hostsim.model.policy.moderation import CoalescingDepth, CoalescingScheme, RateBoundCalls, TxCoalescing
@@ -95,11 +95,13 @@ class VirtualNic(GuestDevice):
             delay=spec.settings.tx_completion_delay,
             packet_ps=host.costs.networld_tx_completion,
         )
+        lock = None if spec.settings.vnic_parallel else VnicLock(host.costs.vnic_hand_over)
         make_scheme = policy_maker(spec, "coalescing", CoalescingScheme, coalescing_scheme)
         for place, vcpu in enumerate(vcpus):
             label = f"{vm.name}.eth{number}" + (f"-rx{place}" if len(vcpus) > 1 else "")
             scheme, aggregation = make_scheme(settings.coalescing), software_lro(spec.settings, spec.lro)
             receive = Vnic(host.clock, label, settings.rx_ring, scheme, vcpu, aggregation, settings.refill)
+            receive.lock = lock
             split = None
             if settings.split_rx:
                 capacity, budget = spec.settings.port_rx_queue, spec.settings.poll_budget

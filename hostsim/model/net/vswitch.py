@@ -189,12 +189,15 @@ class VSwitch:
                 self._served.append(vnic)
             far = where is not node or where is not memory
             wait = where.copy_wait(memory, node)
-            lro = vnic.lro
+            lro, lock = vnic.lro, vnic.lock
             node.memory.octets += train.count * copied
             looked = 0
             if lro is not None and sender.joins:
                 if train.frames == 1 and lro.on and (sender in growing or len(growing) < lro.sessions):
                     frame = packet_ps + self._costs.frame(copied, wait, far=far) + self._costs.sw_lro
+                    if lock is not None:
+                        count = train.count
+                        at += lock.enter(sender.queue, at, count, count * packet_ps, count * (frame - packet_ps))
                     at = self._join(train, lro, at, frame)
                     continue
                 if growing and (packet := growing.pop(sender, None)) is not None:  # its frames came before these
@@ -206,6 +209,8 @@ class VSwitch:
                 sender.round_trip.off_nic(train.arrived, sender.queue.interrupted, start)
             step = packet_ps + looked + self._costs.deliver(copied, wait, far=far)
             count = train.count
+            if lock is not None:
+                at += lock.enter(sender.queue, at, count, count * packet_ps, count * (step - packet_ps))
             vnic.unicast += count
             train.restamp(at + step, step)
             vnic.receive(train)
@@ -249,7 +254,10 @@ class VSwitch:
         assert vnic is not None  # joined frames are unicast
         lro.count(packet.frames, 1)
         vnic.unicast += 1
-        packet.ready = at = at + self._costs.vnic_deliver
+        deliver = self._costs.vnic_deliver
+        if vnic.lock is not None:
+            at += vnic.lock.enter(packet.flow.queue, at, 0, 0, deliver)
+        packet.ready = at = at + deliver
         vnic.receive(packet)
         return at
 

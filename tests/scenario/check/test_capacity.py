@@ -277,7 +277,7 @@ def test_a_bus_that_is_slower_than_the_wire_is_what_a_stream_must_fit_on(tmp_pat
     ("old", "new", "expected"),
     [
         pytest.param(
-            "esxi-6.0", "esxi-5.5",
+            "esxi-6.0", "esxi-5.1",
             "vms.big: ethernet0.pnicFeatures asks for RSS, but this platform gives a vNIC one receive queue",
             id="platform without",
         ),
