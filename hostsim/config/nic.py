@@ -119,7 +119,7 @@ class NicSpec(Spec):
     rx_queues: SmallCount = 1
     """Receive queues that the host may use, the default queue included. 1 is a NIC without NetQueue: one context serves all that comes."""
     tx_queue: Annotated[int, Field(ge=64, le=65536)] = 4096
-    """Packets that wait for the wire, in descriptors of the NIC and in the host's queue before them."""
+    """Packets that wait for the wire, in descriptors of the NIC and in the host's queue before them; the descriptors of each transmit ring where the NIC is passed through."""
     rss: bool = False
     """True where the NIC spreads the packets of a queue over several rings by the Toeplitz hash of addresses and ports."""
     tso: bool = True

@@ -156,6 +156,11 @@ class Ring(Generic[S_co]):
         self.taken += count
         return train
 
+    def oldest(self, now: int) -> Train[S_co] | None:
+        """Return the oldest train, if it is ready by ``now``, and leave it in the ring."""
+        self.settle(now)
+        return self._first
+
     def take(self, limit: int, now: int) -> list[Train[S_co]]:
         """Dequeue at most ``limit`` packets that are ready by ``now``, oldest first; an empty list when there are none."""
         taken: list[Train[S_co]] = []

@@ -38,6 +38,7 @@ from .small_point import (
     vnic,
     work,
 )
+from .sound_measures import assert_sound
 
 UNSHRUNK = (Phase.explicit, Phase.generate)
 """A host takes too long to be run for each smaller one."""
@@ -166,6 +167,7 @@ def test_measures_keep_their_bounds(mix: dict[str, Any], how: dict[str, Any]) ->
         delivered_was_sent(record)
         losses_are_a_share(record)
         times_add_up(record)
+        assert_sound(record)
     wires_bound_throughput(host, spec)
 
 

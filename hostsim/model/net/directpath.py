@@ -2,10 +2,12 @@
 
 No context of the VMkernel, no virtual switch and no copy is in between. The VMkernel takes each interrupt of the NIC, as often as the
 guest's driver lets the NIC raise it, and injects it. The NIC gets what a guest writes every 20 us of a burst (docs/decisions/0085).
+A descriptor of what it sends is in use until the guest's driver frees it, in its next poll; with none left the driver stops its queue.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -20,8 +22,10 @@ from hostsim.model.cpu.world import WorldState
 from hostsim.model.net.device import GuestDevice
 from hostsim.model.net.netqueue import add_nic, add_rx_queue
 from hostsim.model.net.networld import Uplink
+from hostsim.model.net.nic_transmit import descriptors
 from hostsim.model.net.pnic import Pnic
 from hostsim.model.net.rx_queue import RxQueue
+from hostsim.model.net.virtual_nic import QUEUE_DISCIPLINE
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.policy.moderation import CoalescingScheme
 from hostsim.units import US
@@ -91,8 +95,11 @@ class DirectRing(Vnic, RxPoller):
         return False
 
     def reclaim(self, now: int) -> int:
-        """Free the descriptors of what the NIC has sent, as the VMkernel's driver would."""
-        return self.queue.clean()
+        """Free the descriptors of what the NIC has sent, as the VMkernel's driver would; returns the number of packets."""
+        count = self.queue.clean()
+        for transmit, packets in self.queue.mapped().items():
+            transmit.freed(packets, now)
+        return count
 
     def unmask(self, at: int) -> None:
         """Unmask the interrupt at an instant that may lie ahead: the driver's poll is done. Moderation may delay the next interrupt."""
@@ -103,16 +110,22 @@ class DirectRing(Vnic, RxPoller):
 
 
 class DirectTx(TransmitQueue):
-    """A transmit queue of a passed-through NIC: packets go to the wire when the guest writes them.
+    """A transmit queue of a passed-through NIC: packets go to the wire when the guest writes them, while there are descriptors.
 
     It is put there when the burst ends that wrote it, or is cut short, and every `LAG` of a longer burst: by then it is certain what was
-    written. The interrupt of its receive queue announces its completions.
+    written. The interrupt of its receive queue announces its completions. What finds no descriptor waits in the guest's queue discipline
+    until the driver has freed some, in the order of the ring.
     """
 
-    def __init__(self, clock: Clock, uplink: Uplink, vcpu: Vcpu, vector: RxQueue) -> None:
+    def __init__(self, clock: Clock, uplink: Uplink, vcpu: Vcpu, vector: RxQueue, size: int) -> None:
+        """Make a queue with so many descriptors."""
         self._clock, self._uplink, self.poster, self._vector = clock, uplink, vcpu, vector
         self.doorbell_ps = 0
-        self._ring: Ring[GuestStream] = Ring(UNBOUNDED)
+        self._ring: Ring[GuestStream] = Ring(QUEUE_DISCIPLINE + size)
+        self._ring.on_drop = self._drop
+        self._room, self._in_use = size, deque[tuple[int, int]]()
+        self._freed = self._freed_at = self._restarted = 0
+        self._is_stopped = False
         self._timer = Timer(clock, self._go_on)
 
     def attach(self, vcpu: Vcpu) -> None:
@@ -127,25 +140,74 @@ class DirectTx(TransmitQueue):
 
     def cancel(self, trains: Iterable[Train[GuestStream]], now: int) -> list[Train[GuestStream]]:
         """Take back those of the packets that a preempted guest has not written by ``now``."""
+        self._settle(now)
         return self._ring.recall(trains, now)
 
     def send(self, now: int) -> None:
-        """Transmit the packets written by ``now``, at the end of a burst."""
+        """Transmit the packets written by ``now``, at the end of a burst, as far as there are descriptors."""
         self._timer.disarm()
-        for train in self._ring.take(UNBOUNDED, now):
-            stream = train.flow
-            self.poster.node.memory.sent(train.count * train.frames * stream.size)
-            self._uplink.send(train, None, self._vector)
+        self._settle(now)
+        ring = self._ring
+        while (train := ring.oldest(now)) is not None:
+            octets = train.frames * train.flow.size
+            each = descriptors(octets)
+            count = self._room // each
+            self._is_stopped = not count
+            if not count:
+                return
+            if waited := train.ready < self._restarted:
+                count = min(count, train.count_by(self._restarted))
+            taken = ring.take_next(count, now)
+            assert taken is not None
+            if waited:
+                taken.restamp(self._restarted, 0)
+            count = taken.count
+            self._room -= count * each
+            ring.capacity -= count * each
+            self._in_use.append((count, each))
+            self.poster.node.memory.sent(count * octets)
+            self._uplink.send(taken, self, self._vector)
+
+    def freed(self, count: int, now: int) -> int:
+        """The guest's driver frees the oldest packets, at an instant that may lie ahead: from then on their descriptors are there again."""
+        in_use = self._in_use
+        while count:
+            packets, each = in_use.popleft()
+            if packets > count:
+                in_use.appendleft((packets - count, each))
+                packets = count
+            count -= packets
+            self._freed += packets * each
+        self._freed_at = now
+        return 0
 
     def send_early(self, end: int = UNBOUNDED) -> None:
         """Arrange to transmit before the ``end`` of a long burst the packets written early in it."""
         first = self._ring.first()
-        if first is not None and first + LAG < end:
-            self._timer.arm_by(first + LAG)
+        if first is None or (self._is_stopped and not self._freed):
+            return
+        at = max(first, self._freed_at) if self._is_stopped else first
+        if at + LAG < end:
+            self._timer.arm_by(at + LAG)
+
+    def _settle(self, now: int) -> None:
+        """Let the guest have the descriptors that it has freed by ``now``."""
+        if self._freed and self._freed_at <= now:
+            self._ring.settle(self._freed_at)  # what was written by then has found the ring as it was
+            self._room += self._freed
+            self._ring.capacity += self._freed
+            self._freed = 0
+            if self._is_stopped:
+                self._is_stopped, self._restarted = False, self._freed_at
 
     def _go_on(self, now: int) -> None:
         self.send(now)
         self.send_early()
+
+    def _drop(self, train: Train[GuestStream]) -> None:
+        """Drop packets that found the queue discipline full."""
+        self._uplink.nic.tx_dropped += train.count
+        train.flow.dropped(train.count * train.frames)
 
 
 class DirectDevice(GuestDevice):
@@ -162,7 +224,7 @@ class DirectDevice(GuestDevice):
             ring = DirectRing(host.clock, queue, vcpu, port.node, host.scheduler.look_at_memory)
             queue.poll = ring
             self.rings.append(queue)
-            self.add_queues(vcpu, ring, DirectTx(host.clock, uplink, vcpu, queue))
+            self.add_queues(vcpu, ring, DirectTx(host.clock, uplink, vcpu, queue, nic.tx_queue))
 
 
 class DirectPath(DirectDevice):
@@ -179,4 +241,5 @@ class DirectPath(DirectDevice):
         if nic is None or name in host.nics:
             state = "in use" if nic else "not a NIC of the host"
             raise WiringError(f"{name!r} cannot be passed through: it is {state}")
-        super().__init__(host, vm, add_nic(host, name, streams), nic.rx_queues)
+        port = add_nic(host, name, streams, UNBOUNDED)  # the rings of the guest's driver bound what waits for the wire
+        super().__init__(host, vm, port, nic.rx_queues)

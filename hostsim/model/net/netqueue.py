@@ -189,10 +189,11 @@ class NetQueue:
         self._busy = busy
 
 
-def add_nic(host: Host, name: str, streams: Streams) -> Pnic:
-    """Add a port of a physical NIC to a host, without receive queues."""
+def add_nic(host: Host, name: str, streams: Streams, tx_limit: int | None = None) -> Pnic:
+    """Add a port of a physical NIC to a host, without receive queues; ``tx_limit`` descriptors of packets wait for its wire, by default those of the NIC."""
     nic = host.spec.hardware.nics[name]
-    port = host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], _wire(host, streams), nic.tx_queue)
+    limit = nic.tx_queue if tx_limit is None else tx_limit
+    port = host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], _wire(host, streams), limit)
     return port
 
 

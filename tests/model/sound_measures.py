@@ -1,0 +1,85 @@
+"""Bounds of every measure of the catalogue: none is negative or above what it can be, and none is undefined unless what it is taken over is missing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hostsim.engine.record import RunRecord
+from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.metrics.functions import DROPS
+from hostsim.units import SECOND
+
+TIMES = {
+    "latency_": "flow.latency",
+    "response_time_": "flow.response",
+    "settled_response_": "flow.response",
+    "round_trip_": "flow.response",
+    "work_time_": "work.time",
+}
+"""Histograms of measures of times, by the beginnings of their names."""
+RATIOS = {
+    "cpu_per_gbit": "flow.octets",
+    "guest_cpu_per_10kpps": "port.received",
+    "rx_tx_ratio": "nic.tx_packets",
+    "rx_size": "nic.rx_frames",
+    "tso_size": "nic.tx_data",
+    "users_per_cpu": "flow.users",
+}
+"""Counters that measures are ratios over."""
+SUMS = ("cpu_total", "netpoll_cpu", "networld_cpu", "network_threads_cpu", "splitrx_cpu")
+"""Sums of shares of PCPUs."""
+LARGEST = 65_536
+"""Bytes of a packet at most, its headers from that of IP on included; Ethernet's are 14."""
+PER_S = {"ms": 1e3, "us": 1e6}
+
+
+def assert_sound(record: RunRecord) -> None:
+    """Every measure of a record keeps its bounds."""
+    for name, metric in CATALOGUE.items():
+        value, count = metric.evaluate(record), observations(name, record)
+        assert math.isnan(value) == (count < metric.least), f"{name} is {value} of {count}"
+        if not math.isnan(value):
+            assert 0 <= value <= most(name, record), f"{name} is {value}"
+
+
+def observations(name: str, record: RunRecord) -> float:
+    """Number of what a measure is taken over."""
+    for beginning, histogram in TIMES.items():
+        if name.startswith(beginning):
+            counts = record.histograms[histogram].counts if histogram in record.histograms else np.zeros((2, 1, 1))
+            return float((counts[-1] - counts[record.cut if len(counts) > 2 else 0]).sum())
+    if name.startswith("stage_"):
+        return record.total("trip.count")
+    if name == "work_loss":
+        return record.total("work.dropped") + record.total("work.started")
+    if name.startswith("loss"):
+        ended = ("guest.read", "flow.forwarded", "flow.out", *DROPS.values())
+        return sum(map(record.total, ended)) - record.total("flow.to_forward")
+    if name.endswith("_per_nic"):
+        return record.total("nic.rx_frames") + record.total("nic.tx_packets")
+    if name == "users_per_cpu":
+        return float(record.series["flow.users"].values[-1].sum())
+    return record.total(RATIOS[name]) if name in RATIOS else 1
+
+
+def most(name: str, record: RunRecord) -> float:
+    """The largest value that a measure can have; of rates of packets there is none here."""
+    unit, length_s = CATALOGUE[name].unit, float(record.instants_ps[-1]) / SECOND
+    slack = 1 + 1e-9
+    if name in SUMS:
+        return 100 * len(record.series["pcpu.busy_ps"].entities) * slack
+    if name.startswith("settled_response_"):
+        return math.inf
+    if unit in PER_S:  # a packet is counted when the burst begins in which it is read, which may end after the run
+        return 2 * length_s * PER_S[unit]
+    if unit in ("%", "% of a vCPU", "% of the window", "% of the bandwidth", "% of a PCPU") and not name.startswith(
+        "guest_cpu_per"
+    ):
+        return 100 * slack
+    if name in ("rx_size", "tso_size"):
+        return LARGEST + 14 if name == "rx_size" else LARGEST / 1e3
+    if name == "rx_queues_used":
+        return len(record.series["queue.arrived"].entities)
+    return math.inf
