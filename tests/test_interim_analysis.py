@@ -83,6 +83,20 @@ def test_a_verdict_is_looked_at_until_it_is_not_open(
     )
 
 
+def test_a_ratio_of_equal_hosts_is_looked_at_with_both_points(tmp_path: Path) -> None:
+    """They differ in a setting that has no effect, so that their points have one hash; the ratio is 1, which the verdict has."""
+    weight = ("sweep:\n", "sweep:\n  weight: {set: host.advanced.Net.E1000TxCopySize, values: [0, 100]}\n")
+    ratio = (
+        "expect:\n",
+        "expect:\n  - {name: equal, ratio: {metric: loss, of: {weight: 100}, to: {weight: 0}}, between: [0.9, 1.1]}\n",
+    )
+    done, search = play(plan_of(tmp_path, weight, ratio), lambda task: 1000)
+    (answer,) = [search.answer(done)]
+    assert answer.look is not None
+    assert {record.axes["weight"] for record in done.values()} == {0, 100}
+    assert answer.values == (5.0,)
+
+
 def test_a_search_is_looked_at_with_as_many_replications(tmp_path: Path) -> None:
     """Its threshold varies from 10 to 25 with a mean in the band: five say nothing, ten do."""
     plan = plan_of(tmp_path, ("expect:\n", f"expect:\n{FIND}"))

@@ -27,11 +27,11 @@ class Costs:
 
     def expect(self, task: Task) -> None:
         """Counts a run among those that are left."""
-        self._change(task.point.id, 1)
+        self._change(task.point.simulated, 1)
 
     def settle(self, task: Task) -> None:
         """Counts a run no more, as it has ended."""
-        self._change(task.point.id, -1)
+        self._change(task.point.simulated, -1)
 
     def _change(self, point: str, more: int) -> None:
         self._left[point] += more

@@ -153,11 +153,11 @@ class _Front:
 
     Attributes:
         sweeps: the plans.
-        running: runs that are handed out, each with the sweeps that wait for it.
+        running: runs that are handed out, each with the sweeps that wait for it and their tasks.
     """
 
     def __init__(self, plans: Sequence[Plan], store: Store, observe: Observer | None = None) -> None:
-        self.running: dict[RunKey, list[_Sweep]] = {}
+        self.running: dict[RunKey, list[tuple[_Sweep, Task]]] = {}
         self._store = store
         self._costs = Costs()
         self.sweeps = [_Sweep(plan, store, self._costs, observe or _say_nothing) for plan in plans]
@@ -169,9 +169,9 @@ class _Front:
             task = sweep.start()
             waiting = self.running.get(run_of(task))
             if waiting is not None:
-                waiting.append(sweep)
-            elif len(self.sweeps) == 1 or not sweep.reuses(task):  # another one may have run it since
-                self.running[run_of(task)] = [sweep]
+                waiting.append((sweep, task))
+            elif not sweep.reuses(task):  # another sweep, or an equal host of this one, may have run it since
+                self.running[run_of(task)] = [(sweep, task)]
                 return task
         return None
 
@@ -185,12 +185,15 @@ class _Front:
         return max((sweep for sweep in self.sweeps if sweep.waiting), key=_Sweep.next_s, default=None)
 
     def finish(self, task: Task, record: RunRecord) -> list[_Sweep]:
-        """Keeps a run that has ended; returns the sweeps that it was for."""
-        sweeps = self.running.pop(run_of(task))
-        self._store.put(record, sweeps[0].origin(task))
-        for sweep in sweeps:
-            sweep.finish(task.key, record)
-        return sweeps
+        """Keeps a run that has ended; returns the sweeps that it was for, each once."""
+        waiting = self.running.pop(run_of(task))
+        self._store.put(record, waiting[0][0].origin(task))
+        ended: list[_Sweep] = []
+        for sweep, other in waiting:
+            sweep.finish(other.key, record, ran=sweep not in ended)
+            if sweep not in ended:
+                ended.append(sweep)
+        return ended
 
     def progress(self, sweep: _Sweep, workers: int) -> Progress:
         """Where a sweep stands, with that many workers to share what is left of all."""
@@ -264,9 +267,10 @@ class _Sweep:
         self._end(task.key, record)
         return True
 
-    def finish(self, key: RecordKey, record: RunRecord) -> None:
-        """Takes a run that has ended, and asks the searches what they want to know next."""
-        self.ran += 1
+    def finish(self, key: RecordKey, record: RunRecord, *, ran: bool) -> None:
+        """Takes a run that has ended, its own or (``ran`` being False) that of an equal host, and asks the searches what they want to know next."""
+        self.ran += ran
+        self.reused += not ran
         self.failed += record.error is not None
         self._end(key, record)
 

@@ -249,8 +249,8 @@ class Store:
 
 
 def is_same_run(one: RunRecord, other: RunRecord) -> bool:
-    """True where two records of a run differ in nothing but wall-clock time."""
-    heads = [_to_head(record)["hostsim.run"] for record in (one, other)]
+    """True where two records of a run differ in nothing but wall-clock time and the axes of the plan that asked for it."""
+    heads = [_to_head(dataclasses.replace(record, axes={}))["hostsim.run"] for record in (one, other)]
     return heads[0] == heads[1] and _to_table(one).equals(_to_table(other))
 
 

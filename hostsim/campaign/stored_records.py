@@ -10,7 +10,7 @@ from hostsim.campaign.store import RunKey, Store
 from hostsim.engine.record import AxisValues, RunRecord
 from hostsim.errors import StoreError
 from hostsim.results.metrics.functions import late_borders
-from hostsim.scenario.plan import RecordKey, Task
+from hostsim.scenario.plan import RecordKey, Task, simulated
 
 __all__ = ["CondensedRecords", "SavedRecords", "SavedRun", "StoredRecords", "condensed", "dressed", "run_of"]
 
@@ -19,13 +19,15 @@ _KEPT = 500
 
 
 def run_of(task: Task) -> RunKey:
-    """The run of a task, by its key in the store."""
-    return task.point.id, task.replication, task.seed
+    """The run of a task, by its key in the store: points that simulate the same share it."""
+    return task.point.simulated, task.replication, task.seed
 
 
 def dressed(record: RunRecord, task: Task) -> RunRecord:
-    """A record with the axes and warnings of this plan: another one may have run the same point under other names."""
-    return replace(record, axes=dict(task.point.axes), flags=(*task.point.warnings, *record.flags))
+    """A record with the id, axes and warnings of this plan: another point, or plan, may have run the same under other names."""
+    return replace(
+        record, point_id=task.point.id, axes=dict(task.point.axes), flags=(*task.point.warnings, *record.flags)
+    )
 
 
 def condensed(record: RunRecord) -> RunRecord:
@@ -82,7 +84,14 @@ class StoredRecords(Mapping[RecordKey, RunRecord]):
     def index(self) -> list[SavedRun]:
         """What a folder of results keeps of each record, to read it again."""
         return [
-            SavedRun(*run_of(task), task.point.axes, tuple(task.point.warnings), self.flags.get(task.point.id, ""))
+            SavedRun(
+                task.point.id,
+                task.replication,
+                task.seed,
+                task.point.axes,
+                tuple(task.point.warnings),
+                self.flags.get(task.point.id, ""),
+            )
             for task in self._tasks.values()
         ]
 
@@ -108,6 +117,12 @@ class SavedRun:
     flag: str
     """That searches gave the point; empty where they gave none."""
 
+    @property
+    def keys(self) -> tuple[RunKey, ...]:
+        """Its key in the store, and the one by which earlier versions stored it."""
+        points = dict.fromkeys((simulated(self.point), self.point))
+        return tuple((point, self.replication, self.seed) for point in points)
+
 
 class SavedRecords(Mapping[RecordKey, RunRecord]):
     """Records of earlier results. Each is read from the store when it is looked up."""
@@ -125,11 +140,13 @@ class SavedRecords(Mapping[RecordKey, RunRecord]):
 
     def __getitem__(self, key: RecordKey) -> RunRecord:
         run = self._runs[key]
-        record = self._store.get((run.point, run.replication, run.seed))
+        record = next((found for key in run.keys if (found := self._store.get(key)) is not None), None)
         if record is None:
             gone = f"replication {run.replication} of point {run.point} is not there"
             raise StoreError(f"{self._store.folder}: {gone}; `{self._command}` runs it again")
-        return replace(record, axes=run.axes, flags=(*run.warnings, *record.flags, *filter(None, [run.flag])))
+        return replace(
+            record, point_id=run.point, axes=run.axes, flags=(*run.warnings, *record.flags, *filter(None, [run.flag]))
+        )
 
     def __iter__(self) -> Iterator[RecordKey]:
         return iter(self._runs)

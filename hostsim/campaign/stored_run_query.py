@@ -12,6 +12,7 @@ from hostsim.campaign.stored_run import RunHead, RunId, StoredRun
 from hostsim.campaign.stored_run import stored_runs as runs_in
 from hostsim.engine.record import RunRecord, Scalar
 from hostsim.errors import Fault, InputError, StoreError, nearest_name
+from hostsim.scenario.plan import simulated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +104,9 @@ def saved_runs(results: Path) -> set[RunId]:
         except StoreError:
             continue
         keys = kept.runs[["point", "replication", "seed"]].itertuples(index=False, name=None)
-        needed |= {(str(kept.provenance.get("code", "")), (point, int(r), int(seed))) for point, r, seed in keys}
+        code = str(kept.provenance.get("code", ""))
+        # earlier versions stored a run for each point, though they simulate the same
+        needed |= {(code, (p, int(r), int(seed))) for point, r, seed in keys for p in (simulated(point), point)}
     return needed
 
 

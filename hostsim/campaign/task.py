@@ -122,7 +122,7 @@ def run_task(simulate: Simulate, task: Task) -> RunRecord:
     point = task.point
     try:
         return simulate(
-            point.spec, point_id=point.id, axes=dict(point.axes), seed=task.seed, replication=task.replication
+            point.spec, point_id=point.simulated, axes=dict(point.axes), seed=task.seed, replication=task.replication
         )
     except MemoryError:
         error = OUT_OF_MEMORY  # a traceback would hold on to what fills the memory
@@ -141,7 +141,7 @@ def _described(error: BaseException) -> str:
 def failed_record(task: Task, error: str) -> RunRecord:
     """Returns the record of a failed run: no slices, no counters, the error in words."""
     return RunRecord(
-        point_id=task.point.id,
+        point_id=task.point.simulated,
         replication=task.replication,
         seed=task.seed,
         axes=dict(task.point.axes),

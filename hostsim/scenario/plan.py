@@ -32,6 +32,7 @@ __all__ = [
     "Task",
     "point_at",
     "point_key",
+    "simulated",
 ]
 
 MOST_REPLICATIONS: Final = 1000
@@ -57,18 +58,28 @@ def point_key(values: Iterable[Scalar]) -> PointKey:
     return tuple((type(value), value) for value in values)
 
 
+def simulated(point_id: str) -> str:
+    """The hash of what a point simulates: its id without a number behind it."""
+    return point_id.partition("-")[0]
+
+
 @dataclass(frozen=True)
 class Point:
     """A design point: one host with its workload, at one value of every axis."""
 
     id: str
-    """Hash of the spec. A second point of a plan that differs in its axes only has a number behind it."""
+    """Hash of what it simulates. A second point of a plan that differs in its axes only has a number behind it."""
     axes: AxisValues
     """Value of every axis, as written."""
     spec: PointSpec
     warnings: tuple[str, ...]
     effort: int = 0
     """Rough work of a run, so that the longest is begun first: see `hostsim.config.host.PointSpec.effort`."""
+
+    @property
+    def simulated(self) -> str:
+        """Hash of what it simulates: points with the same one share their runs."""
+        return simulated(self.id)
 
 
 @dataclass(frozen=True)
@@ -211,7 +222,7 @@ class PointMaker:
         return self._points[key]
 
     def _spec(self, scenario: Scenario, axes: AxisValues, length_ps: int) -> tuple[PointSpec, tuple[str, ...]]:
-        spec, warnings = scenario.spec(axes, length_ps)
+        spec, warnings = scenario.simulated(axes, length_ps)
         return (spec.model_copy(update={"lengthening": 1.0}), warnings) if self.thorough else (spec, warnings)
 
     def _id(self, digest: str, axes: AxisValues) -> str:
@@ -255,6 +266,30 @@ class PointMaker:
         """True for a point of the sweep."""
         return all(value in self._scenario.axes[name].values for name, value in self._axes(values).items())
 
+    def alike(self, values: AxisValues, searched: str) -> AxisValues:
+        """The first point of the sweep that simulates the same as the point at these values, which lie on the line of a search; these where there is none.
+
+        Searches on equal hosts go by the same points then, and have the same answer.
+        """
+        axes = self._axes(values)
+        here = self.point(axes).simulated
+        for name in [name for name in axes if name != searched]:
+            for value in self.values(name):
+                other = {**axes, name: value}
+                if self._simulated(other) == here:
+                    axes = other
+                    break
+        return axes
+
+    def _simulated(self, values: AxisValues) -> str | None:
+        """What the point at these values simulates; None where there cannot be one."""
+        from hostsim.errors import InputError
+
+        try:
+            return self.point(values).simulated
+        except InputError:
+            return None
+
     def _axes(self, values: AxisValues) -> AxisValues:
         return {**self._scenario.first(), **values}
 
@@ -266,7 +301,7 @@ class PointMaker:
             free = next(name for name in itertools.chain([point.id], copies) if at.get(name, point).axes == point.axes)
             if free != point.id:
                 point = replace(point, id=free)
-                self._points[point_key(point.axes.values()), point.spec.length] = point
+            self._points[point_key(point.axes.values()), point.spec.length] = point
             at[free] = point
         return list(at.values())
 

@@ -81,12 +81,14 @@ def _before(
     for other in scenario.searched:
         if other.name == expectation.name:
             break
-        if _line(other.form) == _line(expectation.form):
+        if _line(other.form, maker) == _line(expectation.form, maker):
             assert isinstance(other.form, Find)
             before = Bisection(other.name, other.form, maker, (), before, replications)
     return before
 
 
-def _line(form: Form) -> tuple[object, ...]:
+def _line(form: Form, maker: PointMaker) -> tuple[object, ...]:
+    """What two searches have in common that look at the same values on equal hosts."""
     assert isinstance(form, Find)
-    return form.axis, form.start, form.stop, form.unit, dict(form.at)
+    at = maker.alike({**form.at, form.axis: form.written(form.start)}, form.axis)
+    return form.axis, form.start, form.stop, form.unit, at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from hostsim.errors import Fault, InputError
 from hostsim.plugin.registry import DEFAULT_POLICIES, Registry
 from hostsim.scenario.check.assumption import assumption_warnings
 from hostsim.scenario.check.capacity import feature_warnings, load_faults, nic_faults, traffic_faults, vm_faults
-from hostsim.scenario.check.effect import Effects, effects
+from hostsim.scenario.check.effect import Effects, depends_on_length, effects
 from hostsim.scenario.check.native import kernel_nics, native_faults
 from hostsim.scenario.check.reference import (
     contradictions,
@@ -63,6 +63,8 @@ class Resolution:
     """Settings that were judged, see `hostsim.scenario.check.effect`."""
     told: tuple[str, ...] = ()
     """Warnings other than of settings that have no effect."""
+    simulated: PointSpec | None = None
+    """The spec that is run: settings of the host and of VMs that have no effect have their defaults."""
 
 
 class Resolver:
@@ -203,6 +205,8 @@ class _PointBuilder:
         self._file, found = validate(file_models(self._registry)[0], tree, data=data)
         self.faults += found
         self._vms = self._mapping(("vms",))
+        self._vain: Collection[str] = ()
+        """Paths of settings that are resolved to their defaults."""
 
     def resolution(self, length_ps: int) -> Resolution:
         platform: PlatformSpec | None = self._spec(("platform",))
@@ -217,7 +221,7 @@ class _PointBuilder:
         traffic = {name: flow for name in self._mapping(("traffic",)) if (flow := self._flow(name))}
         policies = self._choices(("policies",), {role: role for role in DEFAULT_POLICIES})
         loops = self._choices(("control_loops",), dict.fromkeys(self._mapping(("control_loops",)), "control_loop"))
-        spec, told, judged = None, self._told, dict[str, str]()
+        spec, simulated, told, judged = None, None, self._told, dict[str, str]()
         if self._file and platform and hardware and settings and not self.faults:
             self.faults += contradictions(self._tree, self._file, hardware, platform)
             self.faults += nic_faults(self._tree, self._file, hardware, platform)
@@ -261,14 +265,32 @@ class _PointBuilder:
                     "plugins": self._used(traffic, policies, loops),
                 }
             )
-            judged = {**effects(self._tree, self._file, platform, spec), **self._plugin_effects(spec)}
+            judged = effects(self._tree, self._file, platform, spec)
+            simulated = self._simulated(spec, judged, platform)
+            judged |= self._plugin_effects(spec)
         warnings = tuple(dict.fromkeys(self.warnings))
         faults = tuple(map(self._resolver.with_remedy, self.faults))
-        return Resolution(spec, faults, warnings, judged, tuple(dict.fromkeys(told)))
+        return Resolution(spec, faults, warnings, judged, tuple(dict.fromkeys(told)), simulated)
+
+    def _simulated(self, spec: PointSpec, judged: Effects, platform: PlatformSpec) -> PointSpec:
+        """A spec with settings that have no effect at their defaults, so that hosts that are equal but for these share their runs."""
+        self._vain = {path for path, warning in judged.items() if warning and not depends_on_length(path)}
+        if not self._vain:
+            return spec
+        settings = self._host_settings(platform)
+        groups = tuple(self._groups(platform))
+        return spec.model_copy(update={"settings": settings, "vms": groups})
 
     def _mapping(self, path: KeyPath) -> Mapping[str, Any]:
         value = self._tree.get(path)
         return value if isinstance(value, dict) else {}
+
+    def _settings(self, path: KeyPath) -> Mapping[str, Any]:
+        """The settings below a path, those left out that are to have their defaults."""
+        given = self._mapping(path)
+        if not self._vain:
+            return given
+        return {name: value for name, value in given.items() if dotted((*path, name)) not in self._vain}
 
     def _part(self, key: KeyPath) -> Part[Any] | None:
         try:
@@ -288,7 +310,7 @@ class _PointBuilder:
         if platform is None:
             return None
         settings, faults, warnings = host_settings(
-            platform, self._mapping(("host", "advanced")), self._mapping(("host", "kernel"))
+            platform, self._settings(("host", "advanced")), self._settings(("host", "kernel"))
         )
         self.faults += map(self._placed, faults)
         self.warnings += warnings
@@ -312,8 +334,8 @@ class _PointBuilder:
         networks = self._tree.get(("vms", name, "networks"))
         settings, faults, warnings = vm_settings(
             platform,
-            self._mapping(("host", "advanced")),
-            self._mapping(("vms", name, "vmx")),
+            self._settings(("host", "advanced")),
+            self._settings(("vms", name, "vmx")),
             guest,
             len(networks) if isinstance(networks, tuple) else 1,
             f"vms.{name}",

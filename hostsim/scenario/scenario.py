@@ -133,10 +133,21 @@ class Scenario:
         Raises:
             InputError: a value may not stand where its axis puts it.
         """
+        resolution = self._resolved(axes, length_ps)
+        assert resolution.spec is not None
+        return resolution.spec, resolution.warnings
+
+    def simulated(self, axes: AxisValues, length_ps: int) -> tuple[PointSpec, tuple[str, ...]]:
+        """The spec of one point as it is run, and its warnings: `spec` with the defaults of settings that have no effect."""
+        resolution = self._resolved(axes, length_ps)
+        assert resolution.simulated is not None
+        return resolution.simulated, resolution.warnings
+
+    def _resolved(self, axes: AxisValues, length_ps: int) -> Resolution:
         resolution = self.points.resolve(axes, length_ps)
         if resolution.spec is None:
             raise InputError(resolution.faults)
-        return resolution.spec, resolution.warnings
+        return resolution
 
 
 def _leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Scalar]]:
@@ -176,9 +187,10 @@ class PointResolver:
             known = self._resolve(values, length_ps, place or Place("--axis"))
             if known.spec is not None:
                 self._sound[key] = known
-        if known.spec is None or known.spec.length == length_ps:
+        if known.spec is None or known.simulated is None or known.spec.length == length_ps:
             return known
-        return replace(known, spec=known.spec.model_copy(update={"length": length_ps}))
+        spec, simulated = (one.model_copy(update={"length": length_ps}) for one in (known.spec, known.simulated))
+        return replace(known, spec=spec, simulated=simulated)
 
     def _resolve(self, values: AxisValues, length_ps: int, place: Place) -> Resolution:
         axes = self.axes.items()

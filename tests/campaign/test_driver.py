@@ -16,7 +16,7 @@ import pytest
 from toy_runs import Bisection, answered_record, plan, point, requests_record, simulate, tasks, toy_record
 
 from hostsim.campaign.driver import Outcome, Progress, preview, run_together
-from hostsim.campaign.store import Store
+from hostsim.campaign.store import Store, is_same_run
 from hostsim.campaign.stored_records import condensed
 from hostsim.engine.record import RunRecord
 from hostsim.results.metrics.catalogue import CATALOGUE
@@ -248,6 +248,25 @@ def test_plans_together_give_what_they_give_one_by_one(tmp_path: Path, jobs: int
     assert told[-1][1].seconds_left == 0
     wanted = {key for outcome in alone for key in outcome.records}
     assert sum(1 for _ in store.folder.rglob("*.parquet")) == len(wanted)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_equal_hosts_of_a_plan_share_their_runs(tmp_path: Path, jobs: int) -> None:
+    """The second point has a number behind its id; it has the records of the first, with its own id, axes and warnings, and no run of its own."""
+    one, other = point(n=3), point(n=5)
+    twin = replace(one, id=f"{one.id}-2", axes={"n": 3, "label": "b"}, warnings=("has no effect",))
+    both = tasks([one, twin, other])
+    store = Store(tmp_path)
+    [outcome] = run_together([plan(both)], store, jobs=jobs, simulate=simulate)
+    assert (outcome.ran, outcome.reused) == (4, 2)
+    assert list(outcome.records) == [task.key for task in both]
+    for replication in range(2):
+        mine, its = (outcome.records[p.id, replication] for p in (one, twin))
+        assert (its.point_id, its.axes, its.flags) == (twin.id, twin.axes, ("has no effect", "toy"))
+        assert is_same_run(mine, replace(its, point_id=mine.point_id, flags=mine.flags))
+    assert len(list(store.runs())) == 4
+    [again] = run_together([plan(both)], store, simulate=simulate)
+    assert (again.ran, again.reused) == (0, 6)
 
 
 def test_no_run_of_several_plans_is_made_twice(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from hostsim.scenario.schema import PointFile
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree, dotted, show_value
 
-__all__ = ["Effects", "effects", "without_effect"]
+__all__ = ["Effects", "depends_on_length", "effects", "without_effect"]
 
 Effects: TypeAlias = Mapping[str, str]
 """By the path of each setting that was judged at a point: why it has no effect there, as a warning; empty where it has one."""
@@ -138,6 +138,7 @@ _LOCAL = _needs(lambda point: any(isinstance(flow, VmTraffic) for flow in point.
 
 
 def _first_look(point: _Point) -> bool:
+    """True where dynamic tuning looks at the host before the run ends; a run that warms up slowly is longer than that."""
     return point.spec.settings.tune_interval < _LOOKS * point.spec.length
 
 
@@ -282,6 +283,11 @@ def effects(tree: Tree, file: PointFile, platform: PlatformSpec, spec: PointSpec
         given = "" if value is None else f" = {show_value(value)}"
         found[shown] = f"{place}: {shown}{given} has no effect: {reason}" if reason else ""
     return found
+
+
+def depends_on_length(path: str) -> bool:
+    """True for a setting that may have an effect in a longer run of the same point."""
+    return path == "host.advanced.Net.NetTuneHostMode"
 
 
 def without_effect(points: Iterable[Effects]) -> list[str]:

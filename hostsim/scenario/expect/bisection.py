@@ -140,7 +140,9 @@ class Bisection:
         self._maker = maker
         self._before = before
         self._replications = range(replications or maker.replications)
-        line = maker.point({**find.at, find.axis: find.written(find.start)}).axes
+        self._alike = line = maker.alike({**find.at, find.axis: find.written(find.start)}, find.axis)
+        self._values: dict[int, AxisValues] = {}
+        """Of the axes at each value that was asked for."""
         others = {axis: value for axis, value in line.items() if axis != find.axis}
         self._line = [
             point
@@ -194,7 +196,8 @@ class Bisection:
                 if text
             ]
             cases += [
-                {**self._point(side).axes, "replication": replication, "value": self._metric(side, replication, done)}
+                {**self._point(side).axes, **self._find.at}
+                | {"replication": replication, "value": self._metric(side, replication, done)}
                 | self._raw(side, replication, done)
                 for side in sorted((state.near[-1].value, state.far[-1].value))
                 if self._find.start <= side <= self._find.stop
@@ -203,7 +206,13 @@ class Bisection:
         return SearchAnswer(self.name, tuple(values), tuple(cases), noted, bounds=bounds)
 
     def _axes(self, value: int) -> AxisValues:
-        return {**self._find.at, self._find.axis: self._find.written(value)}
+        """The axes of the point at a value: of the one in the sweep that simulates the same, if there is any."""
+        if value not in self._values:
+            written = {self._find.axis: self._find.written(value)}
+            own, alike = {**self._find.at, **written}, {**self._alike, **written}
+            is_same = self._maker.point(own).simulated == self._maker.point(alike).simulated
+            self._values[value] = alike if is_same else own
+        return self._values[value]
 
     def _point(self, value: int) -> Point:
         return self._maker.point(self._axes(value))
@@ -245,7 +254,7 @@ class Bisection:
         find = self._find
         outer, inner = (_Side(find.start - 1),), (_Side(find.stop + 1),)
         state = _State(outer, inner) if find.largest else _State(inner, outer)
-        free = self._before.looked(replication, done) if self._before else {}
+        free = self._looked_before(replication, done)
         if done is not self._asked_of:
             self._asked_of, self._measures = done, {}
         looked: dict[int, Point] = {}
@@ -296,8 +305,19 @@ class Bisection:
 
     def looked(self, replication: int, done: Records) -> dict[int, Point]:
         """Values that the search of a replication has looked at, and those before it, each with the point that decided."""
-        before = self._before.looked(replication, done) if self._before else {}
-        return {**before, **self._walk(replication, done)[1]}
+        return {**self._looked_before(replication, done), **self._walk(replication, done)[1]}
+
+    def _looked_before(self, replication: int, done: Records) -> dict[int, Point]:
+        """Those that the searches before it have looked at, on a host that is this search's."""
+        before = self._before
+        if before is None:
+            return {}
+        looked = before.looked(replication, done)
+        return {
+            value: point
+            for value, point in looked.items()
+            if self._point(value).simulated == before._point(value).simulated
+        }
 
     def _without_value(self, value: int) -> str:
         """The reason of a search that came to a run in which the metric has no value."""

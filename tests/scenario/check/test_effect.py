@@ -148,8 +148,13 @@ def told(scenario: Scenario, path: str) -> list[str]:
 
 
 def ran(scenario: Scenario) -> RunRecord:
-    """One run of 10 ms."""
+    """One run of 10 ms, with all settings as they are written."""
     return simulate(scenario.spec({}, 10 * MS)[0], point_id="x", axes={}, seed=1, replication=0)
+
+
+def simulated(scenario: Scenario) -> str:
+    """Hash of what a run of 10 ms simulates."""
+    return scenario.simulated({}, 10 * MS)[0].digest()
 
 
 @pytest.mark.parametrize(("path", "value", "others", "reason"), VAIN, ids=[f"{path} {why}" for path, _, _, why in VAIN])
@@ -167,10 +172,37 @@ def test_a_setting_without_effect_is_told_and_changes_nothing(
         np.testing.assert_array_equal(series.values, without.series[name].values, err_msg=name)
 
 
+SETTINGS = [
+    (path, value, others)
+    for path, value, others, _ in VAIN
+    if path.startswith(("host.advanced.", "host.kernel.", "vms.web.vmx.")) and not path.endswith(".NetTuneHostMode")
+]
+
+
+@pytest.mark.parametrize(("path", "value", "others"), SETTINGS)
+def test_hosts_that_differ_in_a_setting_without_effect_are_simulated_as_one(
+    file: Path, path: str, value: str, others: Options
+) -> None:
+    """So that they share their runs. A VM with a ``ctxPerDev`` of its own, be it the default, stays out of dense mode: the file has none here."""
+    file.write_text(file.read_text().replace("    vmx: {ethernet0.ctxPerDev: 2}\n", ""))
+    assert simulated(load(file, {**others, path: value})) == simulated(load(file, others))
+
+
+def test_a_setting_that_has_an_effect_in_longer_runs_is_simulated_as_it_is_written(file: Path) -> None:
+    """A point may be resolved for a short run, and its spec be copied for a long one, or a run be lengthened."""
+    scenario, plain = load(file, DENSE), load(file)
+    for length in (10 * MS, 7000 * MS):
+        with_it, without = (one.simulated({}, length)[0] for one in (scenario, plain))
+        assert with_it.settings.tune_dense
+        assert with_it.digest() != without.digest()
+
+
 @pytest.mark.parametrize(("path", "value", "others"), FELT)
 def test_a_setting_with_an_effect_is_not_told(file: Path, path: str, value: str, others: Options) -> None:
-    """Where what it is about is there."""
-    assert told(load(file, {**others, path: value}), path) == []
+    """Where what it is about is there; and it is simulated."""
+    scenario = load(file, {**others, path: value})
+    assert told(scenario, path) == []
+    assert simulated(scenario) != simulated(load(file, others))
 
 
 def test_a_peer_that_coalesces_is_told_where_nothing_comes_from_it_in_an_open_loop(file: Path) -> None:

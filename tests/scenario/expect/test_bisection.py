@@ -18,8 +18,8 @@ from hostsim.engine.record import RunRecord
 from hostsim.errors import InputError
 from hostsim.results.search_answer import Bound, SearchAnswer
 from hostsim.scenario.load import load
-from hostsim.scenario.plan import Fidelity, RecordKey, Search, Task
-from hostsim.scenario.planner import make_plan
+from hostsim.scenario.plan import Fidelity, PointMaker, RecordKey, Search, Task
+from hostsim.scenario.planner import make_plan, searches_of
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import restrict
 from hostsim.units import MS
@@ -96,6 +96,65 @@ def test_every_replication_finds_its_own_threshold(
     }
     for replication in range(len(thresholds)):
         assert sum(task.replication == replication for task in ran) <= math.ceil(math.log2(width)) + 1
+
+
+EQUAL = """\
+  - name: of another loss
+    between: [0, 999]
+    find: {largest: receivers, from: 1, to: 127, where: {metric: loss, below: 1 %}, at: {weight: 0}}
+  - name: as the sweep has it
+    between: [0, 99]
+    find: {largest: receivers, from: 1, to: 127, where: {metric: loss, below: 0.01 %}, at: {weight: 0}}
+  - name: with a setting that has no effect
+    between: [0, 99]
+    find: {largest: receivers, from: 1, to: 127, where: {metric: loss, below: 0.01 %}, at: {weight: 100}}
+  - name: with one that has an effect
+    between: [0, 99]
+    find: {largest: receivers, from: 1, to: 127, where: {metric: loss, below: 0.01 %}, at: {split: "1"}}
+"""
+"""Searches on equal hosts, the last of them beside the sweep, and on another host."""
+
+
+@pytest.mark.parametrize("thorough", [False, True])
+def test_searches_on_equal_hosts_have_the_same_runs_and_the_same_answer(tmp_path: Path, thorough: bool) -> None:
+    """Loss of short runs and of those of the sweep errs, so that an answer depends on which of them a search looks at; each replication has its own threshold."""
+    weight = "  weight: {set: host.advanced.Net.E1000TxCopySize, values: [0]}\n"
+    swept = ("values: [1, 2]}", "values: [1, 20, 40, 60, 90]}\n" + weight.rstrip())
+    text = ("expect:\n", f"expect:\n{EQUAL}")
+    scenario = load_text(tmp_path, text, swept, ("length: 1 s", "length: 3 s, swept: {length: 1500 ms}"))
+    plan = make_plan(scenario, Fidelity(replications=None if thorough else 3, thorough=thorough))
+    _, same, equal, other = plan.searches[:4]
+
+    def dropped(task: Task) -> int:
+        length = task.point.spec.length // MS
+        threshold = 50 + 7 * task.replication + (length < 3000) * (3 if length == 1500 else -4)
+        return 0 if receivers(task) <= threshold else LIMIT
+
+    (first, of_first), (second, of_second), (third, of_third) = (
+        run(search, dropped, random.Random(1)) for search in (same, equal, other)
+    )
+    assert first.values == second.values
+    assert {task.key for task in of_first} == {task.key for task in of_second}
+    assert not {task.key for task in of_first} & {task.key for task in of_third}
+    assert {point["weight"] for point in first.points} == {0}
+    assert {point["weight"] for point in second.points} == {100}
+    assert [{**point, "weight": 0} for point in second.points] == list(first.points)
+    assert third.values
+
+
+def test_searches_on_equal_hosts_look_at_more_replications_than_points_of_the_sweep_have(tmp_path: Path) -> None:
+    """Each host has its points in the sweep, an expectation rests on one of them at a side of the threshold, and a further look has a third replication of the first host alone."""
+    near = "  - {name: near, metric: loss, at: {weight: 100, receivers: 50}, between: [0, 1 %]}\n"
+    weight = "\n  weight: {set: host.advanced.Net.E1000TxCopySize, values: [0, 100]}"
+    swept = ("values: [1, 2]}", "values: [1, 20, 40, 50, 60, 90]}" + weight)
+    scenario = load_text(tmp_path, ("expect:\n", f"expect:\n{EQUAL}{near}"), swept, LONG)
+    plan, maker = make_plan(scenario, Fidelity()), PointMaker(scenario, Fidelity())
+    maker.distinct(task.point for task in plan.tasks)
+    _, same, equal, _ = searches_of(scenario, scenario.expectations, maker, replications=3)
+    (first, _), (second, _) = (
+        run(search, lambda task: 0 if receivers(task) <= 50 else LIMIT, random.Random(1)) for search in (same, equal)
+    )
+    assert first.values == second.values == (50, 50, 50)
 
 
 def test_the_condition_is_below_and_not_at_the_limit(tmp_path: Path) -> None:
