@@ -104,7 +104,7 @@ claims: setup
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.claim_values docs/claims.json $(QUICK) --results $(RESULTS)
 	@$(MAKE) --no-print-directory score
 
-# Those texts alone, from docs/claims.json: the counts of README and changelog, and what the first command of the README prints.
+# Those texts alone, from docs/claims.json: the forest plot, the levels of trust, the counts of README and changelog, and what the first command of the README prints.
 score: $(STAMP)
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.score
 

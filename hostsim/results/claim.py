@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from hostsim.config.quantity import UNITS
 from hostsim.results.expect import Band
 
-__all__ = ["CLAIM_KINDS", "Claim", "Measurement"]
+__all__ = ["CLAIM_KINDS", "Claim", "Measurement", "side_of"]
 
 CLAIM_KINDS = {
     "scale": "An absolute figure, which depends on costs.",
@@ -27,6 +27,8 @@ class Claim:
     experiment: str
     kind: str
     """One of `CLAIM_KINDS`."""
+    label: str
+    """In short, for a figure: the topic, and after a comma what sets the claim apart from others on it."""
     condition: str
     metric: str
     published: str
@@ -34,6 +36,11 @@ class Claim:
     band: Band
     basis: str
     source: str
+
+    @property
+    def topic(self) -> str:
+        """The part of the label that all claims on one topic share."""
+        return self.label.partition(",")[0]
 
 
 @dataclass(frozen=True)
@@ -82,13 +89,18 @@ class Measurement:
 
     @property
     def side(self) -> int:
-        """Of a quotient or a sign, 1 where its whole band lies above what is neutral (1, or 0 of a sign), and -1 below; else 0."""
-        if self.unit not in ("ratio", "sign"):
-            return 0
-        neutral = 1 if self.unit == "ratio" else 0
-        if self.band.low is not None and self.band.low > neutral:
-            return 1
-        return -1 if self.band.high is not None and self.band.high < neutral else 0
+        """See `side_of`."""
+        return side_of(self.unit, self.band)
+
+
+def side_of(unit: str, band: Band) -> int:
+    """Of a quotient or a sign, 1 where its whole band lies above what is neutral (1, or 0 of a sign), and -1 below; else 0."""
+    if unit not in ("ratio", "sign"):
+        return 0
+    neutral = 1 if unit == "ratio" else 0
+    if band.low is not None and band.low > neutral:
+        return 1
+    return -1 if band.high is not None and band.high < neutral else 0
 
 
 def _rounded(number: float) -> float:

@@ -39,7 +39,7 @@ WITHOUT_EFFECT = {
         '_ENTRIES = (\n    Metric("again", "%", "As host_cpu.", "instant", mean_share("pcpu.busy_ps")),\n',
     ),
     "a new statistic": ("hostsim/results/estimate.py", *STATEMENT),
-    "a new claim": ("scenarios/claims.csv", r"\Z", "new.claim,small-udp,rule,,loss,1,ratio,0.9,1.1,stated,\n"),
+    "a new claim": ("scenarios/claims.csv", r"\Z", "new.claim,small-udp,rule,a claim,,loss,1,ratio,0.9,1.1,stated,\n"),
     "another style of plots": ("hostsim/views/plots/style.py", "#1c2128", "#000000"),
     "a changed command": ("hostsim/cli/app.py", *STATEMENT),
     "a new public name": ("hostsim/__init__.py", *STATEMENT),

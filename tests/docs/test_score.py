@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
 from typing import Any
 
 import pytest
 from hostsim_docs import claim_values, score
 
-from hostsim.results.claim import CLAIM_KINDS
+from hostsim.results.trust import LEVELS
 from hostsim.results.verdicts import OUTCOMES
+from hostsim.scenario.shipped_data import claims
 
 
 def kept() -> dict[str, Any]:
@@ -51,23 +53,33 @@ def test_a_claim_without_a_verdict_and_a_verdict_without_a_claim_are_named() -> 
     assert claim_values.disagreements(found) == ["vxlan.cpu: has no stored verdict", "gone: is not a claim"]
 
 
-def test_readme_and_changelog_have_the_score() -> None:
+def test_readme_and_pages_have_the_score() -> None:
     """`make score` writes it."""
     found = kept()
     assert score.stale(score.blocks(claim_values.verdicts(found), quick=found["fidelity"] == "quick")) == []
 
 
+def test_the_forest_plot_is_of_the_stored_verdicts() -> None:
+    """Its bytes follow from them alone; `make score` writes it."""
+    text = score.FIGURE.read_text(encoding="utf-8")
+    assert text == score.figure(claim_values.verdicts(kept()))
+    assert len(text) < 200_000
+    assert all(f">{claim.label}</text>" in text for claim in claims().values())
+
+
 def test_all_texts_have_one_count() -> None:
-    """By kind and together: each claim counts once, and the sentence has the last row of the table."""
+    """Each claim counts once, and each topic is in one level."""
     found = kept()
     made = score.blocks(claim_values.verdicts(found), quick=True)
-    lines = [line.strip("| ").split(" | ") for line in made["README.md", "score"].splitlines() if line.startswith("| ")]
-    headings, rows = lines[0], lines[2:]
     counts = {name: sum(one["outcome"] == name for one in found["verdicts"].values()) for name in OUTCOMES}
-    assert [row[0] for row in rows[:-1]] == list(CLAIM_KINDS)
-    assert dict(zip(headings[3:], map(int, rows[-1][3:]), strict=True)) == {n: c for n, c in counts.items() if c}
-    assert all(int(row[2]) == sum(map(int, row[3:])) for row in rows)
-    assert all(f"{count} " in made["docs/changelog.md", "score"] for count in counts.values() if count)
+    sentence = made["docs/changelog.md", "score"]
+    assert sentence in made["README.md", "score"]
+    assert all(f"{count} " in sentence for count in counts.values() if count)
+    lines = made["docs/index.md", "score"].split("\n- **")[1:]
+    assert [line.partition("**")[0] for line in lines] == list(LEVELS)
+    named = re.findall(r"(?:for\*\* |; |, )([^,;()]+)", " ".join("".join(lines).split("\n\n")[0].split()))
+    topics = {(claim.experiment, claim.topic) for claim in claims().values()}
+    assert sorted(word.strip() for word in named) == sorted(topic for _, topic in topics)
 
 
 def test_a_block_is_replaced_and_has_to_be_there() -> None:

@@ -78,9 +78,14 @@ def browse(*arguments: str, folder: Path) -> str:
 
 
 def wide_results() -> Results:
-    """Results with what is widest: a long claim, a table of many columns, contexts, a prediction interval."""
+    """Results with what is widest: a long claim, one of the forest plot, a table of many columns, contexts, a prediction interval."""
     named = replace(VERDICTS[0], expectation=replace(VERDICTS[0].expectation, name="dense.medium." * 6 + "p95"))
-    predicted = replace(VERDICTS[1], prediction=PredictionInterval(1e-6, 123456789.0, 50, VerdictState.OPEN))
+    published = replace(VERDICTS[1].expectation, name="smalludp.coalesce_tx")
+    predicted = replace(
+        VERDICTS[1],
+        expectation=published,
+        prediction=PredictionInterval(1e-6, 123456789.0, 50, VerdictState.OPEN),
+    )
     contexts = contexts_frame({}).reindex(range(3)).assign(point="p2", name="NetPoll-" * 8, kind="netpoll", serves="it")
     tables = (TableSpec("wide", x="receivers", columns=tuple(CATALOGUE)[:9], title="Many columns"),)
     return results(
@@ -107,7 +112,7 @@ def test_the_page_shows_all_of_every_table_and_drawing(page, width):
     assert found["cut"] == []
     assert found["width"] <= found["inner"]
     assert found["figures"] == 5
-    assert found["gauges"] == 14
+    assert found["gauges"] == 15, "the forest plot has one"
     assert found["hidden"] == 0
     assert found["open"] == 0
 

@@ -15,6 +15,8 @@ from hostsim.results.citation import Citation, Publication
 from hostsim.results.claim import CLAIM_KINDS
 from hostsim.results.expect import VerdictState
 from hostsim.results.figure import AnswersSpec, FigureSpec, TableSpec
+from hostsim.results.trust import LEVELS
+from hostsim.scenario.shipped_data import claims
 from hostsim.views.plots.figure import draw
 from hostsim.views.plots.stacked_bars import draw_stacked_bars
 from hostsim.views.plots.style import INK, as_svg
@@ -120,6 +122,36 @@ def test_the_page_counts_verdicts_by_kind_of_claim(tmp_path):
     assert "missing" not in table, "an outcome that no verdict has"
     for meaning in CLAIM_KINDS.values():
         assert meaning in page
+
+
+def test_the_page_has_the_levels_of_trust_and_the_forest_plot(tmp_path):
+    """Of published claims on unchanged hosts, with the class of each level; a page of one scenario has no plot."""
+
+    def of(name, value, state, **changed):
+        band = claims()[name].band
+        expectation = replace(VERDICTS[0].expectation, name=name, band=band, unit="VMs", published="20", kind="scale")
+        made = replace(VERDICTS[0], expectation=expectation, value=value, ci_low=value, ci_high=value, state=state)
+        return results(verdicts=(made,), **changed)
+
+    good = of("splitrx.split.40k", 28.0, VerdictState.PASS)
+    bad = of("splitrx.default.30k", 80.0, VerdictState.FAIL)
+    changed = of("vxlan.cpu", 80.0, VerdictState.FAIL, changed={"vms.x.count": "3"})
+    page = write_report(tmp_path / "r.html", [good, bad, changed]).read_text()
+    lines = re.findall(r'<li><span class="chip ([\w-]+)">(.+?)</span> (.+?)\.</li>', page)
+    assert [name for _, name, _ in lines] == list(LEVELS)
+    nothing = "nothing"
+    assert [words for *_, words in lines] == [
+        *("receivers without loss (splitRxMode)", nothing, nothing, "loss with 36 receivers by default (splitRxMode)")
+    ]
+    rows = re.findall(r'<div><span title="(.+?)">.+?</span>(<svg.+?</svg>)<span class="n">(.+?)</span>', page)
+    assert [(name, value) for name, _, value in rows] == [
+        ("splitrx.split.40k", "1.40"),
+        ("splitrx.default.30k", "4.00"),
+    ]
+    assert all(f'class="{lines[place][0]}"' in svg for (_, svg, _), place in zip(rows, (0, 3), strict=True))
+    alone = write_report(tmp_path / "alone.html", [good], title=good.scenario).read_text()
+    assert 'class="levels"' in alone
+    assert 'class="forest"' not in alone
 
 
 def test_a_deterministic_value_has_a_word_in_place_of_an_interval(tmp_path):

@@ -1,6 +1,6 @@
-"""The score in texts: blocks of the README and the changelog, written from ``docs/claims.json`` and from the first command of the README.
+"""The score in texts and a figure: blocks of README and pages, written from ``docs/claims.json`` and from the first command of the README.
 
-``python -m hostsim_docs.score`` writes them, as `make score` does; `make claims` judges all claims before. A block lies between
+``python -m hostsim_docs.score`` writes them and the forest plot, as `make score` does; `make claims` judges all claims before. A block lies between
 ``<!-- NAME: -->`` and ``<!-- :NAME -->``.
 """
 
@@ -8,24 +8,29 @@ from __future__ import annotations
 
 import re
 import tempfile
+import textwrap
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
 from hostsim.config.files import write_whole
 from hostsim.lab.calibration.freedom import count_fitted
-from hostsim.results.claim import CLAIM_KINDS
+from hostsim.results.claim import Claim
 from hostsim.results.expect import Verdict
-from hostsim.results.verdicts import ALL, OUTCOMES, number, outcome, tally
+from hostsim.results.trust import LEVELS, topics
+from hostsim.results.verdicts import OUTCOMES, number, outcome
 from hostsim.scenario.shipped_data import claims
+from hostsim.views.plots.style import as_svg
 from hostsim_docs import claim_values
-from hostsim_docs.markdown import table
+from hostsim_docs.forest import draw_forest
 from hostsim_docs.session import run_session
 
-__all__ = ["FIRST", "ROOT", "answer_blocks", "blocks", "main", "stale", "with_blocks"]
+__all__ = ["FIGURE", "FIRST", "ROOT", "answer_blocks", "blocks", "figure", "levels", "main", "stale", "with_blocks"]
 
 ROOT = Path(__file__).parents[3]
-README, CHANGELOG = "README.md", "docs/changelog.md"
+README, INDEX, CHANGELOG = "README.md", "docs/index.md", "docs/changelog.md"
+FIGURE = ROOT / "docs" / "images" / "score.svg"
+"""The forest plot."""
 FIRST = "hostsim run first-sweep --quick"
 """The first command of the README."""
 
@@ -40,18 +45,10 @@ def blocks(verdicts: Mapping[str, Verdict], *, quick: bool) -> Blocks:
         verdicts: of the claims, by id.
         quick: their fidelity.
     """
-    found = [(verdict.expectation.kind, outcome(verdict, quick=quick)) for verdict in verdicts.values()]
-    counts = tally(found)
-    whole = counts.get(ALL) or next(iter(counts.values()))
-    shown = [name for name in OUTCOMES if whole[name]]
-    rows = [
-        [*((kind, CLAIM_KINDS[kind]) if kind in CLAIM_KINDS else ("**all**", "")), str(counter.total())]
-        + [str(counter[name]) for name in shown]
-        for kind, counter in counts.items()
-    ]
+    counts = Counter(outcome(verdict, quick=quick) for verdict in verdicts.values())
     score = (
-        f"{_sentence(whole, quick=quick)} `scenarios/known_red.yaml` gives the reason and the range of each known red.\n\n"
-        f"{table(('kind of claim', 'meaning', 'claims', *shown), rows)}\n{_coverage()}\nNot everything was published: {count_fitted().sentence}"
+        f"{_sentence(counts, quick=quick)} `scenarios/known_red.yaml` gives the reason and the range of each known red.\n\n"
+        f"{levels(verdicts, 'docs/images')}\n{_coverage()}\nNot everything was published: {count_fitted().sentence}"
     )
     default, split = (
         f"{number(verdicts[name].value)} receivers lose nothing, where {claims()[name].published} are published"
@@ -60,8 +57,33 @@ def blocks(verdicts: Mapping[str, Verdict], *, quick: bool) -> Blocks:
     return {
         (README, "score"): f"\n{score}\n",
         (README, "splitrx"): f"By default {default}; with splitRxMode {split}.",
-        (CHANGELOG, "score"): _sentence(whole, quick=quick),
+        (INDEX, "score"): f"\n{levels(verdicts, 'images')}",
+        (CHANGELOG, "score"): _sentence(counts, quick=quick),
     }
+
+
+def levels(verdicts: Mapping[str, Verdict], images: str) -> str:
+    """The forest plot and the four levels of trust in Markdown.
+
+    Args:
+        verdicts: of the claims, by id.
+        images: path to the folder of the figure.
+    """
+    lines = [f"- **{name}** {words}." for name, words in topics(_rows(verdicts)).items()]
+    lines.append(" ".join(f"*{name.removesuffix(' for')}*: {meaning}." for name, meaning in LEVELS.items()))
+    wrapped = ("\n".join(textwrap.wrap(line, 190, subsequent_indent="  " * (line[0] == "-"))) for line in lines)
+    alt = "Forest plot of all claims: simulated over published, by experiment"
+    *four, meanings = wrapped
+    return "\n".join([f"![{alt}]({images}/{FIGURE.name})", "", *four, "", meanings, ""])
+
+
+def figure(verdicts: Mapping[str, Verdict]) -> str:
+    """The forest plot as SVG text, on white."""
+    return as_svg(draw_forest(_rows(verdicts)), opaque=True)
+
+
+def _rows(verdicts: Mapping[str, Verdict]) -> list[tuple[Claim, Verdict]]:
+    return [(claim, verdicts[claim.id]) for claim in claims().values() if claim.id in verdicts]
 
 
 def _sentence(counts: Counter[str], *, quick: bool) -> str:
@@ -145,10 +167,12 @@ def stale(found: Blocks) -> list[str]:
 
 
 def main() -> None:
-    """Write all blocks."""
+    """Write the figure and all blocks."""
     kept = claim_values.read()
+    verdicts = claim_values.verdicts(kept)
+    print(write_whole(FIGURE, figure(verdicts).encode()).relative_to(ROOT))
     with tempfile.TemporaryDirectory() as folder:
-        found = blocks(claim_values.verdicts(kept), quick=kept["fidelity"] == "quick") | answer_blocks(Path(folder))
+        found = blocks(verdicts, quick=kept["fidelity"] == "quick") | answer_blocks(Path(folder))
     for file in stale(found):
         write_whole(ROOT / file, with_blocks((ROOT / file).read_text(encoding="utf-8"), file, found).encode())
         print(file)

@@ -34,6 +34,7 @@ from hostsim.scenario.shipped_data import (
 )
 from hostsim_docs import claim_values
 from hostsim_docs.markdown import anchor, code, prose, table
+from hostsim_docs.score import levels
 
 __all__ = ["claims_page", "measures_page", "shipped_page", "sources_page"]
 
@@ -114,6 +115,9 @@ def claims_page() -> str:
 
 hostsim is compared with {len(rows)} published numbers, counted by one rule: {tally_words(found)}. Each has a band in which its value is accepted, and a source that can be looked up ({{doc}}`sources`).
 Values are those of `hostsim check`, at {kept["fidelity"]} fidelity with root seed {kept["seed"]}; square brackets are 95 % intervals.
+
+{levels(verdicts, "../images")}
+## Counts
 
 {meanings}
 

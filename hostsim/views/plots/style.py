@@ -162,9 +162,9 @@ def shown_figure() -> Figure:
     return made
 
 
-def as_svg(figure: Figure) -> str:
-    """The figure as SVG text: no date, no program name, ids that depend on the content only."""
-    return _bytes(figure, "svg").decode()
+def as_svg(figure: Figure, *, opaque: bool = False) -> str:
+    """The figure as SVG text, on white or on nothing: no date, no program name, ids that depend on the content only."""
+    return _bytes(figure, "svg", opaque=opaque).decode()
 
 
 def sized(figure: Figure, size: str) -> Figure:

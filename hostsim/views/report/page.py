@@ -20,6 +20,7 @@ from hostsim.results.expect import Band, Find, Form, Verdict, required_metrics
 from hostsim.results.figure import AnswersSpec, Figure, TableSpec
 from hostsim.results.folder import plain_csv
 from hostsim.results.results import AssumedInput, Results
+from hostsim.results.trust import LEVELS, READING, experiment_title, level, over_published, topics
 from hostsim.results.verdicts import (
     OUTCOMES,
     OWN,
@@ -37,6 +38,7 @@ from hostsim.results.verdicts import (
     value_text,
     verdict_text,
 )
+from hostsim.scenario.shipped_data import claims
 from hostsim.views.plots.figure import draw
 from hostsim.views.plots.stacked_bars import draw_stacked_bars
 from hostsim.views.plots.style import GRID, INK, PAPER, as_svg, figure_of
@@ -76,12 +78,13 @@ def mark_class(outcome: str) -> str:
     return outcome.replace(" ", "-")
 
 
-def gauge(verdict: Verdict, *, outcome: str) -> str:
+def gauge(verdict: Verdict, *, outcome: str, axis: tuple[float, float] | None = None) -> str:
     """Draw a gauge of a verdict as SVG text, a prediction interval as a wide light line; colours are CSS classes, so that page and printer choose them.
 
     Args:
         verdict: what to draw; without a value only the band is drawn.
-        outcome: of the verdict; each has a colour and a shape of its own.
+        outcome: of the verdict, or its level of trust; each has a colour and a shape.
+        axis: its ends; by default the band and all marks fit.
     """
     state = mark_class(outcome)
     band = verdict.expectation.band
@@ -89,7 +92,7 @@ def gauge(verdict: Verdict, *, outcome: str) -> str:
     marks = [verdict.value, verdict.ci_low, verdict.ci_high]
     marks += [] if prediction is None else [prediction.low, prediction.high]
     drawn = [mark for mark in marks if mark is not None and math.isfinite(mark)]
-    start, end = _scale(band, drawn)
+    start, end = axis or _scale(band, drawn)
 
     def x(value: float | None, absent: float) -> float:
         if value is None or not math.isfinite(value):
@@ -124,12 +127,14 @@ def gauge(verdict: Verdict, *, outcome: str) -> str:
 
 
 def _mark(outcome: str, x: float, y: float) -> str:
-    """The mark of a value: a disc in band, a ring for undecided, a diamond for a known red, a square for a red."""
+    """The mark of a value: a disc in band, a ring for undecided, a diamond for a known red, a square for a red; of a level see `_MARKS`."""
     name = mark_class(outcome)
     match outcome:
         case "known red":
             return f'<path class="{name}" d="M{x - 5:.1f} {y:g}l5 -5l5 5l-5 5z"/>'
-        case "red":
+        case "direction":
+            return f'<path class="{name}" d="M{x - 5:.1f} {y + 4:g}h10l-5 -9z"/>'
+        case "red" | "do-not-use":
             return f'<rect class="{name}" x="{x - 4:.1f}" y="{y - 4:g}" width="8" height="8"/>'
         case _:
             return f'<circle class="{name}" cx="{x:.1f}" cy="{y:g}" r="4"/>'
@@ -226,26 +231,64 @@ def write_page(path: Path, sections: Sequence[Section], *, title: str) -> Path:
     )
     environment.filters["number"] = number
     environment.filters["mark"] = mark_class
-    claims = [claim for view in sections for claim in view["claims"]]
+    shown = [claim for view in sections for claim in view["claims"]]
     results = [view["results"] for view in sections]
-    found = [(claim["kind"], claim["outcome"]) for claim in claims]
+    found = [(claim["kind"], claim["outcome"]) for claim in shown]
     counts = Counter(each for _, each in found)
+    lines, forest = _trust(results)
     page = environment.get_template("page.html.j2").render(
         title=title + _caveat(results),
         views=sections,
-        claims=claims,
+        claims=shown,
         counts=counts,
         kinds={kind: meaning for kind, meaning in _KINDS.items() if any(kind == of for of, _ in found)},
         outcomes={name: meaning for name, meaning in OUTCOMES.items() if counts[name] or name == "in band"},
         tally=_without_empty_columns(TALLY_HEADINGS, tally_rows(found)),
+        trust=lines,
+        levels=LEVELS,
+        forest=forest,
+        reading=READING,
         widths=_WIDTHS,
         alone=len(results) == 1 and title == results[0].scenario,
-        is_about_published=any(claim["published"] for claim in claims),
+        is_about_published=any(claim["published"] for claim in shown),
         quick=any(found.quick for found in results),
         assumptions=_merged_assumptions(results),
         sources=publications(results),
     )
     return write_whole(path, page.encode())
+
+
+_MARKS = ("trust", "within-20", "direction", "do-not-use")
+"""Classes of the marks and words of the levels of trust."""
+_RANGE = 2.0
+"""Greatest value of the forest plot; the least is its inverse."""
+
+
+def _trust(sections: Iterable[Results]) -> tuple[list[tuple[str, str, str]], dict[str, list[dict[str, Any]]]]:
+    """The levels of trust, each with its class and topics; and by experiment the rows of the forest plot. Changed hosts have none."""
+    verdicts = [verdict for results in sections if not results.changed for verdict in results.verdicts]
+    found = [(claims()[name], one) for one in verdicts if (name := one.expectation.name) in claims()]
+    lines = [(name, mark, each) for (name, each), mark in zip(topics(found).items(), _MARKS, strict=True)]
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for claim, verdict in found:
+        mark, seen = _MARKS[level(verdict)], over_published(verdict)
+        words = f"{seen.value:.2f}" if seen.value is not None and math.isfinite(seen.value) else number(seen.value)
+        drawn = _markup(gauge(_log(seen), outcome=mark, axis=(-1.0, 1.0)))
+        row = {"label": claim.label, "id": claim.id, "gauge": drawn, "value": words}
+        rows.setdefault(experiment_title(claim.experiment), []).append(row)
+    return (lines if found else []), rows
+
+
+def _log(verdict: Verdict) -> Verdict:
+    """A verdict on a logarithmic scale, from -1 to 1 at the ends of the forest plot."""
+
+    def log(value: float | None) -> float | None:
+        return None if value is None else math.log(min(max(value, 1 / _RANGE), _RANGE), _RANGE)
+
+    band = verdict.expectation.band
+    expectation = replace(verdict.expectation, band=Band(log(band.low), log(band.high)))
+    value, low, high = map(log, (verdict.value, verdict.ci_low, verdict.ci_high))
+    return replace(verdict, expectation=expectation, value=value, ci_low=low, ci_high=high, prediction=None)
 
 
 def _without_empty_columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
