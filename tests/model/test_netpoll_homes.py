@@ -18,7 +18,13 @@ MANY = {"vmnic0": nic(rx_queues=8)}
 
 def two_nodes(*vms, **changes) -> PointSpec:
     """Two sockets, the NIC behind the first; each VM gets a thousand datagrams a second, and NetPolls are looked at every 10 ms."""
-    values = {"sockets": 2, "traffic": {"u": datagrams("receive")}, "package_rebalance_period": LOOK, "cost": CALM, "nics": MANY}
+    values = {
+        "sockets": 2,
+        "traffic": {"u": datagrams("receive")},
+        "package_rebalance_period": LOOK,
+        "cost": CALM,
+        "nics": MANY,
+    }
     return point(*vms, **(values | changes))
 
 

@@ -72,9 +72,7 @@ def test_a_round_trip_of_one_segment_received(cap: int):
 def test_a_round_trip_of_one_segment_sent(cap: int):
     """The same the other way; the guest copies from the process, and none is woken."""
     spec = point(traffic={"s": stream("send", window="2048 B")}, cost=CALM, tx_depth_cap=cap)
-    guest_ns = (
-        ROUND["vcpu_wake"] + ROUND["guest_interrupt"] + ROUND["guest_rx_ack"] + 2000 + ROUND["guest_tx_packet"]
-    )
+    guest_ns = ROUND["vcpu_wake"] + ROUND["guest_interrupt"] + ROUND["guest_rx_ack"] + 2000 + ROUND["guest_tx_packet"]
     guest_ns += SIZE * ROUND["copy_per_byte"]
     check_trips(spec, cap, 1000, FRAME + SMALL + DELAY, POLL + deliver(0) + guest_ns + TRANSMIT)
 
