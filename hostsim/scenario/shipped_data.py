@@ -245,8 +245,9 @@ def claims() -> dict[str, Claim]:
         InputError: the shipped table is damaged, or has a claim of an unknown kind.
     """
     file = data_root() / "claims.csv"
-    columns = [field.name for field in dataclasses.fields(Claim) if field.name != "band"]
+    columns = [field.name for field in dataclasses.fields(Claim) if field.name not in ("band", "label")]
     found: dict[str, Claim] = {}
+    labels = _claim_labels()
     with file.open(encoding="utf-8", newline="") as stream:
         rows = csv.DictReader(stream)
         for row in rows:
@@ -257,11 +258,20 @@ def claims() -> dict[str, Claim]:
             try:
                 low, high = (float(row[end]) if row[end] else None for end in ("low", "high"))
                 texts = {column: row[column] for column in columns}
-                found[row["id"]] = Claim(**texts, band=Band(low, high))
+                found[row["id"]] = Claim(**texts, band=Band(low, high), label=labels.get(row["id"], row["metric"]))
             except (KeyError, ValueError) as error:
                 fault = Fault(f"is not a row of claims: {error}", str(row.get("id")), file=display_name(file))
                 raise InputError(fault) from None
     return found
+
+
+def _claim_labels() -> dict[str, str]:
+    """Labels of the claims for figures, by id: of our own, in a table beside that of the claims."""
+    file = data_root() / "claim_labels.csv"
+    if not file.exists():
+        return {}
+    with file.open(encoding="utf-8", newline="") as stream:
+        return {row["id"]: row["label"] for row in csv.DictReader(stream)}
 
 
 @functools.cache
