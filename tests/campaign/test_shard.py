@@ -92,9 +92,9 @@ def test_a_finished_run_takes_the_place_of_a_failed_one(tmp_path: Path) -> None:
 
 
 def test_two_records_of_a_run_that_differ_are_an_error(tmp_path: Path) -> None:
-    """Wall-clock time may differ; a counter may not, and then the target keeps its own."""
+    """Wall-clock time may differ, and the axes of the point that asked for it; a counter may not, and then the target keeps its own."""
     one = toy_record(1, 0)
-    slower = replace(one, facts={**one.facts, "wall_s": 9.0})
+    slower = replace(one, facts={**one.facts, "wall_s": 9.0}, axes={"label": "of an equal host"})
     other = replace(one, facts={**one.facts, "events": 18})
     for folder, record in (("one", one), ("slower", slower), ("other", other)):
         Store(tmp_path / folder).put(record)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toy_runs import Bisection, plan, point, simulate, tasks
+from toy_runs import Bisection, plan, point, simulate, tasks, toy_record
 
 from hostsim.campaign import stored_records
 from hostsim.campaign.driver import Outcome, run_together, stored_outcome
 from hostsim.campaign.store import RunKey, Store
-from hostsim.campaign.stored_records import CondensedRecords
+from hostsim.campaign.stored_records import CondensedRecords, SavedRecords, SavedRun
 from hostsim.engine.record import RunRecord
 from hostsim.errors import StoreError
 from hostsim.scenario.plan import Plan
@@ -58,6 +58,16 @@ def test_what_is_known_without_a_record_is_not_read_for(tmp_path: Path) -> None:
     assert outcome.records.wall_s(key) > 0
     with pytest.raises(StoreError, match="is gone"):
         outcome.records[key]
+
+
+def test_a_saved_point_whose_id_has_a_number_has_the_run_of_what_it_simulates(tmp_path: Path) -> None:
+    """Or, in results of earlier versions, a run of its own."""
+    plain = "ab" * 16
+    saved = SavedRun(f"{plain}-2", 0, 1, {"n": 2}, ("has no effect",), "")
+    for folder, stored in (("today", plain), ("earlier", saved.point)):
+        Store(tmp_path / folder).put(toy_record(1, 0, point_id=stored))
+        record = SavedRecords(Store(tmp_path / folder), [saved], "hostsim run")[saved.point, 0]
+        assert (record.point_id, record.axes, record.flags) == (saved.point, {"n": 2}, ("has no effect",))
 
 
 def test_records_of_two_plans_are_one_mapping(tmp_path: Path) -> None:
