@@ -23,6 +23,7 @@ from hostsim.engine import compiled
 
 if TYPE_CHECKING:
     from hostsim.api import Results, Scenario, calibrate, check, compare, load, open_results, reproduce, run, what_if
+    from hostsim.campaign.run_option import RunOptions
     from hostsim.campaign.stored_run_query import stored_runs
     from hostsim.engine.record import RunRecord
     from hostsim.errors import HostsimError, InputError, StoreError
@@ -44,6 +45,7 @@ __all__ = [
     "HostsimError",
     "InputError",
     "Results",
+    "RunOptions",
     "RunRecord",
     "Scenario",
     "StoreError",
@@ -68,6 +70,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "hostsim.campaign.run_option": ("RunOptions",),
     "hostsim.campaign.stored_run_query": ("stored_runs",),
     "hostsim.api": (
         "Results",

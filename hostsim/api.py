@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
-from hostsim.campaign.caller_words import in_caller_words
-from hostsim.campaign.run_option import RESULTS, RunOptions, ensemble_of, quantity, takes_options
+from hostsim.campaign.run_option import OPTIONS, RESULTS, RunOptions, ensemble_of, run_options
 from hostsim.engine.record import Scalar
 from hostsim.errors import Fault, InputError
 from hostsim.results.compare import read_baseline
@@ -27,7 +26,7 @@ from hostsim.views.notebook.results import Differences, Results, Verdicts
 from hostsim.views.notebook.scenario import Scenario
 
 if TYPE_CHECKING:
-    from hostsim.campaign.pipeline import ExecutionOptions
+    from hostsim.campaign.pipeline import ExecutionOptions, ProgressListener
     from hostsim.config.plugin import PluginSpec
     from hostsim.lab.calibration_view import Calibration
     from hostsim.scenario.plan import Fidelity, Plan
@@ -64,9 +63,10 @@ AnyScenario = str | Path | PlainScenario
 """Name of a shipped scenario, path of a file, or a loaded one."""
 Plugins = Sequence[str | Path] | None
 """Plug-ins: paths of Python files, or names of installed ones."""
+_CALIBRATES = OPTIONS.keys() - {"quick", "replications", "thorough", "max_processor_time", "ensemble"}
+"""Options of a calibration, which chooses the fidelity of its runs."""
 
 
-@in_caller_words
 def load(
     scenario: str | Path,
     overrides: Changes | None = None,
@@ -92,8 +92,6 @@ def load(
     return Scenario.of(load_plain(scenario, overrides, axes, root, plugins or ()))
 
 
-@in_caller_words
-@takes_options()
 def run(
     scenario: AnyScenario,
     *,
@@ -101,7 +99,9 @@ def run(
     axes: Changes | None = None,
     root: str | Path | None = None,
     expectations: bool = False,
-    **options: Unpack[RunOptions],
+    progress: ProgressListener | None = None,
+    options: RunOptions | None = None,
+    **given: Any,
 ) -> Results:
     """Run the sweep of a scenario: every run that the results folder does not hold yet.
 
@@ -111,18 +111,30 @@ def run(
         axes: values of axes by name, as `load` takes them; not with a loaded scenario.
         root: folder that holds all files of the scenario, as `load` takes it; not with a loaded scenario.
         expectations: run what the expectations need as well; without it only those are judged whose runs are there.
-        **options: of a run.
+        progress: called with the scenario's name and its progress after each run; a notebook shows a bar by default.
+        options: of the run.
+        **given: single options by name (``quick=True``), as `RunOptions` has them, in place of those of ``options``.
+
+    Raises:
+        InputError: an argument cannot be used; carries every fault.
+        StoreError: the results folder cannot be used.
+        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
     from hostsim.campaign.pipeline import run_sweep
 
-    chosen = _chosen(scenario, overrides, axes, root, options["plugins"])
-    found = run_sweep(chosen, fidelity(options), execution_options(options), expectations=expectations)
+    asked = run_options(run, options, given)
+    chosen = _chosen(scenario, overrides, axes, root, asked.plugins)
+    found = run_sweep(chosen, fidelity(asked), execution_options(asked, progress), expectations=expectations)
     return Results.of(found)
 
 
-@in_caller_words
-@takes_options()
-def check(*subjects: AnyScenario, root: str | Path | None = None, **options: Unpack[RunOptions]) -> Verdicts:
+def check(
+    *subjects: AnyScenario,
+    root: str | Path | None = None,
+    progress: ProgressListener | None = None,
+    options: RunOptions | None = None,
+    **given: Any,
+) -> Verdicts:
     """Judge expectations and claims; runs only what they need and the results folder does not hold.
 
     The verdicts are in the order of the scenarios and of their expectations.
@@ -131,21 +143,27 @@ def check(*subjects: AnyScenario, root: str | Path | None = None, **options: Unp
         subjects: names of shipped scenarios, paths of files, loaded scenarios, or patterns of claim ids (``split*.40k``);
             all shipped scenarios where there is none.
         root: folder that holds all files of the scenarios, as `load` takes it.
-        **options: of a run.
+        progress: called with the scenario's name and its progress after each run; a notebook shows a bar by default.
+        options: of the run.
+        **given: single options by name (``quick=True``), as `RunOptions` has them, in place of those of ``options``.
+
+    Raises:
+        InputError: an argument cannot be used; carries every fault.
+        StoreError: the results folder cannot be used.
+        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
     from hostsim.campaign.pipeline import execute_all, judge_expectations
 
-    runs, chosen = fidelity(options), select(*subjects, root=root, plugins=options["plugins"] or ())
+    asked = run_options(check, options, given)
+    runs, chosen = fidelity(asked), select(*subjects, root=root, plugins=asked.plugins)
     plans = [plan(scenario, runs, sweep=False, expectations=True) for scenario, _ in chosen]
     verdicts = []
-    for (scenario, names), outcome in zip(chosen, execute_all(plans, execution_options(options)), strict=True):
+    for (scenario, names), outcome in zip(chosen, execute_all(plans, execution_options(asked, progress)), strict=True):
         found = judge_expectations(scenario, outcome.records, outcome.answers, runs)
         verdicts += [verdict for verdict in found if verdict.expectation.name in names]
     return Verdicts(verdicts, quick=runs.quick)
 
 
-@in_caller_words
-@takes_options()
 def what_if(
     scenario: AnyScenario,
     changes: Changes | None = None,
@@ -154,7 +172,9 @@ def what_if(
     overrides: Changes | None = None,
     axes: Changes | None = None,
     root: str | Path | None = None,
-    **options: Unpack[RunOptions],
+    progress: ProgressListener | None = None,
+    options: RunOptions | None = None,
+    **given: Any,
 ) -> WhatIf:
     """Run a scenario before and after a change; gives the paired differences on common random numbers.
 
@@ -170,15 +190,32 @@ def what_if(
         overrides: values by dotted path on both sides, as `load` takes them.
         axes: values of axes on both sides, as `load` takes them: the points to compare.
         root: folder that holds all files of the scenario, as `load` takes it; that of a loaded scenario.
-        **options: of a run.
+        progress: called with the scenario's name and its progress after each run; a notebook shows a bar by default.
+        options: of the run.
+        **given: single options by name (``quick=True``), as `RunOptions` has them, in place of those of ``options``.
+
+    Raises:
+        InputError: an argument cannot be used; carries every fault.
+        StoreError: the results folder cannot be used.
+        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
     from hostsim.campaign.what_if import what_if as run_both
     from hostsim.views.notebook.what_if import WhatIf
 
-    plugins = options["plugins"]
-    before, after = sides(scenario, changes, costs=costs, overrides=overrides, axes=axes, root=root, plugins=plugins)
+    asked = run_options(what_if, options, given)
+    try:
+        before, after = sides(
+            scenario, changes, costs=costs, overrides=overrides, axes=axes, root=root, plugins=asked.plugins
+        )
+    except InputError as error:
+        raise InputError(
+            replace(fault, path=f"changes[{fault.path!r}]", file="")
+            if fault.file and fault.path in (changes or ())
+            else fault
+            for fault in error.faults
+        ) from None
     changed = {**option_texts(changes), **option_texts(costs)}
-    return WhatIf.of(run_both(before, after, changed, fidelity(options), execution_options(options)))
+    return WhatIf.of(run_both(before, after, changed, fidelity(asked), execution_options(asked, progress)))
 
 
 def sides(
@@ -207,8 +244,6 @@ def sides(
     return load_sides(scenario, changes or {}, option_texts(costs), both, points, root, brought)
 
 
-@in_caller_words
-@takes_options("seed", "jobs", "cluster", "results", "max_memory", "max_time", "plugins", "progress")
 def calibrate(
     scenario: AnyScenario,
     to: str | Path | None = None,
@@ -220,7 +255,9 @@ def calibrate(
     overrides: Changes | None = None,
     axes: Changes | None = None,
     root: str | Path | None = None,
-    **options: Unpack[RunOptions],
+    progress: ProgressListener | None = None,
+    options: RunOptions | None = None,
+    **given: Any,
 ) -> Calibration:
     """Calibrate a host to its own measurements: an ensemble of hosts that agree with them, predictions, and files of parts.
 
@@ -234,18 +271,25 @@ def calibrate(
         overrides: values by dotted path, as `load` takes them; not with a loaded scenario.
         axes: values of axes by name, as `load` takes them; not with a loaded scenario.
         root: folder that holds all files of the scenario, as `load` takes it; not with a loaded scenario.
-        **options: of a run.
+        progress: called with the scenario's name and its progress after each run; a notebook shows a bar by default.
+        options: of the run.
+        **given: single options by name (``quick=True``), as `RunOptions` has them, in place of those of ``options``.
+
+    Raises:
+        InputError: an argument cannot be used; carries every fault.
+        StoreError: the results folder cannot be used.
+        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
     from hostsim.lab.calibration.host_calibration import calibrate_own, read_budget
     from hostsim.lab.calibration_view import Calibration
 
-    chosen = _chosen(scenario, overrides, axes, root, options["plugins"])
-    execution, spent = execution_options(options), read_budget(budget, members)
-    found = calibrate_own(chosen, to, spent, execution, output=output, predict=predict, seed=options["seed"])
+    asked = run_options(calibrate, options, given, _CALIBRATES)
+    chosen = _chosen(scenario, overrides, axes, root, asked.plugins)
+    execution, spent = execution_options(asked, progress), read_budget(budget, members)
+    found = calibrate_own(chosen, to, spent, execution, output=output, predict=predict, seed=asked.seed)
     return Calibration(*found)
 
 
-@in_caller_words
 def compare(after: PlainResults, before: PlainResults | str | Path, tolerance: float = 0.02) -> Differences:
     """Compare results with a baseline, an earlier run of the same scenario, at points that both have; gives the curves that moved.
 
@@ -267,11 +311,11 @@ def compare(after: PlainResults, before: PlainResults | str | Path, tolerance: f
     return Differences(compare_tables(after.table, then.table, after.axes, tolerance))
 
 
-@in_caller_words
-@takes_options()
 def reproduce(
     *names: str,
-    **options: Unpack[RunOptions],
+    progress: ProgressListener | None = None,
+    options: RunOptions | None = None,
+    **given: Any,
 ) -> list[Results]:
     """Run shipped scenarios, sweep and expectations, and write a folder for each and one report of all.
 
@@ -279,17 +323,25 @@ def reproduce(
 
     Args:
         *names: shipped scenarios; all by default.
-        **options: of a run.
+        progress: called with the scenario's name and its progress after each run; a notebook shows a bar by default.
+        options: of the run.
+        **given: single options by name (``quick=True``), as `RunOptions` has them, in place of those of ``options``.
+
+    Raises:
+        InputError: an argument cannot be used; carries every fault.
+        StoreError: the results folder cannot be used.
+        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
     from hostsim.campaign.executor.process_pool import worker_pool
     from hostsim.campaign.pipeline import run_sweeps
     from hostsim.results.confinement import confined
     from hostsim.views.report.page import write_page
 
-    folder, found, drawn = Path(options["results"]), [], []
-    scenarios = [load_plain(name, plugins=options["plugins"] or ()) for name in require_shipped(names)]
-    with worker_pool(options["jobs"]) as submit:
-        for place, result in enumerate(run_sweeps(scenarios, fidelity(options), execution_options(options))):
+    asked = run_options(reproduce, options, given)
+    folder, found, drawn = asked.results, [], []
+    scenarios = [load_plain(name, plugins=asked.plugins) for name in require_shipped(names)]
+    with worker_pool(asked.jobs) as submit:
+        for place, result in enumerate(run_sweeps(scenarios, fidelity(asked), execution_options(asked, progress))):
             found.append(Results.of(result))
             drawn.append(submit(_drawn, replace(result, records=()), folder, place))
         sections = [section.result() for section in drawn]
@@ -350,33 +402,26 @@ def fidelity(options: RunOptions) -> Fidelity:
     """
     from hostsim.scenario.plan import Fidelity
 
-    most = options["max_processor_time"]
-    if isinstance(most, str):
-        most = quantity(most, "duration", "--max-processor-time")
+    most = options.max_processor_time
     if most is not None and not most > 0:
         raise InputError(Fault("is no limit", "--max-processor-time", f"{most:g} s", "a time above 0"))
-    ensemble = ensemble_of(options["ensemble"], options["replications"])
-    return Fidelity(options["quick"], options["seed"], options["replications"], options["thorough"], most, ensemble)
+    ensemble = ensemble_of(options.ensemble, options.replications)
+    return Fidelity(options.quick, options.seed, options.replications, options.thorough, most, ensemble)
 
 
-def execution_options(options: RunOptions) -> ExecutionOptions:
+def execution_options(options: RunOptions, progress: ProgressListener | None = None) -> ExecutionOptions:
     """The store, workers and limits that run options ask for.
 
     Raises:
-        InputError: a limit is no quantity, or cannot be kept.
+        InputError: a limit cannot be kept.
     """
     from hostsim.campaign.pipeline import ExecutionOptions
     from hostsim.campaign.store import Store
     from hostsim.campaign.task import resource_limits
 
-    memory, time = options["max_memory"], options["max_time"]
-    if isinstance(memory, str):
-        memory = round(quantity(memory, "size", "--max-memory"))
-    if isinstance(time, str):
-        time = quantity(time, "duration", "--max-time")
-    store, most = Store(Path(options["results"])), resource_limits(memory, time)
-    progress = options["progress"] or (NotebookProgress() if is_notebook() else None)
-    return ExecutionOptions(store, options["jobs"], options["cluster"], progress, most)
+    store, most = Store(options.results), resource_limits(options.max_memory, options.max_time)
+    shown = progress or (NotebookProgress() if is_notebook() else None)
+    return ExecutionOptions(store, options.jobs, options.cluster, shown, most)
 
 
 def _chosen(

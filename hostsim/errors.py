@@ -39,7 +39,7 @@ class Fault:
     message: str
     """What is wrong, in words that speak to the reader of the YAML."""
     path: str = ""
-    """Dotted path of the key inside the file (``vms.receiver.count``), empty for the file itself."""
+    """Dotted path of the key inside the file (``vms.receiver.count``), empty for the file itself; or the option of a command."""
     given: str = ""
     """The value as it was written."""
     allowed: str = ""
@@ -47,11 +47,21 @@ class Fault:
     nearest: str = ""
     """The nearest known name, when a name is unknown."""
     file: str = ""
+    """The file, or the option (``--set``) that has the key."""
     line: int | None = None
 
     def __str__(self) -> str:
-        place = self.file + (f":{self.line}" if self.line is not None else "")
-        text = ": ".join(part for part in (place, self.path, self.message) if part)
+        """The fault as the Python interface raises it: an option is the argument of its name."""
+        file, path = _argument(self.file), _argument(self.path)
+        return self._after("", f"{file}[{path!r}]") if path and self.file.startswith("--") else self._after(file, path)
+
+    def on_command_line(self) -> str:
+        """The fault as a command prints it: with options."""
+        return self._after(self.file, self.path)
+
+    def _after(self, file: str, path: str) -> str:
+        place = file + (f":{self.line}" if self.line is not None else "")
+        text = ": ".join(part for part in (place, path, self.message) if part)
         if self.given:
             text += f"; given {self.given}"
         if self.allowed:
@@ -59,6 +69,14 @@ class Fault:
         if self.nearest:
             text += f"; did you mean {self.nearest!r}?"
         return text
+
+
+_ARGUMENTS = {"--set": "overrides", "--axis": "axes", "--plugin": "plugins"}
+"""Arguments of the Python interface that have another name than their option."""
+
+
+def _argument(option: str) -> str:
+    return _ARGUMENTS.get(option, option.removeprefix("--").replace("-", "_") if option.startswith("--") else option)
 
 
 class HostsimError(Exception):

@@ -1,210 +1,235 @@
-"""Run options, declared once for the Python interface and the command line: documentation, type, default and bounds of each."""
+"""Run options: one model, whose fields are the keyword arguments of the Python interface and the options of commands."""
 
-import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import ErrorDetails
+from typer.models import OptionInfo
 
 from hostsim.errors import Fault, InputError, is_integer, nearest_name
 from hostsim.scenario.plan import MOST_REPLICATIONS, MOST_SEED
 
 if TYPE_CHECKING:
     from hostsim.campaign.ensemble import Ensemble
-    from hostsim.campaign.pipeline import ProgressListener
 
 __all__ = [
     "OPTIONS",
     "RESULTS",
     "SHIPPED",
-    "Option",
     "RunOptions",
     "quantity",
-    "settle",
-    "takes_options",
-    "with_signature",
+    "run_options",
 ]
 
 SHIPPED = "shipped"
 """Value of ``--ensemble`` without a file."""
-P = ParamSpec("P")
-T = TypeVar("T")
-
 RESULTS = "results"
 """Results folder by default: below the working directory."""
-_RAISES = """
-
-Raises:
-    InputError: an argument cannot be used; carries every fault.
-    StoreError: the results folder cannot be used.
-    KeyboardInterrupt: Ctrl-C; everything finished is in the results folder."""
 
 
-@dataclass(frozen=True)
-class Option:
-    """Documentation, default and bounds of a run option."""
+def _amount(kind: str) -> BeforeValidator:
+    """Reads the text of a quantity; a number stays as it is."""
 
-    help: str
-    default: bool | int | str | None = None
-    metavar: str | None = None
-    """Name of the value on the command line; None for a flag."""
-    least: int | None = None
-    most: int | None = None
-    """Largest value of an integer; None for one that is checked where it is used."""
-    unit: str = ""
-    """Unit of a number where Python takes one beside the text of a quantity."""
-    flag: str = ""
-    """The option on the command line where it is not the name with dashes."""
+    def read(value: Any) -> Any:
+        from hostsim.config.quantity import read_quantity
+
+        if not isinstance(value, str):
+            return value
+        amount = read_quantity(value, kind)
+        return round(amount) if kind == "size" else amount
+
+    return BeforeValidator(read)
 
 
-# no lazy annotations in this module: they are read below
-class RunOptions(TypedDict, total=False):
-    """Options of everything that runs a sweep; `settle` gives each that is missing its default.
-
-    Where a value may have one of several types, the command line makes the first.
-    """
-
-    quick: Annotated[bool, Option("Short runs and few replications, as set in the scenario.", default=False)]
-    seed: Annotated[int, Option("Root seed of all random streams.", 1, "N", least=0, most=MOST_SEED)]
-    replications: Annotated[
-        int | None,
-        Option("Runs of each point, instead of the scenario's number.", None, "N", least=1, most=MOST_REPLICATIONS),
-    ]
-    thorough: Annotated[
-        bool,
-        Option(
-            "Save no simulated time: all probes of searches at full length and each search by itself, no run.swept, as many "
-            "replications as the scenario says, a run doubled where its warm-up is too long.",
-            default=False,
-        ),
-    ]
-    max_processor_time: Annotated[
-        str | float | None,
-        Option(
-            "Processor time that the runs behind a claim may take, such as '10 min'; one that is undecided then gets no more replications.",
-            None,
-            "TIME",
-            unit="seconds",
-        ),
-    ]
-    ensemble: Annotated[
-        str | Path | bool | None,
-        Option(
-            "Prediction intervals: each replication runs another member of an ensemble of hosts, the shipped one or that of a CSV file; no run is added.",
-            None,
-            "[FILE.csv]",
-        ),
-    ]
-    jobs: Annotated[
-        int | None,
-        Option("Number of worker processes; one per processor by default, 1 runs in this process.", None, "N", least=1),
-    ]
-    cluster: Annotated[
-        str | None,
-        Option(
-            "Address of a Dask scheduler to run on instead; 'local' starts a cluster on this machine.",
-            None,
-            "ADDRESS",
-        ),
-    ]
-    results: Annotated[Path | str, Option("Folder that stores every run; shared by all commands.", RESULTS, "DIR")]
-    max_memory: Annotated[
-        str | int | None,
-        Option("Memory limit of a run, such as '2 GB'; a run beyond it fails.", None, "SIZE", unit="bytes"),
-    ]
-    max_time: Annotated[
-        str | float | None,
-        Option("Time limit of a run, such as '10 min'; a run beyond it fails.", None, "TIME", unit="seconds"),
-    ]
-    plugins: Annotated[
-        list[str] | Sequence[Path | str] | None,
-        Option(
-            "Your plug-in: the path of a Python file, or the name of an installed one. Repeatable.",
-            None,
-            "FILE",
-            flag="--plugin",
-        ),
-    ]
-    progress: Annotated[
-        "ProgressListener | None",
-        Option("Called with the scenario's name and its progress after each run; a notebook shows a bar by itself."),
-    ]
+def _ensemble(value: Any) -> Any:
+    return SHIPPED if value is True else None if value is False else str(value) if isinstance(value, Path) else value
 
 
-OPTIONS: Mapping[str, Option] = {name: hint.__metadata__[0] for name, hint in RunOptions.__annotations__.items()}
-"""Every run option by its name."""
+def _plugins(value: Any) -> Any:
+    return [str(plugin) for plugin in value] if isinstance(value, list | tuple) else value or []
 
 
-def settle(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments with every run option: its default where it is not given, and integers within their bounds.
+# no lazy annotations in this module: typer makes the options of commands from them
+class RunOptions(BaseModel):
+    """Options of everything that runs a sweep, each with its default.
+
+    Quantities are text with a unit or numbers in seconds or bytes. ``ensemble`` may be True for the shipped one.
 
     Raises:
-        InputError: an integer is out of its range; carries every fault.
-    """
-    found: dict[str, Any] = {**{name: option.default for name, option in OPTIONS.items()}, **given}
-    faults = []
-    for name, option in OPTIONS.items():
-        value = found[name]
-        if option.least is None or option.most is None or value is option.default:
-            continue
-        if is_integer(value) and option.least <= value <= option.most:
-            found[name] = int(value)  # one of another library becomes Python's
-        else:
-            allowed = f"an integer from {option.least} to {option.most}"
-            faults.append(Fault("is out of range", name, str(value), allowed))
-    if faults:
-        raise InputError(faults)
-    return found
-
-
-def with_signature(function: Callable[P, T], signature: inspect.Signature) -> Callable[P, T]:
-    """Give a function with ``**options`` a signature that names them; it is called with all of them settled.
-
-    A call with another name is a TypeError with the nearest one.
+        InputError: a value is none that the option takes; carries every fault.
     """
 
-    @functools.wraps(function)
-    def call(*args: P.args, **given: P.kwargs) -> T:
-        for name in given.keys() - signature.parameters.keys():
-            nearest = nearest_name(name, list(signature.parameters))
-            hint = f"; did you mean {nearest!r}?" if nearest else ""
-            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
-        return function(*args, **settle(given))
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
-    call.__signature__ = signature  # type: ignore[attr-defined]
-    return call
+    quick: Annotated[bool, typer.Option("--quick", help="Short runs and few replications, as set in the scenario.")] = (
+        False
+    )
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, max=MOST_SEED, help="Root seed of all random streams.")
+    ] = 1
+    replications: Annotated[
+        int | None,
+        typer.Option(
+            "--replications",
+            metavar="N",
+            min=1,
+            max=MOST_REPLICATIONS,
+            help="Runs of each point, instead of the scenario's number.",
+        ),
+    ] = None
+    thorough: Annotated[
+        bool,
+        typer.Option(
+            "--thorough",
+            help="Save no simulated time: all probes of searches at full length and each search by itself, no run.swept, as many "
+            "replications as the scenario says, a run doubled where its warm-up is too long.",
+        ),
+    ] = False
+    max_processor_time: Annotated[
+        float | None,
+        _amount("duration"),
+        typer.Option(
+            "--max-processor-time",
+            metavar="TIME",
+            parser=str,
+            help="Processor time that the runs behind a claim may take, such as '10 min'; one that is undecided then gets no more replications.",
+        ),
+    ] = None
+    ensemble: Annotated[
+        str | None,
+        BeforeValidator(_ensemble),
+        typer.Option(
+            "--ensemble",
+            metavar="[FILE.csv]",
+            help="Prediction intervals: each replication runs another member of an ensemble of hosts, the shipped one or that of a CSV file; no run is added.",
+        ),
+    ] = None
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            metavar="N",
+            min=1,
+            help="Number of worker processes; one per processor by default, 1 runs in this process.",
+        ),
+    ] = None
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Address of a Dask scheduler to run on instead; 'local' starts a cluster on this machine.",
+        ),
+    ] = None
+    results: Annotated[
+        Path,
+        typer.Option("--results", metavar="DIR", help="Folder that stores every run; shared by all commands."),
+    ] = Path(RESULTS)
+    max_memory: Annotated[
+        float | None,
+        _amount("size"),
+        typer.Option(
+            "--max-memory",
+            metavar="SIZE",
+            parser=str,
+            help="Memory limit of a run, such as '2 GB'; a run beyond it fails.",
+        ),
+    ] = None
+    max_time: Annotated[
+        float | None,
+        _amount("duration"),
+        typer.Option(
+            "--max-time",
+            metavar="TIME",
+            parser=str,
+            help="Time limit of a run, such as '10 min'; a run beyond it fails.",
+        ),
+    ] = None
+    plugins: Annotated[
+        list[str],
+        BeforeValidator(_plugins),
+        typer.Option(
+            "--plugin",
+            metavar="FILE",
+            help="Your plug-in: the path of a Python file, or the name of an installed one. Repeatable.",
+        ),
+    ] = []
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _within_bounds(cls, value: Any, info: ValidationInfo) -> Any:
+        """An integer within its bounds; one of another library becomes Python's."""
+        name = str(info.field_name)
+        option = OPTIONS[name]
+        if option.min is None or option.max is None or value is cls.model_fields[name].default:
+            return value
+        if is_integer(value) and option.min <= value <= option.max:
+            return int(value)
+        raise ValueError(f"is out of range|an integer from {option.min} to {option.max}")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _faults(cls, given: Any, handler: ModelWrapValidatorHandler["RunOptions"]) -> "RunOptions":
+        try:
+            return handler(given)
+        except ValidationError as error:
+            raise InputError(map(_fault, error.errors())) from None
 
 
-def takes_options(*names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """A decorator that names run options in the signature of a function of the Python interface.
+OPTIONS: Mapping[str, OptionInfo] = {
+    name: next(entry for entry in field.metadata if isinstance(entry, OptionInfo))
+    for name, field in RunOptions.model_fields.items()
+}
+"""Every run option by its name, as a command takes it."""
 
-    In its docstring their list takes the place of the line on ``**options``, the last one, and the errors of a run follow.
+
+def _fault(error: ErrorDetails) -> Fault:
+    """The fault of an option; a `ValueError` of ours has its allowed values after a bar."""
+    message, _, allowed = str(error.get("ctx", {}).get("error", error["msg"])).partition("|")
+    return Fault(message, f"--{error['loc'][0]}".replace("_", "-"), repr(error["input"]), allowed)
+
+
+def run_options(
+    function: Callable[..., object],
+    options: RunOptions | None,
+    given: Mapping[str, Any],
+    offered: Collection[str] = OPTIONS.keys(),
+) -> RunOptions:
+    """The options of a call to a function of the Python interface.
 
     Args:
-        names: options to offer, all by default; the function has the others at their defaults.
+        function: the function.
+        options: those that were given together.
+        given: those that were given one by one, which replace them.
+        offered: those that the function takes.
+
+    Raises:
+        InputError: a value is none that the option takes; carries every fault.
+        TypeError: a name is none of these; has the nearest one.
     """
-
-    def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        plain = inspect.signature(function)
-        parameters, lines = list(plain.parameters.values())[:-1], []
-        for name in names or OPTIONS:
-            option, kind = OPTIONS[name], RunOptions.__annotations__[name].__origin__
-            shown = getattr(kind, "__forward_arg__", None) or inspect.formatannotation(kind)
-            parameters.append(
-                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=shown)
-            )
-            lines.append(f"{name}: {option.help}" + (f" A number is in {option.unit}." if option.unit else ""))
-        made = with_signature(function, plain.replace(parameters=parameters))
-        made.__doc__ = (
-            inspect.cleandoc(function.__doc__ or "").replace("**options: of a run.", "\n    ".join(lines)) + _RAISES
-        )
-        return made
-
-    return decorate
+    chosen = (options.model_dump(exclude_unset=True) if options is not None else {}) | dict(given)
+    for name in chosen.keys() - offered:
+        nearest = nearest_name(name, [*offered, *inspect.signature(function).parameters])
+        hint = f"; did you mean {nearest!r}?" if nearest else ""
+        raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
+    return RunOptions(**chosen)
 
 
-def ensemble_of(given: str | Path | bool | None, replications: int | None) -> "Ensemble | None":
+def ensemble_of(given: str | None, replications: int | None) -> "Ensemble | None":
     """The ensemble of the run option: the shipped one, that of a file, or none.
 
     Raises:
@@ -213,12 +238,10 @@ def ensemble_of(given: str | Path | bool | None, replications: int | None) -> "E
     from hostsim.campaign.ensemble import read_ensemble
     from hostsim.scenario.shipped_data import shipped_ensemble
 
-    if given is None or given is False:
+    if given is None:
         return None
-    if given is True or given == SHIPPED:
-        found = replace(read_ensemble(shipped_ensemble()), name=SHIPPED)
-    else:
-        found = read_ensemble(Path(given))
+    shipped = given == SHIPPED
+    found = replace(read_ensemble(shipped_ensemble()), name=SHIPPED) if shipped else read_ensemble(Path(given))
     found.require_members(replications or 1)
     return found
 

@@ -144,9 +144,9 @@ def merge(folders: Sequence[Path], target: Path) -> list[Merged]:
 def _faults(folder: Path, target: Path) -> list[Fault]:
     try:
         if not (folder / "runs").is_dir():
-            return [Fault("holds no runs", "merge", str(folder), "a folder that --results has named")]
+            return [Fault("holds no runs", "merge", str(folder), "a results folder")]
         if folder.resolve() == target.resolve():
-            return [Fault("is the folder to merge into", "merge", str(folder), "other folders than that of --results")]
+            return [Fault("is the folder to merge into", "merge", str(folder), "other folders")]
     except (OSError, RuntimeError) as error:
         raise StoreError(f"{folder}: cannot be reached: {error}") from error
     return []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from hostsim.engine.record import AxisValues, RunRecord
-from hostsim.errors import Fault, InputError, is_integer
+from hostsim.errors import Fault, InputError
 from hostsim.plugin.module import place_of
 
 if TYPE_CHECKING:
@@ -60,14 +60,14 @@ _MOST_BYTES = 2**63
 """Smallest number of bytes that no system can count."""
 
 
-def resource_limits(memory_bytes: int | None, time_s: float | None) -> ResourceLimits:
+def resource_limits(memory_bytes: float | None, time_s: float | None) -> ResourceLimits:
     """Checks the resource limits that options give, and returns them.
 
     Raises:
         InputError: a value is no limit, or this system cannot enforce it.
     """
     faults = []
-    if memory_bytes is not None and (not is_integer(memory_bytes) or not 0 < memory_bytes < _MOST_BYTES):
+    if memory_bytes is not None and not (0 < memory_bytes < _MOST_BYTES and memory_bytes % 1 == 0):
         allowed = f"whole bytes above 0 and below {_MOST_BYTES:.3g}"
         faults.append(Fault("is no limit", "--max-memory", _words(memory_bytes, "B"), allowed))
     if time_s is not None and not (isinstance(time_s, Real) and 0 < time_s < math.inf):
@@ -76,7 +76,7 @@ def resource_limits(memory_bytes: int | None, time_s: float | None) -> ResourceL
         faults.append(Fault("cannot be kept on this system", "--max-memory", f"{memory_bytes} B", "Linux"))
     if faults:
         raise InputError(faults)
-    return ResourceLimits(memory_bytes, time_s)
+    return ResourceLimits(None if memory_bytes is None else int(memory_bytes), time_s)
 
 
 def _words(given: object, unit: str) -> str:

@@ -174,7 +174,7 @@ def sides(
         values = _values(plain)[name]
         if name in axes and len(values) > 1:
             raise InputError(
-                Fault("is changed, and has several values before", f"--axis {name}", str(axes[name]), "one value")
+                Fault("is changed, and has several values before", name, str(axes[name]), "one value", file="--axis")
             )
         first |= option_texts({name: values[0]}, "{}")
     inside = {name: value for name, value in moved.items() if name not in plain.axes}

@@ -16,11 +16,10 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from hostsim.campaign.caller_words import command_line
-from hostsim.campaign.run_option import SHIPPED
 from hostsim.cli import check, inspection, sweep
 from hostsim.cli.calibrate import calibrate
 from hostsim.cli.cite import cite
+from hostsim.cli.option import with_options
 from hostsim.cli.predict import predict
 from hostsim.cli.prune import prune
 from hostsim.cli.sensitivity import sensitivity
@@ -49,24 +48,26 @@ class _Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse arguments; ``--ensemble`` takes the next one as its file if that is CSV: typer has no option with an optional value."""
-        alone = f"--ensemble={SHIPPED}"
-        pairs = zip(args, [*args[1:], ""], strict=True)
-        given = [alone if text == "--ensemble" and not after.endswith(".csv") else text for text, after in pairs]
-        return super().parse_args(ctx, given)
+        if "--ensemble" in args:
+            from hostsim.campaign.run_option import SHIPPED
+
+            alone, pairs = f"--ensemble={SHIPPED}", zip(args, [*args[1:], ""], strict=True)
+            args = [alone if text == "--ensemble" and not after.endswith(".csv") else text for text, after in pairs]
+        return super().parse_args(ctx, args)
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         with _until_read():  # --help is printed here
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
-        from hostsim.errors import ClusterError, HostsimError
+        from hostsim.errors import ClusterError, HostsimError, InputError
 
         try:
-            with _until_read(), command_line():
+            with _until_read():
                 return super().invoke(ctx)
         except HostsimError as error:
-            for line in str(error).splitlines():
-                typer.echo(line, err=True)
+            faults = error.faults if isinstance(error, InputError) else ()
+            typer.echo("\n".join(fault.on_command_line() for fault in faults) or str(error), err=True)
             raise typer.Exit(Status.FAILED_RUNS if isinstance(error, ClusterError) else Status.INPUT) from None
         except KeyboardInterrupt:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C prints no second message
@@ -117,20 +118,20 @@ def _options(
 
 
 app.command("list")(inspection.list_)
-app.command("show")(inspection.show)
-app.command("run")(sweep.run)
-app.command("check")(check.check)
-app.command("predict")(predict)
-app.command("reproduce")(sweep.reproduce)
-app.command("merge")(merge)
-app.command("prune")(prune)
-app.command("plot")(sweep.plot)
-app.command("report")(sweep.report)
-app.command("what-if")(what_if)
-app.command("trace")(trace)
+app.command("show", cls=with_options("quick", "replications", "plugins"))(inspection.show)
+app.command("run", cls=with_options())(sweep.run)
+app.command("check", cls=with_options())(check.check)
+app.command("predict", cls=with_options(without=("plugins",)))(predict)
+app.command("reproduce", cls=with_options())(sweep.reproduce)
+app.command("merge", cls=with_options("results"))(merge)
+app.command("prune", cls=with_options("results"))(prune)
+app.command("plot", cls=with_options("results"))(sweep.plot)
+app.command("report", cls=with_options("results"))(sweep.report)
+app.command("what-if", cls=with_options())(what_if)
+app.command("trace", cls=with_options("quick", "seed", "plugins"))(trace)
 app.command("metrics")(inspection.metrics)
-app.command("sensitivity")(sensitivity)
-app.command("verify")(verify)
-app.command("calibrate")(calibrate)
-app.command("schema")(inspection.schema)
+app.command("sensitivity", cls=with_options("quick", "seed", "jobs", "cluster", "results", "plugins"))(sensitivity)
+app.command("verify", cls=with_options("seed", "jobs"))(verify)
+app.command("calibrate", cls=with_options("seed", "jobs", "results", "plugins"))(calibrate)
+app.command("schema", cls=with_options("plugins"))(inspection.schema)
 app.command("cite")(cite)

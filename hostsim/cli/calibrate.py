@@ -8,15 +8,16 @@ import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.cli.option import Root, RunOptions, complete_scenario, option, run_options
+from hostsim.cli.option import Root, complete_scenario, option
 from hostsim.cli.output import columns, duration
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
+    from hostsim.campaign.run_option import RunOptions
     from hostsim.lab.calibration.calibrated import Calibrated
     from hostsim.lab.calibration.design import Evaluated
     from hostsim.lab.calibration.joint import Joint, Waves
@@ -33,8 +34,8 @@ MOST_SHOWN = 5
 """Measurements that are off and are named."""
 
 
-@run_options("seed", "jobs", "results", "plugins")
 def calibrate(
+    context: typer.Context,
     scenario: Annotated[
         str | None,
         typer.Argument(
@@ -87,13 +88,13 @@ def calibrate(
             "--dry-run", help="Say what would be calibrated, with how many hosts and at what cost; run nothing."
         ),
     ] = False,
-    **options: Unpack[RunOptions],
 ) -> None:
     """Calibrate a host to measurements: an ensemble of hosts that agree with them.
 
     Hosts are spread over the priors of all assumed constants and inputs, emulators learn what the measurements depend on, and two waves
     of hosts follow that agree with them; the last is the ensemble. A calibration that was killed goes on from its folder.
     """
+    options: RunOptions = context.obj
     if scenario is None:
         _require_none({"--to": to, "--predict": predict, "--root": root})
         _calibrate_shipped(budget, members, output, options, dry_run=dry_run)
@@ -120,15 +121,15 @@ def _calibrate_own(
     from hostsim.lab.calibration.host_calibration import calibrate_own, own_host, read_budget
     from hostsim.scenario.load import load
 
-    scenario = load(name, root=root, plugins=options["plugins"] or ())
+    scenario = load(name, root=root, plugins=options.plugins)
     execution, spent = api.execution_options(options), read_budget(budget, _numbers(members))
     say_warnings(scenario.warnings)
     if dry_run:
-        host = own_host(scenario, to, output, execution, predict=predict, seed=options["seed"])
+        host = own_host(scenario, to, output, execution, predict=predict, seed=options.seed)
         typer.echo(_own_forecast(host, spent, options))
         return
     found, parts = calibrate_own(
-        scenario, to, spent, execution, output=output, predict=predict, seed=options["seed"], tell=_Teller()
+        scenario, to, spent, execution, output=output, predict=predict, seed=options.seed, tell=_Teller()
     )
     typer.echo(_answer(found, scenario.name))
     if command := _command(scenario, parts):
@@ -149,9 +150,9 @@ def _calibrate_shipped(
     waves = read_waves(_numbers(members) or MEMBERS)
     most = read_budget(budget, None) if budget is not None else math.inf
     assert isinstance(most, float)
-    folder = output or Path(options["results"]) / FOLDER / "shipped"
+    folder = output or options.results / FOLDER / "shipped"
     require_folder(folder)
-    joint, scenarios = shipped_joint(folder, options["seed"])
+    joint, scenarios = shipped_joint(folder, options.seed)
     if dry_run:
         typer.echo(_forecast(joint, waves, _host_seconds(joint, options), options))
         return
@@ -218,7 +219,7 @@ def _host_seconds(joint: Joint, options: RunOptions) -> float:
     known = joint.evaluated().values()
     if known:
         return sum(one.processor_s for one in known) / len(known)
-    store, fidelity = api.execution_options(options).store, Fidelity(quick=True, seed=options["seed"])
+    store, fidelity = api.execution_options(options).store, Fidelity(quick=True, seed=options.seed)
     return sum(forecast(host.plan(host.scenario, fidelity), store, 1).seconds for host in joint.hosts)
 
 
@@ -229,7 +230,7 @@ def _forecast(joint: Joint, waves: Waves, each: float, options: RunOptions) -> s
     sizes = (waves.first, *waves.others)
     done = sum(number % 1000 < sizes[number // 1000] for number in joint.evaluated() if number // 1000 < len(sizes))
     left = max(sum(sizes) - done, 0)
-    jobs = worker_count(options["jobs"])
+    jobs = worker_count(options.jobs)
     rows = [
         ("calibrated", f"{len(joint.design.priors)} constants and inputs"),
         ("to", f"{len(joint.observations)} measurements of {', '.join(joint.experiments)}"),

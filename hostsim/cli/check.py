@@ -6,20 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hostsim.cli.option import (
     DryRun,
     Root,
-    RunOptions,
     ShardText,
     Texts,
     complete_subject,
     option,
     percent,
-    run_options,
 )
 from hostsim.cli.output import columns, plain, print_json, say_failed, say_warnings, verdict_table
 from hostsim.cli.shard import run_shard
@@ -27,6 +25,7 @@ from hostsim.cli.status import Status
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
+    from hostsim.campaign.run_option import RunOptions
     from hostsim.results.compare import Coverage, PairedDifference
     from hostsim.results.expect import Verdict
     from hostsim.results.junit import Suite
@@ -39,8 +38,8 @@ MOST_PLACES = 5
 """Points that cannot be compared and are named; of the others only the number is printed."""
 
 
-@run_options()
 def check(
+    context: typer.Context,
     subjects: Annotated[
         Texts,
         typer.Argument(
@@ -65,12 +64,12 @@ def check(
     *,
     shard: ShardText = None,
     dry_run: DryRun = False,
-    **options: Unpack[RunOptions],
 ) -> None:
     """Expectations: value, interval, band, verdict.
 
     Runs only the points they need that the results folder does not hold yet.
     """
+    options: RunOptions = context.obj
     share = percent(tolerance, "--tolerance")
     if shard is not None:
         _check_shard(subjects or (), root, options, shard, junit, against, as_json=as_json, dry_run=dry_run)
@@ -78,7 +77,7 @@ def check(
     if against is None:
         _check_claims(subjects or (), root, options, junit, as_json=as_json, dry_run=dry_run)
     else:
-        swept = _swept(subjects or (), root, options.pop("plugins") or ())
+        swept = _swept(subjects or (), root, options.plugins)
         _check_against(against, swept, share, options, junit, as_json=as_json, dry_run=dry_run)
 
 
@@ -99,7 +98,7 @@ def _check_shard(
     given = {"--junit": junit is not None, "--against": against is not None, "--json": as_json}
     for name in (name for name, is_given in given.items() if is_given):
         raise InputError(Fault("does not go with --shard, which judges nothing", name))
-    chosen = [scenario for scenario, _ in api.select(*subjects, root=root, plugins=options["plugins"] or ())]
+    chosen = [scenario for scenario, _ in api.select(*subjects, root=root, plugins=options.plugins)]
     run_shard(chosen, options, shard, dry_run=dry_run, sweep=False, expectations=True)
 
 
@@ -120,16 +119,16 @@ def _check_claims(
     from hostsim.results import verdicts as scoreboard
     from hostsim.results.junit import verdict_suites
 
-    scenarios = [scenario for scenario, _ in api.select(*subjects, root=root, plugins=options["plugins"] or ())]
+    scenarios = [scenario for scenario, _ in api.select(*subjects, root=root, plugins=options.plugins)]
     if junit is not None:
         require_file(junit, makes_folder=False)
     if dry_run:
         typer.echo(dry_run_table(scenarios, options, sweep=False, expectations=True))
         return
     started = datetime.now(UTC)
-    with Reporter() as options["progress"]:
-        verdicts = api.check(*subjects, root=root, **options)
-    quick = options["quick"]
+    with Reporter() as reporter:
+        verdicts = api.check(*subjects, root=root, progress=reporter, options=options)
+    quick = options.quick
     if as_json:
         print_json(scoreboard.as_json(verdicts, quick=quick))
     else:
@@ -148,7 +147,7 @@ def _write_junit(file: Path, suites: Sequence[Suite], started: datetime, options
     from hostsim.config.files import write_whole
     from hostsim.results.junit import document
 
-    fidelity, seed = "quick" if options["quick"] else "full", str(options["seed"])
+    fidelity, seed = "quick" if options.quick else "full", str(options.seed)
     properties = {"hostsim": version("hostsim"), "fidelity": fidelity, "seed": seed}
     write_whole(file, document(suites, started, properties).encode())
 
@@ -189,7 +188,7 @@ def _earlier(folder: Path, scenario: Scenario, options: RunOptions) -> Results:
     from hostsim.results.compare import read_baseline, require_axes
 
     ensemble = ensemble_words(api.fidelity(options))
-    found = read_baseline(folder, scenario.name, quick=options["quick"], seed=options["seed"], ensemble=ensemble)
+    found = read_baseline(folder, scenario.name, quick=options.quick, seed=options.seed, ensemble=ensemble)
     try:
         require_axes(found.table, list(scenario.axes), "earlier")
     except InputError as error:
@@ -256,8 +255,8 @@ def _compared(pairs: Iterable[tuple[Scenario, Results]], tolerance: float, optio
 
     done = Comparison()
     for scenario, then in pairs:
-        with Reporter() as options["progress"]:
-            found = api.run(scenario, **options)
+        with Reporter() as reporter:
+            found = api.run(scenario, progress=reporter, options=options.model_copy(update={"plugins": []}))
         say_failed(found)
         done.failed += len(found.failed)
         held = coverage(found.table, then.table, found.axes)

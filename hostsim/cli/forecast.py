@@ -117,7 +117,7 @@ def ensemble_adds_s(sides: Sequence[Scenario], options: RunOptions) -> float:
     execution = api.execution_options(options)
     plans: list[list[Plan]] = []
     for ensemble in (SHIPPED, None):
-        runs = with_least_replications(sides[0], api.fidelity({**options, "ensemble": ensemble}))
+        runs = with_least_replications(sides[0], api.fidelity(options.model_copy(update={"ensemble": ensemble})))
         plans.append([api.plan(side, runs) for side in sides])
     missing = [[(each := preview(plan, execution.store)).total - each.done for plan in both] for both in plans]
     more = sum(missing[0]) - sum(missing[1])

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.cli.option import Root, RunOptions, ScenarioName, SetAsRun, Texts, option, pairs, run_options
+from hostsim.cli.option import Root, ScenarioName, SetAsRun, Texts, option, pairs
 from hostsim.cli.output import columns, print_json, say_warnings
 from hostsim.errors import Fault, InputError, nearest_name
 
 if TYPE_CHECKING:
+    from hostsim.campaign.run_option import RunOptions
     from hostsim.engine.record import Scalar
     from hostsim.scenario.plan import Plan
     from hostsim.scenario.scenario import Scenario
@@ -41,8 +42,8 @@ def list_() -> None:
     typer.echo("\n" + columns(("prediction", "points", "measurements", "question"), rows(predictions())))
 
 
-@run_options("quick", "replications", "plugins")
 def show(
+    context: typer.Context,
     scenario: ScenarioName,
     overrides: SetAsRun = None,
     axes: Annotated[Texts, option("--axis", "NAME=VALUES", "Give an axis other values, as `run` would.")] = None,
@@ -52,15 +53,15 @@ def show(
         bool,
         typer.Option("--copy", help="Copy its file and the arrivals that it replays to this folder, for editing."),
     ] = False,
-    **options: Unpack[RunOptions],
 ) -> None:
     """A scenario's points and settings, with origins.
 
     Axes, expectations, every setting in force with its origin, assumed inputs, and all points of the sweep.
     """
+    options: RunOptions = context.obj
     from hostsim import api
 
-    loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"), root, options["plugins"])
+    loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"), root, options.plugins)
     if copy:
         _copy(loaded)
         return
@@ -134,20 +135,20 @@ def metrics(as_json: AsJson = False) -> None:
     typer.echo(columns(("metric", "unit", "meaning"), [(m.name, m.unit, m.meaning) for m in CATALOGUE.values()]))
 
 
-@run_options("plugins")
 def schema(
+    context: typer.Context,
     kind: Annotated[
         str,
         typer.Argument(metavar="scenario|hardware|platform|guest|peer", help="Kind of the file; scenario by default."),
     ] = "scenario",
-    **options: Unpack[RunOptions],
 ) -> None:
     """JSON Schema of files, for editors; with plug-ins, of their additions as well."""
+    options: RunOptions = context.obj
     from hostsim.plugin.module import registry_of
     from hostsim.plugin.source import read_plugins
     from hostsim.scenario.json_schema import COMPONENTS, component_schema, scenario_schema
 
-    plugins = options["plugins"] or ()
+    plugins = options.plugins
     kinds = ["scenario", *COMPONENTS]
     if kind not in kinds:
         raise InputError(

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+import functools
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar, get_args
+from typing import Annotated, Any, ClassVar
 
 import typer
+from typer.core import TyperCommand
 
-from hostsim.campaign.run_option import OPTIONS, RunOptions, quantity, with_signature
 from hostsim.errors import Fault, InputError
 
 __all__ = [
     "DryRun",
     "Root",
-    "RunOptions",
     "ScenarioName",
     "SetAsRun",
     "ShardText",
@@ -28,11 +26,8 @@ __all__ = [
     "pairs",
     "percent",
     "repeated",
-    "run_options",
+    "with_options",
 ]
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 Texts = list[str] | None
 """Values of a repeatable option; None where it is absent."""
@@ -107,36 +102,37 @@ def repeated(flag: str, metavar: str, about: str) -> Any:
     return option(flag, metavar, f"{about} Repeatable.")
 
 
-def run_options(*names: str, **changes: dict[str, Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """A decorator that gives a command run options on the command line, before its own options after ``*``.
+class _RunCommand(TyperCommand):
+    """A command with run options after its own; it has them as the `RunOptions` of its context."""
 
-    Args:
-        names: options to offer, all by default; the command has the others at their defaults.
-        changes: fields of `Option` that differ in this command, by the name of the option.
-    """
+    offers: ClassVar[Callable[[str], bool]]
 
-    def decorate(command: Callable[P, T]) -> Callable[P, T]:
-        own = inspect.signature(command, eval_str=True).parameters.values()
-        before = [parameter for parameter in own if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
-        after = [parameter for parameter in own if parameter.kind is parameter.KEYWORD_ONLY]
-        offered = names or [name for name in OPTIONS if name != "progress"]
-        shared = [_parameter(name, **changes.get(name, {})) for name in offered]
-        return with_signature(command, inspect.Signature([*before, *shared, *after]))
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The command's own parameters, the run options, and ``--help``."""
+        return [*self.params, *self._options, *super().get_params(ctx)[len(self.params) :]]
 
-    return decorate
+    def invoke(self, ctx: Any) -> Any:
+        from hostsim.campaign.run_option import RunOptions
+
+        ctx.obj = RunOptions(**{option.name: ctx.params.pop(option.name) for option in self._options})
+        return super().invoke(ctx)
+
+    @functools.cached_property
+    def _options(self) -> list[Any]:
+        from hostsim.campaign.run_option import RunOptions  # imports pydantic, which `hostsim --help` need not wait for
+
+        program = typer.Typer(add_completion=False)
+        program.command()(RunOptions)
+        return [option for option in typer.main.get_command(program).params if type(self).offers(str(option.name))]
 
 
-def _parameter(name: str, **changes: Any) -> inspect.Parameter:
-    """A run option as typer takes it."""
-    known = replace(OPTIONS[name], **changes)
-    kind = RunOptions.__annotations__[name].__origin__
-    kind = (get_args(kind) or (kind,))[0]  # the command line makes the first of several types
-    flag = known.flag or f"--{name.replace('_', '-')}"
-    shown: Any = typer.Option(
-        known.default, flag, metavar=known.metavar, min=known.least, max=known.most, help=known.help
-    )
-    kind = kind | None if known.default is None else kind
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=shown, annotation=kind)
+def with_options(*names: str, without: Collection[str] = ()) -> type[TyperCommand]:
+    """The class of a command with some of the run options, by default with all."""
+
+    def offers(name: str) -> bool:
+        return name not in without and (not names or name in names)
+
+    return type("RunCommand", (_RunCommand,), {"offers": staticmethod(offers)})
 
 
 def percent(text: str, option: str) -> float:
@@ -145,6 +141,8 @@ def percent(text: str, option: str) -> float:
     Raises:
         InputError: it is no percentage from 0 on.
     """
+    from hostsim.campaign.run_option import quantity
+
     share = quantity(text, "percent", option) / 100
     if share < 0:
         raise InputError(Fault("is negative", option, repr(text), "a percentage from 0"))

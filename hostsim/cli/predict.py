@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.cli.option import DryRun, Root, RunOptions, Texts, run_options
+from hostsim.cli.option import DryRun, Root, Texts
 from hostsim.cli.output import columns, print_json, say_warnings
 from hostsim.cli.status import Status
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
+    from hostsim.campaign.run_option import RunOptions
     from hostsim.lab.prediction import Prediction
 
 __all__ = ["predict"]
 
 
-@run_options(
-    *("quick", "seed", "replications", "thorough", "max_processor_time", "ensemble"),
-    *("jobs", "cluster", "results", "max_memory", "max_time"),
-)
 def predict(
+    context: typer.Context,
     subjects: Annotated[
         Texts,
         typer.Argument(
@@ -40,13 +38,13 @@ def predict(
     root: Root = None,
     *,
     dry_run: DryRun = False,
-    **options: Unpack[RunOptions],
 ) -> None:
     """Predictions: published, first and today's value.
 
     Measurements that nothing is fitted to, each with its first prediction, which is kept permanently, and today's, and how good both are by
     kind. A miss is shown and fails nothing; only a measurement without any value ends the command with status 1.
     """
+    options: RunOptions = context.obj
     from hostsim import api
     from hostsim.cli.forecast import dry_run_table
     from hostsim.cli.output import Reporter
@@ -54,7 +52,7 @@ def predict(
     from hostsim.lab.prediction import as_json as plain
     from hostsim.scenario.shipped_data import predictions
 
-    if record and options["ensemble"]:
+    if record and options.ensemble:
         allowed = "a first prediction is one of the shipped constants"
         raise InputError(Fault("does not go with --ensemble", "--record-first", allowed=allowed))
     chosen = api.select(*(subjects or ()), root=root, among=predictions())
@@ -65,8 +63,8 @@ def predict(
         typer.echo(dry_run_table(scenarios, options, sweep=False, expectations=True))
         return
     runs = api.fidelity(options)
-    with Reporter() as options["progress"]:
-        found = prediction.predict(chosen, runs, api.execution_options(options))
+    with Reporter() as reporter:
+        found = prediction.predict(chosen, runs, api.execution_options(options, reporter))
     if record:
         prediction.record_first(chosen, commits, found, runs)
         found = prediction.with_ledgers(chosen, found)

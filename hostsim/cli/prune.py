@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.cli.option import RunOptions, option, run_options
+from hostsim.cli.option import option
 from hostsim.cli.output import columns
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
+    from hostsim.campaign.run_option import RunOptions
     from hostsim.campaign.stored_run import StoredRun
 
 __all__ = ["prune"]
@@ -21,8 +21,8 @@ __all__ = ["prune"]
 _DAY_S = 24 * 3600
 
 
-@run_options("results")
 def prune(
+    context: typer.Context,
     *,
     unusable: Annotated[
         bool, typer.Option("--unusable", help="Remove all runs that the installed version of the code cannot reuse.")
@@ -48,17 +48,17 @@ def prune(
         ),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be removed; remove nothing.")] = False,
-    **options: Unpack[RunOptions],
 ) -> None:
     """Remove stored runs from the results folder, and print what each version of the code has stored.
 
     Removes nothing unless --unusable, --older-than, --scenario or --keep is given; they combine. Runs of the installed version, and
     runs that saved results in the folder refer to, stay unless --usable or --saved is given.
     """
+    options: RunOptions = context.obj
     from hostsim.campaign.stored_run import prunable, remove, stored_runs
     from hostsim.campaign.stored_run_query import saved_runs
 
-    folder = Path(options["results"])
+    folder = options.results
     runs = list(stored_runs(folder))
     needed = saved_runs(folder)
     is_asked = unusable or older_than is not None or scenario is not None or keep is not None

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.cli.option import DryRun, Root, RunOptions, ScenarioName, Texts, option, pairs, repeated, run_options
+from hostsim.cli.option import DryRun, Root, ScenarioName, Texts, option, pairs, repeated
 from hostsim.cli.output import columns, duration, say_warnings
 from hostsim.cli.status import Status
 from hostsim.errors import Fault, InputError
+from hostsim.scenario.plan import MOST_REPLICATIONS
 
 if TYPE_CHECKING:
+    from hostsim.campaign.run_option import RunOptions
     from hostsim.cli.forecast import Forecast
     from hostsim.lab.sensitivity import Sensitivity, SensitivityResult
     from hostsim.scenario.cost_model import Constant
@@ -22,11 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["sensitivity"]
 
 
-@run_options(
-    *("quick", "seed", "replications", "jobs", "cluster", "results", "plugins"),
-    replications={"help": "Runs at each set of values, averaged.", "default": 1},
-)
 def sensitivity(
+    context: typer.Context,
     scenario: ScenarioName,
     metric: Annotated[str, option("--metric", "NAME", "Measure to explain, as `metrics` lists it.")],
     at: Annotated[Texts, repeated("--at", "AXIS=VALUE", "The point; other axes have their first value.")] = None,
@@ -49,10 +48,19 @@ def sensitivity(
             "Folder for table and figure, instead of SCENARIO/sensitivity below the results folder.",
         ),
     ] = None,
+    replications: Annotated[
+        int,
+        typer.Option(
+            "--replications",
+            metavar="N",
+            min=1,
+            max=MOST_REPLICATIONS,
+            help="Runs at each set of values, averaged.",
+        ),
+    ] = 1,
     root: Root = None,
     *,
     dry_run: DryRun = False,
-    **options: Unpack[RunOptions],
 ) -> None:
     """Sensitivity of a measure to constants and inputs.
 
@@ -62,6 +70,7 @@ def sensitivity(
     side where it has none. Morris' method screens them, Sobol's method attributes the variance to the influential ones. All runs draw the
     same random numbers and are kept in the results folder, so the same command resumes a stopped one.
     """
+    options: RunOptions = context.obj.model_copy(update={"replications": replications})
     from hostsim import api
     from hostsim.campaign.pipeline import execute
     from hostsim.cli.forecast import forecast
@@ -70,12 +79,12 @@ def sensitivity(
     from hostsim.lab.sensitivity import SampleSize, Sensitivity, variable_constants, write
     from hostsim.scenario.option_text import parse_point
 
-    loaded = api.load(scenario, pairs(overrides, "--set"), root=root, plugins=options["plugins"])
+    loaded = api.load(scenario, pairs(overrides, "--set"), root=root, plugins=options.plugins)
     point = parse_point(loaded, pairs(at, "--at"))
     constants = variable_constants(loaded, point, only or ())
     size = SampleSize(trajectories, samples, most)
     question = Sensitivity(loaded, metric, point, constants, api.fidelity(options), size)
-    folder = output or Path(options["results"], loaded.name, "sensitivity")
+    folder = output or Path(options.results, loaded.name, "sensitivity")
     require_folder(folder)
     plan, execution = question.plan(), api.execution_options(options)
     announcement = _announcement(constants, len(plan.tasks), forecast(plan, execution.store, execution.jobs))

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.cli.option import RunOptions, run_options
 from hostsim.cli.output import columns, say_warnings
 from hostsim.cli.status import Status
 
 if TYPE_CHECKING:
+    from hostsim.campaign.run_option import RunOptions
     from hostsim.scenario.scenario import Scenario
 
 __all__ = ["merge", "run_shard"]
 
 
-@run_options("results")
 def merge(
+    context: typer.Context,
     folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="Results folders, such as those of shards.")],
-    **options: Unpack[RunOptions],
 ) -> None:
     """Put the runs of several results folders into that of --results; runs nothing.
 
     The folders stay as they are. The command that was split into shards, given again without --shard, finds every run there.
     """
+    options: RunOptions = context.obj
     from hostsim.campaign.shard import merge as merge_runs
     from hostsim.config.files import require_folder
 
-    target = Path(options["results"])
+    target = options.results
     require_folder(target)
     done = merge_runs(folders, target)
     rows = [(str(one.folder), one.added, one.there, one.failed, one.unreadable, one.others) for one in done]
@@ -72,9 +72,9 @@ def run_shard(
         return
     runs = api.fidelity(options)
     plans = [api.plan(scenario, runs, sweep=sweep, expectations=expectations) for scenario in chosen]
-    with Reporter() as options["progress"]:
-        stored, failed = pipeline.run_shard(plans, shard, api.execution_options(options))
+    with Reporter() as reporter:
+        stored, failed = pipeline.run_shard(plans, shard, api.execution_options(options, reporter))
     say_warnings(warning for scenario in chosen for warning in scenario.warnings)
-    typer.echo(f"shard {shard}: {stored} runs are in {options['results']}, {failed} of them failed")
+    typer.echo(f"shard {shard}: {stored} runs are in {options.results}, {failed} of them failed")
     if failed:
         raise typer.Exit(Status.FAILED_RUNS)

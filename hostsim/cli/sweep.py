@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hostsim.cli.option import (
     DryRun,
     Root,
-    RunOptions,
     ScenarioName,
     ShardText,
     Texts,
@@ -20,7 +19,6 @@ from hostsim.cli.option import (
     option,
     pairs,
     repeated,
-    run_options,
 )
 from hostsim.cli.output import columns, duration, say_failed, say_partial, say_warnings
 from hostsim.cli.shard import run_shard
@@ -28,13 +26,14 @@ from hostsim.cli.status import Status
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
+    from hostsim.campaign.run_option import RunOptions
     from hostsim.results.results import Results
 
 __all__ = ["plot", "report", "reproduce", "run"]
 
 
-@run_options()
 def run(
+    context: typer.Context,
     scenario: ScenarioName,
     overrides: Annotated[Texts, repeated("--set", "PATH=VALUE", "Set a value: vms.receiver.count=8.")] = None,
     axes: Annotated[
@@ -50,13 +49,13 @@ def run(
     *,
     shard: ShardText = None,
     dry_run: DryRun = False,
-    **options: Unpack[RunOptions],
 ) -> None:
     """Sweep a scenario: a table and figures.
 
     Runs only what the results folder does not hold yet, so the same command resumes a stopped sweep. Writes the table as
     Parquet and CSV and the figures as SVG, PNG and PDF; prints the main values and the bottleneck, then the names of the files.
     """
+    options: RunOptions = context.obj
     from hostsim import api
     from hostsim.cli.answer import answer
     from hostsim.cli.forecast import dry_run_table
@@ -64,19 +63,19 @@ def run(
     from hostsim.config.files import require_folder
     from hostsim.views.report.folder import write
 
-    loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"), root, options.pop("plugins"))
+    loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"), root, options.plugins)
     if shard is not None:
         if output is not None:
             raise InputError(Fault("does not go with --shard, which writes no tables", "--output", str(output)))
         run_shard([loaded], options, shard, dry_run=dry_run)
         return
-    folder = output or Path(options["results"], loaded.name)
+    folder = output or Path(options.results, loaded.name)
     require_folder(folder)
     if dry_run:
         typer.echo(dry_run_table([loaded], options, sweep=True, expectations=False))
         return
-    with Reporter() as options["progress"]:
-        found = api.run(loaded, **options)
+    with Reporter() as reporter:
+        found = api.run(loaded, progress=reporter, options=options.model_copy(update={"plugins": []}))
     files = write(found, folder)
     typer.echo(f"{answer(found)}\n")
     for file in files:
@@ -86,8 +85,8 @@ def run(
         raise typer.Exit(Status.FAILED_RUNS)
 
 
-@run_options()
 def reproduce(
+    context: typer.Context,
     names: Annotated[
         Texts,
         typer.Argument(metavar="SCENARIO", help="Shipped scenarios; all by default.", autocompletion=complete_shipped),
@@ -95,9 +94,9 @@ def reproduce(
     *,
     shard: ShardText = None,
     dry_run: DryRun = False,
-    **options: Unpack[RunOptions],
 ) -> None:
     """Run shipped scenarios, judge their claims, write one HTML report."""
+    options: RunOptions = context.obj
     from hostsim import api
     from hostsim.cli.check import print_verdicts
     from hostsim.cli.forecast import dry_run_table
@@ -108,26 +107,26 @@ def reproduce(
 
     chosen = require_shipped(names or ())
     if shard is not None or dry_run:
-        scenarios = [scenario for scenario, _ in select(*chosen, plugins=options["plugins"] or ())]
+        scenarios = [scenario for scenario, _ in select(*chosen, plugins=options.plugins)]
         if shard is not None:
             run_shard(scenarios, options, shard, dry_run=dry_run, expectations=True)
         else:
             typer.echo(dry_run_table(scenarios, options, sweep=True, expectations=True))
         return
-    page = Path(options["results"], "report.html")
+    page = Path(options.results, "report.html")
     require_file(page)
     started = time.monotonic()
-    with Reporter() as options["progress"]:
-        found = api.reproduce(*chosen, **options)
+    with Reporter() as reporter:
+        found = api.reproduce(*chosen, progress=reporter, options=options)
     verdicts = [verdict for entry in found for verdict in entry.verdicts]
-    print_verdicts(verdicts, quick=options["quick"])
+    print_verdicts(verdicts, quick=options.quick)
     typer.echo(f"\n{_cost_table(found)}\n\n{page}")
     typer.echo(f"took {duration(time.monotonic() - started)}", err=True)
     for entry in found:
         _warn(entry)
     if any(len(entry.failed) for entry in found):
         raise typer.Exit(Status.FAILED_RUNS)
-    if not all(is_accepted(verdict, quick=options["quick"]) for verdict in verdicts):
+    if not all(is_accepted(verdict, quick=options.quick) for verdict in verdicts):
         raise typer.Exit(Status.CLAIM)
 
 
@@ -146,7 +145,6 @@ def _cost_table(found: Iterable[Results]) -> str:
     return columns(("scenario", "runs", "simulated", "dispatches", "wall time of its runs"), rows)
 
 
-@run_options("results")
 def plot(
     context: typer.Context,
     subject: Annotated[
@@ -157,9 +155,9 @@ def plot(
         bool,
         typer.Option("--warm-up", help="Draw the part cut as warm-up instead, of the run with the longest one."),
     ] = False,
-    **options: Unpack[RunOptions],
 ) -> None:
     """Draw the figures of an earlier run; runs nothing."""
+    options: RunOptions = context.obj
     from hostsim import api
     from hostsim.results.confinement import confined
     from hostsim.results.folder import read
@@ -167,7 +165,7 @@ def plot(
     from hostsim.views.plots.time_series import draw_warm_up, longest_warm_up
     from hostsim.views.report.folder import draw_figures
 
-    partial, results = 0, Path(options["results"])
+    partial, results = 0, options.results
     for folder in _folders(subject, results, context):
         if warm_up:
             record = longest_warm_up(api.open_results(folder, results))
@@ -184,7 +182,6 @@ def plot(
         raise typer.Exit(Status.FAILED_RUNS)
 
 
-@run_options("results")
 def report(
     context: typer.Context,
     subjects: Annotated[
@@ -202,9 +199,9 @@ def report(
         ),
     ] = False,
     at: Annotated[Texts, repeated("--at", "AXIS=VALUE", "With --contexts: the points to print.")] = None,
-    **options: Unpack[RunOptions],
 ) -> None:
     """Write a self-contained HTML page; runs nothing."""
+    options: RunOptions = context.obj
     from hostsim.config.files import is_stdout
     from hostsim.results.confinement import confined
     from hostsim.results.folder import read
@@ -215,7 +212,7 @@ def report(
     if contexts and output is not None:
         raise InputError(Fault("goes with the page, not with --contexts", "--output", str(output)))
 
-    folders = [folder for subject in subjects for folder in _folders(subject, Path(options["results"]), context)]
+    folders = [folder for subject in subjects for folder in _folders(subject, options.results, context)]
     found = [read(folder) for folder in folders]
     if contexts:
         _print_contexts(found, pairs(at, "--at"))

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.campaign.run_option import quantity
-from hostsim.cli.option import Root, RunOptions, ScenarioName, SetAsRun, Texts, option, pairs, repeated, run_options
+from hostsim.cli.option import Root, ScenarioName, SetAsRun, Texts, option, pairs, repeated
 from hostsim.cli.output import say_warnings
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
+    from hostsim.campaign.run_option import RunOptions
     from hostsim.scenario.plan import Fidelity, Point
     from hostsim.scenario.scenario import Scenario
     from hostsim.views.trace.recorder import Timeline
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["trace"]
 
 
-@run_options("quick", "seed", "plugins")
 def trace(
+    context: typer.Context,
     scenario: ScenarioName,
     at: Annotated[
         Texts,
@@ -42,7 +42,6 @@ def trace(
     replication: Annotated[
         int, typer.Option("--replication", metavar="N", min=0, help="Number of the replication, from 0.")
     ] = 0,
-    **options: Unpack[RunOptions],
 ) -> None:
     """Timeline of one point, for Perfetto.
 
@@ -50,20 +49,21 @@ def trace(
     a track for every PCPU and every world, counters of rings and coalescing, interrupts. Open the file at https://ui.perfetto.dev
     or with trace_processor.
     """
+    options: RunOptions = context.obj
     from hostsim import api
     from hostsim.config.files import is_stdout, require_file, write_whole
     from hostsim.views.trace.perfetto import to_perfetto
     from hostsim.views.trace.recorder import observe
 
-    loaded = api.load(scenario, pairs(overrides, "--set"), root=root, plugins=options["plugins"])
+    loaded = api.load(scenario, pairs(overrides, "--set"), root=root, plugins=options.plugins)
     file = output or Path(f"{loaded.name}.pftrace")
     require_file(file)
     point = _point(loaded, pairs(at, "--at"), api.fidelity(options))
     start = _window(begin, "--from", 0) if begin is not None else point.spec.length // 2
     end = start + _window(length, "--length", 1)
-    seen = observe(point.spec, seed=options["seed"], replication=replication, begin=start, end=end)
+    seen = observe(point.spec, seed=options.seed, replication=replication, begin=start, end=end)
     words = ", ".join(f"{axis}={value}" for axis, value in point.axes.items()) or "the only point"
-    title = f"{loaded.name}: {words}; seed {options['seed']}, replication {replication}"
+    title = f"{loaded.name}: {words}; seed {options.seed}, replication {replication}"
     written = write_whole(file, to_perfetto(seen, title))
     if not is_stdout(written):
         typer.echo(written)
@@ -97,6 +97,7 @@ def _point(scenario: Scenario, at: Mapping[str, str], fidelity: Fidelity) -> Poi
 
 def _window(text: str, option: str, least: int) -> int:
     """A time on the command line in picoseconds."""
+    from hostsim.campaign.run_option import quantity
     from hostsim.units import seconds_to_ps
 
     time = seconds_to_ps(quantity(text, "duration", option))

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.cli.option import RunOptions, Texts, repeated, run_options
+from hostsim.cli.option import Texts, repeated
 from hostsim.cli.output import duration, verdict_table
 from hostsim.cli.status import Status
+
+if TYPE_CHECKING:
+    from hostsim.campaign.run_option import RunOptions
 
 __all__ = ["verify"]
 
 
-@run_options("quick", "seed", "jobs", quick={"help": "Short runs, and intervals five times as wide."})
 def verify(
+    context: typer.Context,
     *,
+    quick: Annotated[bool, typer.Option("--quick", help="Short runs, and intervals five times as wide.")] = False,
     only: Annotated[Texts, repeated("--only", "TEXT", "Only cases with this in their names.")] = None,
-    **options: Unpack[RunOptions],
 ) -> None:
     """Compare the simulator's parts with queueing theory.
 
     Scheduler, rings, coalescing, poll budgets and arrivals simulate cases whose answers are known. A mean passes when its
     99.9 % interval contains the answer and is narrow enough to mean something; exit status 1 unless all do.
     """
+    options: RunOptions = context.obj
     from hostsim.errors import Fault, InputError
     from hostsim.lab.verification.catalogue import HEADINGS, oracles, rows
     from hostsim.lab.verification.runner import FULL, QUICK, all_passed
@@ -37,8 +41,8 @@ def verify(
         names = ", ".join(oracle.name for oracle in known)
         raise InputError(Fault("is in no case's name", "--only", ", ".join(map(repr, only or ())), names))
     started = time.monotonic()
-    effort = QUICK if options["quick"] else FULL
-    results = run(chosen, seed=options["seed"], effort=effort, jobs=options["jobs"], progress=_tell)
+    effort = QUICK if quick else FULL
+    results = run(chosen, seed=options.seed, effort=effort, jobs=options.jobs, progress=_tell)
     typer.echo(verdict_table(HEADINGS, rows(results)))
     typer.echo(f"took {duration(time.monotonic() - started)}", err=True)
     if not all_passed(results):

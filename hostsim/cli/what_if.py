@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.campaign.run_option import SHIPPED
-from hostsim.cli.option import DryRun, Root, RunOptions, ScenarioName, Texts, pairs, repeated, run_options
+from hostsim.cli.option import DryRun, Root, ScenarioName, Texts, pairs, repeated
 from hostsim.cli.output import plain, print_json, say_failed
 from hostsim.cli.status import Status
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
+    from hostsim.campaign.run_option import RunOptions
     from hostsim.campaign.what_if import WhatIf
     from hostsim.scenario.scenario import Scenario
 
@@ -23,8 +23,8 @@ LONGEST_S = 60.0
 """Wall-clock time that nobody is asked about."""
 
 
-@run_options()
 def what_if(
+    context: typer.Context,
     scenario: ScenarioName,
     changes: Annotated[
         Texts,
@@ -50,7 +50,6 @@ def what_if(
     root: Root = None,
     *,
     dry_run: DryRun = False,
-    **options: Unpack[RunOptions],
 ) -> None:
     """Before and after a change: paired differences.
 
@@ -58,6 +57,7 @@ def what_if(
     excludes 0. Where that adds less than a minute, replications are runs of the shipped ensemble of hosts, at least five: the model is sure
     of a difference whose 90 % prediction interval excludes 0. The value before of a changed axis is the one that --axis gives it, or the first of its sweep.
     """
+    options: RunOptions = context.obj
     from hostsim import api
     from hostsim.campaign.what_if import what_if as run_both
     from hostsim.campaign.what_if import with_least_replications
@@ -68,20 +68,24 @@ def what_if(
     require_metrics(metrics or ())
     wanted, prices = pairs(changes, "--set"), pairs(costs, "--cost")
     overrides, values = pairs(both, "--both"), pairs(axes, "--axis")
-    if no_ensemble and options["ensemble"]:
+    if no_ensemble and options.ensemble:
         raise InputError(Fault("contradicts --ensemble", "--no-ensemble"))
     before, after = api.sides(
-        scenario, wanted, costs=prices, overrides=overrides, axes=values, root=root, plugins=options["plugins"]
+        scenario, wanted, costs=prices, overrides=overrides, axes=values, root=root, plugins=options.plugins
     )
-    if not no_ensemble and not options["ensemble"]:
-        options["ensemble"], told = _default_ensemble(before, after, options)
+    if not no_ensemble and not options.ensemble:
+        ensemble, told = _default_ensemble(before, after, options)
+        options = options.model_copy(update={"ensemble": ensemble})
         typer.echo(f"note: {told}", err=True)
     if dry_run:
-        options["replications"] = with_least_replications(before, api.fidelity(options)).replications
+        least = with_least_replications(before, api.fidelity(options)).replications
+        options = options.model_copy(update={"replications": least})
         typer.echo(dry_run_table([before, after], options, sweep=True, expectations=False))
         return
-    with Reporter() as options["progress"]:
-        found = run_both(before, after, {**wanted, **prices}, api.fidelity(options), api.execution_options(options))
+    with Reporter() as reporter:
+        found = run_both(
+            before, after, {**wanted, **prices}, api.fidelity(options), api.execution_options(options, reporter)
+        )
     _print_differences(found, metrics or (), as_json=as_json)
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)
@@ -95,6 +99,7 @@ def _default_ensemble(before: Scenario, after: Scenario, options: RunOptions) ->
     """The ensemble of a comparison for which none is asked, none where it would take long, and what to say of it."""
     from dataclasses import replace
 
+    from hostsim.campaign.run_option import SHIPPED
     from hostsim.cli.forecast import ensemble_adds_s
     from hostsim.cli.output import duration
 

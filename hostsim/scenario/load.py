@@ -246,7 +246,9 @@ class _Loading:
         for name, text in texts.items():
             owner = next((own for own, axis in axes.items() if name in axis.paths), None)
             if owner is not None:
-                self._faults.append(Fault("is varied already", name, allowed=f"--axis {owner}=...", file="--axis"))
+                self._faults.append(
+                    Fault("is varied already", name, allowed=f"values for the axis {owner}", file="--axis")
+                )
                 continue
             if name not in self._mapping("sweep"):
                 axis = self._new_axis(name, text)
@@ -325,9 +327,11 @@ class _Loading:
                 faults.append(Fault("is a cost", path, "", allowed, "", place.file, place.line))
         pinned = [path for path in paths if path in self._pinned]
         if pinned and len(paths) > 1:
-            faults.append(Fault(f"is varied by {name}, with others", pinned[0], "", f"--axis {name}=...", "", "--set"))
+            faults.append(
+                Fault(f"is varied by {name}, with others", pinned[0], "", f"values for the axis {name}", "", "--set")
+            )
         elif pinned and text is not None:
-            faults.append(Fault("is set and varied", pinned[0], "", "one of --set and --axis", "", "--axis"))
+            faults.append(Fault("is set and varied", pinned[0], "", "one of them", "", "--axis"))
         elif pinned:
             written = [self._pinned[pinned[0]]]
         axis, value_faults = make_axis(name, paths, written, labels) if not faults else (None, [])

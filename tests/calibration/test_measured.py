@@ -96,6 +96,6 @@ def test_what_is_to_be_predicted_is_a_metric_at_a_point(scenario: Scenario) -> N
         ("los@receivers=3", "'loss'"),
         ("loss@receivers", "METRIC@"),
     ):
-        with pytest.raises(InputError, match="--predict") as caught:
+        with pytest.raises(InputError, match="predict") as caught:
             read_prediction(text, scenario)
         assert word in str(caught.value)

@@ -186,7 +186,7 @@ def test_a_budget_says_how_many_hosts(scenario: Scenario) -> None:
     """Three fifths for the design, a fifth for each wave; forty at least and four hundred at most."""
     assert hosts_within(100.0, 1.0) == Waves(60, (20, 20))
     assert hosts_within(1e6, 1.0) == Waves(240, (80, 80))
-    with pytest.raises(InputError, match=r"--budget: is too little.*given 39 s; allowed: at least 40 s"):
+    with pytest.raises(InputError, match=r"budget: is too little.*given 39 s; allowed: at least 40 s"):
         hosts_within(39.0, 1.0)
 
 
@@ -212,7 +212,7 @@ def test_what_would_narrow_most_is_named_first(found: Calibrated) -> None:
 def test_what_was_measured_is_not_predicted_and_nothing_is_no_measurement(scenario: Scenario, tmp_path: Path) -> None:
     """Both are faults before anything is run."""
     one = expected_at("host_cpu", WANTED[1], 1.0, 0.1)
-    with pytest.raises(InputError, match="--predict: was measured"):
+    with pytest.raises(InputError, match="predict: was measured"):
         prepare(scenario, [one], tmp_path, predicted=WANTED)
     with pytest.raises(InputError, match="has nothing to calibrate to"):
         prepare(scenario, [expected_at(*WANTED)], tmp_path)

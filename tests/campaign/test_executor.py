@@ -35,7 +35,7 @@ def test_one_job_needs_no_other_process() -> None:
     """More do; none is refused."""
     assert isinstance(open_executor(simulate, 1, None), InProcessExecutor)
     assert isinstance(open_executor(simulate, 2, None), ProcessPoolExecutor)
-    with pytest.raises(InputError, match="--jobs: is not a number of workers; given 0"):
+    with pytest.raises(InputError, match="jobs: is not a number of workers; given 0"):
         open_executor(simulate, 0, None)
 
 
@@ -84,13 +84,13 @@ def test_a_run_that_needs_too_much_memory_fails_and_the_others_do_not(tmp_path: 
 @pytest.mark.parametrize(
     ("memory", "time", "words"),
     [
-        (None, 0.0, "--max-time: is no limit; given 0 s; allowed: a finite time above 0"),
-        (None, math.inf, "--max-time: is no limit; given inf s"),
-        (None, math.nan, "--max-time: is no limit; given nan s"),
-        (None, "10 min", "--max-time: is no limit; given '10 min'"),
-        (-1, None, "--max-memory: is no limit; given -1 B; allowed: whole bytes above 0"),
-        (2**63, None, "--max-memory: is no limit; given 9.22337e"),
-        (1.5, None, "--max-memory: is no limit; given 1.5 B"),
+        (None, 0.0, "max_time: is no limit; given 0 s; allowed: a finite time above 0"),
+        (None, math.inf, "max_time: is no limit; given inf s"),
+        (None, math.nan, "max_time: is no limit; given nan s"),
+        (None, "10 min", "max_time: is no limit; given '10 min'"),
+        (-1, None, "max_memory: is no limit; given -1 B; allowed: whole bytes above 0"),
+        (2**63, None, "max_memory: is no limit; given 9.22337e"),
+        (1.5, None, "max_memory: is no limit; given 1.5 B"),
     ],
 )
 def test_limits_are_above_nothing_and_finite(memory: Any, time: Any, words: str) -> None:
@@ -118,7 +118,7 @@ def test_limits_that_nothing_reaches_are_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize("jobs", [0, 1.5, "2", True])
 def test_a_number_of_workers_is_one(jobs: Any) -> None:
     """Also where it comes from Python."""
-    with pytest.raises(InputError, match="--jobs: is not a number of workers"):
+    with pytest.raises(InputError, match="jobs: is not a number of workers"):
         open_executor(simulate, jobs, None)
 
 
@@ -217,5 +217,5 @@ def test_what_the_cluster_cannot_read_fails_after_a_few_attempts(tmp_path: Path,
 def test_a_cluster_that_does_not_answer_is_bad_input() -> None:
     """So is an address that is none."""
     pytest.importorskip("distributed")
-    with pytest.raises(InputError, match="--cluster: finds no scheduler"):
+    with pytest.raises(InputError, match="cluster: finds no scheduler"):
         open_executor(simulate, None, "nonsense://nowhere")

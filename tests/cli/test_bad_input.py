@@ -25,7 +25,7 @@ import pytest
         (["run", "tiny.yaml", "--replications", "1001"], ["--replications", "1000"]),
         (["run", "tiny.yaml", "--max-memory", "1e10 GB"], ["--max-memory", "is no limit"]),
         (["run", "tiny.yaml", "--max-memory", "-2 GB", "--dry-run"], ["--max-memory", "is no limit"]),
-        (["run", "tiny.yaml", "--jobs", "2", "--cluster", "x", "--dry-run"], ["--jobs", "--cluster"]),
+        (["run", "tiny.yaml", "--jobs", "2", "--cluster", "x", "--dry-run"], ["--jobs", "cluster"]),
         (["check", "tiny.yaml", "--against", "results", "--tolerance", "2"], ["--tolerance", "has no unit"]),
         (["check", "tiny.yaml", "--against", "results", "--tolerance", "-2 %"], ["is negative"]),
         (["check", "no.such.*"], ["'no.such.*'"]),

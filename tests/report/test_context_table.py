@@ -59,7 +59,7 @@ def test_points_are_found_by_their_axes() -> None:
     ):
         with pytest.raises(InputError) as caught:
             points_at(found(), at)
-        assert str(caught.value) == message
+        assert caught.value.faults[0].on_command_line() == message
 
 
 def test_cells_are_short() -> None:

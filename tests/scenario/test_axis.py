@@ -31,7 +31,7 @@ def hosts(scenario) -> dict[object, tuple[int, float]]:
 def faults(tmp_path: Path, *changes: tuple[str, str], **options: dict[str, str]) -> str:
     with pytest.raises(InputError) as caught:
         load_text(tmp_path, *changes, **options)
-    return str(caught.value).replace(f"{tmp_path}/", "")
+    return "\n".join(fault.on_command_line() for fault in caught.value.faults).replace(f"{tmp_path}/", "")
 
 
 def test_labels_name_the_steps_of_linked_paths(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 import hostsim
+from hostsim.campaign.run_option import OPTIONS
 from hostsim_docs.markdown import anchor, code, table
 
 __all__ = ["api_page", "commands_page"]
@@ -70,6 +71,10 @@ count in is the {doc}`catalogue of measures <measures>`.
             options = _options(names[name]) if kind == "class" else ""
             blocks.append(f".. auto{kind}:: hostsim.{name}{options}\n\n")
         blocks.append("```\n")
+    rows = [[code(name), str(option.help)] for name, option in OPTIONS.items()]
+    blocks.append(
+        f"\n## Run options\n\nFields of `hostsim.RunOptions`, and keyword arguments.\n\n{table(('', ''), rows)}"
+    )
     listed = "\n".join(f"- `hostsim.{name}`: {_about(name, names[name])}" for name in others)
     return "".join(blocks) + (f"\n## Values\n\n{listed}\n" if others else "")
 

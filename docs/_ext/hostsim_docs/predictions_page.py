@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hostsim import api
 from hostsim.campaign.ensemble import Ensemble, read_ensemble
-from hostsim.campaign.run_option import settle
+from hostsim.campaign.run_option import RunOptions
 from hostsim.config.files import write_whole
 from hostsim.lab.calibration.prior_ensemble import draw_from_priors
 from hostsim.lab.prediction import (
@@ -136,7 +136,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--results", type=Path, default=Path("results"))
     given = parser.parse_args()
-    options = settle({"quick": given.quick, "results": given.results})
+    options = RunOptions(quick=given.quick, results=given.results)
     chosen, execution = api.select(among=predictions()), api.execution_options(options)
     found = predict(chosen, api.fidelity(options), execution)
     shipped = read_ensemble(shipped_ensemble())
