@@ -22,20 +22,23 @@ from typing import TYPE_CHECKING, Any
 from hostsim.engine import compiled
 
 if TYPE_CHECKING:
-    from hostsim.api import Results, Scenario, calibrate, check, compare, load, open_results, reproduce, run, what_if
+    from hostsim.api import calibrate, check, compare, load, open_results, reproduce, run, what_if
     from hostsim.campaign.run_option import RunOptions
     from hostsim.campaign.stored_run_query import stored_runs
+    from hostsim.campaign.what_if import WhatIf
     from hostsim.engine.record import RunRecord
     from hostsim.errors import HostsimError, InputError, StoreError
     from hostsim.lab.calibration_view import Calibration
+    from hostsim.results.compare import Differences
     from hostsim.results.context import bottleneck, contexts
     from hostsim.results.cpu_breakdown import cpu_time
     from hostsim.results.expect import Verdict, VerdictState
     from hostsim.results.metrics.catalogue import CATALOGUE
     from hostsim.results.record_frame import entities, series_frame
+    from hostsim.results.results import Results
+    from hostsim.results.verdicts import Verdicts
+    from hostsim.scenario.scenario import Scenario
     from hostsim.views.notebook.host import HostView
-    from hostsim.views.notebook.results import Differences, Verdicts
-    from hostsim.views.notebook.what_if import WhatIf
 
 __all__ = [
     "CATALOGUE",
@@ -73,8 +76,6 @@ _HOME = {
     "hostsim.campaign.run_option": ("RunOptions",),
     "hostsim.campaign.stored_run_query": ("stored_runs",),
     "hostsim.api": (
-        "Results",
-        "Scenario",
         "calibrate",
         "check",
         "compare",
@@ -93,8 +94,11 @@ _HOME = {
     "hostsim.results.record_frame": ("entities", "series_frame"),
     "hostsim.lab.calibration_view": ("Calibration",),
     "hostsim.views.notebook.host": ("HostView",),
-    "hostsim.views.notebook.results": ("Differences", "Verdicts"),
-    "hostsim.views.notebook.what_if": ("WhatIf",),
+    "hostsim.campaign.what_if": ("WhatIf",),
+    "hostsim.results.compare": ("Differences",),
+    "hostsim.results.results": ("Results",),
+    "hostsim.results.verdicts": ("Verdicts",),
+    "hostsim.scenario.scenario": ("Scenario",),
 }
 
 compiled.use()

@@ -13,24 +13,22 @@ from typing import TYPE_CHECKING, Any
 from hostsim.campaign.run_option import OPTIONS, RESULTS, RunOptions, ensemble_of, run_options
 from hostsim.engine.record import Scalar
 from hostsim.errors import Fault, InputError
-from hostsim.results.compare import read_baseline
+from hostsim.results.compare import Differences, read_baseline
 from hostsim.results.folder import read, rerun_command
-from hostsim.results.results import LazyRecords
-from hostsim.results.results import Results as PlainResults
-from hostsim.scenario.load import load as load_plain
+from hostsim.results.results import LazyRecords, Results
+from hostsim.results.verdicts import Verdicts
+from hostsim.scenario.load import load as load_file
 from hostsim.scenario.option_text import option_texts
-from hostsim.scenario.scenario import Scenario as PlainScenario
+from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import require_shipped, select
 from hostsim.views.notebook.progress import NotebookProgress, is_notebook
-from hostsim.views.notebook.results import Differences, Results, Verdicts
-from hostsim.views.notebook.scenario import Scenario
 
 if TYPE_CHECKING:
     from hostsim.campaign.pipeline import ExecutionOptions, ProgressListener
+    from hostsim.campaign.what_if import WhatIf
     from hostsim.config.plugin import PluginSpec
     from hostsim.lab.calibration_view import Calibration
     from hostsim.scenario.plan import Fidelity, Plan
-    from hostsim.views.notebook.what_if import WhatIf
     from hostsim.views.report.page import Section
 
 __all__ = [
@@ -59,7 +57,7 @@ Change = Scalar | Sequence[Scalar]
 (``"40 kpps"``); for an axis a list of them, or a range (``"1..40:4"``), too."""
 Changes = Mapping[str, Change]
 """Values by dotted path, or by axis."""
-AnyScenario = str | Path | PlainScenario
+AnyScenario = str | Path | Scenario
 """Name of a shipped scenario, path of a file, or a loaded one."""
 Plugins = Sequence[str | Path] | None
 """Plug-ins: paths of Python files, or names of installed ones."""
@@ -89,7 +87,7 @@ def load(
     Raises:
         InputError: with everything that is wrong.
     """
-    return Scenario.of(load_plain(scenario, overrides, axes, root, plugins or ()))
+    return load_file(scenario, overrides, axes, root, plugins or ())
 
 
 def run(
@@ -124,8 +122,7 @@ def run(
 
     asked = run_options(run, options, given)
     chosen = _chosen(scenario, overrides, axes, root, asked.plugins)
-    found = run_sweep(chosen, fidelity(asked), execution_options(asked, progress), expectations=expectations)
-    return Results.of(found)
+    return run_sweep(chosen, fidelity(asked), execution_options(asked, progress), expectations=expectations)
 
 
 def check(
@@ -200,7 +197,6 @@ def what_if(
         KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
     from hostsim.campaign.what_if import what_if as run_both
-    from hostsim.views.notebook.what_if import WhatIf
 
     asked = run_options(what_if, options, given)
     try:
@@ -215,7 +211,7 @@ def what_if(
             for fault in error.faults
         ) from None
     changed = {**option_texts(changes), **option_texts(costs)}
-    return WhatIf.of(run_both(before, after, changed, fidelity(asked), execution_options(asked, progress)))
+    return run_both(before, after, changed, fidelity(asked), execution_options(asked, progress))
 
 
 def sides(
@@ -227,7 +223,7 @@ def sides(
     axes: Changes | None = None,
     root: str | Path | None = None,
     plugins: Plugins = None,
-) -> tuple[PlainScenario, PlainScenario]:
+) -> tuple[Scenario, Scenario]:
     """Load a scenario before and after a change, as `what_if` takes them; nothing is run.
 
     Raises:
@@ -237,7 +233,7 @@ def sides(
 
     both, points = dict(overrides or {}), dict(axes or {})
     brought: Sequence[str | Path | PluginSpec] = plugins or ()
-    if isinstance(scenario, PlainScenario):
+    if isinstance(scenario, Scenario):
         both, points = {**scenario.overrides, **both}, {**scenario.axis_texts, **points}
         brought = (*scenario.plugins, *brought)
         root, scenario = scenario.resolver.root, scenario.file
@@ -290,7 +286,7 @@ def calibrate(
     return Calibration(*found)
 
 
-def compare(after: PlainResults, before: PlainResults | str | Path, tolerance: float = 0.02) -> Differences:
+def compare(after: Results, before: Results | str | Path, tolerance: float = 0.02) -> Differences:
     """Compare results with a baseline, an earlier run of the same scenario, at points that both have; gives the curves that moved.
 
     A point with a single pair of runs shows nothing: its difference has no interval.
@@ -339,10 +335,10 @@ def reproduce(
 
     asked = run_options(reproduce, options, given)
     folder, found, drawn = asked.results, [], []
-    scenarios = [load_plain(name, plugins=asked.plugins) for name in require_shipped(names)]
+    scenarios = [load_file(name, plugins=asked.plugins) for name in require_shipped(names)]
     with worker_pool(asked.jobs) as submit:
         for place, result in enumerate(run_sweeps(scenarios, fidelity(asked), execution_options(asked, progress))):
-            found.append(Results.of(result))
+            found.append(result)
             drawn.append(submit(_drawn, replace(result, records=()), folder, place))
         sections = [section.result() for section in drawn]
     page = confined(folder, folder / "report.html")
@@ -350,7 +346,7 @@ def reproduce(
     return found
 
 
-def _drawn(result: PlainResults, results: Path, place: int) -> Section:
+def _drawn(result: Results, results: Path, place: int) -> Section:
     """Write the folder of a scenario, and draw its section of the report."""
     from hostsim.views.report.folder import write
     from hostsim.views.report.page import section
@@ -384,10 +380,10 @@ def open_results(folder: str | Path, results: str | Path | None = None) -> Resul
         for point, replication, seed, axes, warnings, flag in found.runs.itertuples(index=False)
     )
     records = SavedRecords(store, runs, rerun_command(vars(found)))
-    return Results.of(replace(found, records=LazyRecords(records)))
+    return replace(found, records=LazyRecords(records))
 
 
-def plan(scenario: PlainScenario, runs: Fidelity, *, sweep: bool = True, expectations: bool = False) -> Plan:
+def plan(scenario: Scenario, runs: Fidelity, *, sweep: bool = True, expectations: bool = False) -> Plan:
     """The plan of a scenario: the runs of its sweep, of its expectations, or of both."""
     from hostsim.campaign.interim_analysis import make_plan
 
@@ -430,9 +426,9 @@ def _chosen(
     axes: Changes | None,
     root: str | Path | None,
     plugins: Plugins,
-) -> PlainScenario:
+) -> Scenario:
     if isinstance(scenario, str | Path):
-        return load_plain(scenario, overrides, axes, root, plugins or ())
+        return load_file(scenario, overrides, axes, root, plugins or ())
     if overrides or axes or root is not None or plugins:
         which = "overrides, axes, root and plugins"
         raise InputError(Fault(f"{which} go with a scenario by name or file, not with a loaded one"))

@@ -31,6 +31,7 @@ from hostsim.results.figure import FigureSpec
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
 from hostsim.results.search_answer import Bound
+from hostsim.results.verdicts import Verdicts
 
 SWITCHES = Switches("loss", "host_cpu", ({"receivers": 1}, {"receivers": 2}), (40.0, 0.0))
 AT_2 = At("loss", {"receivers": 2})
@@ -125,7 +126,7 @@ def results(**changes: object) -> Results:
             FigureSpec("loss", "receivers", "loss"),
             FigureSpec("odd / name", "receivers", "loss", kind="bar", right="guest_ready"),
         ),
-        "verdicts": VERDICTS,
+        "verdicts": Verdicts(VERDICTS, quick=True),
         "settings": (EffectiveSetting("Cpu.Quantum", "50", "a platform's default"),),
         "assumptions": (AssumedInput("traffic.x.rate", "1 kpps", "not published", "1 kpps to 2 kpps"),),
         "citations": {

@@ -22,6 +22,8 @@ from hostsim.results.compare import Differences
 from hostsim.results.metrics.catalogue import SIDE
 from hostsim.results.prediction_interval import BLOCK
 from hostsim.results.results import Results
+from hostsim.results.rich_view import rich_view
+from hostsim.results.verdicts import Verdicts
 from hostsim.scenario.load import load
 from hostsim.scenario.option_text import option_texts
 from hostsim.scenario.scenario import Scenario
@@ -29,6 +31,7 @@ from hostsim.scenario.yaml.source_tree import dotted
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from hostsim.scenario.plan import Fidelity
 
@@ -42,7 +45,7 @@ LEAST_OF_ENSEMBLE = BLOCK
 
 @dataclass(frozen=True, repr=False)
 class WhatIf:
-    """What-if comparison: a scenario before and after a change, with paired differences."""
+    """What-if comparison: a scenario before and after a change, with plots; a notebook shows the significant differences."""
 
     scenario: str
     changes: Mapping[str, str]
@@ -80,6 +83,29 @@ class WhatIf:
             for results in (self.before, self.after)
         )
         return {axis for axis in old if old[axis] != new.get(axis)}
+
+    def plot(self, metric: str, *, x: str | None = None, by: str | Sequence[str] = (), ax: Axes | None = None) -> Axes:
+        """Plot a metric before and after, with 95 % intervals: lines against an axis, or one bar each.
+
+        Args:
+            metric: of the catalogue.
+            x: an axis of the sweep; by default the first that still has several values.
+            by: axes that tell lines apart.
+            ax: where to draw; a new figure by default.
+
+        Raises:
+            InputError: an unknown axis or metric.
+        """
+        whole = replace(self.before, table=self.table, figures=(), verdicts=Verdicts())
+        varied = [axis for axis in whole.axes if axis != SIDE and len(set(whole.table[axis].astype(str))) > 1]
+        series = (by,) if isinstance(by, str) else tuple(by)
+        if x is None and not varied:
+            return whole.plot(x=SIDE, y=metric, by=series, kind="bar", ax=ax)
+        return whole.plot(x=x or varied[0], y=metric, by=(SIDE, *series), ax=ax)
+
+    def _repr_html_(self) -> str:
+        page: str = rich_view("notebook.page").differences_html(self.differences.certain, self.question, self.notes)
+        return page
 
     def __repr__(self) -> str:
         return "\n".join([self.question, *self.notes, repr(self.differences.certain)])

@@ -18,6 +18,7 @@ from hostsim.results.folder import read
 from hostsim.results.metrics.catalogue import CATALOGUE, NO_BOUND, nearest_metric
 from hostsim.results.prediction_interval import prediction_interval, replication_interval
 from hostsim.results.results import Results
+from hostsim.results.rich_view import rich_view
 from hostsim.results.table import as_written, axes_of, is_of_ensemble
 from hostsim.results.verdicts import PREDICTION, ends_text, number
 
@@ -303,7 +304,7 @@ class PairedDifference:
 
 
 class Differences(tuple[PairedDifference, ...]):
-    """Paired differences of metrics at points, in the order of the points and of the catalogue."""
+    """Paired differences of metrics at points, in the order of the points and of the catalogue; a notebook shows a table."""
 
     __slots__ = ()
 
@@ -356,6 +357,10 @@ class Differences(tuple[PairedDifference, ...]):
 
     def __repr__(self) -> str:
         return "\n".join(map(str, self)) or "no differences"
+
+    def _repr_html_(self) -> str:
+        page: str = rich_view("notebook.page").differences_html(self)
+        return page
 
 
 def require_metrics(names: Iterable[str]) -> None:

@@ -13,6 +13,7 @@ from hostsim.results.claim import CLAIM_KINDS
 from hostsim.results.curve import DETERMINISTIC
 from hostsim.results.expect import NOT_ESTIMABLE, Band, Expectation, KnownRed, Verdict, VerdictState
 from hostsim.results.metrics.catalogue import NO_BOUND
+from hostsim.results.rich_view import rich_view
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +52,7 @@ __all__ = [
 
 
 class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  a tuple has no room for `quick` otherwise
-    """The verdicts of one or more scenarios, in the order of their expectations."""
+    """The verdicts of one or more scenarios, in the order of their expectations; a notebook shows a scoreboard."""
 
     quick: bool
     """True for verdicts at quick fidelity, where an undecided one whose value lies in its band counts as a pass."""
@@ -112,6 +113,10 @@ class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  a tuple has no room for `
     def __repr__(self) -> str:
         rows = (f"{row[0]}: {row[2]} {row[3]}, band {row[4]}: {row[5]}" for row in as_rows(self, quick=self.quick))
         return "\n".join(rows) or "no verdicts"
+
+    def _repr_html_(self) -> str:
+        page: str = rich_view("notebook.page").verdicts_html(self, quick=self.quick)
+        return page
 
 
 OUTCOMES = {

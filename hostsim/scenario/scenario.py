@@ -13,6 +13,7 @@ from hostsim.engine.record import AxisValues, Scalar
 from hostsim.errors import InputError
 from hostsim.results.expect import Expectation
 from hostsim.results.figure import Figure
+from hostsim.results.rich_view import rich_view
 from hostsim.scenario.axis import Axis
 from hostsim.scenario.plan import PointKey, point_key
 from hostsim.scenario.provenance import EffectiveSetting
@@ -59,9 +60,9 @@ class RunSpec:
         return min(self.length_ps, self.quick_length_ps, self.swept_length_ps, self.quick_swept_length_ps)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scenario:
-    """A scenario: a scenario file with the options beside it, loaded and checked at every point that it needs."""
+    """A scenario: a scenario file with the options beside it, checked at every point that it needs; a notebook shows a page."""
 
     name: str
     question: str
@@ -148,6 +149,24 @@ class Scenario:
         if resolution.spec is None:
             raise InputError(resolution.faults)
         return resolution
+
+    def host(self, at: AxisValues | None = None) -> Any:
+        """The `hostsim.HostView` at one point, built and not run: what the host consists of, as a drawing and as a frame.
+
+        Args:
+            at: values of axes; one that is not named has the first value of its sweep.
+
+        Raises:
+            InputError: an unknown axis, or a value that cannot be.
+        """
+        return rich_view("notebook.host").HostView.of(self, at or {})
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.name}: {self.question}>"
+
+    def _repr_html_(self) -> str:
+        page: str = rich_view("notebook.page").scenario_html(self)
+        return page
 
 
 def _leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Scalar]]:

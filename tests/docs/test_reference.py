@@ -156,14 +156,6 @@ def test_every_command_and_option_is_there(pages: dict[str, str]) -> None:
             assert shown in section, f"{name} {shown}"
 
 
-def test_a_class_that_shows_a_plain_value_has_the_members_of_that_value(pages: dict[str, str]) -> None:
-    """The table of results is a member of the plain class; a record has no other class."""
-    shown = pages["api"].split(".. autoclass:: ")
-    options = {entry.split("\n", 1)[0]: entry for entry in shown[1:]}
-    assert ":inherited-members:" in options["hostsim.Results"]
-    assert ":inherited-members:" not in options["hostsim.RunRecord"]
-
-
 def test_every_public_name_is_there(pages: dict[str, str]) -> None:
     """What `hostsim` offers."""
     assert [name for name in hostsim.__all__ if f"hostsim.{name}" not in pages["api"]] == []

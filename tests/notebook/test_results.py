@@ -9,21 +9,19 @@ import pytest
 
 from hostsim.api import open_results
 from hostsim.errors import InputError
-from hostsim.results.compare import PairedDifference
+from hostsim.results.compare import Differences, PairedDifference
 from hostsim.results.estimate import Interval
 from hostsim.results.expect import VerdictState
 from hostsim.results.figure import AnswersSpec, FigureSpec
 from hostsim.results.folder import write
-from hostsim.results.verdicts import TALLY_HEADINGS
-from hostsim.results.verdicts import Verdicts as PlainVerdicts
-from hostsim.views.notebook.results import Differences, Results, Verdicts
+from hostsim.results.verdicts import TALLY_HEADINGS, Verdicts
 from tests.sample_results import BOUNDED, VERDICTS, results, verdict
 
 
 def test_bounds_and_ranges_of_known_reds_survive_a_folder(tmp_path: Path) -> None:
     """The page of results that were read is that of those that were written."""
     awaits = verdict("moved", value=2.0, state=VerdictState.FAIL, known=True, awaiting="calibration")
-    write(results(verdicts=PlainVerdicts((*BOUNDED, awaits))), tmp_path)
+    write(results(verdicts=Verdicts((*BOUNDED, awaits))), tmp_path)
     kept = open_results(tmp_path)
     assert tuple(kept.verdicts) == (*BOUNDED, awaits)
     page = kept._repr_html_()
@@ -51,25 +49,24 @@ def test_answers_are_plotted_from_a_folder(tmp_path: Path) -> None:
 def test_an_unknown_figure_is_told_with_the_nearest() -> None:
     """Names of figures are typed by people."""
     with pytest.raises(InputError) as caught:
-        Results.of(results()).plot("los")
+        results().plot("los")
     assert caught.value.faults[0].nearest == "loss"
 
 
 def test_parts_of_what_shows_itself_show_themselves() -> None:
-    """A selection of verdicts or differences keeps its HTML representation; plain values have none."""
-    shown = Results.of(results())
+    """A selection of verdicts or differences keeps its HTML representation."""
+    shown = results()
     assert isinstance(shown.verdicts, Verdicts)
-    assert shown.verdicts == VERDICTS
+    assert tuple(shown.verdicts) == VERDICTS
     assert shown.verdicts.quick
     picked = shown.verdicts.only("pass*")
     assert [verdict.expectation.name for verdict in picked] == ["passes"]
     assert "1 expectations: 1 in band" in picked._repr_html_()
-    assert not hasattr(PlainVerdicts(VERDICTS), "_repr_html_")
 
 
 def test_verdicts_are_counted_by_kind_and_never_added_up() -> None:
     """What is in band and what is known red are counts of their own."""
-    page = Results.of(results()).verdicts._repr_html_()
+    page = results().verdicts._repr_html_()
     assert "7 expectations: 3 in band, 1 undecided, 1 known red, 1 red, 1 missing" in page
     heads = re.findall(r"<th [^>]*>(.*?)</th>", page)
     assert heads[:7] == list(TALLY_HEADINGS)

@@ -11,6 +11,9 @@ from hostsim_docs.markdown import anchor, code, table
 
 __all__ = ["api_page", "commands_page"]
 
+OF_CLASS = "\n   :members:\n   :undoc-members:\n   :exclude-members: __init__, __new__"
+"""Options of autoclass."""
+
 
 def commands_page() -> str:
     """Every command with its arguments and options, as its help says it."""
@@ -67,9 +70,8 @@ count in is the {doc}`catalogue of measures <measures>`.
     ]
     for title, kind, members in (("Functions", "function", functions), ("Classes", "class", classes)):
         blocks.append(f"\n## {title}\n\n```{{eval-rst}}\n")
-        for name in members:
-            options = _options(names[name]) if kind == "class" else ""
-            blocks.append(f".. auto{kind}:: hostsim.{name}{options}\n\n")
+        options = OF_CLASS if kind == "class" else ""
+        blocks += [f".. auto{kind}:: hostsim.{name}{options}\n\n" for name in members]
         blocks.append("```\n")
     rows = [[code(name), str(option.help)] for name, option in OPTIONS.items()]
     blocks.append(
@@ -77,14 +79,6 @@ count in is the {doc}`catalogue of measures <measures>`.
     )
     listed = "\n".join(f"- `hostsim.{name}`: {_about(name, names[name])}" for name in others)
     return "".join(blocks) + (f"\n## Values\n\n{listed}\n" if others else "")
-
-
-def _options(shown: type) -> str:
-    """Options of autoclass; a class that shows a plain value has the members of that value too."""
-    options = "\n   :members:\n   :undoc-members:\n   :exclude-members: __init__, __new__"
-    return options + (
-        "\n   :inherited-members: tuple" if shown.__module__.startswith("hostsim.views.notebook.") else ""
-    )
 
 
 def _about(name: str, value: object) -> str:

@@ -1,10 +1,12 @@
-"""HTML representations of results, verdicts and differences for Jupyter."""
+"""HTML representations of scenarios, results, verdicts and differences for Jupyter: every text is escaped, and style is inline."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from hostsim.results.compare import Differences, difference_rows
 from hostsim.results.expect import Verdict
@@ -25,10 +27,66 @@ from hostsim.results.verdicts import (
     value_text,
     verdict_text,
 )
-from hostsim.views.notebook.markup import chip, details, heading, note, paragraph, table
+from hostsim.units import ps_to_seconds
 from hostsim.views.report.page import gauge
 
-__all__ = ["differences_html", "results_html", "verdicts_html"]
+if TYPE_CHECKING:
+    from hostsim.scenario.scenario import Scenario
+
+__all__ = ["differences_html", "results_html", "scenario_html", "verdicts_html"]
+
+_COLOURS = {
+    "pass": "#1a7f4b",
+    "pass?": "#96650a",
+    "known red": "#7b4bb7",
+    "fail": "#c2372c",
+    "open": "#96650a",
+    "missing": "#6a737d",
+}
+
+
+def heading(text: str, subtitle: str = "") -> Markup:
+    """A heading with a faint subtitle."""
+    return Markup('<p><b style="font-size:1.15em">{}</b> <span style="opacity:.7">{}</span></p>').format(text, subtitle)
+
+
+def paragraph(text: str) -> Markup:
+    """A paragraph."""
+    return Markup("<p>{}</p>").format(text)
+
+
+def note(text: str) -> Markup:
+    """A note: a caveat of the numbers."""
+    return Markup('<p style="border-left:3px solid #c98a00;padding-left:.7em">{}</p>').format(text)
+
+
+def chip(label: str) -> Markup:
+    """A chip: a verdict in its colour."""
+    return Markup('<b style="color:{}">{}</b>').format(_COLOURS.get(label.partition(" (")[0], "inherit"), label)
+
+
+def details(summary: str, inside: str) -> Markup:
+    """A disclosure that opens on a click."""
+    return Markup("<details><summary>{}</summary>{}</details>").format(summary, inside)
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]], right: Iterable[str] = ()) -> Markup:
+    """An HTML table.
+
+    Args:
+        headings: of the columns.
+        rows: cells as text; markup of this module stays markup.
+        right: headings of the columns that are set to the right.
+    """
+    right_aligned = set(right)
+    styles = ['style="text-align:right"' if name in right_aligned else 'style="text-align:left"' for name in headings]
+    head = "".join(f"<th {style}>{escape(name)}</th>" for name, style in zip(headings, styles, strict=True))
+    body = "".join(
+        "<tr>" + "".join(f"<td {style}>{escape(cell)}</td>" for cell, style in zip(row, styles, strict=True)) + "</tr>"
+        for row in rows
+    )
+    return Markup(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")  # noqa: S704  cells are escaped above
+
 
 _PAINT = {
     'class="axis"': 'stroke="#9aa4ae" stroke-width="1"',
@@ -133,3 +191,44 @@ def _painted_gauge(verdict: Verdict, *, quick: bool) -> Markup:
     for name, paint in _PAINT.items():
         text = text.replace(name, paint)
     return Markup(text)  # noqa: S704  our own drawing of numbers
+
+
+def scenario_html(scenario: Scenario) -> str:
+    """HTML page of a scenario; settings at their platform's default are left out, `Scenario.settings` has them all."""
+    run = scenario.run
+    count = math.prod(len(axis.values) for axis in scenario.axes.values())
+    lengths = (
+        f"{count} points; {run.replications} runs of {ps_to_seconds(run.length_ps):g} s each, "
+        f"quick {run.quick_replications} of {ps_to_seconds(run.quick_length_ps):g} s; those that no expectation rests on "
+        f"{run.swept_replications} of {ps_to_seconds(run.swept_length_ps):g} s, "
+        f"quick {run.quick_swept_replications} of {ps_to_seconds(run.quick_swept_length_ps):g} s."
+    )
+    parts = [heading(scenario.name), paragraph(scenario.question)]
+    parts += [note(warning) for warning in scenario.warnings]
+    parts.append(paragraph(lengths))
+    if scenario.axes:
+        rows = [(name, _lines(axis.paths), ", ".join(map(str, axis.values))) for name, axis in scenario.axes.items()]
+        parts.append(table(("axis", "sets", "values"), rows))
+    if scenario.expectations:
+        expected = [
+            (
+                entry.name,
+                published_text(entry) or "–",
+                band_text(entry.band, entry.unit),
+            )
+            for entry in scenario.expectations
+        ]
+        parts.append(details(f"{len(expected)} expectations", table(("claim", "published", "accepted"), expected)))
+    chosen = [(row.name, row.value) for row in scenario.settings if not row.origin.endswith(" default")]
+    parts.append(
+        details(f"{len(chosen)} values that the scenario and its parts choose", table(("name", "value"), chosen))
+    )
+    if scenario.assumptions:
+        assumed = [(row.path, row.value, " to ".join(map(str, row.range)), row.reason) for row in scenario.assumptions]
+        inputs = table(("input", "value", "range", "reason"), assumed)
+        parts.append(details(f"{len(assumed)} inputs that nobody published, assumed", inputs))
+    return Markup("").join(parts)
+
+
+def _lines(texts: Iterable[str]) -> Markup:
+    return Markup("<br>").join(texts)
