@@ -25,7 +25,7 @@ from hostsim.campaign.store import Store, code_digest
 from hostsim.campaign.stored_records import StoredRecords
 from hostsim.campaign.task import NO_LIMITS, ResourceLimits
 from hostsim.config.files import display_name
-from hostsim.results.results import AssumedInput, EffectiveSetting, LazyRecords, Results, runs_frame
+from hostsim.results.results import AssumedInput, LazyRecords, Results, runs_frame
 from hostsim.results.search_answer import SearchAnswer
 from hostsim.results.verdicts import Verdicts
 from hostsim.scenario.plan import Fidelity, Plan, Records
@@ -243,7 +243,7 @@ def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers:
         table=table,
         figures=tuple(scenario.figures),
         verdicts=judge_expectations(scenario, records, answers, fidelity),
-        settings=tuple(EffectiveSetting(row.name, str(row.value), row.origin) for row in scenario.settings),
+        settings=scenario.settings,
         assumptions=tuple(
             AssumedInput(row.path, str(row.value), row.reason, " to ".join(map(str, row.range)))
             for row in scenario.assumptions

@@ -9,6 +9,7 @@ from typing import Literal
 
 from hostsim.config.guest import GuestSpec
 from hostsim.config.platform import (
+    HOST_SETTINGS,
     Coalescing,
     HostSettings,
     PassthroughSettings,
@@ -128,55 +129,21 @@ def host_settings(
     )
     deep = use == 1 and prediction > 0 and power != "High Performance"
     idle_latencies = platform.idle.latencies or (residency * _PREDICTION_UNIT / prediction if deep else 0.0)
+    values = adv | ker
     settings = HostSettings(
-        quantum=number("Cpu.Quantum") * MS,
-        lag_quanta=number("Cpu.BoundLagQuanta"),
-        wake_reach=number("Cpu.WakeupMigrateIdlePcpus"),
-        idle_reach=number("Cpu.PcpuMigrateIdlePcpus"),
+        **{field: by.read(values) for field, by in HOST_SETTINGS.items()},
         mwait=number("Cpu.UseMwait") != 0,
         deepest_exit=longest * US if deep else 0,
         idle_latencies=idle_latencies,
-        costop_threshold=number("Cpu.CoschedCostopThreshold") * US,
-        costart_threshold=number("Cpu.CoschedCostartThreshold") * US,
-        cosched_period=number("Cpu.CoschedPollUsec") * US,
-        ht_rebalance_period=number("Cpu.HTRebalancePeriod") * MS,
-        rebalance_period=number("Cpu.L3RebalancePeriod") * MS,
-        package_rebalance_period=number("Cpu.PackageRebalancePeriod") * MS,
-        related_rate=number("Cpu.CommRateThreshold"),
-        numa_rebalance_period=number("Numa.RebalancePeriod") * MS,
-        numa_imbalance=number("Numa.MigImbalanceThreshold"),
-        port_rx_queue=number("Net.MaxPortRxQueueLen"),
         vnic_parallel=platform.features.vnic_parallel,
-        poll_budget=int(ker["netMaxPktsToProcess"]),
-        tx_poll_bound=number("Net.vNicTxPollBound"),
-        tx_timeout=number("Net.CoalesceTxTimeout") * US,
         tx_depth_cap=number("Net.CoalesceTxQDepthCap") if adv["Net.CoalesceDefaultOn"] == 1 else 1,
-        tx_low_packets=number("Net.CoalesceLowTxRate"),
         rate_window=platform.coalescing.rate_window,
         tx_call_rate=max(
             1, number("Net.CoalesceRBCRate") * (_WEIGHTS - number("Net.vmxnetThroughputWeight")) // _WEIGHTS
         ),
-        e1000_tx_copy=number("Net.E1000TxCopySize"),
-        vmxnet_tx_copy=number("Net.VmxnetTxCopySize"),
-        defer_tx_completion=adv["Net.NetDeferTxCompletion"] == 1,
-        tx_completion_delay=number("Net.MaxTxCompDelay") * MS,
-        rx_copy_in_tx=adv["Net.NetRxCopyInTx"] == 1,
-        rx_list=number("Net.MaxPktRxListQueue"),
-        tso_split=adv["Net.VmxnetDoTsoSplit"] == 1,
-        sw_lro=adv["Net.Vmxnet3SwLRO"] == 1,
-        hw_lro=adv["Net.Vmxnet3HwLRO"] == 1,
-        lro_bytes=number("Net.VmxnetLROMaxLength"),
-        lro_threshold=number("Net.VmxnetLROThreshold"),
-        lro_backoff=number("Net.VmxnetLROBackoffPeriod"),
-        hw_tso=adv["Net.UseHwTSO"] == 1,
-        netqueue=ker["netNetqueueEnabled"] == "TRUE",
-        netqueue_dynamic=adv["Net.NetNetqRxDynamicLB"] == 1,
-        tune_dense=adv["Net.NetTuneHostMode"] == "dense",
-        tune_interval=number("Net.NetTuneInterval") * SECOND,
         tune_vms=int(threshold["vms"]),
         tune_vcpus=int(threshold["vcpus"]),
         tune_utilisation=float(threshold["utilisation"]),
-        numa_io_threshold=number("Net.NetNetqNumaIOCpuPinThreshold"),
     )
     return settings, faults, warnings
 

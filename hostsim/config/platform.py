@@ -7,16 +7,19 @@ something else than the model does.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from hostsim.config.costs import CostModel
 from hostsim.config.field import Descriptors, Positive, SmallCount, Spec
 from hostsim.config.quantity import Percent, PositiveDuration
-from hostsim.units import MS, US
+from hostsim.units import MS, SECOND, US
 
 __all__ = [
+    "HOST_SETTINGS",
     "Coalescing",
     "CoalescingSpec",
     "FeatureSpec",
@@ -26,6 +29,7 @@ __all__ = [
     "NumaIoSpec",
     "PlatformSpec",
     "Refill",
+    "SetBy",
     "SettingSpec",
     "TuningSpec",
     "VmSettings",
@@ -255,102 +259,124 @@ class Refill(Spec):
     """At the end of a poll it gives back what is left; else that waits for the lot to be full."""
 
 
+@dataclass(frozen=True)
+class SetBy:
+    """The setting that has the value of a field: a number in the setting's unit, or a choice."""
+
+    name: str
+    unit: int = 1
+    """Unit of the setting in the model's units."""
+    on: int | str | None = None
+    """Value of the setting for which the field is True."""
+
+    def read(self, values: Mapping[str, int | str]) -> Any:
+        """The value of the field, by the values of settings."""
+        value = values[self.name]
+        return int(value) * self.unit if self.on is None else value == self.on
+
+
 class HostSettings(Spec):
     """Effective host settings (advanced and kernel), in the model's units."""
 
-    quantum: int
-    """Longest stay of a world on a PCPU while others wait, in picoseconds (``Cpu.Quantum``)."""
-    lag_quanta: int
-    """Quanta of entitlement that a sleeping world may save up (``Cpu.BoundLagQuanta``)."""
-    wake_reach: int = 4
-    """PCPUs looked at for an idle one when a world wakes up and its own is busy (``Cpu.WakeupMigrateIdlePcpus``)."""
-    idle_reach: int = 4
-    """PCPUs looked at for waiting worlds by one that goes idle (``Cpu.PcpuMigrateIdlePcpus``)."""
+    quantum: Annotated[int, SetBy("Cpu.Quantum", unit=MS)]
+    """Longest stay of a world on a PCPU while others wait, in picoseconds."""
+    lag_quanta: Annotated[int, SetBy("Cpu.BoundLagQuanta")]
+    """Quanta of entitlement that a sleeping world may save up."""
+    wake_reach: Annotated[int, SetBy("Cpu.WakeupMigrateIdlePcpus")] = 4
+    """PCPUs looked at for an idle one when a world wakes up and its own is busy."""
+    idle_reach: Annotated[int, SetBy("Cpu.PcpuMigrateIdlePcpus")] = 4
+    """PCPUs looked at for waiting worlds by one that goes idle."""
     mwait: bool = True
     """Idle PCPUs monitor their run queues and need no interrupt to look at them (``Cpu.UseMwait``)."""
     deepest_exit: int = 0
     """Longest exit latency of a core state that an idle PCPU enters, in picoseconds; 0 for C1 alone (``Power.CpuPolicy``, ``Power.UseCStates``, ``Power.CStateMaxLatency``)."""
     idle_latencies: float = 0.0
     """Mean idle time of a PCPU, in exit latencies, from which on it enters a core state (``Power.CStateResidencyCoef`` over the part of the mean that ``Power.CStatePredictionCoef`` predicts)."""
-    costop_threshold: int
-    """Lead over the slowest sibling from which a vCPU is co-stopped, in picoseconds (``Cpu.CoschedCostopThreshold``)."""
-    costart_threshold: int
-    """Lead at which a co-stopped vCPU may start again, in picoseconds (``Cpu.CoschedCostartThreshold``)."""
-    cosched_period: int
-    """Picoseconds between two looks at the vCPUs of an SMP VM (``Cpu.CoschedPollUsec``)."""
-    ht_rebalance_period: int = 5 * MS
-    """Picoseconds between two looks for vCPUs that share a core while another is idle (``Cpu.HTRebalancePeriod``); 0 for none."""
-    rebalance_period: int
-    """Picoseconds between two checks of the balancer of a node's PCPUs, which share a cache (``Cpu.L3RebalancePeriod``); 0 for none."""
-    package_rebalance_period: int = 20 * MS
-    """Picoseconds between two looks at the NUMA nodes of NetPolls and of the VMs that they serve (``Cpu.PackageRebalancePeriod``); 0 for none."""
-    related_rate: int = 500
-    """Packets a second from a NetPoll to a vNIC, from which on it is related to the vCPU there (``Cpu.CommRateThreshold``)."""
-    numa_rebalance_period: int
-    """Picoseconds between two checks of the NUMA balancer (``Numa.RebalancePeriod``)."""
-    numa_imbalance: int
-    """Percentage points between two nodes from which the balancer moves a VM (``Numa.MigImbalanceThreshold``)."""
-    port_rx_queue: int
-    """Packets that wait for a vNIC's own receive context (``Net.MaxPortRxQueueLen``)."""
+    costop_threshold: Annotated[int, SetBy("Cpu.CoschedCostopThreshold", unit=US)]
+    """Lead over the slowest sibling from which a vCPU is co-stopped, in picoseconds."""
+    costart_threshold: Annotated[int, SetBy("Cpu.CoschedCostartThreshold", unit=US)]
+    """Lead at which a co-stopped vCPU may start again, in picoseconds."""
+    cosched_period: Annotated[int, SetBy("Cpu.CoschedPollUsec", unit=US)]
+    """Picoseconds between two looks at the vCPUs of an SMP VM."""
+    ht_rebalance_period: Annotated[int, SetBy("Cpu.HTRebalancePeriod", unit=MS)] = 5 * MS
+    """Picoseconds between two looks for vCPUs that share a core while another is idle; 0 for none."""
+    rebalance_period: Annotated[int, SetBy("Cpu.L3RebalancePeriod", unit=MS)]
+    """Picoseconds between two checks of the balancer of a node's PCPUs, which share a cache; 0 for none."""
+    package_rebalance_period: Annotated[int, SetBy("Cpu.PackageRebalancePeriod", unit=MS)] = 20 * MS
+    """Picoseconds between two looks at the NUMA nodes of NetPolls and of the VMs that they serve; 0 for none."""
+    related_rate: Annotated[int, SetBy("Cpu.CommRateThreshold")] = 500
+    """Packets a second from a NetPoll to a vNIC, from which on it is related to the vCPU there."""
+    numa_rebalance_period: Annotated[int, SetBy("Numa.RebalancePeriod", unit=MS)]
+    """Picoseconds between two checks of the NUMA balancer."""
+    numa_imbalance: Annotated[int, SetBy("Numa.MigImbalanceThreshold")]
+    """Percentage points between two nodes from which the balancer moves a VM."""
+    port_rx_queue: Annotated[int, SetBy("Net.MaxPortRxQueueLen")]
+    """Packets that wait for a vNIC's own receive context."""
     vnic_parallel: bool = True
     """Receive contexts deliver to a vNIC at the same time; else one at a time (a feature of the platform)."""
-    poll_budget: int
-    """Packets a receive context takes in one invocation (``netMaxPktsToProcess``)."""
-    tx_poll_bound: int
-    """Packets a transmit context takes in one poll (``Net.vNicTxPollBound``)."""
-    tx_timeout: int
-    """Longest wait of a packet on a transmit ring before its context is woken, in picoseconds (``Net.CoalesceTxTimeout``)."""
+    poll_budget: Annotated[int, SetBy("netMaxPktsToProcess")]
+    """Packets a receive context takes in one invocation."""
+    tx_poll_bound: Annotated[int, SetBy("Net.vNicTxPollBound")]
+    """Packets a transmit context takes in one poll."""
+    tx_timeout: Annotated[int, SetBy("Net.CoalesceTxTimeout", unit=US)]
+    """Longest wait of a packet on a transmit ring before its context is woken, in picoseconds."""
     tx_depth_cap: int
     """Most packets that a guest posts without a call (``Net.CoalesceTxQDepthCap``)."""
     tx_call_rate: int
     """Calls a second that transmit coalescing lets a vNIC make (``Net.CoalesceRBCRate``, as for receive), less those that
     ``Net.vmxnetThroughputWeight`` takes away."""
-    tx_low_packets: int = 4
-    """Packets in ``tx_timeout`` below which transmit coalescing holds none back (``Net.CoalesceLowTxRate``)."""
+    tx_low_packets: Annotated[int, SetBy("Net.CoalesceLowTxRate")] = 4
+    """Packets in ``tx_timeout`` below which transmit coalescing holds none back."""
     rate_window: int = 4 * MS
     """Picoseconds over which transmit coalescing takes the rate of packets."""
-    e1000_tx_copy: int = 2048
-    """Bytes of a packet up to which an e1000's is copied out of the guest's memory (``Net.E1000TxCopySize``)."""
-    vmxnet_tx_copy: int = 256
-    """Bytes of a packet up to which a vmxnet3's is copied out of the guest's memory (``Net.VmxnetTxCopySize``)."""
-    defer_tx_completion: bool = True
-    """Transmit contexts complete what NICs have sent; else the receive contexts that free its descriptors do (``Net.NetDeferTxCompletion``)."""
-    tx_completion_delay: int = 50 * MS
-    """Longest wait of a transmit completion that nobody is in a hurry for, in picoseconds (``Net.MaxTxCompDelay``)."""
-    rx_copy_in_tx: bool = False
-    """Between VMs of the host the sender's transmit context copies packets into the receiver's memory; else the receiver's own context does (``Net.NetRxCopyInTx``)."""
-    rx_list: int = 3500
-    """Packets between VMs of the host that wait for the receiver's context (``Net.MaxPktRxListQueue``)."""
-    tso_split: bool = True
-    """Between VMs of the host a packet for TSO is delivered as two halves; else whole (``Net.VmxnetDoTsoSplit``)."""
-    sw_lro: bool
-    """Software LRO (``Net.Vmxnet3SwLRO``)."""
-    hw_lro: bool
-    """Hardware LRO, where the NIC has it (``Net.Vmxnet3HwLRO``)."""
-    lro_bytes: int
-    """Bytes of a packet that LRO makes at most (``Net.VmxnetLROMaxLength``)."""
-    lro_threshold: int
-    """Frames after which software LRO looks whether it pays (``Net.VmxnetLROThreshold``)."""
-    lro_backoff: int
-    """Such stretches of frames for which it stays off where it does not (``Net.VmxnetLROBackoffPeriod``)."""
-    hw_tso: bool
-    """Segmentation in hardware, where the NIC has it (``Net.UseHwTSO``)."""
-    netqueue: bool
-    """Receive queues besides the default one are used (``netNetqueueEnabled``)."""
-    netqueue_dynamic: bool
-    """The balancer packs and unpacks receive queues (``Net.NetNetqRxDynamicLB``)."""
-    tune_dense: bool
-    """Dynamic tuning of the host is on (``Net.NetTuneHostMode``)."""
-    tune_interval: int
-    """Picoseconds between two checks of dynamic tuning (``Net.NetTuneInterval``)."""
+    e1000_tx_copy: Annotated[int, SetBy("Net.E1000TxCopySize")] = 2048
+    """Bytes of a packet up to which an e1000's is copied out of the guest's memory."""
+    vmxnet_tx_copy: Annotated[int, SetBy("Net.VmxnetTxCopySize")] = 256
+    """Bytes of a packet up to which a vmxnet3's is copied out of the guest's memory."""
+    defer_tx_completion: Annotated[bool, SetBy("Net.NetDeferTxCompletion", on=1)] = True
+    """Transmit contexts complete what NICs have sent; else the receive contexts that free its descriptors do."""
+    tx_completion_delay: Annotated[int, SetBy("Net.MaxTxCompDelay", unit=MS)] = 50 * MS
+    """Longest wait of a transmit completion that nobody is in a hurry for, in picoseconds."""
+    rx_copy_in_tx: Annotated[bool, SetBy("Net.NetRxCopyInTx", on=1)] = False
+    """Between VMs of the host the sender's transmit context copies packets into the receiver's memory; else the receiver's own context does."""
+    rx_list: Annotated[int, SetBy("Net.MaxPktRxListQueue")] = 3500
+    """Packets between VMs of the host that wait for the receiver's context."""
+    tso_split: Annotated[bool, SetBy("Net.VmxnetDoTsoSplit", on=1)] = True
+    """Between VMs of the host a packet for TSO is delivered as two halves; else whole."""
+    sw_lro: Annotated[bool, SetBy("Net.Vmxnet3SwLRO", on=1)]
+    """Software LRO."""
+    hw_lro: Annotated[bool, SetBy("Net.Vmxnet3HwLRO", on=1)]
+    """Hardware LRO, where the NIC has it."""
+    lro_bytes: Annotated[int, SetBy("Net.VmxnetLROMaxLength")]
+    """Bytes of a packet that LRO makes at most."""
+    lro_threshold: Annotated[int, SetBy("Net.VmxnetLROThreshold")]
+    """Frames after which software LRO looks whether it pays."""
+    lro_backoff: Annotated[int, SetBy("Net.VmxnetLROBackoffPeriod")]
+    """Such stretches of frames for which it stays off where it does not."""
+    hw_tso: Annotated[bool, SetBy("Net.UseHwTSO", on=1)]
+    """Segmentation in hardware, where the NIC has it."""
+    netqueue: Annotated[bool, SetBy("netNetqueueEnabled", on="TRUE")]
+    """Receive queues besides the default one are used."""
+    netqueue_dynamic: Annotated[bool, SetBy("Net.NetNetqRxDynamicLB", on=1)]
+    """The balancer packs and unpacks receive queues."""
+    tune_dense: Annotated[bool, SetBy("Net.NetTuneHostMode", on="dense")]
+    """Dynamic tuning of the host is on."""
+    tune_interval: Annotated[int, SetBy("Net.NetTuneInterval", unit=SECOND)]
+    """Picoseconds between two checks of dynamic tuning."""
     tune_vms: int
     """VMs for each PCPU from which on it acts (``Net.NetTuneThreshold``)."""
     tune_vcpus: int
     """vCPUs for each PCPU, likewise."""
     tune_utilisation: float
     """Mean utilisation of the PCPUs in percent, likewise."""
-    numa_io_threshold: int
-    """Load of the networking contexts, in percent of a core, below which NUMA I/O placement is active (``Net.NetNetqNumaIOCpuPinThreshold``)."""
+    numa_io_threshold: Annotated[int, SetBy("Net.NetNetqNumaIOCpuPinThreshold")]
+    """Load of the networking contexts, in percent of a core, below which NUMA I/O placement is active."""
+
+
+HOST_SETTINGS = {
+    field: by for field, info in HostSettings.model_fields.items() for by in info.metadata if isinstance(by, SetBy)
+}
+"""What each field of `HostSettings` is set by, but for those that several settings make."""
 
 
 class VnicSettings(Spec):

@@ -24,11 +24,14 @@ __all__ = ["AssumedInput", "EffectiveSetting", "LazyRecords", "ResourceUsage", "
 
 @dataclass(frozen=True)
 class EffectiveSetting:
-    """An effective setting with its origin."""
+    """An effective setting and its origin."""
 
     name: str
+    """Dotted path that ``--set`` takes."""
     value: str
+    """As written; of a varied one all its values."""
     origin: str
+    """``esxi-5.0 default``, a file and line, ``--set``, or the axis that varies it."""
 
 
 @dataclass(frozen=True)

@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from hostsim.config.effective_settings import vmx_table
 from hostsim.config.platform import PlatformSpec, SettingSpec
+from hostsim.results.results import EffectiveSetting
 from hostsim.scenario.axis import Axis
 from hostsim.scenario.component import Part
 from hostsim.scenario.resolve import Resolver
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import AssumedValue, Tree, dotted
 
-__all__ = ["EffectiveSetting", "effective_settings"]
+__all__ = ["effective_settings"]
 
 _NOT_SETTINGS = frozenset({"hardware", "guest", "peer", "model", "source", "assumed", "range", "prior"})
 """Keys of parts that say what something is called or where it comes from."""
 _SECTIONS = ("platform", "hardware", "peer", "host", "network", "vms", "traffic", "policies", "control_loops", "run")
-
-
-@dataclass(frozen=True)
-class EffectiveSetting:
-    """An effective setting and its origin."""
-
-    name: str
-    """Dotted path that ``--set`` takes."""
-    value: str
-    """As written; of a varied one how many values."""
-    origin: str
-    """``esxi-5.0 default``, a file and line, ``--set``, or the axis that varies it."""
 
 
 def effective_settings(
