@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hostsim.campaign.run_option import OPTIONS, RESULTS, RunOptions, ensemble_of, run_options
+from hostsim.campaign.run_option import OPTIONS, RESULTS, RunOptions, run_options
 from hostsim.engine.record import Scalar
 from hostsim.errors import Fault, InputError
 from hostsim.results.compare import Differences, read_baseline
@@ -24,7 +24,7 @@ from hostsim.scenario.selection import require_shipped, select
 from hostsim.views.notebook.progress import NotebookProgress, is_notebook
 
 if TYPE_CHECKING:
-    from hostsim.campaign.pipeline import ExecutionOptions, ProgressListener
+    from hostsim.campaign.pipeline import ProgressListener
     from hostsim.campaign.what_if import WhatIf
     from hostsim.config.plugin import PluginSpec
     from hostsim.lab.calibration_view import Calibration
@@ -40,8 +40,6 @@ __all__ = [
     "calibrate",
     "check",
     "compare",
-    "execution_options",
-    "fidelity",
     "load",
     "open_results",
     "plan",
@@ -122,7 +120,7 @@ def run(
 
     asked = run_options(run, options, given)
     chosen = _chosen(scenario, overrides, axes, root, asked.plugins)
-    return run_sweep(chosen, fidelity(asked), execution_options(asked, progress), expectations=expectations)
+    return run_sweep(chosen, asked.fidelity(), asked.execution(_shown(progress)), expectations=expectations)
 
 
 def check(
@@ -152,10 +150,10 @@ def check(
     from hostsim.campaign.pipeline import execute_all, judge_expectations
 
     asked = run_options(check, options, given)
-    runs, chosen = fidelity(asked), select(*subjects, root=root, plugins=asked.plugins)
+    runs, chosen = asked.fidelity(), select(*subjects, root=root, plugins=asked.plugins)
     plans = [plan(scenario, runs, sweep=False, expectations=True) for scenario, _ in chosen]
     verdicts = []
-    for (scenario, names), outcome in zip(chosen, execute_all(plans, execution_options(asked, progress)), strict=True):
+    for (scenario, names), outcome in zip(chosen, execute_all(plans, asked.execution(_shown(progress))), strict=True):
         found = judge_expectations(scenario, outcome.records, outcome.answers, runs)
         verdicts += [verdict for verdict in found if verdict.expectation.name in names]
     return Verdicts(verdicts, quick=runs.quick)
@@ -211,7 +209,7 @@ def what_if(
             for fault in error.faults
         ) from None
     changed = {**option_texts(changes), **option_texts(costs)}
-    return run_both(before, after, changed, fidelity(asked), execution_options(asked, progress))
+    return run_both(before, after, changed, asked.fidelity(), asked.execution(_shown(progress)))
 
 
 def sides(
@@ -281,7 +279,7 @@ def calibrate(
 
     asked = run_options(calibrate, options, given, _CALIBRATES)
     chosen = _chosen(scenario, overrides, axes, root, asked.plugins)
-    execution, spent = execution_options(asked, progress), read_budget(budget, members)
+    execution, spent = asked.execution(_shown(progress)), read_budget(budget, members)
     found = calibrate_own(chosen, to, spent, execution, output=output, predict=predict, seed=asked.seed)
     return Calibration(*found)
 
@@ -337,7 +335,7 @@ def reproduce(
     folder, found, drawn = asked.results, [], []
     scenarios = [load_file(name, plugins=asked.plugins) for name in require_shipped(names)]
     with worker_pool(asked.jobs) as submit:
-        for place, result in enumerate(run_sweeps(scenarios, fidelity(asked), execution_options(asked, progress))):
+        for place, result in enumerate(run_sweeps(scenarios, asked.fidelity(), asked.execution(_shown(progress)))):
             found.append(result)
             drawn.append(submit(_drawn, replace(result, records=()), folder, place))
         sections = [section.result() for section in drawn]
@@ -390,34 +388,9 @@ def plan(scenario: Scenario, runs: Fidelity, *, sweep: bool = True, expectations
     return make_plan(scenario, runs, sweep=sweep, expectations=expectations)
 
 
-def fidelity(options: RunOptions) -> Fidelity:
-    """The fidelity that run options ask for: how long and how often points are run.
-
-    Raises:
-        InputError: a limit is no time above 0, or an ensemble cannot be used.
-    """
-    from hostsim.scenario.plan import Fidelity
-
-    most = options.max_processor_time
-    if most is not None and not most > 0:
-        raise InputError(Fault("is no limit", "--max-processor-time", f"{most:g} s", "a time above 0"))
-    ensemble = ensemble_of(options.ensemble, options.replications)
-    return Fidelity(options.quick, options.seed, options.replications, options.thorough, most, ensemble)
-
-
-def execution_options(options: RunOptions, progress: ProgressListener | None = None) -> ExecutionOptions:
-    """The store, workers and limits that run options ask for.
-
-    Raises:
-        InputError: a limit cannot be kept.
-    """
-    from hostsim.campaign.pipeline import ExecutionOptions
-    from hostsim.campaign.store import Store
-    from hostsim.campaign.task import resource_limits
-
-    store, most = Store(options.results), resource_limits(options.max_memory, options.max_time)
-    shown = progress or (NotebookProgress() if is_notebook() else None)
-    return ExecutionOptions(store, options.jobs, options.cluster, shown, most)
+def _shown(progress: ProgressListener | None) -> ProgressListener | None:
+    """The listener of a call; by default that of a notebook."""
+    return progress or (NotebookProgress() if is_notebook() else None)
 
 
 def _chosen(

@@ -21,10 +21,11 @@ from pydantic_core import ErrorDetails
 from typer.models import OptionInfo
 
 from hostsim.errors import Fault, InputError, is_integer, nearest_name
-from hostsim.scenario.plan import MOST_REPLICATIONS, MOST_SEED
+from hostsim.scenario.plan import MOST_REPLICATIONS, MOST_SEED, Fidelity
 
 if TYPE_CHECKING:
     from hostsim.campaign.ensemble import Ensemble
+    from hostsim.campaign.pipeline import ExecutionOptions, ProgressListener
 
 __all__ = [
     "OPTIONS",
@@ -169,6 +170,43 @@ class RunOptions(BaseModel):
         ),
     ] = []
 
+    def fidelity(self) -> Fidelity:
+        """How long and how often points are run.
+
+        Raises:
+            InputError: a limit is no time above 0; an ensemble cannot be read, or has too few members for the replications.
+        """
+        most = self.max_processor_time
+        if most is not None and not most > 0:
+            raise InputError(Fault("is no limit", "--max-processor-time", f"{most:g} s", "a time above 0"))
+        return Fidelity(self.quick, self.seed, self.replications, self.thorough, most, self._members())
+
+    def execution(self, progress: "ProgressListener | None" = None) -> "ExecutionOptions":
+        """The store, workers and limits of runs.
+
+        Raises:
+            InputError: a limit cannot be kept.
+        """
+        from hostsim.campaign.pipeline import ExecutionOptions
+        from hostsim.campaign.store import Store
+        from hostsim.campaign.task import resource_limits
+
+        limits = resource_limits(self.max_memory, self.max_time)
+        return ExecutionOptions(Store(self.results), self.jobs, self.cluster, progress, limits)
+
+    def _members(self) -> "Ensemble | None":
+        from hostsim.campaign.ensemble import read_ensemble
+        from hostsim.scenario.shipped_data import shipped_ensemble
+
+        if self.ensemble is None:
+            return None
+        shipped = self.ensemble == SHIPPED
+        found = (
+            replace(read_ensemble(shipped_ensemble()), name=SHIPPED) if shipped else read_ensemble(Path(self.ensemble))
+        )
+        found.require_members(self.replications or 1)
+        return found
+
     @field_validator("*", mode="before")
     @classmethod
     def _within_bounds(cls, value: Any, info: ValidationInfo) -> Any:
@@ -227,23 +265,6 @@ def run_options(
         hint = f"; did you mean {nearest!r}?" if nearest else ""
         raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
     return RunOptions(**chosen)
-
-
-def ensemble_of(given: str | None, replications: int | None) -> "Ensemble | None":
-    """The ensemble of the run option: the shipped one, that of a file, or none.
-
-    Raises:
-        InputError: it cannot be read, or has too few members for the replications asked for.
-    """
-    from hostsim.campaign.ensemble import read_ensemble
-    from hostsim.scenario.shipped_data import shipped_ensemble
-
-    if given is None:
-        return None
-    shipped = given == SHIPPED
-    found = replace(read_ensemble(shipped_ensemble()), name=SHIPPED) if shipped else read_ensemble(Path(given))
-    found.require_members(replications or 1)
-    return found
 
 
 def quantity(text: str, kind: str, option: str) -> float:

@@ -116,13 +116,12 @@ def _calibrate_own(
     *,
     dry_run: bool,
 ) -> None:
-    from hostsim import api
     from hostsim.cli.output import say_warnings
     from hostsim.lab.calibration.host_calibration import calibrate_own, own_host, read_budget
     from hostsim.scenario.load import load
 
     scenario = load(name, root=root, plugins=options.plugins)
-    execution, spent = api.execution_options(options), read_budget(budget, _numbers(members))
+    execution, spent = options.execution(), read_budget(budget, _numbers(members))
     say_warnings(scenario.warnings)
     if dry_run:
         host = own_host(scenario, to, output, execution, predict=predict, seed=options.seed)
@@ -139,7 +138,6 @@ def _calibrate_own(
 def _calibrate_shipped(
     budget: str | None, members: str | None, output: Path | None, options: RunOptions, *, dry_run: bool
 ) -> None:
-    from hostsim import api
     from hostsim.config.files import require_folder
     from hostsim.lab.calibration.calibrated import calibrated
     from hostsim.lab.calibration.emulator import require_library
@@ -156,7 +154,7 @@ def _calibrate_shipped(
     if dry_run:
         typer.echo(_forecast(joint, waves, _host_seconds(joint, options), options))
         return
-    if not joint.run(waves, api.execution_options(options), budget_s=most, tell=_Teller()):
+    if not joint.run(waves, options.execution(), budget_s=most, tell=_Teller()):
         typer.echo(f"the budget is spent: the same command with a larger one goes on from {folder}", err=True)
         return
     found = calibrated(joint)
@@ -212,14 +210,13 @@ def _own_forecast(host: OwnHost, budget: float | Waves, options: RunOptions) -> 
 
 def _host_seconds(joint: Joint, options: RunOptions) -> float:
     """Processor time of a host: of one that was run, or estimated."""
-    from hostsim import api
     from hostsim.cli.forecast import forecast
     from hostsim.scenario.plan import Fidelity
 
     known = joint.evaluated().values()
     if known:
         return sum(one.processor_s for one in known) / len(known)
-    store, fidelity = api.execution_options(options).store, Fidelity(quick=True, seed=options.seed)
+    store, fidelity = options.execution().store, Fidelity(quick=True, seed=options.seed)
     return sum(forecast(host.plan(host.scenario, fidelity), store, 1).seconds for host in joint.hosts)
 
 

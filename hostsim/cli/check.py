@@ -183,11 +183,10 @@ def _swept(subjects: Sequence[str], root: Path | None, plugins: Sequence[str | P
 
 def _earlier(folder: Path, scenario: Scenario, options: RunOptions) -> Results:
     """The earlier results of a scenario, checked: its points can be found in them."""
-    from hostsim import api
     from hostsim.campaign.pipeline import ensemble_words
     from hostsim.results.compare import read_baseline, require_axes
 
-    ensemble = ensemble_words(api.fidelity(options))
+    ensemble = ensemble_words(options.fidelity())
     found = read_baseline(folder, scenario.name, quick=options.quick, seed=options.seed, ensemble=ensemble)
     try:
         require_axes(found.table, list(scenario.axes), "earlier")

@@ -83,7 +83,7 @@ def dry_run_table(
     from hostsim.campaign.executor.options import check_options
     from hostsim.campaign.shard import deal
 
-    execution, fidelity = api.execution_options(options), api.fidelity(options)
+    execution, fidelity = options.execution(), options.fidelity()
     check_options(execution.jobs, execution.cluster, execution.limits)
     plans = [api.plan(scenario, fidelity, sweep=sweep, expectations=expectations) for scenario in scenarios]
     warnings = dict.fromkeys(warning for plan in plans for warning in plan.scenario.warnings)
@@ -114,10 +114,10 @@ def ensemble_adds_s(sides: Sequence[Scenario], options: RunOptions) -> float:
     from hostsim.campaign.driver import preview
     from hostsim.campaign.what_if import with_least_replications
 
-    execution = api.execution_options(options)
+    execution = options.execution()
     plans: list[list[Plan]] = []
     for ensemble in (SHIPPED, None):
-        runs = with_least_replications(sides[0], api.fidelity(options.model_copy(update={"ensemble": ensemble})))
+        runs = with_least_replications(sides[0], options.model_copy(update={"ensemble": ensemble}).fidelity())
         plans.append([api.plan(side, runs) for side in sides])
     missing = [[(each := preview(plan, execution.store)).total - each.done for plan in both] for both in plans]
     more = sum(missing[0]) - sum(missing[1])

@@ -69,7 +69,7 @@ def show(
     if loaded.plugins:
         _section("plug-ins", ("name", "digest", "registers"), _registered(loaded))
     _show_contents(loaded)
-    _show_points(loaded, api.plan(loaded, api.fidelity(options)))
+    _show_points(loaded, api.plan(loaded, options.fidelity()))
     say_warnings(loaded.warnings)
 
 

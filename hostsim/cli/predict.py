@@ -62,9 +62,9 @@ def predict(
     if dry_run:
         typer.echo(dry_run_table(scenarios, options, sweep=False, expectations=True))
         return
-    runs = api.fidelity(options)
+    runs = options.fidelity()
     with Reporter() as reporter:
-        found = prediction.predict(chosen, runs, api.execution_options(options, reporter))
+        found = prediction.predict(chosen, runs, options.execution(reporter))
     if record:
         prediction.record_first(chosen, commits, found, runs)
         found = prediction.with_ledgers(chosen, found)

@@ -83,10 +83,10 @@ def sensitivity(
     point = parse_point(loaded, pairs(at, "--at"))
     constants = variable_constants(loaded, point, only or ())
     size = SampleSize(trajectories, samples, most)
-    question = Sensitivity(loaded, metric, point, constants, api.fidelity(options), size)
+    question = Sensitivity(loaded, metric, point, constants, options.fidelity(), size)
     folder = output or Path(options.results, loaded.name, "sensitivity")
     require_folder(folder)
-    plan, execution = question.plan(), api.execution_options(options)
+    plan, execution = question.plan(), options.execution()
     announcement = _announcement(constants, len(plan.tasks), forecast(plan, execution.store, execution.jobs))
     if dry_run:
         typer.echo(f"{_varied(constants)}\n\n{announcement}")

@@ -70,10 +70,10 @@ def run_shard(
     if dry_run:
         typer.echo(dry_run_table(chosen, options, shard, sweep=sweep, expectations=expectations))
         return
-    runs = api.fidelity(options)
+    runs = options.fidelity()
     plans = [api.plan(scenario, runs, sweep=sweep, expectations=expectations) for scenario in chosen]
     with Reporter() as reporter:
-        stored, failed = pipeline.run_shard(plans, shard, api.execution_options(options, reporter))
+        stored, failed = pipeline.run_shard(plans, shard, options.execution(reporter))
     say_warnings(warning for scenario in chosen for warning in scenario.warnings)
     typer.echo(f"shard {shard}: {stored} runs are in {options.results}, {failed} of them failed")
     if failed:

@@ -58,7 +58,7 @@ def trace(
     loaded = api.load(scenario, pairs(overrides, "--set"), root=root, plugins=options.plugins)
     file = output or Path(f"{loaded.name}.pftrace")
     require_file(file)
-    point = _point(loaded, pairs(at, "--at"), api.fidelity(options))
+    point = _point(loaded, pairs(at, "--at"), options.fidelity())
     start = _window(begin, "--from", 0) if begin is not None else point.spec.length // 2
     end = start + _window(length, "--length", 1)
     seen = observe(point.spec, seed=options.seed, replication=replication, begin=start, end=end)

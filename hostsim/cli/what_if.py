@@ -78,14 +78,12 @@ def what_if(
         options = options.model_copy(update={"ensemble": ensemble})
         typer.echo(f"note: {told}", err=True)
     if dry_run:
-        least = with_least_replications(before, api.fidelity(options)).replications
+        least = with_least_replications(before, options.fidelity()).replications
         options = options.model_copy(update={"replications": least})
         typer.echo(dry_run_table([before, after], options, sweep=True, expectations=False))
         return
     with Reporter() as reporter:
-        found = run_both(
-            before, after, {**wanted, **prices}, api.fidelity(options), api.execution_options(options, reporter)
-        )
+        found = run_both(before, after, {**wanted, **prices}, options.fidelity(), options.execution(reporter))
     _print_differences(found, metrics or (), as_json=as_json)
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)
