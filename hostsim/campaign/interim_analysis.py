@@ -23,7 +23,6 @@ from hostsim.results.estimate import Interval
 from hostsim.results.expect import Band, Expectation, Find, Verdict, VerdictState
 from hostsim.results.search_answer import Look, SearchAnswer, look_name
 from hostsim.scenario import planner
-from hostsim.scenario.expect.expectation import required_points
 from hostsim.scenario.plan import Fidelity, Plan, PointMaker, Records, Task
 from hostsim.scenario.planner import searches_of
 from hostsim.scenario.scenario import Scenario
@@ -83,7 +82,7 @@ class InterimAnalysis:
         self._quick, self._max_s = fidelity.quick, fidelity.max_processor_s
         self._counts = [factor * maker.replications for factor in GROWTH]
         forms = [entry.form for entry in self._scenario.expectations if not isinstance(entry.form, Find)]
-        self._points = {point.id: point for form in forms for point in map(maker.point, required_points(form))}
+        self._points = {point.id: point for form in forms for point in map(maker.point, form.required_points())}
         self._searches: dict[int, list[Bisection]] = {
             count: list(searches_of(scenario, self._scenario.expectations, maker, replications=count))
             for count in self._counts
@@ -190,7 +189,7 @@ def _futile(verdict: Verdict, count: int, last: int) -> str:
 
 
 def _has_runs(expectation: Expectation) -> bool:
-    return isinstance(expectation.form, Find) or bool(required_points(expectation.form)) or _is_of_others(expectation)
+    return isinstance(expectation.form, Find) or bool(expectation.form.required_points()) or _is_of_others(expectation)
 
 
 def _is_of_others(expectation: Expectation) -> bool:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pandas as pd
 
 from hostsim.errors import Fault, InputError
-from hostsim.results.estimate import Interval, paired_difference, variance_ratio
-from hostsim.results.expect import NOT_ESTIMABLE
+from hostsim.results.estimate import NOT_ESTIMABLE, Interval, paired_difference, variance_ratio
 from hostsim.results.folder import read
 from hostsim.results.metrics.catalogue import CATALOGUE, NO_BOUND, nearest_metric
 from hostsim.results.prediction_interval import prediction_interval, replication_interval

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from hostsim.engine.record import AxisValues, RunRecord
+from hostsim.engine.record import AxisValues
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.results.estimate import Interval, student
 from hostsim.results.expect import Verdict
@@ -28,8 +27,6 @@ __all__ = [
     "curve_frame",
     "curve_spec",
     "deterministic_note",
-    "digest_of",
-    "equal_replications",
     "figure_frame",
     "figure_rows",
     "intervals_of",
@@ -46,21 +43,6 @@ __all__ = [
 
 DETERMINISTIC = "deterministic"
 """What a flag of such a point, and a note on its value, begins with."""
-
-
-def digest_of(record: RunRecord) -> bytes:
-    """Digest of what a finished run measured: its window, and the growth of every counter and histogram over it."""
-    totals = [f"{name} {record.total(name)}" for name in sorted(record.series)]
-    for name, histogram in sorted(record.histograms.items()):
-        growth = (histogram.counts[-1] - histogram.counts[record.cut]).sum(axis=0)
-        time_ps = (histogram.sums_ps[-1] - histogram.sums_ps[record.cut]).sum()
-        totals.append(f"{name} {growth.tolist()} {time_ps}")
-    return hashlib.blake2b("\n".join([str(record.window_ps), *totals]).encode(), digest_size=16).digest()
-
-
-def equal_replications(digests: Sequence[bytes]) -> int:
-    """Number of the replications of a point that are all equal to the last digit; 0 where two differ, and of a single one."""
-    return len(digests) if len(digests) > 1 and len(set(digests)) == 1 else 0
 
 
 def deterministic_note(count: int) -> str:

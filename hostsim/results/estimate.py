@@ -7,18 +7,22 @@ Sources: `mser5` White, Cobb and Spratt (WSC 2000); `batch_means` Law's textbook
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from hostsim.engine.record import FloatArray, IntArray
+from hostsim.engine.record import FloatArray, IntArray, RunRecord
 
 __all__ = [
     "MOST_BATCHES",
+    "NOT_ESTIMABLE",
     "Interval",
     "batch_means",
+    "digest_of",
+    "equal_replications",
     "histogram_quantile",
     "least_count",
     "paired_difference",
@@ -27,6 +31,10 @@ __all__ = [
     "student",
     "variance_ratio",
 ]
+
+
+NOT_ESTIMABLE = "not estimable"
+"""Stands in the place of a percentile that has too few observations; begins the reason of a verdict about one."""
 
 LEAST_BATCHES, MOST_BATCHES = 20, 40
 """Batches that a single run is cut into."""
@@ -212,3 +220,18 @@ def r_squared(x: Sequence[float], y: Sequence[float]) -> float:
     dx, dy = dx - dx.mean(), dy - dy.mean()
     spread = float(dx @ dx) * float(dy @ dy)
     return float(dx @ dy) ** 2 / spread if spread else math.nan
+
+
+def digest_of(record: RunRecord) -> bytes:
+    """Digest of what a finished run measured: its window, and the growth of every counter and histogram over it."""
+    totals = [f"{name} {record.total(name)}" for name in sorted(record.series)]
+    for name, histogram in sorted(record.histograms.items()):
+        growth = (histogram.counts[-1] - histogram.counts[record.cut]).sum(axis=0)
+        time_ps = (histogram.sums_ps[-1] - histogram.sums_ps[record.cut]).sum()
+        totals.append(f"{name} {growth.tolist()} {time_ps}")
+    return hashlib.blake2b("\n".join([str(record.window_ps), *totals]).encode(), digest_size=16).digest()
+
+
+def equal_replications(digests: Sequence[bytes]) -> int:
+    """Number of the replications of a point that are all equal to the last digit; 0 where two differ, and of a single one."""
+    return len(digests) if len(digests) > 1 and len(set(digests)) == 1 else 0

@@ -1,7 +1,4 @@
-"""Figures and tables of a scenario as plain values: what `hostsim.views.plots` draws and a report shows.
-
-Text becomes these on floor 2 (`hostsim.scenario.load`).
-"""
+"""Figures and tables of a scenario as plain values: what `hostsim.views.plots` draws and a report shows."""
 
 from __future__ import annotations
 

@@ -20,26 +20,16 @@ import shlex
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from hostsim.config.files import write_whole
 from hostsim.errors import StoreError
 from hostsim.results.citation import Citation, Publication
 from hostsim.results.confinement import confined, sweep_unfinished
-from hostsim.results.expect import (
-    NOT_ESTIMABLE,
-    Band,
-    Expectation,
-    Form,
-    KnownRed,
-    Limit,
-    Predicate,
-    PredictionInterval,
-    Refusal,
-    Verdict,
-    VerdictState,
-)
+from hostsim.results.estimate import NOT_ESTIMABLE
+from hostsim.results.expect import Band, Expectation, KnownRed, PredictionInterval, Verdict, VerdictState
 from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
+from hostsim.results.form import TAGGED
 from hostsim.results.integrity import FORMAT, json_digest, require_digest
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.results import AssumedInput, EffectiveSetting, ResourceUsage, Results
@@ -99,8 +89,6 @@ _FRAMES = ("table", "contexts", "cpu", "runs")
 _KEYS = {"usage": "cost"}
 """Keys of results.json that are not the name of their field."""
 _FILES = tuple(f"{name}.parquet" for name in _FRAMES)
-_TAGGED: dict[str, type] = {kind.__name__: kind for kind in (*get_args(Form), *get_args(Predicate), Limit, Refusal)}
-"""Types that are kept with their name, under ``form``."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
@@ -242,7 +230,7 @@ def _plain(value: Any) -> Any:
         named = {entry.name: _plain(getattr(value, entry.name)) for entry in dataclasses.fields(value)}
         if isinstance(value, Verdict) and value.prediction is None:
             del named["prediction"]  # which nobody has asked for
-        return {"form": type(value).__name__} | named if type(value).__name__ in _TAGGED else named
+        return {"form": type(value).__name__} | named if type(value).__name__ in TAGGED else named
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
@@ -263,7 +251,7 @@ def _read(kept: Any) -> Any:
     if not isinstance(kept, dict):
         return kept
     fields = {name: _read(value) for name, value in kept.items()}
-    kind = _TAGGED.get(str(kept.get("form")))  # an axis may have this name as well
+    kind = TAGGED.get(str(kept.get("form")))  # an axis may have this name as well
     return fields if kind is None else kind(**{name: value for name, value in fields.items() if name != "form"})
 
 

@@ -12,9 +12,16 @@ from typing import Protocol, Self, TypeVar
 import numpy as np
 
 from hostsim.engine.record import AxisValues, RunRecord, Scalar
-from hostsim.results.curve import digest_of, equal_replications
-from hostsim.results.estimate import MOST_BATCHES, Interval, batch_means, student, variance_ratio
-from hostsim.results.expect import NOT_ESTIMABLE
+from hostsim.results.estimate import (
+    MOST_BATCHES,
+    NOT_ESTIMABLE,
+    Interval,
+    batch_means,
+    digest_of,
+    equal_replications,
+    student,
+    variance_ratio,
+)
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.prediction_interval import replication_interval
 from hostsim.results.search_answer import Bound

@@ -23,13 +23,13 @@ from hostsim.plugin.registry import Registry
 from hostsim.plugin.source import read_plugins
 from hostsim.results.expect import Expectation, Find
 from hostsim.results.figure import AxisNames, Figure
+from hostsim.results.form import ExpectPart
 from hostsim.results.metrics.catalogue import RESERVED
 from hostsim.scenario.axis import Axis, make_axis, read_values, written_text
 from hostsim.scenario.check.effect import without_effect
 from hostsim.scenario.component import Change, range_faults
-from hostsim.scenario.expect.expectation import LoadTrial, Reader, required_points
+from hostsim.scenario.expect.expectation import LoadTrial, Reader
 from hostsim.scenario.expect.figure import FigurePart
-from hostsim.scenario.expect.schema import ExpectPart
 from hostsim.scenario.option_text import option_texts, unit_reader
 from hostsim.scenario.plan import point_key
 from hostsim.scenario.provenance import effective_settings
@@ -172,7 +172,7 @@ class _Loading:
         assumptions = [a for a in self._assumptions if a.path not in self._pinned]
         first = {name: axis.values[0] for name, axis in points.axes.items()}
         forms = [entry.form for entry in expectations if not isinstance(entry.form, Find)]
-        judged = frozenset(point_key({**first, **at}.values()) for form in forms for at in required_points(form))
+        judged = frozenset(point_key({**first, **at}.values()) for form in forms for at in form.required_points())
         return Scenario(
             name=document.scenario,
             question=document.question,
@@ -377,7 +377,7 @@ class _Loading:
         asked = (
             ({**first, **point}, self._tree.place(("expect", index)))
             for index, expectation in expectations.items()
-            for point in required_points(expectation.form)
+            for point in expectation.form.required_points()
         )
         known = set(self._faults)
         for point, place in itertools.chain(swept, asked):

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from hostsim.engine.record import AxisValues
 from hostsim.results.expect import Expectation, Find, Form
 from hostsim.scenario.expect.bisection import Bisection
-from hostsim.scenario.expect.expectation import required_points
 from hostsim.scenario.expect.stopping_rule import Replications
 from hostsim.scenario.plan import Fidelity, Plan, Point, PointMaker, Search
 from hostsim.scenario.scenario import Scenario
@@ -33,7 +32,7 @@ def make_plan(scenario: Scenario, fidelity: Fidelity, *, sweep: bool = True, exp
     wanted: list[AxisValues] = [dict(zip(scenario.axes, values, strict=True)) for values in crossed]
     swept = maker.distinct(maker.swept(values)[0] for values in wanted)
     asked = scenario.expectations if expectations else ()
-    judged = [values for entry in asked if not isinstance(entry.form, Find) for values in required_points(entry.form)]
+    judged = [values for entry in asked if not isinstance(entry.form, Find) for values in entry.form.required_points()]
     fixed = maker.distinct([*(maker.swept(values)[0] for values in wanted), *map(maker.point, judged)])
     counts = {maker.swept(values)[0].id: maker.swept(values)[1] for values in wanted}
     tasks = tuple(

@@ -17,9 +17,9 @@ from hostsim.config.nic import NicOptions, VSwitchSpec
 from hostsim.config.quantity import PositiveDuration
 from hostsim.plugin.module import registry_of
 from hostsim.plugin.registry import DEFAULT_POLICIES, Registry
+from hostsim.results.form import ExpectPart
 from hostsim.scenario.choice import choice_of, traffic_of
 from hostsim.scenario.expect.figure import FigurePart
-from hostsim.scenario.expect.schema import ExpectPart
 from hostsim.scenario.plan import MOST_REPLICATIONS
 from hostsim.units import SECOND
 

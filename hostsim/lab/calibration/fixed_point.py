@@ -17,7 +17,6 @@ from hostsim.engine.record import AxisValues
 from hostsim.results.expect import At, Expectation, Find, Ratio
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.search_answer import SearchAnswer
-from hostsim.scenario.expect.expectation import required_points
 from hostsim.scenario.plan import Fidelity, Plan, Point, PointMaker
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import restrict
@@ -163,7 +162,7 @@ class FixedPoints:
         """Every point is as short as a search far from its end probes it: an emulator averages the noise of all hosts."""
         for entry in self.scenario.expectations:
             if not isinstance(entry.form, Find):
-                yield from map(maker.short, required_points(entry.form))
+                yield from map(maker.short, entry.form.required_points())
         for find, values in self._grids.values():
             yield from (maker.short(_at(find, value)) for value in values)
 

@@ -10,7 +10,6 @@ import numpy as np
 from hostsim.engine.record import AxisValues, FloatArray
 from hostsim.errors import Fault, InputError
 from hostsim.scenario.cost_model import Constant, constants_at, scenario_inputs
-from hostsim.scenario.expect.expectation import required_points
 from hostsim.scenario.scenario import Scenario
 
 __all__ = ["Prior", "priors_of"]
@@ -112,7 +111,7 @@ def priors_of(subjects: Iterable[tuple[Scenario, Collection[str]]]) -> tuple[Pri
 def _points(scenario: Scenario, names: Collection[str]) -> Iterator[AxisValues]:
     for expectation in scenario.expectations:
         if expectation.name in names:
-            for point in required_points(expectation.form):
+            for point in expectation.form.required_points():
                 yield {**scenario.first(), **point}
 
 

@@ -1,4 +1,4 @@
-"""Expectations and figures, read from the file: they become the forms of `hostsim.results.expect`, names looked up, axes filled in."""
+"""Expectations and figures, read from the file, with their claims looked up."""
 
 from __future__ import annotations
 
@@ -6,46 +6,16 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hostsim.engine.record import AxisValues, Scalar
+from hostsim.engine.record import AxisValues
 from hostsim.errors import nearest_name
 from hostsim.results.claim import Claim, Measurement
-from hostsim.results.expect import (
-    Always,
-    At,
-    Band,
-    Compared,
-    Difference,
-    Expectation,
-    Find,
-    Form,
-    Limit,
-    Mean,
-    Monotone,
-    PointForm,
-    Predicate,
-    Ratio,
-    Refusal,
-    Refused,
-    RSquared,
-    Switches,
-    Within,
-    Worst,
-    is_same_unit,
-)
+from hostsim.results.expect import Expectation
 from hostsim.results.figure import Figure
+from hostsim.results.form import Band, ExpectPart, Find, Form, is_same_unit
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.scenario.axis import Axis
 from hostsim.scenario.expect.figure import FigurePart, read_figure
 from hostsim.scenario.expect.lookup import Lookup
-from hostsim.scenario.expect.schema import (
-    Changes,
-    ExpectPart,
-    PointsPart,
-    PredicatePart,
-    RatioPart,
-    RefusedPart,
-    SwitchesPart,
-)
 from hostsim.scenario.resolve import Resolver
 from hostsim.scenario.scenario import Precision
 from hostsim.scenario.shipped_data import claims, measurements
@@ -56,56 +26,7 @@ from hostsim.units import SECOND
 __all__ = [
     "LoadTrial",
     "Reader",
-    "read_always",
-    "read_switches",
-    "required_points",
 ]
-
-
-def read_always(parts: tuple[PredicatePart, ...], look: Lookup, path: KeyPath, *, listed: bool) -> Always:
-    """Read the predicates of an ``always`` expectation.
-
-    Args:
-        parts: as written.
-        look: looks up names and gathers faults.
-        path: where they stand.
-        listed: they stand in a list.
-    """
-    return Always(tuple(_predicate(part, look, (*path, i) if listed else path) for i, part in enumerate(parts)))
-
-
-def _predicate(part: PredicatePart, look: Lookup, path: KeyPath) -> Predicate:
-    unit = look.metric(part.metric, (*path, "metric"))
-    values = () if part.along is None else look.values(part.along, part.values or (), path, "along")
-    at = look.point(part.at, (*path, "at"), () if part.along is None else (part.along,))
-    if part.direction is not None:
-        return Monotone(part.metric, part.direction, str(part.along), values, at)
-    unit = unit if part.of is None else "ratio"
-    below, above = (look.bound(getattr(part, end), unit, (*path, end)) for end in ("below", "above"))
-    limit = Limit(below, above)
-    if part.of is None or part.to is None:
-        return Within(part.metric, limit, at, part.along, values)
-    of, to = look.written(part.of, (*path, "of")), look.written(part.to, (*path, "to"))
-    if {**at, **of} == {**at, **to}:
-        look.fault((*path, "to"), "is the point that of is", "another point")
-    return Compared(part.metric, of, to, limit, at)
-
-
-def read_switches(part: SwitchesPart, look: Lookup, path: KeyPath) -> Switches:
-    """Read a ``switches`` expectation: a state against a threshold.
-
-    Args:
-        part: as written.
-        look: looks up names and gathers faults.
-        path: where it stands.
-    """
-    unit = look.metric(part.state, (*path, "state"))
-    if unit and not is_same_unit(unit, "%"):
-        look.fault((*path, "state"), f"is in {unit}", "a metric in %: the state is in force above 50")
-    unit = look.metric(part.when, (*path, "when"))
-    cases = tuple(look.point(case, (*path, "cases", i)) for i, case in enumerate(part.cases))
-    below = (look.threshold(part.below, unit, case, (*path, "below")) for case in cases)
-    return Switches(part.state, part.when, cases, tuple(0.0 if number is None else float(number) for number in below))
 
 
 _NO_COUNT = ("ratio", "boolean", "R2", "%")
@@ -129,6 +50,14 @@ class Reader(Lookup):
             for entry in entries
             if key in entry and entry[key] not in known
         }
+
+    def is_listed(self, path: KeyPath) -> bool:
+        """True where the file has a list."""
+        return isinstance(self._tree.get(path), tuple)
+
+    def tried(self, changes: Mapping[str, Any], at: AxisValues, path: KeyPath) -> tuple[str, tuple[str, ...]]:
+        """A change of the scenario in words, and why loading refuses it."""
+        return self._trial(changes, at, self._tree.place(path))
 
     def figures(
         self, parts: Iterable[tuple[str | int, FigurePart]], asked: Iterable[Expectation | None]
@@ -155,7 +84,7 @@ class Reader(Lookup):
         """Read one expectation; None when it has faults."""
         path: KeyPath = ("expect", index)
         before = len(self.faults)
-        form, unit = self._form(part, path)
+        form, unit = part.read(self, path)
         if part.claim is not None:
             claim = claims().get(part.claim)
             if claim is None:
@@ -233,89 +162,6 @@ class Reader(Lookup):
         if nearest not in self._misspelt:
             self.fault(path, "unknown expectation", allowed, nearest, given=repr(name))
 
-    def _form(self, part: ExpectPart, path: KeyPath) -> tuple[Form, str]:
-        """The question and the unit of its answer."""
-        if part.find is not None:
-            return self._find(part, (*path, "find"))
-        if part.ratio is not None:
-            return self._ratio(part.ratio, (*path, "ratio")), "ratio"
-        if part.worst is not None:
-            points, unit = self._points(part.worst, (*path, "worst"))
-            return Worst(points), unit
-        if part.best is not None:
-            points, unit = self._points(part.best, (*path, "best"))
-            return Worst(points, best=True), unit
-        if part.mean is not None:
-            points, unit = self._points(part.mean, (*path, "mean"))
-            return Mean(points), unit
-        if (fit := part.r2) is not None:
-            path = (*path, "r2")
-            self.metric(fit.metric, (*path, "metric"))
-            values = self.values(fit.against, fit.values, path, "against")
-            return RSquared(fit.metric, fit.against, values, self.point(fit.at, (*path, "at"), (fit.against,))), "R2"
-        if part.always is not None:
-            path = (*path, "always")
-            listed = isinstance(self._tree.get(path), tuple)
-            return read_always(part.always, self, path, listed=listed), "boolean"
-        if part.switches is not None:
-            return read_switches(part.switches, self, (*path, "switches")), "boolean"
-        if part.refused is not None:
-            at = self.point(part.refused.at, (*path, "refused", "at"))
-            return self._trial.refused(part.refused, at, self._tree.place((*path, "refused"))), "boolean"
-        unit = self.metric(str(part.metric), (*path, "metric"))
-        point = self.point(part.at or {}, (*path, "at"))
-        if part.less is None:
-            return At(str(part.metric), point), unit
-        less = {**point, **self.written(part.less, (*path, "less"))}
-        if less == point:
-            self.fault((*path, "less"), "is the point that it is taken off", "another point")
-        return Difference(str(part.metric), point, less), unit
-
-    def _find(self, part: ExpectPart, path: KeyPath) -> tuple[Form, str]:
-        find = part.find
-        assert find is not None
-        side = "largest" if find.largest is not None else "smallest"
-        axis = str(find.largest or find.smallest)
-        self.axis(axis, (*path, side))
-        unit = self.metric(find.where.metric, (*path, "where", "metric"))
-        below = self.bound(find.where.below, unit, (*path, "where", "below"))
-        at = self.point(find.at, (*path, "at"), (axis,))
-        form = Find(side == "largest", axis, find.least, find.most, find.where.metric, below or 0.0, at, find.unit)
-        return form, find.unit or axis
-
-    def _ratio(self, ratio: RatioPart, path: KeyPath) -> Ratio:
-        if isinstance(ratio.of, str) or isinstance(ratio.to, str):
-            return Ratio(None, ratio.of, ratio.to, {})
-        self.metric(str(ratio.metric), (*path, "metric"))
-        of = self.written(ratio.of, (*path, "of"))
-        to = self.written(ratio.to, (*path, "to"))
-        return Ratio(ratio.metric, of, to, self.point(ratio.at, (*path, "at")))
-
-    def _points(self, part: PointsPart, path: KeyPath) -> tuple[tuple[PointForm, ...], str]:
-        """The points of a form over several, and the unit of its answer."""
-        unit = self.metric(part.metric, (*path, "metric"))
-        if part.over is not None:
-            values = self.values(part.over, part.values or (), path, "over")
-            cases = [{part.over: value} for value in values]
-        else:
-            cases = [self.written(case, (*path, "cases", i)) for i, case in enumerate(part.cases or ())]
-        varied = {axis for case in cases for axis in case}
-        shared = self.point(part.at, (*path, "at"), varied)
-        points = [{**self.first(varied), **case, **shared} for case in cases]
-        if part.over is None and any(point in points[:i] for i, point in enumerate(points)):
-            self.fault((*path, "cases"), "has a case twice", "each case once")
-        if part.less is not None:
-            taken_off = self.written(part.less, (*path, "less"), varied)
-            if taken_off.items() <= shared.items():
-                self.fault((*path, "less"), "is the point that it is taken off", "another point")
-            return tuple(Difference(part.metric, point, {**point, **taken_off}) for point in points), unit
-        if part.of is None or part.to is None:
-            return tuple(At(part.metric, point) for point in points), unit
-        of, to = (self.written(side, (*path, key), varied) for key, side in (("of", part.of), ("to", part.to)))
-        if {**shared, **of} == {**shared, **to}:
-            self.fault((*path, "to"), "is the point that of is", "another point")
-        return tuple(Ratio(part.metric, of, to, point) for point in points), "ratio"
-
 
 class LoadTrial:
     """A trial of loading: a scenario at a point of its axes with some values changed, which must be refused or accepted."""
@@ -323,18 +169,14 @@ class LoadTrial:
     def __init__(self, resolver: Resolver, axes: Mapping[str, Axis]) -> None:
         self._resolver, self._axes = resolver, axes
 
-    def refused(self, part: RefusedPart, at: AxisValues, place: Place) -> Refused:
-        """Try each case.
+    def __call__(self, tried: Mapping[str, Any], at: AxisValues, place: Place) -> tuple[str, tuple[str, ...]]:
+        """The changes in words, and why loading refuses them.
 
         Args:
-            part: the cases.
+            tried: values by dotted path.
             at: values of the axes; one that no axis can have is told elsewhere.
-            place: where the cases stand.
+            place: where the changes stand.
         """
-        cases = [self._try(case.set, case.names, at, place) for case in part.cases]
-        return Refused((*cases, *(self._try(changes, "", at, place) for changes in part.accepted)))
-
-    def _try(self, tried: Changes, feature: str, at: AxisValues, place: Place) -> Refusal:
         changes = [
             change
             for name, axis in self._axes.items()
@@ -344,7 +186,7 @@ class LoadTrial:
         changes += [(keys(path), value, place) for path, value in tried.items()]
         faults = self._resolver.resolve(changes, SECOND).faults
         words = ", ".join(f"{path}={show_value(value)}" for path, value in tried.items())
-        return Refusal(words, feature, tuple(fault.message for fault in faults))
+        return words, tuple(fault.message for fault in faults)
 
 
 def _sides(name: str, parts: Mapping[int, ExpectPart]) -> list[str]:
@@ -358,37 +200,3 @@ def _in_words(between: tuple[Any, Any] | None) -> str:
     if low is None:
         return f"at most {high}" if high is not None else "any"
     return f"{low} to {high}" if high is not None else f"at least {low}"
-
-
-def required_points(form: Form) -> list[dict[str, Scalar]]:
-    """The fixed points that an expectation is judged by, as values of axes; of a search, the ends of its bracket."""
-    match form:
-        case At():
-            return [dict(form.at)]
-        case Worst() | Mean():
-            return [point for part in form.points for point in required_points(part)]
-        case RSquared():
-            return [{**form.at, form.against: value} for value in form.values]
-        case Always():
-            return [point for condition in form.conditions for point in _points_of(condition)]
-        case Switches():
-            return [dict(case) for case in form.cases]
-        case Find():
-            return [{**form.at, form.axis: form.written(value)} for value in (form.start, form.stop)]
-        case Difference():
-            return [dict(form.at), dict(form.less)]
-        case Refused():
-            return []
-        case Ratio():
-            sides = (form.of, form.to)
-            return [{**form.at, **side} for side in sides if not isinstance(side, str)]
-
-
-def _points_of(condition: Predicate) -> list[dict[str, Scalar]]:
-    match condition:
-        case Compared():
-            return [{**condition.at, **condition.of}, {**condition.at, **condition.to}]
-        case Within(along=None):
-            return [dict(condition.at)]
-        case Monotone(along=along) | Within(along=along):
-            return [{**condition.at, str(along): value} for value in condition.values]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.results.estimate import Interval
-from hostsim.results.expect import Band, Expectation, Find, Verdict, is_comparable, is_same_unit, required_metrics
+from hostsim.results.expect import Band, Expectation, Find, Verdict, is_comparable, is_same_unit
 from hostsim.results.figure import AnswersSpec
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.metrics.label import in_sentence, label_of, unit_of
@@ -181,7 +181,7 @@ def _label(expectations: Sequence[Expectation]) -> str:
     searches = [form for entry in expectations if isinstance(form := entry.form, Find)]
     if len(searches) == len(expectations) and len({search.axis for search in searches}) == 1:
         return _place(searches)
-    metrics = {metric for entry in expectations for metric in required_metrics(entry.form)}
+    metrics = {metric for entry in expectations for metric in entry.form.metrics}
     unit = expectations[0].counted_in
     if len(metrics) == 1 and not searches and is_same_unit(CATALOGUE[(metric := metrics.pop())].unit, unit):
         return metric_label(metric)

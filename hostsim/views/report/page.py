@@ -16,7 +16,7 @@ from hostsim.config.files import write_whole
 from hostsim.results.citation import Citation, Publication
 from hostsim.results.claim import CLAIM_KINDS
 from hostsim.results.curve import bars_frame, figure_frame
-from hostsim.results.expect import Band, Find, Form, Verdict, required_metrics
+from hostsim.results.expect import Band, Find, Form, Verdict
 from hostsim.results.figure import AnswersSpec, Figure, TableSpec
 from hostsim.results.folder import plain_csv
 from hostsim.results.results import AssumedInput, Results
@@ -180,7 +180,7 @@ def publications(sections: Iterable[Results]) -> list[Publication]:
 
 def _metrics(form: Form) -> tuple[str, ...]:
     """The metrics that a form is about, that of a search included."""
-    return (form.metric,) if isinstance(form, Find) else required_metrics(form)
+    return (form.metric,) if isinstance(form, Find) else form.metrics
 
 
 Section = dict[str, Any]
