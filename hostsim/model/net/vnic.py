@@ -50,7 +50,7 @@ class VnicLock:
 
     It is worked out train by train, without an event: the lock is a server whose work is the time that contexts hold it. A context that comes when there is
     more of it ahead than its own way takes spins for the rest. Contexts that deliver during the same time take turns, so that each frame finds the lock, and the
-    lines that it guards, in the other one's cache; one that comes later finds it so once.
+    lines that it guards, in the other one's cache; one that comes later finds it so once. A context that is the only one never pays.
 
     Args:
         hand_over_ps: cost of finding it there.
@@ -61,11 +61,12 @@ class VnicLock:
         self._holder: RxQueue | None = None
         self._until = self._others_until = self._free = 0
 
-    def enter(self, ring: RxQueue, at: int, count: int, outside: int, inside: int) -> int:
+    def enter(self, ring: RxQueue, start: int, at: int, count: int, outside: int, inside: int) -> int:
         """Take the lock for a train; returns the time that this adds, spinning included.
 
         Args:
             ring: ring that the context serves.
+            start: instant at which its poll began: gaps between trains of a poll, in which it is in front of the lock, are others' to use.
             at: instant at which the context begins with the train.
             count: frames, or packets joined by the NIC; 0 where the context has the lock.
             outside: time that it takes for them in front of the lock.
@@ -73,14 +74,15 @@ class VnicLock:
         """
         turns = 0
         if ring is not self._holder:
-            self._holder, turns = ring, 1
+            turns = int(self._holder is not None)
+            self._holder = ring
             if self._until > self._others_until:
                 self._others_until = self._until
         if self._others_until > at:
             turns = count
         handed = turns * self._hand_over_ps
         end = at + outside + inside + handed
-        self._free = (self._free if self._free > at else at) + inside + handed
+        self._free = (self._free if self._free > start else start) + inside + handed
         self._until = self._free if self._free > end else end
         return self._until - end + handed
 

@@ -109,6 +109,7 @@ class VSwitch:
         self._served: list[Vnic] = []
         self._growing: dict[Sender, Train[Sender]] = {}
         """Sessions of software LRO, by connection: packets that grow in this poll."""
+        self._began = 0
         self.runs_on = True
 
     def join(self, sender: Sender, port: Port) -> None:
@@ -171,7 +172,7 @@ class VSwitch:
 
         The receive context runs on the node ``where``; the frames lie in the memory of the node ``memory``.
         """
-        at = start
+        at = self._began = start
         packet_ps += self._outer_ps
         growing, octets = self._growing, 0
         for train in batch:
@@ -197,7 +198,7 @@ class VSwitch:
                     frame = packet_ps + self._costs.frame(copied, wait, far=far) + self._costs.sw_lro
                     if lock is not None:
                         count = train.count
-                        at += lock.enter(sender.queue, at, count, count * packet_ps, count * (frame - packet_ps))
+                        at += lock.enter(sender.queue, start, at, count, count * packet_ps, count * (frame - packet_ps))
                     at = self._join(train, lro, at, frame)
                     continue
                 if growing and (packet := growing.pop(sender, None)) is not None:  # its frames came before these
@@ -210,7 +211,7 @@ class VSwitch:
             step = packet_ps + looked + self._costs.deliver(copied, wait, far=far)
             count = train.count
             if lock is not None:
-                at += lock.enter(sender.queue, at, count, count * packet_ps, count * (step - packet_ps))
+                at += lock.enter(sender.queue, start, at, count, count * packet_ps, count * (step - packet_ps))
             vnic.unicast += count
             train.restamp(at + step, step)
             vnic.receive(train)
@@ -256,7 +257,7 @@ class VSwitch:
         vnic.unicast += 1
         deliver = self._costs.vnic_deliver
         if vnic.lock is not None:
-            at += vnic.lock.enter(packet.flow.queue, at, 0, 0, deliver)
+            at += vnic.lock.enter(packet.flow.queue, self._began, at, 0, 0, deliver)
         packet.ready = at = at + deliver
         vnic.receive(packet)
         return at
