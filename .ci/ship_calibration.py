@@ -1,9 +1,7 @@
-"""Ship a calibration: its centre as the constants of the shipped files, its ensemble, its log and its summary.
+"""Ship a calibration: the best fit as the constants of the shipped files, its ensemble, and what it found.
 
-``python .ci/ship_calibration.py FOLDER`` takes the folder that ``hostsim calibrate -o FOLDER`` has filled. A number that the data hold keeps
-its shipped value where that lies in the middle half of its posterior, or is the stated one and the data pull towards it; elsewhere it gets the
-posterior's median, with the stated value beside it. One that an earlier calibration has moved keeps its value, too, as long as that lies there
-(docs/decisions/0171). Every other number gets its stated value, and so does one that is named with a reason: ``FOLDER NAME=REASON ...``.
+``python .ci/ship_calibration.py FOLDER`` takes the folder that ``hostsim calibrate -o FOLDER`` has filled. A number that the fit has moved by
+less than `LEAST_MOVED` standard deviations of its prior gets its stated value; every other one gets the fitted value, with the stated one beside it.
 """
 
 from __future__ import annotations
@@ -20,8 +18,8 @@ from typing import Any
 import yaml
 
 from hostsim.campaign.ensemble import read_ensemble, write_ensemble
+from hostsim.lab.calibration.freedom import LEAST_MOVED
 from hostsim.lab.calibration.prior_ensemble import draw_from_priors
-from hostsim.lab.calibration.shipped_claims import shipped_joint
 from hostsim.scenario.cost_model import PARTS, Constant, scenario_inputs, shipped_constants
 from hostsim.scenario.load import load
 from hostsim.scenario.selection import select
@@ -30,8 +28,8 @@ from hostsim.scenario.shipped_data import data_root, predictions, shipped, shipp
 DIGITS = 3
 ABOUT = (
     "Ensemble of hosts: a row a member, a column a constant or an input, in their units.",
-    "The last wave of the joint calibration to the published claims (docs/calibration.md), each of whose members was run. What no claim is",
-    "behind, for it is asked by predictions alone, is drawn from its prior.",
+    "Drawn about the best fit to the published claims (docs/calibration.md). A number that is behind no claim, but behind a prediction, is",
+    "drawn from its prior.",
 )
 
 
@@ -47,62 +45,34 @@ class Edit:
     prior: str | None
 
 
-def main(folder: Path, kept: Mapping[str, str]) -> None:
+def main(folder: Path) -> None:
     """Write everything that is shipped of a calibration.
 
     Args:
         folder: of the calibration.
-        kept: numbers that keep their stated values whatever it has found, each with the reason.
     """
-    found = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     target = data_root() / "calibration"
-    for name in ("calibration.json", "log.csv", "members.csv"):
-        shutil.copy(folder / name, target / name)
-    shutil.copy(folder / "residuals.svg", target.parents[1] / "docs" / "images" / "calibration.svg")
-    calibrated = read_ensemble(folder / "ensemble.csv").members
-    drawn = draw_from_priors(select(among={**shipped(), **predictions()}), len(calibrated))
-    members = {place: drawn[place] | dict(values) for place, values in enumerate(calibrated)}
-    write_ensemble(shipped_ensemble(), members, ABOUT)
-    joint, _ = shipped_joint(folder)
-    if unknown := sorted(kept.keys() - {prior.name for prior in joint.design.priors}):
-        sys.exit(f"no number of the calibration: {', '.join(unknown)}")
-    by_name = dict(constants())
-    edits: list[Edit] = []
-    values: dict[str, float] = {}
-    for prior, learnt in zip(joint.design.priors, found["summary"]["learnt"], strict=True):
-        is_held = prior.name in found["held"]
-        for name in prior.members:
+    shutil.copy(folder / "fit.json", target / "fit.json")
+    drawn_about = read_ensemble(folder / "ensemble.csv").members
+    drawn = draw_from_priors(select(among={**shipped(), **predictions()}), len(drawn_about))
+    write_ensemble(
+        shipped_ensemble(), {place: drawn[place] | dict(values) for place, values in enumerate(drawn_about)}, ABOUT
+    )
+    by_name, edits = dict(constants()), list[Edit]()
+    for number in json.loads((folder / "fit.json").read_text(encoding="utf-8"))["numbers"]:
+        value, stated = settled(number), number["stated"]
+        for name in number["members"]:
             file, constant = by_name[name]
-            keeps = prior.name in kept
-            value = prior.value if keeps else settled(constant, learnt, is_held=is_held, stated=prior.value)
-            value = min(max(value, prior.low), prior.high)
-            edits += edits_of(file, constant, value, prior.value)
-            if is_held or value != prior.value:
-                values[prior.name] = value
-    found |= {"shipped": values, "kept": dict(kept)}
-    (target / "summary.json").write_text(json.dumps(found, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+            edits += edits_of(file, constant, value, stated)
     for file in dict.fromkeys(edit.file for edit in edits):
         file.write_text(
             edited(file.read_text(encoding="utf-8"), [e for e in edits if e.file == file]), encoding="utf-8"
         )
 
 
-def settled(constant: Constant, learnt: Mapping[str, Any], *, is_held: bool, stated: float) -> float:
-    """The value to ship of a number.
-
-    Args:
-        constant: as shipped; it has a prior where an earlier calibration has moved it.
-        learnt: of it, by this calibration.
-        is_held: by the data.
-        stated: what its source says.
-    """
-    low, high = learnt["middle"]
-    _, median, _ = learnt["posterior"]
-    was_moved = constant.prior is not None
-    is_pulled_to = not was_moved and (constant.value - median) * learnt["moved"] > 0
-    if (low <= constant.value <= high or is_pulled_to) and (is_held or was_moved):
-        return constant.value
-    return float(f"{median:.{DIGITS}g}") if is_held else stated
+def settled(number: Mapping[str, Any]) -> float:
+    """The value to ship of a number, within its range: what was fitted, to three digits, or the stated one."""
+    return float(f"{number['value']:.{DIGITS}g}") if abs(number["moved"]) >= LEAST_MOVED else float(number["stated"])
 
 
 def constants() -> Iterator[tuple[str, tuple[Path, Constant]]]:
@@ -169,4 +139,4 @@ def start_of_entry(text: str, start: int) -> int:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), dict(argument.split("=", 1) for argument in sys.argv[2:]))
+    main(Path(sys.argv[1]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 import textwrap
@@ -22,14 +21,17 @@ if TYPE_CHECKING:
     from hostsim.lab.calibration.design import Evaluated
     from hostsim.lab.calibration.joint import Joint, Waves
     from hostsim.lab.calibration.own_host import OwnHost
+    from hostsim.lab.calibration.shipped_claims import ShippedFit
     from hostsim.scenario.scenario import Scenario
 
 __all__ = ["calibrate"]
 
 BUDGET = "1 h"
 """Of one's own host."""
-MEMBERS = (160, 50, 50)
-"""Of the shipped calibration."""
+MEMBERS = 50
+"""Hosts of the ensemble about the best fit to the published claims."""
+LEAST_SHOWN = 0.25
+"""A number that moves by fewer standard deviations of its prior is not listed."""
 MOST_SHOWN = 5
 """Measurements that are off and are named."""
 
@@ -40,7 +42,7 @@ def calibrate(
         str | None,
         typer.Argument(
             metavar="SCENARIO",
-            help="Your host as far as it is known: path of a file, or name of a shipped scenario. Without it the shipped constants are calibrated to all published claims.",
+            help="Your host as far as it is known: path of a file, or name of a shipped scenario. Without it the shipped constants are fitted to all published claims.",
             autocompletion=complete_scenario,
         ),
     ] = None,
@@ -54,16 +56,14 @@ def calibrate(
     ] = None,
     budget: Annotated[
         str | None,
-        option(
-            "--budget", "TIME", "Processor time of all runs: 1 h by default for a host of your own, without limit else."
-        ),
+        option("--budget", "TIME", "Processor time of all runs; 1 h by default."),
     ] = None,
     members: Annotated[
         str | None,
         option(
             "--members",
             "N,N,N",
-            "Hosts spread over the priors, and of each wave after them, in place of the budget; the last wave is the ensemble. 160,50,50 for the shipped calibration.",
+            "Hosts spread over the priors, and of each wave after them, in place of the budget; the last wave is the ensemble.",
         ),
     ] = None,
     predict: Annotated[
@@ -92,12 +92,13 @@ def calibrate(
     """Calibrate a host to measurements: an ensemble of hosts that agree with them.
 
     Hosts are spread over the priors of all assumed constants and inputs, emulators learn what the measurements depend on, and two waves
-    of hosts follow that agree with them; the last is the ensemble. A calibration that was killed goes on from its folder.
+    of hosts follow that agree with them; the last is the ensemble. The shipped constants are fitted in another way: by the host that is most
+    likely by its priors and all published claims. A calibration that was killed goes on from its folder.
     """
     options: RunOptions = context.obj
     if scenario is None:
-        _require_none({"--to": to, "--predict": predict, "--root": root})
-        _calibrate_shipped(budget, members, output, options, dry_run=dry_run)
+        _require_none({"--to": to, "--predict": predict, "--root": root, "--budget": budget, "--members": members})
+        _calibrate_shipped(output, options, dry_run=dry_run)
     else:
         if budget is not None and members is not None:
             raise InputError(Fault("go in place of one another", "--budget, --members", allowed="one of them"))
@@ -135,31 +136,53 @@ def _calibrate_own(
         typer.echo(f"run the member nearest the centre: {command}")
 
 
-def _calibrate_shipped(
-    budget: str | None, members: str | None, output: Path | None, options: RunOptions, *, dry_run: bool
-) -> None:
+def _calibrate_shipped(output: Path | None, options: RunOptions, *, dry_run: bool) -> None:
+    from hostsim.campaign.ensemble import write_ensemble
     from hostsim.config.files import require_folder
-    from hostsim.lab.calibration.calibrated import calibrated
-    from hostsim.lab.calibration.emulator import require_library
-    from hostsim.lab.calibration.host_calibration import FOLDER, read_budget, read_waves
-    from hostsim.lab.calibration.shipped_claims import shipped_joint
+    from hostsim.lab.calibration.host_calibration import FOLDER
+    from hostsim.lab.calibration.shipped_claims import draw_hosts, prepare_shipped, shipped_fit
 
-    require_library()
-    waves = read_waves(_numbers(members) or MEMBERS)
-    most = read_budget(budget, None) if budget is not None else math.inf
-    assert isinstance(most, float)
     folder = output or options.results / FOLDER / "shipped"
     require_folder(folder)
-    joint, scenarios = shipped_joint(folder, options.seed)
+    fit, start = prepare_shipped(
+        folder, options.execution(), seed=options.seed, tell=lambda line: typer.echo(line, err=True)
+    )
     if dry_run:
-        typer.echo(_forecast(joint, waves, _host_seconds(joint, options), options))
+        names = dict.fromkeys(one.experiment for one in fit.observations)
+        typer.echo(
+            f"{len(fit.priors)} constants and inputs, {len(fit.observations)} claims of {', '.join(names)}; log: {folder}"
+        )
         return
-    if not joint.run(waves, options.execution(), budget_s=most, tell=_Teller()):
-        typer.echo(f"the budget is spent: the same command with a larger one goes on from {folder}", err=True)
-        return
-    found = calibrated(joint)
-    found.write(scenarios, "Calibrated to the published claims; the range holds 90 % of the ensemble.")
-    typer.echo(_answer(found, "the shipped constants"))
+    fitted = fit.fit(start)
+    found = shipped_fit(fit, fitted)
+    found.write(folder)
+    write_ensemble(folder / "ensemble.csv", draw_hosts(fit, fitted, MEMBERS))
+    typer.echo(_fit_answer(found))
+    typer.echo(f"all of it: {folder}")
+
+
+def _fit_answer(found: ShippedFit) -> str:
+    """The numbers that the best fit moves, and the claims that it misses."""
+    moved = sorted((one for one in found.numbers if abs(one.moved) >= LEAST_SHOWN), key=lambda one: -abs(one.moved))
+    rows = [
+        (
+            one.name,
+            one.unit or "-",
+            f"{one.prior[1]:.4g}",
+            f"{one.value:.4g}",
+            f"{one.moved:+.2f}",
+            f"{100 * one.kept:.0f} %",
+        )
+        for one in moved
+    ]
+    lines = [columns(("number", "unit", "prior", "best fit", "moved, in sd", "sd left"), rows), ""]
+    missed = [one for one in found.claims if abs(one.residual) > 1]
+    lines += [f"off: {one.name}: {one.value:.4g}, published {one.published:.4g} +- {one.half:.2g}" for one in missed]
+    lines.append(
+        f"objective {found.objectives[0]:.1f} -> {found.objectives[-1]:.1f} in {len(found.objectives) - 1} steps and {found.processor_h:.1f} processor hours; "
+        f"{found.effective:.1f} effective parameters; {len(found.claims) - len(missed)} of {len(found.claims)} claims within a half-width"
+    )
+    return "\n".join(lines)
 
 
 def _require_none(given: Mapping[str, object]) -> None:

@@ -15,32 +15,34 @@ from hostsim.scenario.shipped_data import claims, shipped
 CHOSEN = FittedInput(claims=("numa.10g.cpu",), evidence="seen")
 
 
-def test_what_the_calibration_moved_and_what_was_chosen_count() -> None:
-    """All of these and no others; an input with the same key and value in several scenarios is one choice."""
+def test_effective_parameters_and_choices_count() -> None:
+    """Each choice once; an input with the same key and value in several scenarios is one."""
     count, listed = count_fitted(), read_fitted_inputs()
+    assert count.fitted == round(count.effective) + len(count.chosen)
+    assert set(count.chosen) <= listed.keys()
+    assert 1 < count.effective < len(count.moved)
+
+
+def test_what_the_fit_moved_has_its_stated_value_beside_it() -> None:
+    """And nothing else has: shipped files and the summary of the fit are of one calibration."""
     inputs = {f"{name}.{path}": one for name in shipped() for path, one in scenario_inputs(load(name)).items()}
-    constants = {one.name: one for one in shipped_constants()}
-    fitted = {name for name, one in {**constants, **inputs}.items() if one.is_calibrated} | listed.keys()
-    assert set(count.constants) == fitted & constants.keys()
-    assert set(count.inputs) <= fitted - constants.keys()
-    values = {name: inputs[name].value if name in inputs else None for name in count.inputs}  # switches have none
-    assert len(count.inputs) == len({(name.rpartition(".")[2], value) for name, value in values.items()})
-    assert count.fitted == len(count.constants) + len(count.inputs) > 10
+    numbers = {one.name: one for one in shipped_constants()} | inputs
+    moved = {name for name, one in numbers.items() if one.is_calibrated}
+    assert set(count_fitted().moved) == {name for name in moved if name in count_fitted().moved}
+    assert len(moved) >= len(count_fitted().moved)
 
 
-def test_a_choice_raises_the_count_and_the_same_choice_in_two_scenarios_does_not_twice(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A packet size is one number; the delay of a network that two scenarios have is one for both; a calibrated constant counts already."""
+def test_the_same_choice_in_two_scenarios_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A packet size is one number; the delay of a network that two scenarios have is one for both."""
 
-    def fitted(*names: str) -> int:
+    def chosen(*names: str) -> int:
         monkeypatch.setattr("hostsim.lab.calibration.freedom.read_fitted_inputs", lambda: dict.fromkeys(names, CHOSEN))
-        return count_fitted().fitted
+        return len(count_fitted().chosen)
 
-    before = fitted()
-    assert fitted("directpath-udp.traffic.stream.packet_size") == before + 1
-    assert fitted(*(f"40gbe-{name}.traffic.netperf.delay" for name in ("single", "multi"))) == before + 1
-    assert fitted("esxi.costs.poll_entry") == before
+    assert chosen() == 0
+    assert chosen("directpath-udp.traffic.stream.packet_size") == 1
+    assert chosen(*(f"40gbe-{name}.traffic.netperf.delay" for name in ("single", "multi"))) == 1
+    assert chosen("esxi.costs.poll_entry") == 1
 
 
 def test_rules_arithmetic_and_ratios_of_claims_cannot_fail() -> None:
@@ -52,8 +54,8 @@ def test_rules_arithmetic_and_ratios_of_claims_cannot_fail() -> None:
 
 
 def test_the_sentence_has_all_counts() -> None:
-    sentence = FittedCount(("a", "b"), ("c",), ("d",)).sentence
-    assert sentence.startswith("3 numbers count as fitted, 2 constants and 1 inputs: ")
+    sentence = FittedCount(2.2, ("a", "b", "c"), ("c",), ("d",)).sentence
+    assert sentence.startswith("3 numbers count as fitted: 2.2 effective parameters of the calibration, which moved 3 ")
     assert "They face 1 claims that can fail" in sentence
 
 

@@ -13,7 +13,6 @@ from hostsim.campaign.ensemble import Ensemble, read_ensemble, write_ensemble
 from hostsim.campaign.interim_analysis import make_plan
 from hostsim.errors import InputError
 from hostsim.lab.calibration.emulator import train
-from hostsim.lab.calibration.joint import WAVE
 from hostsim.lab.calibration.observation import Observation, observations_of
 from hostsim.lab.calibration.posterior import Target, sample
 from hostsim.lab.calibration.prior import priors_of
@@ -182,9 +181,7 @@ def test_the_first_two_of_three_members_run_twice_and_the_same_on_both_sides(tmp
 def test_the_shipped_ensemble_is_of_every_shipped_scenario() -> None:
     """Its names are all known: every member is a host that each scenario can be."""
     found = read_ensemble(shipped_ensemble())
-    rows = (shipped_ensemble().with_name("members.csv")).read_text(encoding="utf-8").splitlines()[1:]
-    waves = [int(row.partition(",")[0]) // WAVE for row in rows]
-    assert len(found.members) == waves.count(max(waves)) >= 30  # what 50 replications need
+    assert len(found.members) >= 30  # what 50 replications need
     for name in (*shipped(), *predictions()):
         found.require(load(name))
 

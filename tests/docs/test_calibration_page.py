@@ -59,46 +59,44 @@ def test_kinds_are_counted_in_each_group_and_together() -> None:
     assert set(rows(found)[2][4:]) == {"–"}
 
 
-def test_what_is_held_and_what_pulls_is_told_from_the_rest() -> None:
-    """Held numbers come first, each with its prior; experiments that move a number stand on their sides."""
-    learnt = {"unit": "cycles", "prior": [1.0, 2.0, 3.0], "posterior": [2.5, 2.6, 2.7], "moved": 1.4, "kept": 0.1}
+def test_what_the_fit_moved_is_told_from_the_rest() -> None:
+    """Moved numbers come first, each with its prior and what holds it; one that claims depend on and do not move is in another table."""
+    number = {"unit": "cycles", "stated": 2.0, "prior": [1.0, 2.0, 3.0], "value": 2.6, "posterior": [2.5, 2.6, 2.7]}
     left = {"name": "numa.10g.cpu", "experiment": "numa", "centre": 0.92, "half": 0.02}
     text = page(
         {
-            "held": ["a.held"],
-            "shipped": {"a.held": 2.58},
-            "kept": {"a.held": "no run is so long"},
-            "summary": {
-                "members": 60,
-                "processor_h": 2.5,
-                "accepted": 0.3,
-                "mixing": 1.02,
-                "learnt": [
-                    {"name": "a.held", **learnt},
-                    {"name": "a.loose", **learnt, "moved": 0.1, "kept": 0.95},
-                ],
-                "observed": [left],
-                "discrepancies": {"numa": [0.1, 0.5, 1.2]},
-                "left_out": [
-                    {**left, "low": 0.8, "median": 0.85, "high": 0.94, "hosts": [0.82, 0.88], "prior": [0.7, 0.99]}
-                ],
-                "pulls": [
-                    {"name": "a.held", "experiment": "numa", "by": 0.6},
-                    {"name": "a.held", "experiment": "vxlan", "by": -0.4},
-                ],
-            },
-        }
+            "processor_h": 2.5,
+            "objectives": [30.0, 12.5, 12.0],
+            "effective": 7.25,
+            "numbers": [
+                {"name": "a.moved", **number, "moved": 1.4, "kept": 0.1, "held_by": ["numa.10g.cpu"]},
+                {"name": "a.still", **number, "moved": 0.05, "kept": 0.95, "held_by": ["numa.10g.cpu"]},
+                {"name": "a.loose", **number, "moved": 0.0, "kept": 1.0, "held_by": []},
+            ],
+            "claims": [
+                {"name": "numa.10g.cpu", "published": 0.92, "value": 0.9, "interval": [0.85, 0.95], "residual": -1.0}
+            ],
+            "choices": [{"name": "a.word", "word": "plain", "objective": 12.0, "is_kept": True}],
+            "discrepancies": {"scale": 0.08, "ratio": 0.04},
+            "left_out": [
+                {**left, "low": 0.8, "median": 0.85, "high": 0.94, "hosts": [0.82, 0.88], "prior": [0.7, 0.99]}
+            ],
+        },
+        "COUNT",
     )
-    held, loose = text.split("## Held by the data")[1].split("## Not held by the data")
-    assert "| `a.held` | cycles | 2 (1 to 3) | 2.6 (2.5 to 2.7) | 2.58 | +1.4 | 10 % |" in held
-    assert "`a.held` keeps its stated value all the same: no run is so long." in held
-    assert "`a.loose`" not in held
-    assert "| `a.loose` |" in loose
-    assert "Moved by more than a standard deviation of the prior: 1 of 2 numbers. Not held: 1." in text
-    assert "| `a.held` | numa (+0.6) | vxlan (-0.4) |" in text
+    moved, still = text.split("## Numbers that the claims move")[1].split("## Numbers that claims depend on")
+    assert "| `a.moved` | cycles | 2 (1 to 3) | 2.6 (2.5 to 2.7) | +1.40 | 10 % | numa.10g.cpu |" in moved
+    assert "`a.still`" not in moved
+    assert "| `a.still` |" in still
+    assert "1 other numbers move no claim" in text
+    assert "Objective: 30.0 for the host before, then 12.5, 12.0." in text
+    assert "COUNT" in text
+    assert "8 % of a scale and 4 % of a ratio" in text
+    assert "| `a.word` | plain | 12.0 | shipped |" in text
+    assert "| `numa.10g.cpu` | 0.92 | 0.9 (0.85 to 0.95) | -1.00 |" in text
     assert "| `numa.10g.cpu` | ratio | 0.92 | 0.85 (0.8 to 0.94) | 0.7 to 0.99 |" in text
     assert "| numa | ratio | 1 | 1 (100 %) | 15 % |" in text
-    alone = text.split("## The same without a discrepancy")[1].split("\n## ")[0]
+    alone = text.split("## The same without the model's own error")[1].split("\n## ")[0]
     assert "| ratio | 1 | 0 (0 %) | 7 % |" in alone
 
 

@@ -1,13 +1,13 @@
-"""Page of the joint calibration: priors beside posteriors, what pulls against what, and each experiment predicted by all others.
+"""Page of the shipped calibration: the best fit with what holds each number, and each experiment predicted by all others.
 
-``python -m hostsim_docs.calibration_page FILE`` writes it from ``scenarios/calibration/summary.json``, as `make calibration-page` does for the documentation.
+``python -m hostsim_docs.calibration_page FILE`` writes it from ``scenarios/calibration/fit.json``, as `make calibration-page` does for the documentation.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from numpy import format_float_positional
 
 from hostsim.config.files import write_whole
+from hostsim.lab.calibration.freedom import LEAST_MOVED, count_fitted
 from hostsim.scenario.shipped_data import claims, data_root
 from hostsim_docs.interval_coverage import ALL, HEADINGS, MEANING, PredictedInterval, one_by_one, rows
 from hostsim_docs.markdown import code, table
@@ -22,31 +23,29 @@ from hostsim_docs.markdown import code, table
 __all__ = ["page", "shipped_page"]
 
 HEAD = """\
-# Joint calibration
+# Calibration
 
-All constants and assumed inputs behind the published claims were calibrated at once, from priors that know no claim ({doc}`decisions/index`, 0158). Hosts were spread over the priors and run; emulators learnt from these runs what each claim depends on; further hosts that agree with the claims
-were drawn by Markov chains and run as well. The last of them are the shipped ensemble ({doc}`guide/how-sure`). Each experiment has a discrepancy: how far the model misses its claims beyond noise and constants.
+The shipped host is the most likely one: of all values that the sources allow, those with the least sum of squared residuals of the published claims and squared distances from the stated values (the *maximum a posteriori* host). All experiments are fitted at once, and no claim is weighted by hand.
 
-`hostsim calibrate` repeats it, and goes on from its folder when it is stopped; `python .ci/ship_calibration.py FOLDER` ships what it has found. The log has a row for each host: `scenarios/calibration/log.csv`.
+- **Distance of a number** is in standard deviations of its prior: half of the prior's probability lies on either side of the stated value, up to the ends of the range ({doc}`decisions/index`, 0158).
+- **Residual of a claim** is (simulated - published) / half-width of its band. A direction, or a band with one end, counts only what lies beyond that end, in units of 5 % of it. Rules are left out; so is a ratio of two claims, which enter themselves.
+- **Runs** are quick ones with common random numbers. A threshold is interpolated between fixed values of its axis. Steps are Gauss-Newton's, with derivatives by differences of runs; a difference that noise explains counts as none.
+
+`hostsim calibrate` repeats it, and goes on from its folder when it is stopped; `python .ci/ship_calibration.py FOLDER` ships what it has found. {doc}`cost-model` has the source of each number.
 """
-LEARNT = """\
-## Held by the data
+MOVED = """\
+## Numbers that the claims move
 
-Numbers whose posterior has less than 70 % of the prior's standard deviation, or a mean at least 0.3 standard deviations away, which is three times the noise of the chains. Quantiles of 5, 50 and 95 %. A shipped value of these stays where it lies in the middle half of the posterior, or is the stated one and the data pull towards it, and is the posterior's median elsewhere ({doc}`decisions/index`, 0171); with them stand those that an earlier calibration moved and whose value lies there still. Every other number keeps its stated value. That is the median of its prior, but for two kinds: one stated at an end of its range has all of the prior on the other side, and a choice among words is even over all of them. {doc}`cost-model` has the stated values.
-"""
-PULLS = """\
-## What pulls against what
-
-By how many standard deviations of its prior an experiment moves the mean of a number, up or down. Experiments on both sides pull against each other.
+Stated value and 90 % of the prior, shipped value and 90 % of what the claims leave (by the linear model about the best fit). *Moved* is the distance from the stated value, *sd left* the share of the prior's standard deviation that is left. *Held by* names the claims that the number moves most, in half-widths.
 """
 LEFT_OUT = f"""\
 ## Each experiment predicted by all others
 
-The chains run again without the experiment; nothing of what was published about it is used. The interval holds constants, noise, the emulator's error and a discrepancy as large as may be. {MEANING}"""
+The fit is repeated from the stated values without the experiment, by the linear model about the best fit; nothing of what was published about it is used. The host that it gives was run. The interval holds constants, noise and the error of the model itself, which the errors of these predictions tell: {{errors}} of a value. {MEANING}"""
 HOSTS_ALONE = """\
-## The same without a discrepancy
+## The same without the model's own error
 
-Intervals of `--ensemble` ({doc}`guide/how-sure`) hold constants and noise, and nothing of how far the model itself is off: no discrepancy is known of a quantity that has no band. Those of the same hosts, experiment by experiment predicted by all others:
+Intervals of `--ensemble` ({doc}`guide/how-sure`) hold constants and noise alone:
 """
 ONE_BY_ONE = """\
 ## Claim by claim
@@ -55,43 +54,50 @@ Bold: the published value is outside.
 """
 
 
-def page(found: Mapping[str, Any]) -> str:
+def page(found: Mapping[str, Any], count: str = "") -> str:
     """The page as Markdown.
 
     Args:
-        found: what ``summary.json`` holds.
+        found: what ``fit.json`` holds.
+        count: a sentence on the fitted numbers.
     """
-    summary, shipped = found["summary"], found["shipped"]
-    intervals = [_predicted(one) for one in summary["left_out"]]
+    moved = [one for one in found["numbers"] if abs(one["moved"]) >= LEAST_MOVED]
+    still = [one for one in found["numbers"] if one not in moved and one["held_by"]]
+    intervals = [_predicted(one) for one in found["left_out"]]
     alone = [
         replace(interval, low=one["hosts"][0], high=one["hosts"][1], group=ALL)
-        for interval, one in zip(intervals, summary["left_out"], strict=True)
+        for interval, one in zip(intervals, found["left_out"], strict=True)
     ]
-    learnt = summary["learnt"]
-    moved = sum(abs(one["moved"]) > 1 for one in learnt)
-    lines = [HEAD, _run(found), "", LEARNT]
-    lines += [_learnt([one for one in learnt if one["name"] in shipped], shipped), ""]
-    lines += [
-        f"{code(name)} keeps its stated value all the same: {reason}.\n" for name, reason in found["kept"].items()
+    errors = " and ".join(f"{100 * size:.0f} % of a {kind}" for kind, size in found["discrepancies"].items())
+    lines = [
+        HEAD,
+        _run(found),
+        "",
+        count,
+        "",
+        MOVED,
+        _numbers(moved),
+        "",
+        "## Numbers that claims depend on and do not move",
+        "",
+        _numbers(still),
+        "",
+        f"{len(found['numbers']) - len(moved) - len(still)} other numbers move no claim beyond the noise of a run, and keep their stated values.",
+        "",
     ]
-    lines.append(
-        f"Moved by more than a standard deviation of the prior: {moved} of {len(learnt)} numbers. Not held: {len(learnt) - len(found['held'])}."
-    )
-    lines += [
-        "",
-        "![Claims on the calibrated hosts beside what was published](images/calibration.svg)",
-        "",
-    ]
-    lines += [
-        "## Discrepancies",
-        "",
-        _discrepancies(summary["discrepancies"]),
-        "",
-        PULLS,
-        _pulls(summary["pulls"]),
-        "",
-        LEFT_OUT,
-    ]
+    if found["choices"]:
+        lines += [
+            "## Choices\n\nSources leave these open, each value as likely as the other; the objective of the best fit with each of them:\n",
+            table(
+                ("choice", "value", "objective", ""),
+                [
+                    (code(o["name"]), o["word"], f"{o['objective']:.1f}", "shipped" if o["is_kept"] else "")
+                    for o in found["choices"]
+                ],
+            ),
+            "",
+        ]
+    lines += ["## Residuals", "", _residuals(found["claims"]), "", LEFT_OUT.format(errors=errors)]
     lines += [
         table(("experiment", *HEADINGS), rows(intervals)),
         "",
@@ -100,64 +106,56 @@ def page(found: Mapping[str, Any]) -> str:
         "",
         ONE_BY_ONE,
         one_by_one(intervals, "claim"),
-        "",
-        "## Not held by the data",
-        "",
     ]
-    lines.append(_learnt([one for one in learnt if one["name"] not in shipped], {}))
     return "\n".join(line.rstrip("\n") if line.startswith("|") else line for line in lines).rstrip() + "\n"
 
 
 def _run(found: Mapping[str, Any]) -> str:
-    summary = found["summary"]
+    first, *others = found["objectives"]
+    steps = ", ".join(f"{value:.1f}" for value in others)
     return (
-        f"{summary['members']} hosts took {summary['processor_h']:.1f} core-hours. {len(summary['learnt'])} numbers, {len(summary['observed'])} claims. "
-        f"The chains accepted {100 * summary['accepted']:.0f} % of their proposals; their potential scale reduction is {summary['mixing']:.2f}."
+        f"{len(found['numbers'])} numbers, {len(found['claims'])} claims, {found['processor_h']:.1f} core-hours. Objective: {first:.1f} for the host before, then {steps}. "
+        f"The claims hold as many numbers as {found['effective']:.1f} free parameters would (the trace of one less the posterior over the prior covariance)."
     )
-
-
-def _spread(ends: Sequence[float]) -> str:
-    low, middle, high = map(_written, ends)
-    return f"{middle} ({low} to {high})"
 
 
 def _written(value: float) -> str:
     return format_float_positional(float(f"{value:.3g}"), trim="-")
 
 
-def _learnt(rows: Iterable[Mapping[str, Any]], shipped: Mapping[str, float]) -> str:
-    """Priors beside posteriors, with the shipped values where there are some."""
-    heads = ("number", "unit", "prior", "posterior", *(("shipped",) if shipped else ()), "moved, in sd", "sd left")
+def _spread(middle: float, ends: Sequence[float]) -> str:
+    return f"{_written(middle)} ({_written(ends[0])} to {_written(ends[-1])})"
+
+
+def _numbers(found: Sequence[Mapping[str, Any]]) -> str:
     cells = [
         (
             code(one["name"]),
             one["unit"],
-            _spread(one["prior"]),
-            _spread(one["posterior"]),
-            *((_written(shipped[one["name"]]),) if shipped else ()),
-            f"{one['moved']:+.1f}",
+            _spread(one["stated"], one["prior"]),
+            _spread(one["value"], one["posterior"]),
+            f"{one['moved']:+.2f}",
             f"{100 * one['kept']:.0f} %",
+            ", ".join(one["held_by"]),
         )
-        for one in sorted(rows, key=lambda one: float(one["kept"]))
+        for one in sorted(found, key=lambda one: -abs(float(one["moved"])))
     ]
-    return table(heads, cells)
+    return table(("number", "unit", "stated", "fitted", "moved, in sd", "sd left", "held by"), cells)
 
 
-def _discrepancies(found: Mapping[str, Sequence[float]]) -> str:
-    heads = ("experiment", "in half-widths of its bands, those beyond ten by their logarithm (5 to 95 %)")
-    return table(heads, [(name, _spread(ends)) for name, ends in found.items()])
-
-
-def _pulls(found: Sequence[Mapping[str, Any]]) -> str:
-    rows = []
-    for name in dict.fromkeys(one["name"] for one in found):
-        own = [one for one in found if one["name"] == name]
-        sides = [
-            ", ".join(f"{one['experiment']} ({one['by']:+.1f})" for one in own if (one["by"] > 0) == up)
-            for up in (True, False)
-        ]
-        rows.append((code(name), *sides))
-    return table(("number", "up", "down"), rows)
+def _residuals(found: Sequence[Mapping[str, Any]]) -> str:
+    cells = [
+        (
+            code(one["name"]),
+            _written(one["published"]),
+            _spread(one["value"], one["interval"]),
+            f"{one['residual']:+.2f}",
+        )
+        for one in found
+    ]
+    return table(
+        ("claim", "published, or the middle or end of its band", "fitted, 90 %", "residual, in half-widths"), cells
+    )
 
 
 def _predicted(one: Mapping[str, Any]) -> PredictedInterval:
@@ -177,7 +175,8 @@ def _predicted(one: Mapping[str, Any]) -> PredictedInterval:
 
 def shipped_page() -> str:
     """The page of the shipped calibration."""
-    return page(json.loads((data_root() / "calibration" / "summary.json").read_text(encoding="utf-8")))
+    found = json.loads((data_root() / "calibration" / "fit.json").read_text(encoding="utf-8"))
+    return page(found, count_fitted().sentence)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,10 @@ from hostsim.scenario.shipped_data import claims, data_root, shipped, shipped_pa
 from hostsim.scenario.yaml.source_tree import Tree
 from hostsim.scenario.yaml.validation import validate
 
-__all__ = ["INFORMATIVE", "FittedCount", "FittedInput", "count_fitted", "read_fitted_inputs"]
+__all__ = ["INFORMATIVE", "LEAST_MOVED", "FittedCount", "FittedInput", "count_fitted", "read_fitted_inputs"]
+
+LEAST_MOVED = 0.1
+"""A number that the fit moves by fewer standard deviations of its prior keeps its stated value."""
 
 INFORMATIVE = ("scale", "ratio", "direction")
 """Kinds of claims that can fail for another reason than arithmetic of the wire or a rule that is coded as it was published."""
@@ -45,48 +49,45 @@ class _FittedInputs(Spec):
 class FittedCount:
     """The numbers that were fitted to published claims, and the claims that can fail."""
 
-    constants: tuple[str, ...]
-    """Names of constants of platforms, servers, peers and guests."""
-    inputs: tuple[str, ...]
-    """Names of inputs of scenarios; one name for each choice."""
+    effective: float
+    """Effective parameters of the calibration: as many free parameters hold the claims as well."""
+    moved: tuple[str, ...]
+    """Names of the constants and inputs that the calibration moved from their stated values; one name for each choice."""
+    chosen: tuple[str, ...]
+    """Names of those that were chosen after an outcome had been seen."""
     informative: tuple[str, ...]
     """Ids of the claims that can fail."""
 
     @property
     def fitted(self) -> int:
-        """Number of fitted constants and inputs."""
-        return len(self.constants) + len(self.inputs)
+        """Number of fitted numbers: effective parameters, and choices."""
+        return round(self.effective) + len(self.chosen)
 
     @property
     def sentence(self) -> str:
         """The count in a sentence."""
         return (
-            f"{self.fitted} numbers count as fitted, {len(self.constants)} constants and {len(self.inputs)} inputs: the calibration moved them, "
-            f"or they were chosen after an outcome had been seen. They face {len(self.informative)} claims that can fail: rules, arithmetic of "
-            "the wire and ratios of other claims are left out."
+            f"{self.fitted} numbers count as fitted: {self.effective:.1f} effective parameters of the calibration, which moved {len(self.moved)} constants and inputs "
+            f"within what their sources allow, and {len(self.chosen)} that were chosen after an outcome had been seen. They face {len(self.informative)} claims that can "
+            "fail: rules, arithmetic of the wire and ratios of other claims are left out."
         )
 
 
 def count_fitted() -> FittedCount:
     """Count the fitted numbers, and the claims that can fail.
 
-    A number is fitted when a calibration moved it (its prior is beside its value), or when ``fitted-inputs.yaml`` lists it. An input that
-    several scenarios have under the same key with the same value is one choice.
-
-    A claim can fail when it is of kind scale, ratio or direction and is not computed from other expectations: rules and the arithmetic of
-    a wire hold by construction, and a ratio of two thresholds that are claims repeats them. Known reds are included, since they failed.
+    An input that several scenarios have under the same key with the same value is one choice. A claim can fail when it is of kind scale,
+    ratio or direction and is not computed from other expectations: rules and the arithmetic of a wire hold by construction, and a ratio of
+    two thresholds that are claims repeats them. Known reds are included, since they failed.
     """
-    known = {constant.name: constant for constant in shipped_constants()}
-    inputs = _inputs()
-    names = [name for name, one in {**known, **inputs}.items() if one.is_calibrated]
-    names += read_fitted_inputs()
+    found = json.loads((data_root() / "calibration" / "fit.json").read_text(encoding="utf-8"))
+    moved = tuple(one["name"] for one in found["numbers"] if abs(one["moved"]) >= LEAST_MOVED)
+    known, inputs = {constant.name for constant in shipped_constants()}, _inputs()
     choices: dict[tuple[str, Scalar], str] = {}
-    for name in names:
-        if name not in known:
-            one = inputs.get(name)
-            choices.setdefault((name.rpartition(".")[2], one.written(one.value) if one else name), name)
-    constants = dict.fromkeys(name for name in names if name in known)
-    return FittedCount(tuple(constants), tuple(choices.values()), _informative())
+    for name in read_fitted_inputs():
+        one = None if name in known else inputs.get(name)
+        choices.setdefault((name.rpartition(".")[2], one.written(one.value)) if one else (name, ""), name)
+    return FittedCount(found["effective"], moved, tuple(choices.values()), _informative())
 
 
 def read_fitted_inputs(file: Path | None = None) -> Mapping[str, FittedInput]:

@@ -37,6 +37,26 @@ class Observation:
         """Distance of a value from the centre, in half-widths of the band; of more than `STRAIGHT`, by its logarithm."""
         return STRAIGHT * math.asinh((value - self.centre) / self.half / STRAIGHT)
 
+    def residual(self, value: float) -> float:
+        """Residual of a value: its distance from what was published in half-widths, or, where anything in the band is as good, what lies beyond the nearest end over `EDGE` of that end."""
+        if self.is_aimed:
+            return (value - self.centre) / self.half
+        low, high = self.ends
+        if value < low:
+            return (value - low) / (EDGE * abs(low) or self.half)
+        return (value - high) / (EDGE * abs(high) or self.half) if value > high else value * 0.0
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Ends of the band, in the quantity's unit; infinite where it is open."""
+        low, high = (end if math.isinf(end) else self.value(end) for end in (self.low, self.high))
+        return low, high
+
+    def holds(self, value: float) -> bool:
+        """True of a value in the band."""
+        low, high = self.ends
+        return low <= value <= high
+
     def value(self, distance: float) -> float:
         """The value at a distance from the centre, in the quantity's unit."""
         return self.centre + self.half * STRAIGHT * math.sinh(distance / STRAIGHT)

@@ -12,10 +12,12 @@ from hostsim.errors import Fault, InputError
 from hostsim.scenario.cost_model import Constant, constants_at, scenario_inputs
 from hostsim.scenario.scenario import Scenario
 
-__all__ = ["Prior", "priors_of"]
+__all__ = ["Prior", "points_of", "priors_of"]
 
 WIDE = 4.0
 """A range whose ends differ by more than this factor is one of magnitudes: its prior is even in the logarithm."""
+FARTHEST = 2.5
+"""Standard deviations from its median of a number at an end of its range."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,43 @@ class Prior:
             found = np.interp(shares, knots, ends)
         return np.asarray(np.rint(found) if self.is_whole else found, dtype=float)
 
+    @property
+    def is_choice(self) -> bool:
+        """True of a choice among words, or between two whole numbers."""
+        return bool(self.words) or (self.is_whole and self.high - self.low == 1)
+
+    @property
+    def is_one_sided(self) -> bool:
+        """True of a number whose stated value is an end of its range."""
+        return not self.words and self.value in (self.low, self.high)
+
+    def at(self, variable: float) -> float:
+        """The number at a standard normal variable: at 0 the stated value, which is the median, or, of a number stated at an end of its range, that end."""
+        from scipy.special import ndtr
+
+        share = float(ndtr(variable))
+        if self.is_one_sided:
+            share = float(2 * ndtr(abs(variable)) - 1)
+            share = share if self.value == self.low else 1 - share
+        return float(self.quantiles(np.array([share]))[0])
+
+    def variable(self, value: float) -> float:
+        """The variable of a number, at most `FARTHEST` from 0; of a choice that in the middle of its word's share."""
+        from scipy.special import ndtri
+
+        if self.words:
+            return float(ndtri((value + 0.5) / len(self.words)))
+        ends, knots = [self.low, self.value, self.high], [0.0, 0.5, 1.0]
+        if self.is_one_sided:
+            ends, knots = [self.low, self.high], [0.0, 1.0]
+        if self.is_logarithmic:
+            share = float(np.interp(np.log(max(value, self.low)), np.log(ends), knots))
+        else:
+            share = float(np.interp(value, ends, knots))
+        if self.is_one_sided:
+            share = 0.5 + (share if self.value == self.low else 1 - share) / 2
+        return float(np.clip(ndtri(share), -FARTHEST, FARTHEST))
+
 
 def priors_of(subjects: Iterable[tuple[Scenario, Collection[str]]]) -> tuple[Prior, ...]:
     """The priors of every constant and owned input behind the points that some expectations are judged by.
@@ -101,14 +140,15 @@ def priors_of(subjects: Iterable[tuple[Scenario, Collection[str]]]) -> tuple[Pri
                 constant.prior,
             )
             inputs.setdefault(key, []).append((f"{scenario.name}.{path}", constant))
-        for axes in _points(scenario, names):
+        for axes in points_of(scenario, names):
             for constant in constants_at(scenario, axes):
                 if constant.file and constant.range is not None and constant.name not in parts:
                     parts[constant.name] = _prior([(constant.name, constant)])
     return (*map(_prior, inputs.values()), *parts.values())
 
 
-def _points(scenario: Scenario, names: Collection[str]) -> Iterator[AxisValues]:
+def points_of(scenario: Scenario, names: Collection[str]) -> Iterator[AxisValues]:
+    """The points that some expectations of a scenario are judged by."""
     for expectation in scenario.expectations:
         if expectation.name in names:
             for point in expectation.form.required_points():

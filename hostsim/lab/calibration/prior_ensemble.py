@@ -14,7 +14,7 @@ from hostsim.lab.calibration.prior import priors_of
 from hostsim.scenario.plan import Fidelity
 from hostsim.scenario.scenario import Scenario
 
-__all__ = ["draw_from_priors"]
+__all__ = ["can_be", "draw_from_priors"]
 
 
 def draw_from_priors(subjects: Subjects, count: int, seed: int = 1) -> list[dict[str, float]]:
@@ -29,12 +29,12 @@ def draw_from_priors(subjects: Subjects, count: int, seed: int = 1) -> list[dict
     found: list[dict[str, float]] = []
     while len(found) < count:
         values = design.values(random.random(len(design.priors)))
-        if _can_be([scenario for scenario, _ in subjects], Ensemble((values,))):
+        if can_be([scenario for scenario, _ in subjects], Ensemble((values,))):
             found.append(values)
     return found
 
 
-def _can_be(scenarios: Sequence[Scenario], ensemble: Ensemble) -> bool:
+def can_be(scenarios: Sequence[Scenario], ensemble: Ensemble) -> bool:
     """True when every point of some scenarios can be the host of the first member."""
     try:
         for scenario in scenarios:

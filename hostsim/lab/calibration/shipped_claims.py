@@ -1,45 +1,310 @@
-"""The shipped calibration: all published claims that can fail and do not follow from others, with the priors of everything behind them."""
+"""The shipped calibration: the best fit to all published claims that do not follow from others, and what it says of their constants."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import json
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from hostsim.lab.calibration.design import Design
+import numpy as np
+
+from hostsim.campaign.ensemble import Ensemble
+from hostsim.campaign.pipeline import ExecutionOptions
+from hostsim.config.files import write_whole
+from hostsim.engine.record import FloatArray
+from hostsim.lab.calibration.best_fit import BestFit, Choice, Fitted, Runs, covariance, linear_fit
 from hostsim.lab.calibration.fixed_point import FixedPoints
-from hostsim.lab.calibration.freedom import count_fitted
-from hostsim.lab.calibration.joint import Joint
-from hostsim.lab.calibration.observation import observations_of
+from hostsim.lab.calibration.observation import Observation, observations_of
 from hostsim.lab.calibration.prior import priors_of
-from hostsim.scenario.scenario import Scenario
+from hostsim.lab.calibration.prior_ensemble import can_be
+from hostsim.lab.calibration.summary import QUANTILES, LeftOut
+from hostsim.results.expect import Expectation, Ratio
+from hostsim.scenario.cost_model import scenario_inputs, shipped_constants
+from hostsim.scenario.load import load
 from hostsim.scenario.selection import select
-from hostsim.scenario.shipped_data import claims
+from hostsim.scenario.shipped_data import claims, shipped
 
-__all__ = ["shipped_joint"]
+__all__ = ["FittedClaim", "FittedNumber", "ShippedFit", "draw_hosts", "prepare_shipped", "shipped_fit"]
+
+Z90 = 1.6449
+"""Half-width of an interval of 90 %, in standard deviations."""
+FACTORS = ".costs.generations."
+"""In the names of the factors of processors, which are never fitted: claims cannot tell a processor from what runs on it (docs/decisions/0148)."""
+DRAWS = 1000
+"""Hosts drawn for a quantile; they take no runs."""
 
 
-def shipped_joint(folder: Path, seed: int = 1, *, experiments: Collection[str] = ()) -> tuple[Joint, list[Scenario]]:
-    """Prepare the joint calibration against the published claims: nothing is run.
+@dataclass(frozen=True)
+class FittedNumber:
+    """A constant or input at the best fit."""
+
+    name: str
+    members: tuple[str, ...]
+    """Every name that it has (`hostsim.lab.calibration.prior.Prior.members`)."""
+    unit: str
+    stated: float
+    """By its source."""
+    prior: tuple[float, float, float]
+    """Quantiles of 5, 50 and 95 %."""
+    value: float
+    """At the best fit."""
+    posterior: tuple[float, float, float]
+    moved: float
+    """From the stated value, in standard deviations of the prior."""
+    kept: float
+    """Standard deviation of the posterior over that of the prior: 1 where no claim holds it."""
+    held_by: tuple[str, ...]
+    """Claims that it moves most, in half-widths."""
+
+
+@dataclass(frozen=True)
+class FittedClaim:
+    """A claim at the best fit, in its unit."""
+
+    name: str
+    experiment: str
+    published: float
+    half: float
+    value: float
+    residual: float
+    interval: tuple[float, float]
+    """Of 90 %, by the constants that the claims leave open, and the noise of a run."""
+    noise: float
+    """Standard deviation of a run."""
+
+
+@dataclass(frozen=True)
+class ShippedFit:
+    """The best fit to the published claims in numbers."""
+
+    processor_h: float
+    objectives: tuple[float, ...]
+    """After each step; the first is that of the host before."""
+    effective: float
+    """Effective number of parameters."""
+    numbers: tuple[FittedNumber, ...]
+    claims: tuple[FittedClaim, ...]
+    left_out: tuple[LeftOut, ...]
+    choices: tuple[Choice, ...]
+    discrepancies: Mapping[str, float]
+    """By kind of a claim: relative error of the model itself, learnt from the experiments that were left out."""
+
+    def write(self, folder: Path) -> Path:
+        """Write all of it to ``fit.json``."""
+        text = json.dumps(asdict(self), indent=1, allow_nan=False)
+        return write_whole(folder / "fit.json", (text + "\n").encode())
+
+
+def prepare_shipped(
+    folder: Path,
+    execution: ExecutionOptions,
+    *,
+    experiments: Collection[str] = (),
+    seed: int = 1,
+    tell: Callable[[str], None] = print,
+) -> tuple[BestFit, FloatArray]:
+    """Prepare the best fit to the published claims: nothing is run.
 
     Args:
-        folder: for everything that is run and found.
-        seed: root seed.
+        folder: for the log of everything that is run.
+        execution: what runs are made with.
         experiments: names of those whose claims it is to; all by default.
+        seed: first root seed.
+        tell: gets a line on each step.
 
     Returns:
-        The calibration, and the scenarios of the claims.
+        The fit, and the variables of the shipped host to begin with.
     """
-    selected = select(*count_fitted().informative)
+    forms = {entry.name: entry for name in shipped() for entry in load(name).expectations if entry.is_claim}
+    names = [name for name, entry in forms.items() if _is_asked(entry)]
     entries = [
         (claims()[entry.name].experiment, entry)
-        for scenario, names in selected
+        for scenario, own in select(*names)
         for entry in scenario.expectations
-        if entry.name in names and (not experiments or claims()[entry.name].experiment in experiments)
+        if entry.name in own and (not experiments or claims()[entry.name].experiment in experiments)
     ]
     observations = observations_of(entries)
     observed = {one.name for one in observations}
-    subjects = [(scenario, names & observed) for scenario, names in selected if names & observed]
-    hosts = tuple(FixedPoints(scenario, names) for scenario, names in subjects)
-    return Joint(Design(priors_of(subjects), seed), hosts, tuple(observations), folder), [
-        scenario for scenario, _ in subjects
-    ]
+    subjects = [(scenario, own & observed) for scenario, own in select(*names) if own & observed]
+    priors = priors_of(subjects)
+    known = {constant.name: constant for constant in shipped_constants()} | {
+        f"{scenario.name}.{path}": constant
+        for scenario, _ in subjects
+        for path, constant in scenario_inputs(scenario).items()
+    }
+    hosts = [FixedPoints(scenario, own) for scenario, own in subjects]
+    folder.mkdir(parents=True, exist_ok=True)
+    runs = Runs(hosts, priors, folder / "log.jsonl", execution)
+    start = np.array([prior.variable(known[prior.name].value) for prior in priors])
+    factors = frozenset(prior.name for prior in priors if FACTORS in prior.name)
+    return BestFit(runs, priors, tuple(observations), tell, seed, factors), start
+
+
+def _is_asked(entry: Expectation) -> bool:
+    """False of rules, which hold as they were coded, and of a quotient of two claims, which enter themselves."""
+    return entry.kind != "rule" and not (isinstance(entry.form, Ratio) and isinstance(entry.form.of, str))
+
+
+def shipped_fit(fit: BestFit, fitted: Fitted) -> ShippedFit:
+    """What a best fit says of numbers and claims; each experiment is predicted by the others, with one run of the host that fits these."""
+    best, jacobian = fitted.best, fitted.jacobian
+    scales = np.array([one.half for one in fit.observations])
+    spread = covariance(jacobian, scales)
+    left = _left_out(fit, fitted)
+    return ShippedFit(
+        fitted.processor_s / 3600,
+        tuple(step.objective for step in fitted.steps),
+        float(len(spread) - np.trace(spread)),
+        tuple(_numbers(fit, best.variables, spread, jacobian / scales[:, None])),
+        tuple(_claims(fit, fitted, spread)),
+        tuple(entry for entry, _, _ in left),
+        fitted.choices,
+        {
+            kind: _discrepancy([row for row in left if claims()[row[0].name].kind == kind])
+            for kind in ("scale", "ratio")
+        },
+    )
+
+
+def draw_hosts(fit: BestFit, fitted: Fitted, count: int, seed: int = 1) -> dict[int, dict[str, float]]:
+    """Draw an ensemble about the best fit: values of constants and inputs by name, by the number of the member.
+
+    A choice among words is drawn by the objective with each of them. A host that no scenario can be is drawn again.
+
+    Args:
+        fit: the fit.
+        fitted: its result.
+        count: of the hosts.
+        seed: of the draws.
+    """
+    random = np.random.default_rng(seed)
+    scales = np.array([one.half for one in fit.observations])
+    root = np.linalg.cholesky(covariance(fitted.jacobian, scales))
+    found: dict[int, dict[str, float]] = {}
+    while len(found) < count:
+        variables = fitted.best.variables + root @ random.standard_normal(len(root))
+        for place, prior in enumerate(fit.priors):
+            if own := [one for one in fitted.choices if one.name == prior.name]:
+                weights = np.exp(-0.5 * np.array([one.objective - fitted.best.objective for one in own]))
+                word = round(prior.low) + int(random.choice(len(own), p=weights / weights.sum()))
+                variables[place] = prior.variable(word)
+        values = fit.runs.values(variables)
+        if can_be([host.scenario for host in fit.runs.hosts], Ensemble((values,))):
+            found[len(found)] = values
+    return found
+
+
+def _numbers(fit: BestFit, at: FloatArray, spread: FloatArray, weighted: FloatArray) -> list[FittedNumber]:
+    random, found = np.random.default_rng(1), []
+    for place, prior in enumerate(fit.priors):
+        sd = math.sqrt(spread[place, place])
+        before = prior.quantiles(np.array(QUANTILES))
+        drawn = [prior.at(variable) for variable in at[place] + sd * random.standard_normal(DRAWS)]
+        after = np.quantile(drawn, QUANTILES)
+        order = [row for row in np.argsort(-np.abs(weighted[:, place]))[:3] if abs(weighted[row, place]) > 0.1]
+        names = tuple(fit.observations[row].name for row in order)
+        found.append(
+            FittedNumber(
+                prior.name,
+                prior.members,
+                prior.unit,
+                prior.value,
+                _three(before),
+                prior.at(at[place]),
+                _three(after),
+                0.0 if prior.is_choice else float(at[place]),
+                sd,
+                names,
+            )
+        )
+    return found
+
+
+def _claims(fit: BestFit, fitted: Fitted, spread: FloatArray) -> list[FittedClaim]:
+    best, found = fitted.best, []
+    for row, one in enumerate(fit.observations):
+        slope = fitted.jacobian[row]
+        wide = math.hypot(math.sqrt(float(slope @ spread @ slope)), fitted.noise[row])
+        ends = _ends(one, float(best.values[row]), wide)
+        value, noise = float(best.values[row]), float(fitted.noise[row])
+        found.append(
+            FittedClaim(one.name, one.experiment, one.centre, one.half, value, float(best.residuals[row]), ends, noise)
+        )
+    return [one for one in found if math.isfinite(one.value)]
+
+
+def _left_out(fit: BestFit, fitted: Fitted) -> list[tuple[LeftOut, float, float]]:
+    """Each claim as the other experiments predict it: beside it its error and the standard deviation of the prediction, as shares of the value."""
+    best, jacobian = fitted.best, fitted.jacobian
+    scales = np.array([one.half for one in fit.observations])
+    rows: list[tuple[Observation, float, float, float]] = []
+    for name in dict.fromkeys(one.experiment for one in fit.observations):
+        others = np.array([one.experiment != name for one in fit.observations])
+        at = linear_fit(fit, jacobian, best, others)
+        spread = covariance(jacobian[others], scales[others])
+        own = [row for row, one in enumerate(fit.observations) if one.experiment == name]
+        values = fit.values(at, {fit.observations[row].name for row in own})
+        for row in own:
+            slope = jacobian[row]
+            wide = math.hypot(math.sqrt(float(slope @ spread @ slope)), fitted.noise[row])
+            before = math.hypot(float(np.linalg.norm(slope)), fitted.noise[row])
+            if math.isfinite(values[row]) and math.isfinite(wide):
+                rows.append((fit.observations[row], float(values[row]), wide, before))
+    errors = [(one, _error(one, value), wide / max(abs(value), 1e-9)) for one, value, wide, _ in rows]
+    known = {
+        kind: _discrepancy([row for row in errors if claims()[row[0].name].kind == kind]) for kind in ("scale", "ratio")
+    }
+    found = []
+    for (one, value, wide, before), (_, error, share) in zip(rows, errors, strict=True):
+        more = known.get(claims()[one.name].kind, known["ratio"]) * abs(value)
+        low, high = _ends(one, value, math.hypot(wide, more))
+        prior = _ends(one, value, before)
+        found.append(
+            (
+                LeftOut(
+                    one.name, one.experiment, one.centre, one.half, low, value, high, _ends(one, value, wide), prior
+                ),
+                error,
+                share,
+            )
+        )
+    return found
+
+
+def _error(one: Observation, value: float) -> float:
+    """Error of a prediction as a share of it: from the published value, or beyond the nearest end of a band that is all there is."""
+    if one.is_aimed:
+        return (value - one.centre) / max(abs(value), 1e-9)
+    low, high = one.ends
+    return (value - min(max(value, low), high)) / max(abs(value), 1e-9)
+
+
+def _discrepancy(rows: Sequence[tuple[Any, float, float]]) -> float:
+    """Relative error of the model itself: that with which the errors of predictions are most likely, beside the standard deviations that these have without it."""
+    from scipy.optimize import minimize_scalar
+
+    if not rows:
+        return 0.0
+    errors, spreads = (np.clip([row[place] for row in rows], -2.0, 2.0) for place in (1, 2))
+
+    def unlikely(size: float) -> float:
+        total = spreads**2 + size**2
+        return float(np.sum(np.log(total) + errors**2 / total))
+
+    return float(minimize_scalar(unlikely, bounds=(1e-4, 1.0), method="bounded").x)
+
+
+def _ends(one: Observation, value: float, wide: float) -> tuple[float, float]:
+    """The interval of 90 %: of a positive quantity by a factor, so that it stays positive."""
+    if value > 0 and one.centre > 0:
+        factor = math.exp(min(Z90 * wide / value, 5.0))
+        return value / factor, value * factor
+    return value - Z90 * wide, value + Z90 * wide
+
+
+def _three(values: FloatArray) -> tuple[float, float, float]:
+    low, median, high = map(float, values)
+    return low, median, high

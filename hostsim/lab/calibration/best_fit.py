@@ -1,0 +1,463 @@
+"""Best fit: the maximum a posteriori host of the published claims, by Gauss-Newton steps over real runs with common random numbers.
+
+Every number is a standard normal variable through its prior, as for the chains of `hostsim.lab.calibration.posterior`. The host sought has the
+least sum of the squared residuals of the claims and of the squared variables: with linear claims, the maximum of the posterior. The derivatives
+are differences of runs; one that the noise of a run explains counts as none, and between two measurements of the derivatives a rank-one update
+(Schubert, "Modification of a quasi-Newton method for nonlinear equations with a sparse Jacobian", Math. Comp. 24, 1970) corrects those that are left.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hostsim.campaign.ensemble import own_values
+from hostsim.campaign.pipeline import ExecutionOptions, execute_all
+from hostsim.campaign.store import Store, code_digest
+from hostsim.engine.record import FloatArray
+from hostsim.errors import InputError
+from hostsim.lab.calibration.fixed_point import FixedPoints
+from hostsim.lab.calibration.observation import Observation
+from hostsim.lab.calibration.prior import Prior, points_of
+from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.scenario.cost_model import constants_at, with_constants
+from hostsim.scenario.plan import Fidelity, Plan, Task
+from hostsim.scenario.scenario import Scenario
+
+__all__ = ["BestFit", "Choice", "Fitted", "Runs", "Step", "covariance", "linear_fit", "updated"]
+
+STEP = 0.7
+"""Standard deviations of the prior by which a number is moved for a derivative."""
+WORST = 10.0
+"""Largest residual, in half-widths; that of a claim without a value as well."""
+NOISE = 2.0
+"""A difference of less than so many standard deviations of the noise of a run is none."""
+SHORT = 12
+"""The runs that tell whether a number has any effect last this part of a run."""
+MOST_EFFORT = 250 * 10**12
+"""The points of least effort that are run for it, of each scenario: their effort together, or two of them."""
+LEAST_NOISE = 0.05
+"""In half-widths: so few seeds now and then agree by chance."""
+TINY = 0.015
+"""A relative change of what is seen by less is no effect."""
+_SEEN = ("host_cpu", "guest_cpu", "throughput", "latency_mean", "loss")
+_SHOWN = _SEEN[:3]
+"""What shows an effect."""
+WIDTH = 1.5
+"""A step moves no number by more standard deviations of its prior."""
+LEAST_GAIN = 0.5
+"""A step that lowers the objective by less is the last, or asks for the derivatives anew."""
+WEAK = 0.15
+"""A number that moves no claim by so many half-widths keeps the derivatives that were measured first."""
+AT_ONCE = 24
+"""Hosts of a scenario whose runs are made at the same time."""
+BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
+SEEDS = 3
+"""Number of root seeds that the noise is measured with; a step is judged by the first two, and a derivative by the first."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the fit: a host with its claims."""
+
+    variables: FloatArray
+    """Standard normal variables, one a prior."""
+    values: FloatArray
+    """Of the claims, in their units; NaN where one has none."""
+    residuals: FloatArray
+    """Of the claims, in half-widths."""
+    objective: float
+    """Sum of the squared residuals and the squared variables, those of choices among words left out: these are equally likely."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A word of a choice, with the objective of the best fit where it is taken."""
+
+    name: str
+    word: str
+    objective: float
+    is_kept: bool
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A best fit with the derivatives at it."""
+
+    steps: tuple[Step, ...]
+    """The accepted ones; the last is the best."""
+    jacobian: FloatArray
+    """Derivatives of the claims by the variables, in units of the claims: one row a claim, one column a prior."""
+    noise: FloatArray
+    """Standard deviation of the claims from run to run, in their units."""
+    choices: tuple[Choice, ...]
+    processor_s: float
+
+    @property
+    def best(self) -> Step:
+        """The step with the least objective."""
+        return self.steps[-1]
+
+
+class Runs:
+    """Claims of hosts at fixed points, each host of a scenario run once and logged.
+
+    Attributes:
+        hosts: the scenarios with their claims.
+        processor_s: processor time of all runs of the log.
+    """
+
+    def __init__(
+        self, hosts: Sequence[FixedPoints], priors: Sequence[Prior], log: Path, execution: ExecutionOptions
+    ) -> None:
+        self.hosts = tuple(hosts)
+        self._priors = tuple(priors)
+        self._log = log
+        self._execution = execution
+        self._behind = [_behind(host) for host in self.hosts]
+        self._known: dict[str, dict[str, float]] = {}
+        self.processor_s = 0.0
+        if log.exists():
+            for line in log.read_text(encoding="utf-8").splitlines():
+                entry = json.loads(line)
+                self._known[entry["key"]] = entry["claims"]
+                self.processor_s += entry["processor_s"]
+
+    def values(self, variables: FloatArray) -> dict[str, float]:
+        """Values of constants and inputs by name."""
+        found: dict[str, float] = {}
+        for prior, variable in zip(self._priors, variables, strict=True):
+            found |= dict.fromkeys(prior.members, prior.at(variable))
+        return found
+
+    def is_behind(self, place: int, host: int) -> bool:
+        """True where a number is one of a scenario's."""
+        return any(name in self._behind[host] for name in self._priors[place].members)
+
+    def evaluate(self, asked: Sequence[tuple[FloatArray, int, int]], *, short: bool = False) -> list[dict[str, float]]:
+        """The claims of hosts.
+
+        Args:
+            asked: variables, root seed and the place of the scenario among `hosts`, each.
+            short: only what shows whether two hosts differ at all, of short runs.
+
+        Returns:
+            Of each, its claims by id.
+        """
+        keys = [self._key(variables, seed, host, short) for variables, seed, host in asked]
+        missing = {key: one for key, one in zip(keys, asked, strict=True) if key not in self._known}
+        entries = list(missing.items())
+        for start in range(0, len(entries), AT_ONCE):
+            self._run(entries[start : start + AT_ONCE], short)
+        return [self._known[key] for key in keys]
+
+    def _run(self, entries: Sequence[tuple[str, tuple[FloatArray, int, int]]], short: bool) -> None:
+        plans = []
+        for key, (variables, seed, place) in entries:
+            host, fidelity = self.hosts[place], Fidelity(quick=True, seed=seed)
+            try:
+                scenario = with_constants(host.scenario, own_values(host.scenario, self.values(variables)))
+                if short:
+                    run = scenario.run
+                    scenario = replace(scenario, run=replace(run, quick_length_ps=run.quick_length_ps // SHORT))
+                plan = host.plan(scenario, fidelity)
+                plans.append((key, host, scenario, fidelity, _cheapest(plan) if short else plan))
+            except InputError:
+                self._keep(key, dict.fromkeys(host.names, float("nan")), 0.0)
+        with tempfile.TemporaryDirectory(prefix="hostsim-fit-") as folder:
+            outcomes = execute_all([plan[-1] for plan in plans], replace(self._execution, store=Store(Path(folder))))
+            for (key, host, scenario, fidelity, _), outcome in zip(plans, outcomes, strict=True):
+                records = outcome.records
+                if short:
+                    found = {
+                        f"{name}.{place}": CATALOGUE[name].evaluate(record)
+                        for place, record in enumerate(records.values())
+                        for name in _SEEN
+                        if record.error is None
+                    }
+                else:
+                    found = host.values(scenario, fidelity, outcome)
+                spent = sum(float(record.facts.get("wall_processor_s", 0.0)) for record in records.values())
+                self._keep(key, found, spent)
+
+    def _keep(self, key: str, claims: Mapping[str, float], spent: float) -> None:
+        self._known[key] = dict(claims)
+        self.processor_s += spent
+        line = json.dumps({"key": key, "claims": dict(claims), "processor_s": round(spent, 3)})
+        with self._log.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _key(self, variables: FloatArray, seed: int, host: int, short: bool) -> str:
+        values = self.values(variables)
+        own = {name: f"{value:.9g}" for name, value in values.items() if name in self._behind[host]}
+        text = json.dumps([code_digest(), self.hosts[host].scenario.name, seed, short, own], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+@dataclass
+class BestFit:
+    """Best fit of all numbers to all observations."""
+
+    runs: Runs
+    priors: tuple[Prior, ...]
+    observations: tuple[Observation, ...]
+    tell: Callable[[str], None] = print
+    seed: int = 1
+    """The first root seed."""
+    fixed: frozenset[str] = frozenset()
+    """Names of numbers that are never fitted."""
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Root seeds."""
+        return tuple(range(self.seed, self.seed + SEEDS))
+
+    @property
+    def is_free(self) -> BoolArray:
+        """False of a choice, which has no derivative, and of what is never fitted."""
+        return np.array([not prior.is_choice and prior.name not in self.fixed for prior in self.priors])
+
+    def fit(self, start: FloatArray, *, steps: int = 8, renew: int = 2) -> Fitted:
+        """Fit by Gauss-Newton steps.
+
+        Args:
+            start: variables to begin with.
+            steps: at most.
+            renew: steps between two measurements of the derivatives.
+        """
+        noise = self._noise(start)
+        effect = self._effects(start)
+        at = self._step(start)
+        self._report(at)
+        jacobian = self._derivatives(at.variables, effect, noise)
+        found, width, age = [at], WIDTH, 0
+        for _ in range(steps):
+            move = self._move(jacobian, at, width)
+            tried = [self._step(at.variables + share * move) for share in (1.0, 0.4)]
+            for step in tried:
+                jacobian = updated(jacobian, at, step)
+            best = min(tried, key=lambda step: step.objective)
+            self._report(best)
+            gained = at.objective - best.objective
+            if gained > 0:
+                at = best
+                found.append(at)
+            age += 1
+            width = WIDTH if gained > 0 and best is tried[0] else width / 2
+            if gained < LEAST_GAIN and age == 1:
+                break
+            if gained < LEAST_GAIN or age == renew:
+                strong = np.abs(jacobian / self._scales()[:, None]).max(axis=0) > WEAK
+                jacobian = self._derivatives(at.variables, effect & strong[:, None], noise, jacobian)
+                age = 0
+        choices = tuple(self._choices(at))
+        return Fitted(tuple(found), jacobian, noise, choices, self.runs.processor_s)
+
+    def _choices(self, at: Step) -> Iterator[Choice]:
+        """The objective with every other word in place of the one that a choice has."""
+        for place, prior in enumerate(self.priors):
+            if not prior.is_choice:
+                continue
+            name = prior.members[0]
+            for number in range(round(prior.low), round(prior.high) + 1):
+                word = prior.words[number] if prior.words else str(number)
+                variables = at.variables.copy()
+                variables[place] = prior.variable(number)
+                same = self.runs.values(variables)[name] == self.runs.values(at.variables)[name]
+                yield Choice(prior.name, word, at.objective if same else self._step(variables).objective, is_kept=same)
+
+    def residuals(self, values: FloatArray) -> FloatArray:
+        """Residuals of the observations, in half-widths, at most `WORST`."""
+        found = [one.residual(value) for one, value in zip(self.observations, values, strict=True)]
+        return np.clip(np.nan_to_num(found, nan=WORST), -WORST, WORST)
+
+    def values(self, variables: FloatArray, names: Collection[str]) -> FloatArray:
+        """Claims of a host by one run: those of the scenarios that some of them need; the others are NaN."""
+        hosts = [place for place, host in enumerate(self.runs.hosts) if set(host.names) & set(names)]
+        return self._values(self.runs.evaluate([(variables, self.seeds[0], host) for host in hosts]))
+
+    def _scales(self) -> FloatArray:
+        return np.array([one.half for one in self.observations])
+
+    def _move(self, jacobian: FloatArray, at: Step, width: float) -> FloatArray:
+        """The step to the least objective of the linear model, each variable by at most a width."""
+        from scipy.optimize import least_squares
+
+        places = np.flatnonzero(np.any(jacobian != 0, axis=0))
+        slopes = jacobian[:, places]
+
+        def model(move: FloatArray) -> FloatArray:
+            return np.concatenate([self.residuals(at.values + slopes @ move), at.variables[places] + move])
+
+        is_one_sided = np.array([self.priors[place].is_one_sided for place in places])
+        lowest = np.where(is_one_sided, np.maximum(-width, -at.variables[places] - 1e-9), -width)
+        solved = least_squares(model, np.zeros(len(places)), bounds=(lowest, width))
+        found = np.zeros(len(self.priors))
+        found[places] = solved.x
+        return found
+
+    def _values(self, answers: Iterable[Mapping[str, float]]) -> FloatArray:
+        claims = {name: value for answer in answers for name, value in answer.items()}
+        return np.array([claims.get(one.name, np.nan) for one in self.observations])
+
+    def _seeds(self, variables: FloatArray, seeds: Sequence[int]) -> FloatArray:
+        """The claims with several root seeds: one row a seed."""
+        hosts = range(len(self.runs.hosts))
+        answers = self.runs.evaluate([(variables, seed, host) for seed in seeds for host in hosts])
+        return np.array(
+            [self._values(answers[place : place + len(hosts)]) for place in range(0, len(answers), len(hosts))]
+        )
+
+    def _step(self, variables: FloatArray) -> Step:
+        values = np.mean(self._seeds(variables, self.seeds[:2]), axis=0)
+        residuals, free = self.residuals(values), variables[self.is_free]
+        return Step(variables, values, residuals, float(residuals @ residuals + free @ free))
+
+    def _noise(self, variables: FloatArray) -> FloatArray:
+        """Standard deviation of the claims from seed to seed."""
+        measured = np.std(self._seeds(variables, self.seeds), axis=0, ddof=1)
+        return np.asarray(np.maximum(measured, LEAST_NOISE * self._scales()))
+
+    def _effects(self, variables: FloatArray) -> BoolArray:
+        """Whether a number has any effect on a scenario: one row a prior, one column a scenario."""
+        hosts = range(len(self.runs.hosts))
+        pairs = [
+            (place, host)
+            for place, prior in enumerate(self.priors)
+            for host in hosts
+            if self.is_free[place] and self.runs.is_behind(place, host)
+        ]
+        base = self.runs.evaluate([(variables, self.seeds[0], host) for host in hosts], short=True)
+        answers = self.runs.evaluate(
+            [(self._moved(variables, place), self.seeds[0], host) for place, host in pairs], short=True
+        )
+        found = np.zeros((len(self.priors), len(hosts)), dtype=bool)
+        for (place, host), answer in zip(pairs, answers, strict=True):
+            found[place, host] = _shows(answer, base[host])
+        self.tell(
+            f"{np.count_nonzero(found.any(axis=1))} of {len(self.priors)} numbers have an effect, {np.count_nonzero(found)} of {len(pairs)} pairs of a number and a scenario"
+        )
+        return found
+
+    def _moved(self, variables: FloatArray, place: int) -> FloatArray:
+        """The variables with one of them moved towards its median, as far as it takes to change the number."""
+        moved = variables.copy()
+        sign = -1.0 if variables[place] > 0 else 1.0
+        name = self.priors[place].members[0]
+        for width in (STEP, 2 * STEP, 3 * STEP):
+            moved[place] = variables[place] + sign * width
+            if self.runs.values(moved)[name] != self.runs.values(variables)[name]:
+                break
+        return moved
+
+    def _derivatives(
+        self, variables: FloatArray, effect: BoolArray, noise: FloatArray, before: FloatArray | None = None
+    ) -> FloatArray:
+        """Derivatives of the claims by differences; columns without an effect keep what they had."""
+        owner = {name: place for place, host in enumerate(self.runs.hosts) for name in host.names}
+        found = np.zeros((len(self.observations), len(self.priors))) if before is None else before.copy()
+        pairs = [(place, int(host)) for place, row in enumerate(effect) for host in np.flatnonzero(row)]
+        moved = {place: self._moved(variables, place) for place, _ in pairs}
+        base = self._seeds(variables, self.seeds[:1])[0]
+        answers = self.runs.evaluate([(moved[place], self.seeds[0], host) for place, host in pairs])
+        for (place, host), answer in zip(pairs, answers, strict=True):
+            width = moved[place][place] - variables[place]
+            for row, one in enumerate(self.observations):
+                if owner[one.name] == host:
+                    difference = answer[one.name] - base[row]
+                    is_seen = np.isfinite(difference) and abs(difference) > NOISE * noise[row]
+                    found[row, place] = difference / width if is_seen else 0.0
+        self.tell(
+            f"derivatives by {len(moved)} numbers, {np.count_nonzero(found)} beyond noise; {self.runs.processor_s / 3600:.2f} h"
+        )
+        return found
+
+    def _report(self, step: Step) -> None:
+        inside = sum(one.holds(value) for one, value in zip(self.observations, step.values, strict=True))
+        worst = [place for place in np.argsort(-np.abs(step.residuals))[:12] if abs(step.residuals[place]) > 0.5]
+        names = ", ".join(f"{self.observations[place].name} {step.residuals[place]:+.1f}" for place in worst)
+        self.tell(
+            f"objective {step.objective:.2f} of {float(step.variables @ step.variables):.2f} by priors, {inside} of {len(self.observations)} in band, "
+            f"{self.runs.processor_s / 3600:.2f} h: {names}"
+        )
+
+
+def updated(jacobian: FloatArray, at: Step, step: Step) -> FloatArray:
+    """Derivatives that explain a further step, by Schubert's sparse update: what was zero stays so."""
+    move, found = step.variables - at.variables, jacobian.copy()
+    for row in range(len(found)):
+        pattern = found[row] != 0
+        length = float(move[pattern] @ move[pattern])
+        missed = step.values[row] - at.values[row] - float(found[row] @ move)
+        if length > 1e-6 and np.isfinite(missed):
+            found[row, pattern] += missed * move[pattern] / length
+    return found
+
+
+def covariance(jacobian: FloatArray, scales: FloatArray) -> FloatArray:
+    """Covariance of the variables about the best fit by the linear model: Laplace's approximation of the posterior.
+
+    Args:
+        jacobian: derivatives of the claims by the variables.
+        scales: standard deviation of each claim about what was published, in the claim's unit.
+    """
+    weighted = jacobian / scales[:, None]
+    return np.asarray(np.linalg.inv(weighted.T @ weighted + np.eye(jacobian.shape[1])))
+
+
+def linear_fit(fit: BestFit, jacobian: FloatArray, best: Step, kept: BoolArray) -> FloatArray:
+    """The variables that fit some of the claims best by the linear model about a host, from the priors' medians."""
+    from scipy.optimize import least_squares
+
+    def model(variables: FloatArray) -> FloatArray:
+        values = best.values + jacobian @ (variables - best.variables)  # of choices it has no derivatives
+        return np.concatenate([fit.residuals(values)[kept], variables])
+
+    found = np.asarray(least_squares(model, np.zeros(len(best.variables))).x)
+    return np.where(fit.is_free, found, best.variables)
+
+
+def _cheapest(plan: Plan) -> Plan:
+    """The part of a plan that shows an effect."""
+    tasks, spent = sorted(plan.tasks, key=lambda task: task.point.effort), 0
+    kept: list[Task] = []
+    for task in tasks:
+        spent += task.point.effort * SHORT
+        if len(kept) >= 2 and spent > MOST_EFFORT:
+            break
+        kept.append(task)
+    return replace(plan, tasks=tuple(kept))
+
+
+def _shows(answer: Mapping[str, float], base: Mapping[str, float]) -> bool:
+    """True where a quarter of the points or more show a change that is not tiny: at one point alone a short run may fall the other way by chance."""
+    changes: dict[str, float] = {}
+    for name, value in base.items():
+        metric, _, point = name.partition(".")
+        if metric not in _SHOWN:
+            continue
+        then = answer.get(name, np.nan)
+        change = abs(then / value - 1) if value else float(then != 0)
+        if np.isfinite(change):
+            changes[point] = max(changes.get(point, 0.0), change)
+    return bool(changes) and float(np.quantile(list(changes.values()), 0.75, method="higher")) > TINY
+
+
+def _behind(host: FixedPoints) -> frozenset[str]:
+    """The names of all numbers behind the points of a scenario's claims."""
+    scenario: Scenario = host.scenario
+    return frozenset(
+        constant.name if constant.file else f"{scenario.name}.{constant.name}"
+        for axes in points_of(scenario, host.names)
+        for constant in constants_at(scenario, axes)
+    )
