@@ -135,6 +135,7 @@ def host_settings(
         mwait=number("Cpu.UseMwait") != 0,
         deepest_exit=longest * US if deep else 0,
         idle_latencies=idle_latencies,
+        split_rx_rule=platform.features.split_rx_rule if adv["Net.NetSplitRxMode"] == 1 else "",
         vnic_parallel=platform.features.vnic_parallel,
         tx_depth_cap=number("Net.CoalesceTxQDepthCap") if adv["Net.CoalesceDefaultOn"] == 1 else 1,
         rate_window=platform.coalescing.rate_window,
@@ -303,6 +304,7 @@ def _vnic(
     rx_ring, part = rings.rx or guest.rx_ring, guest.refill_part
     return VnicSettings(
         split_rx=str(keys[f"{name}.emuRxMode"]) == "1",
+        split_rx_auto=f"{name}.emuRxMode" not in vmx,
         rx_ring=rx_ring,
         tx_ring=rings.tx or guest.tx_ring,
         refill=None if part is None else Refill(lot=rx_ring // part + 1, rest=False),

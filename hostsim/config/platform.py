@@ -193,6 +193,8 @@ class FeatureSpec(Spec):
     """A vNIC may take from several hardware queues (``ethernetX.pnicFeatures``)."""
     vnic_parallel: bool
     """Receive contexts of several hardware queues put packets on a vNIC at the same time; else one at a time, under a lock of the vNIC."""
+    split_rx_rule: Literal["multicast_rate", "vnics"]
+    """When automatic splitRx acts: at a rate of multicast packets, or where as many vNICs share a queue (`hostsim.model.policy.split_rx`)."""
     vxlan: bool
     """A virtual switch may put frames into VXLAN."""
 
@@ -312,6 +314,8 @@ class HostSettings(Spec):
     """Percentage points between two nodes from which the balancer moves a VM."""
     port_rx_queue: Annotated[int, SetBy("Net.MaxPortRxQueueLen")]
     """Packets that wait for a vNIC's own receive context."""
+    split_rx_rule: Literal["", "multicast_rate", "vnics"] = ""
+    """When automatic splitRx acts, a feature of the platform; empty where it is off (``Net.NetSplitRxMode``)."""
     vnic_parallel: bool = True
     """Receive contexts deliver to a vNIC at the same time; else one at a time (a feature of the platform)."""
     poll_budget: Annotated[int, SetBy("netMaxPktsToProcess")]
@@ -386,6 +390,8 @@ class VnicSettings(Spec):
     """What the guest sees (``ethernetX.virtualDev``)."""
     split_rx: bool
     """The vNIC has a receive context of its own (``ethernetX.emuRxMode``)."""
+    split_rx_auto: bool = False
+    """It gets one where the host finds that it needs one (``Net.NetSplitRxMode``): a vmxnet3 whose file says nothing of it."""
     rx_ring: Descriptors
     """Receive descriptors of each queue."""
     tx_ring: Descriptors

@@ -13,6 +13,7 @@ from hostsim.errors import WiringError
 from hostsim.model.control.dense_mode import DenseMode
 from hostsim.model.control.numa import NetPollHomes, NumaBalancer, NumaIo
 from hostsim.model.control.periodic import periodic, system_management_interrupts
+from hostsim.model.control.split_rx import AutomaticSplitRx
 from hostsim.model.cpu.balancer import Balancer
 from hostsim.model.cpu.firmware import Firmware
 from hostsim.model.cpu.pcpu import Pcpu
@@ -103,6 +104,8 @@ def build_host(
     for device in (device for vm in host.vms for device in vm.devices):
         for ring in device.rings:
             ring.unmask(host.clock.now)
+    if settings.split_rx_rule and any(port.split is not None and not port.is_split for port in host.ports):
+        host.clock.start(periodic(host.clock, spec.netqueue.period, AutomaticSplitRx(host).look))
     host.numa_io = NumaIo(host)
     if settings.numa_io_threshold and len(host.scheduler.nodes) > 1 and spec.hypervisor:
         host.clock.start(host.numa_io.run())

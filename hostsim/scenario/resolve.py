@@ -238,7 +238,7 @@ class _PointBuilder:
                 self.faults += vm_traffic_faults(self._tree, named, self._file.network, traffic)
             found = [*feature_warnings(self._file, platform), *passthrough_warnings(self._file)]
             if peer and platform.hypervisor:
-                found += assumption_warnings(self._tree, self._file, platform, peer, groups, traffic, settings)
+                found += assumption_warnings(self._tree, self._file, peer, groups, traffic, settings)
             told += found
             self.warnings += found
         if self._file and platform and hardware and peer and settings and not self.faults:

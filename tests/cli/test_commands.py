@@ -230,8 +230,8 @@ def test_run_with_replications_and_seed(cli, tiny):
 @pytest.mark.parametrize("command", [("run", "--dry-run"), ("check", "--dry-run"), ("check",), ("run",), ("show",)])
 def test_every_command_warns_of_settings_without_effect(cli, tiny, command):
     """Before anything is run as well as afterwards."""
-    tiny.write_text(tiny.read_text().replace("vms:", "host: {advanced: {Net.NetSplitRxMode: 1}}\nvms:"))
-    warning = "warning: tiny.yaml:7: host.advanced.Net.NetSplitRxMode = 1 has no effect: it is not modelled"
+    tiny.write_text(tiny.read_text().replace("vms:", "host: {advanced: {Net.NetSchedCoalesceTxUsecs: 30}}\nvms:"))
+    warning = "warning: tiny.yaml:7: host.advanced.Net.NetSchedCoalesceTxUsecs = 30 has no effect: it is not modelled"
     name, *options = command
     if name != "show":
         options += ["--jobs", "1", "--quick"]

@@ -159,17 +159,18 @@ def test_a_setting_without_effect_warns_when_it_is_moved(platform: PlatformSpec)
     assert (moved, same) == (["setting not modelled: Net.NetSchedCoalesceTxUsecs = 30"], [])
 
 
-@pytest.mark.parametrize("name", ["esxi-5.0", "esxi-5.1", "esxi-5.5", "esxi-6.0"])
-@pytest.mark.parametrize("value", [1, "1"])
-def test_automatic_splitrx_that_is_asked_for_warns(name: str, value: int | str) -> None:
-    """Though it is the default from 5.1 on: the model has none. Without it the model does what such a host does."""
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [("esxi-4.1", ""), ("esxi-5.0", ""), ("esxi-5.1", "vnics"), ("esxi-5.5", "vnics"), ("esxi-6.0", "multicast_rate")],
+)
+def test_automatic_splitrx_is_on_from_5_1_on(name: str, rule: str) -> None:
+    """By the rule of the version; a vNIC whose file says what it wants is left alone."""
     spec = Parts(data_root()).platform(name, ("platform",)).spec
     assert spec is not None
-    asked, off, unset = (
-        host_settings(spec, advanced, {})[2]
-        for advanced in ({"Net.NetSplitRxMode": value}, {"Net.NetSplitRxMode": 0}, {})
-    )
-    assert (asked, off, unset) == (["setting not modelled: Net.NetSplitRxMode = 1"], [], [])
+    settings, off = (host_settings(spec, advanced, {})[0] for advanced in ({}, {"Net.NetSplitRxMode": 0}))
+    assert settings is not None
+    assert off is not None
+    assert (settings.split_rx_rule, off.split_rx_rule) == (rule, "")
 
 
 def test_what_the_model_behaves_as_is_for_settings_that_are_not_modelled() -> None:

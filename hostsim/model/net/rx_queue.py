@@ -152,6 +152,7 @@ class RxQueue:
         name: for tables: ``vmnic0-rx0``.
         ring: descriptors; a frame that finds none is dropped at no cost to the host.
         interrupts: physical interrupts so far.
+        multicast: packets of it that the switch has replicated.
         interrupted: instant of the last; None before the first.
         memory: NUMA node whose memory the frames are written to.
         lro: sessions of hardware LRO; None where it is off.
@@ -196,7 +197,7 @@ class RxQueue:
         self.memory, self.lro = memory, lro
         self.releases = Heap()
         self.backlogged = 0
-        self.interrupts = 0
+        self.interrupts = self.multicast = 0
         self._nic = nic
         self._moderation = moderation
         self._completions = moderation if completions is None else completions

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from hostsim.config.platform import Coalescing, VnicSettings
+from hostsim.config.workload import MulticastSpec
 from hostsim.model.cpu.node import Node
 from hostsim.model.net.device import GuestDevice
 from hostsim.model.net.networld import TxQueue, Uplink
@@ -87,6 +88,8 @@ class VirtualNic(GuestDevice):
             self.filter.key = streams.stream("vm", position, place, "rss", number).bytes(KEY_SIZE)
         self.rss = settings.rss and len(vcpus) > 1
         self.udp_rss = settings.udp_rss
+        is_candidate = bool(settings.split_rx_auto and spec.settings.split_rx_rule) and not self.rss
+        is_candidate = is_candidate and number == 0 and _gets_multicast(host, vm)
         rule = CompletionRule(
             descriptors=settings.tx_ring,
             copied=copied,
@@ -103,7 +106,7 @@ class VirtualNic(GuestDevice):
             receive = Vnic(host.clock, label, settings.rx_ring, scheme, vcpu, aggregation, settings.refill)
             receive.lock = lock
             split = None
-            if settings.split_rx:
+            if settings.split_rx or is_candidate:
                 capacity, budget = spec.settings.port_rx_queue, spec.settings.poll_budget
                 split = SplitRx(
                     f"{vm.name}.splitRx",
@@ -121,6 +124,7 @@ class VirtualNic(GuestDevice):
             receive.transmits = self._queues
             self._queues.append(transmit)
             self.add_queues(vcpu, receive, transmit, split)
+            self.ports[-1].is_split = settings.split_rx
 
     def transmit_contexts(self) -> list[tuple[str, TxQueue]]:
         if self._settings.tx_context == "vm":
@@ -191,6 +195,11 @@ class E1000(VirtualNic):
             interrupt_ps=host.costs.e1000_interrupt,
             doorbell_ps=host.costs.e1000_doorbell,
         )
+
+
+def _gets_multicast(host: Host, vm: VirtualMachine) -> bool:
+    """True where a multicast stream goes to the VM."""
+    return any(isinstance(flow, MulticastSpec) and vm.group.name in flow.to for flow in host.spec.traffic.values())
 
 
 def _uplink(host: Host, vm: VirtualMachine, network: str) -> Pnic:

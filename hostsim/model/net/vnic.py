@@ -99,7 +99,7 @@ class Vnic:
         lock: lock of the whole vNIC, which receive contexts take to deliver; None where they deliver at the same time.
         transmits: transmit queues of the same vNIC.
         frames: of the wire, put on their way into the ring.
-        unicast: packets that the switch has delivered to it, other than copies of multicast.
+        unicast: packets that the switch has delivered to it, other than copies of multicast; with a split-receive context, all that go past that.
         lost: frames that found no room there.
         wait_ps: time for which each byte that was put there last makes its reader wait for memory.
         raised: instant of its last interrupt.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
 from hostsim.model.cost_table import CostTable
@@ -12,6 +14,9 @@ from hostsim.model.net.context import NetContext
 from hostsim.model.net.vnic import Vnic
 from hostsim.model.policy.aggregation import Aggregation
 from hostsim.model.workload.flow import Sender
+
+if TYPE_CHECKING:
+    from hostsim.model.net.rx_queue import RxQueue
 
 __all__ = ["Port", "SplitRx", "VSwitch"]
 
@@ -73,10 +78,15 @@ class SplitRx(NetContext):
 
 
 class Port:
-    """A virtual port: a receive queue of a vNIC and, in splitRxMode, the context in front of it."""
+    """A virtual port: a receive queue of a vNIC and, in splitRxMode, the context in front of it.
+
+    Attributes:
+        is_split: the context copies multicast; False also where it only may do so (automatic splitRx).
+    """
 
     def __init__(self, vnic: Vnic, split: SplitRx | None) -> None:
         self.vnic, self.split = vnic, split
+        self.is_split = split is not None
 
 
 class VSwitch:
@@ -117,7 +127,19 @@ class VSwitch:
         self._ports.setdefault(sender, []).append(port)
         if port.split is not None:
             port.split.switch = self
-            self.runs_on = False
+            if port.is_split:
+                self.runs_on = False
+
+    def split(self, ring: RxQueue) -> int:
+        """Let split-receive contexts copy multicast that comes by a ring, for all vNICs that have one; returns the number that did not before."""
+        ports = [port for sender, members in self._ports.items() if sender.queue is ring for port in members]
+        ports = [port for port in ports if port.split is not None and not port.is_split]
+        for port in ports:
+            port.is_split, self.runs_on = True, False
+        if ports:
+            self._known.clear()
+            self._readers.clear()
+        return len(ports)
 
     def receivers(self, sender: Sender) -> list[Vnic]:
         """Return the receive queues of vNICs that packets of a sender without a filter go to."""
@@ -145,7 +167,7 @@ class VSwitch:
         if known is None or known[0] != changes or known[1] is not where:
             steps, fetches = [], True  # the first copy fetches the packet; it is in the cache for those behind it
             for port in self._ports.get(sender, ()):
-                if port.split is not None:
+                if port.is_split:
                     steps.append(self._costs.split_enqueue)
                     continue
                 node = port.vnic.vcpu.node
@@ -163,7 +185,7 @@ class VSwitch:
         known = self._readers.get((sender, node))
         if known is None:
             ports = self._ports[sender]
-            known = sum(port.split is not None and port.split.node is node for port in ports)
+            known = sum(port.is_split and port.split is not None and port.split.node is node for port in ports)
             self._readers[(sender, node)] = known
         return known
 
@@ -264,6 +286,7 @@ class VSwitch:
 
     def _replicate(self, train: Train[Sender], start: int, packet_ps: int, where: Node, memory: Node) -> int:
         sender = train.flow
+        sender.queue.multicast += train.count
         ports = self._ports.get(sender, ())
         steps, total = self._steps(sender, where, memory)
         step = packet_ps + total
@@ -271,7 +294,9 @@ class VSwitch:
         for place, port in enumerate(ports):
             ready += steps[place]
             split = port.split
-            if split is None:
+            if split is None or not port.is_split:
+                if split is not None:
+                    port.vnic.unicast += train.count  # as unicast, it goes past the split-receive context
                 node = port.vnic.vcpu.node
                 port.vnic.wait_ps = 0.0 if where is node else node.memory.far_ps
                 node.memory.octets += train.count * sender.size

@@ -137,6 +137,12 @@ _POSTED = _needs(lambda point: any(map(_is_posted, point.flows)), "no open-loop 
 _LOCAL = _needs(lambda point: any(isinstance(flow, VmTraffic) for flow in point.flows), "no VM sends to another VM")
 
 
+def _gets_multicast(point: _Point, vnic: _Vnic) -> bool:
+    return vnic.number == 0 and any(
+        isinstance(flow, MulticastSpec) and vnic.group.name in flow.to for flow in point.flows
+    )
+
+
 def _first_look(point: _Point) -> bool:
     """True where dynamic tuning looks at the host before the run ends; a run that warms up slowly is longer than that."""
     return point.spec.settings.tune_interval < _LOOKS * point.spec.length
@@ -166,6 +172,13 @@ ADVANCED: dict[str, Rule] = {
         _VNIC,
         _needs(lambda point: point.spec.settings.package_rebalance_period > 0, "Cpu.PackageRebalancePeriod is 0"),
     ),
+    "Net.NetSplitRxMode": _needs(
+        lambda point: any(
+            vnic.settings.split_rx_auto and not vnic.settings.rss and _gets_multicast(point, vnic)
+            for vnic in point.vnics
+        ),
+        "no multicast comes to a vmxnet3 that leaves ethernetX.emuRxMode to the host",
+    ),
     "Net.CoalesceScheme": _after(_VMXNET3, _OPEN_SCHEME),
     **dict.fromkeys(("Net.CoalesceRBCRate", "Net.CoalesceTxQDepthCap", "Net.CoalesceRxQDepthCap"), _VMXNET3),
     **dict.fromkeys(("Net.CoalesceLowTxRate", "Net.CoalesceLowRxRate", "Net.CoalesceDefaultOn"), _VMXNET3),
@@ -176,7 +189,11 @@ ADVANCED: dict[str, Rule] = {
     "Net.VmxnetTxCopySize": _VMXNET3,
     **dict.fromkeys(("Net.E1000IntrCoalesce", "Net.E1000TxCopySize"), _E1000),
     "Net.MaxPortRxQueueLen": _needs(
-        lambda point: any(vnic.settings.split_rx for vnic in point.vnics),
+        lambda point: any(
+            vnic.settings.split_rx
+            or (point.spec.settings.split_rx_rule and vnic.settings.split_rx_auto and _gets_multicast(point, vnic))
+            for vnic in point.vnics
+        ),
         'no vNIC has a receive context of its own (ethernetX.emuRxMode = "1")',
     ),
     "Net.NetRxCopyInTx": _LOCAL,

@@ -1,4 +1,4 @@
-"""Silent assumptions: automatic splitRx, and the peer whose bursts decide whether splitRx helps."""
+"""Silent assumptions: the peer whose bursts decide whether splitRx helps."""
 
 from __future__ import annotations
 
@@ -37,37 +37,6 @@ def warnings(
     file = folder / "multicast.yaml"
     file.write_text(text.replace("ADVANCED", advanced) + peer)
     return list(load(file).warnings)
-
-
-@pytest.mark.parametrize("platform", ["esxi-5.1", "esxi-5.5", "esxi-6.0"])
-def test_automatic_splitrx_warns_above_ten_thousand_packets(tmp_path: Path, platform: str) -> None:
-    """Both streams together reach each VM at 11,000 a second."""
-    (warning,) = warnings(tmp_path, platform)
-    assert warning.startswith(
-        f"vms.r: 11000 multicast packets/s reach each VM, and {platform} turns splitRx on by itself above 10000"
-    )
-
-
-def test_replayed_multicast_has_a_mean_rate(tmp_path: Path) -> None:
-    """Instants 50 us apart are 20,000 a second."""
-    (tmp_path / "times.txt").write_text("".join(f"{n * 5e-5:.6f}\n" for n in range(100)))
-    (warning,) = warnings(tmp_path, arrivals="arrivals: {process: replay, file: times.txt}")
-    assert warning.startswith("vms.r: 23000 multicast packets/s")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"platform": "esxi-5.0"},
-        {"arrivals": "rate: 7 kpps"},
-        {"vmx": 'ethernet0.emuRxMode: "0"'},
-        {"vmx": "ethernet0.virtualDev: e1000"},
-        {"advanced": "Net.NetSplitRxMode: 0"},
-    ],
-)
-def test_no_warning_where_the_host_leaves_splitrx_off_too(tmp_path: Path, change: dict[str, str]) -> None:
-    """An older version, a rate up to the limit, a vNIC or a host that says no, another device."""
-    assert warnings(tmp_path, **change) == []
 
 
 SPLIT = 'ethernet0.emuRxMode: "1"'

@@ -52,7 +52,7 @@ HIGH = {"vms.web.vmx.sched.cpu.latencySensitivity": "high"}
 Options = Mapping[str, str]
 
 VAIN: list[tuple[str, str, Options, str]] = [
-    ("host.advanced.Net.NetSplitRxMode", "1", {}, "it is not modelled"),
+    ("host.advanced.Net.NetSplitRxMode", "0", {}, "no multicast comes to a vmxnet3 that leaves ethernetX.emuRxMode to the host"),
     ("host.advanced.Cpu.CreditAgePeriod", "1000", {}, "it is not modelled"),
     ("vms.web.vmx.sched.cpu.min", "1000", {}, "it is not modelled"),
     ("vms.web.vmx.sched.cpu.max", "2000", {}, "it is not modelled"),

@@ -1,0 +1,57 @@
+"""Automatic splitRx: the control loop that turns the split-receive contexts of vNICs on while multicast fills a receive queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hostsim.model.cpu.world import World
+from hostsim.model.host import Host
+from hostsim.model.policy.split_rx import splits_receive
+from hostsim.units import SECOND
+
+if TYPE_CHECKING:
+    from hostsim.model.net.rx_queue import RxQueue
+    from hostsim.model.net.vnic import Vnic
+
+__all__ = ["AutomaticSplitRx"]
+
+
+class AutomaticSplitRx:
+    """The control loop of automatic splitRx (``Net.NetSplitRxMode``).
+
+    It looks as often as the NetQueue balancer, and takes a queue for heavily utilised from the load on from which that unpacks one: neither is documented. Once on,
+    splitRx stays on, as only its activation is documented.
+
+    Attributes:
+        activated: vNIC queues that it has given contexts of their own.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._used: dict[RxQueue, int] = {}
+        self._copied: dict[RxQueue, int] = {}
+        self._received: dict[Vnic, int] = {}
+        self.activated = 0
+
+    def look(self, now: int) -> None:
+        """Look at all queues that multicast comes by, at the end of a period."""
+        host = self._host
+        rule, marks = host.spec.settings.split_rx_rule, host.spec.netqueue
+        received: dict[Vnic, int] = {}
+        for name, vswitch in host.spec.vswitches.items():
+            switch = host.switches[name]
+            for uplink in vswitch.uplinks:
+                for rings, vnics in host.netqueues[uplink].served(switch.receivers):
+                    members = []
+                    for vnic in vnics:
+                        received[vnic] = vnic.frames - vnic.local_frames
+                        members.append(received[vnic] - self._received.get(vnic, 0))
+                    for ring in rings:
+                        if not isinstance(ring.poll, World):
+                            continue
+                        used = ring.poll.used - self._used.get(ring, 0)
+                        rate = (ring.multicast - self._copied.get(ring, 0)) * SECOND / marks.period
+                        self._used[ring], self._copied[ring] = ring.poll.used, ring.multicast
+                        if splits_receive(rule, used / marks.period, marks.unpack_above / 100, rate, members):
+                            self.activated += switch.split(ring)
+        self._received = received

@@ -1,0 +1,31 @@
+"""Automatic splitRx: the condition under which the VMkernel gives vNICs receive contexts of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+__all__ = ["MULTICAST_RATE", "VNICS", "splits_receive"]
+
+MULTICAST_RATE: Final = 10_000
+"""Multicast packets a second of a queue above which it is split ("SplitRx Mode", documentation of VMware's performance best practices)."""
+VNICS: Final = 8
+"""vNICs that share the load of a queue evenly, from which on it is split, by the older rule (D. Grant, "Optimizing ESXi host networking", January 2015)."""
+
+
+def splits_receive(rule: str, load: float, heavy: float, multicast_rate: float, received: Sequence[int]) -> bool:
+    """True where a receive queue is heavily utilised and, by the rule of the version, has many packets to copy.
+
+    Args:
+        rule: ``multicast_rate``, or ``vnics`` for the older rule.
+        load: share of a PCPU that the queue's receive context used.
+        heavy: share of a PCPU from which on it is heavily utilised.
+        multicast_rate: multicast packets a second that came by the queue.
+        received: packets that each vNIC of the queue received in the same time. Loads are even from half of the highest on (assumed).
+    """
+    if load < heavy:
+        return False
+    if rule == "multicast_rate":
+        return multicast_rate > MULTICAST_RATE
+    most = max(received, default=0)
+    return most > 0 and sum(2 * count >= most for count in received) >= VNICS
