@@ -108,7 +108,7 @@ def test_the_receive_side_can_be_set_and_varied(tmp_path: Path, path: str, value
 
 def test_a_vnic_that_is_not_there_cannot_be_varied(tmp_path: Path) -> None:
     """The group has two."""
-    with pytest.raises(InputError, match=r"ethernet2\.emuRxMode: unknown setting.*'ethernet1\.emuRxMode'"):
+    with pytest.raises(InputError, match=r"ethernet2\.emuRxMode'\]: unknown setting.*'ethernet1\.emuRxMode'"):
         load_text(tmp_path, axes={"vms.big.vmx.ethernet2.emuRxMode": "0,1"})
 
 
