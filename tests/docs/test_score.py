@@ -28,10 +28,10 @@ def test_stored_verdicts_agree_with_the_claims_and_the_known_reds() -> None:
     [
         ("splitrx.split.40k", {"value": 40.0, "ci_low": 40.0, "ci_high": 40.0}, "its band in claims.csv makes it fail"),
         ("splitrx.split.40k", {"outcome": "known red"}, "with known_red.yaml it is in band"),
-        ("splitrx.default.40k", {"value": 9.0}, "with known_red.yaml it is red"),
+        ("dense.medium.default.p95", {"value": 600.0}, "with known_red.yaml it is red"),
         (
-            "splitrx.default.40k",
-            {"value": 20.0, "ci_low": 20.0, "ci_high": 20.0, "verdict": "pass"},
+            "dense.medium.default.p95",
+            {"value": 470.0, "ci_low": 470.0, "ci_high": 470.0, "verdict": "pass"},
             "remove it from the list",
         ),
     ],
