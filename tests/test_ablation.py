@@ -81,9 +81,15 @@ def test_split_receive_is_as_cheap_without_other_costs(cost: str) -> None:
     assert split_overhead({f"platform.costs.{cost}.cycles": "0"}) == pytest.approx(split_overhead(), abs=0.005)
 
 
+ONE_QUEUE = {"host.advanced.Net.NetNetqRxDynamicLB": "0"}
+"""The NetPoll is so busy that the balancer of NetQueue opens a second queue in one run and not in the next."""
+
+
 def numa_gain(overrides: dict[str, str]) -> dict[str, float]:
     """What NUMA I/O is worth at the 40GbE NIC: share by which throughput grows, and CPU for a gigabit falls."""
-    off, on = (record("numa-io", {"nic": "vmnic0", "threshold": threshold}, overrides) for threshold in (0, 200))
+    off, on = (
+        record("numa-io", {"nic": "vmnic0", "threshold": threshold}, ONE_QUEUE | overrides) for threshold in (0, 200)
+    )
     return {
         "throughput": value(on, "throughput") / value(off, "throughput") - 1,
         "cpu_per_gbit": 1 - value(on, "cpu_per_gbit") / value(off, "cpu_per_gbit"),
@@ -100,9 +106,6 @@ def test_numa_io_is_worth_what_waiting_for_another_node_costs() -> None:
         assert abs(left[metric]) < (1 - MOST) * whole
 
 
-@pytest.mark.xfail(
-    reason="with the fitted constants of 2026-11-26 the relation misses its bound; not yet looked into", strict=False
-)
 @pytest.mark.parametrize(
     "costs",
     [
@@ -254,15 +257,13 @@ def dense_gain(*free: str) -> float:
     return 1 - used[1] / used[0]
 
 
-@pytest.mark.xfail(
-    reason="with the fitted constants of 2026-11-26 the relation misses its bound; not yet looked into", strict=False
-)
-def test_dense_mode_is_worth_what_turning_between_contexts_costs() -> None:
-    """Where switches, with their exits and entries, and refills cost nothing, less than a quarter of the gain is left; the ways out and back take away more of it than switches and refills, since NetWorlds no longer cut vCPUs of others short."""
+def test_dense_mode_is_worth_what_calls_into_the_vmkernel_cost() -> None:
+    """Nothing of the gain is left where calls, switches and refills are free. Most of it goes with calls and the caches that they cost; free switches leave it, as worlds take turns more often then and each turn costs a guest its caches."""
     whole = dense_gain()
     assert whole > 0.05
-    assert abs(dense_gain(*TURNING, *CROSSING, *INTERLUDE)) < (1 - MOST) * whole
-    assert dense_gain(*CROSSING) < dense_gain(*TURNING) < whole
+    assert abs(dense_gain(*TURNING, *CROSSING, *INTERLUDE)) < 0.1 * whole
+    assert dense_gain(*CROSSING, *INTERLUDE) < 0.5 * whole
+    assert dense_gain(*TURNING) > MOST * whole
 
 
 @pytest.mark.parametrize("cost", ["guest_timer_tick", "guest_tx_packet", "driver_rx"])
