@@ -89,6 +89,15 @@ def test_a_claim_within_its_band_moves_nothing_and_one_beyond_its_end_does() -> 
     assert 0.0 <= beyond.residuals[1] < 0.1
 
 
+def test_a_number_that_moves_a_claim_far_is_moved_less() -> None:
+    """So that the derivative is that at the host: 3, and 3.14 over a step of 0.7, which is 22 half-widths of 0.1."""
+    found = fit(Analytic(), observation("first", 0.0, 0.1), observation("second", 0.0))
+    jacobian = found._derivatives(
+        np.array([0.0, 0.0, WORD]), np.array([[True, False]] + 2 * [[False] * 2]), np.zeros(2)
+    )
+    assert jacobian[0, 0] == pytest.approx(3.0, abs=0.05)
+
+
 def test_what_noise_explains_moves_nothing() -> None:
     """A number whose effect is a fifth of the noise of a run keeps its value."""
     found = fit(Analytic(noise=20.0), observation("first", 6.0), observation("second", 6.0)).fit(START)

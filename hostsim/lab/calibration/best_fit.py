@@ -46,17 +46,20 @@ MOST_EFFORT = 250 * 10**12
 """The points of least effort that are run for it, of each scenario: their effort together, or two of them."""
 LEAST_NOISE = 0.05
 """In half-widths: so few seeds now and then agree by chance."""
-TINY = 0.015
+TINY = 0.01
 """A relative change of what is seen by less is no effect."""
-_SEEN = ("host_cpu", "guest_cpu", "throughput", "latency_mean", "loss")
-_SHOWN = _SEEN[:3]
+_SEEN = ("host_cpu", "guest_cpu", "throughput", "loss")
 """What shows an effect."""
 WIDTH = 1.5
 """A step moves no number by more standard deviations of its prior."""
+SHRINK = 0.4
+"""Share of its width that the next step has after one that was refused."""
+LEAST_WIDTH = 0.15
+"""A narrower step is not tried."""
 LEAST_GAIN = 0.5
-"""A step that lowers the objective by less is the last, or asks for the derivatives anew."""
-WEAK = 0.15
-"""A number that moves no claim by so many half-widths keeps the derivatives that were measured first."""
+"""A step that lowers the objective by less is the last."""
+FAR = 4.0
+"""A difference of so many half-widths is no derivative: the number is moved again, by as much as moves the claim by half of that."""
 AT_ONCE = 24
 """Hosts of a scenario whose runs are made at the same time."""
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
@@ -227,39 +230,30 @@ class BestFit:
         """False of a choice, which has no derivative, and of what is never fitted."""
         return np.array([not prior.is_choice and prior.name not in self.fixed for prior in self.priors])
 
-    def fit(self, start: FloatArray, *, steps: int = 8, renew: int = 2) -> Fitted:
-        """Fit by Gauss-Newton steps.
+    def fit(self, start: FloatArray, *, steps: int = 8) -> Fitted:
+        """Fit by Gauss-Newton steps, each accepted where it lowers the objective.
 
         Args:
             start: variables to begin with.
             steps: at most.
-            renew: steps between two measurements of the derivatives.
         """
         noise = self._noise(start)
-        effect = self._effects(start)
         at = self._step(start)
         self._report(at)
-        jacobian = self._derivatives(at.variables, effect, noise)
-        found, width, age = [at], WIDTH, 0
+        jacobian = self._derivatives(at.variables, self._effects(start), noise)
+        found, width = [at], WIDTH
         for _ in range(steps):
-            move = self._move(jacobian, at, width)
-            tried = [self._step(at.variables + share * move) for share in (1.0, 0.4)]
-            for step in tried:
-                jacobian = updated(jacobian, at, step)
-            best = min(tried, key=lambda step: step.objective)
-            self._report(best)
-            gained = at.objective - best.objective
+            step = self._step(at.variables + self._move(jacobian, at, width))
+            self._report(step)
+            jacobian = updated(jacobian, at, step)
+            gained = at.objective - step.objective
             if gained > 0:
-                at = best
+                at = step
                 found.append(at)
-            age += 1
-            width = WIDTH if gained > 0 and best is tried[0] else width / 2
-            if gained < LEAST_GAIN and age == 1:
+            else:
+                width *= SHRINK
+            if 0 < gained < LEAST_GAIN or width < LEAST_WIDTH:
                 break
-            if gained < LEAST_GAIN or age == renew:
-                strong = np.abs(jacobian / self._scales()[:, None]).max(axis=0) > WEAK
-                jacobian = self._derivatives(at.variables, effect & strong[:, None], noise, jacobian)
-                age = 0
         choices = tuple(self._choices(at))
         return Fitted(tuple(found), jacobian, noise, choices, self.runs.processor_s)
 
@@ -360,25 +354,34 @@ class BestFit:
                 break
         return moved
 
-    def _derivatives(
-        self, variables: FloatArray, effect: BoolArray, noise: FloatArray, before: FloatArray | None = None
-    ) -> FloatArray:
-        """Derivatives of the claims by differences; columns without an effect keep what they had."""
-        owner = {name: place for place, host in enumerate(self.runs.hosts) for name in host.names}
-        found = np.zeros((len(self.observations), len(self.priors))) if before is None else before.copy()
+    def _derivatives(self, variables: FloatArray, effect: BoolArray, noise: FloatArray) -> FloatArray:
+        """Derivatives of the claims by differences of runs; zero where noise explains the difference."""
+        rows = [
+            [row for row, one in enumerate(self.observations) if one.name in host.names] for host in self.runs.hosts
+        ]
         pairs = [(place, int(host)) for place, row in enumerate(effect) for host in np.flatnonzero(row)]
-        moved = {place: self._moved(variables, place) for place, _ in pairs}
         base = self._seeds(variables, self.seeds[:1])[0]
-        answers = self.runs.evaluate([(moved[place], self.seeds[0], host) for place, host in pairs])
-        for (place, host), answer in zip(pairs, answers, strict=True):
-            width = moved[place][place] - variables[place]
-            for row, one in enumerate(self.observations):
-                if owner[one.name] == host:
-                    difference = answer[one.name] - base[row]
-                    is_seen = np.isfinite(difference) and abs(difference) > NOISE * noise[row]
-                    found[row, place] = difference / width if is_seen else 0.0
+        found, scales = np.zeros((len(self.observations), len(self.priors))), self._scales()
+
+        def measure(asked: Sequence[tuple[int, int, FloatArray]]) -> Iterator[tuple[int, int, FloatArray, float]]:
+            answers = self.runs.evaluate([(moved, self.seeds[0], host) for _, host, moved in asked])
+            for (place, host, moved), answer in zip(asked, answers, strict=True):
+                difference = self._values([answer]) - base
+                seen = np.abs(difference) > NOISE * noise
+                found[rows[host], place] = np.where(seen, difference / (moved[place] - variables[place]), 0.0)[
+                    rows[host]
+                ]
+                yield place, host, moved, float(np.nanmax(np.abs(difference / scales)[rows[host]], initial=0.0))
+
+        again = []
+        for place, host, moved, far in measure([(p, h, self._moved(variables, p)) for p, h in pairs]):
+            if far > FAR and not self.priors[place].is_whole:
+                nearer = variables + (moved - variables) * FAR / 2 / far
+                again.append((place, host, nearer))
+        for _ in measure(again):
+            pass
         self.tell(
-            f"derivatives by {len(moved)} numbers, {np.count_nonzero(found)} beyond noise; {self.runs.processor_s / 3600:.2f} h"
+            f"derivatives by {len({place for place, _ in pairs})} numbers, {np.count_nonzero(found)} beyond noise; {self.runs.processor_s / 3600:.2f} h"
         )
         return found
 
@@ -443,9 +446,7 @@ def _shows(answer: Mapping[str, float], base: Mapping[str, float]) -> bool:
     """True where a quarter of the points or more show a change that is not tiny: at one point alone a short run may fall the other way by chance."""
     changes: dict[str, float] = {}
     for name, value in base.items():
-        metric, _, point = name.partition(".")
-        if metric not in _SHOWN:
-            continue
+        _, _, point = name.partition(".")
         then = answer.get(name, np.nan)
         change = abs(then / value - 1) if value else float(then != 0)
         if np.isfinite(change):

@@ -20,7 +20,15 @@ from hostsim.scenario.shipped_data import claims, data_root, shipped, shipped_pa
 from hostsim.scenario.yaml.source_tree import Tree
 from hostsim.scenario.yaml.validation import validate
 
-__all__ = ["INFORMATIVE", "LEAST_MOVED", "FittedCount", "FittedInput", "count_fitted", "read_fitted_inputs"]
+__all__ = [
+    "INFORMATIVE",
+    "LEAST_MOVED",
+    "FittedCount",
+    "FittedInput",
+    "count_fitted",
+    "read_fitted_inputs",
+    "read_fixed",
+]
 
 LEAST_MOVED = 0.1
 """A number that the fit moves by fewer standard deviations of its prior keeps its stated value."""
@@ -43,6 +51,8 @@ class _FittedInputs(Spec):
 
     fitted: Mapping[str, FittedInput]
     """By name: the file and the path in it."""
+    fixed: Mapping[str, str] = Field(default_factory=dict)
+    """Reasons why the fit leaves a number as it is, by name."""
 
 
 @dataclass(frozen=True)
@@ -96,16 +106,27 @@ def read_fitted_inputs(file: Path | None = None) -> Mapping[str, FittedInput]:
     Raises:
         InputError: carries every fault with its line.
     """
+    return _read(file).fitted
+
+
+def read_fixed() -> Mapping[str, str]:
+    """Read the numbers that the fit leaves as they are: reasons by name."""
+    return _read(None).fixed
+
+
+def _read(file: Path | None) -> _FittedInputs:
     file = file or data_root() / "calibration" / "fitted-inputs.yaml"
     tree = Tree.of(file, display_name(file))
     found, faults = validate(_FittedInputs, tree)
     if found is None or faults:
         raise InputError(faults)
     known = [*(constant.name for constant in shipped_constants()), *_inputs(), *_switches(), *_defaults()]
+    for part, names in (("fitted", found.fitted), ("fixed", found.fixed)):
+        for name in names:
+            if name not in known:
+                allowed = "a constant, an input of a scenario or a setting of a platform"
+                faults.append(tree.fault((part, name), "is not known", allowed, nearest_name(name, known)))
     for name, entry in found.fitted.items():
-        if name not in known:
-            allowed = "a constant, an input of a scenario or a setting of a platform"
-            faults.append(tree.fault(("fitted", name), "is not known", allowed, nearest_name(name, known)))
         for place, claim in enumerate(entry.claims):
             if claim not in claims():
                 nearest = nearest_name(claim, list(claims()))
@@ -114,7 +135,7 @@ def read_fitted_inputs(file: Path | None = None) -> Mapping[str, FittedInput]:
                 )
     if faults:
         raise InputError(faults)
-    return found.fitted
+    return found
 
 
 def _inputs() -> dict[str, Constant]:

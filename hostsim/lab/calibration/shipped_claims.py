@@ -17,6 +17,7 @@ from hostsim.config.files import write_whole
 from hostsim.engine.record import FloatArray
 from hostsim.lab.calibration.best_fit import BestFit, Choice, Fitted, Runs, covariance, linear_fit
 from hostsim.lab.calibration.fixed_point import FixedPoints
+from hostsim.lab.calibration.freedom import read_fixed
 from hostsim.lab.calibration.observation import Observation, observations_of
 from hostsim.lab.calibration.prior import priors_of
 from hostsim.lab.calibration.prior_ensemble import can_be
@@ -139,8 +140,8 @@ def prepare_shipped(
     folder.mkdir(parents=True, exist_ok=True)
     runs = Runs(hosts, priors, folder / "log.jsonl", execution)
     start = np.array([prior.variable(known[prior.name].value) for prior in priors])
-    factors = frozenset(prior.name for prior in priors if FACTORS in prior.name)
-    return BestFit(runs, priors, tuple(observations), tell, seed, factors), start
+    fixed = frozenset(prior.name for prior in priors if FACTORS in prior.name) | read_fixed().keys()
+    return BestFit(runs, priors, tuple(observations), tell, seed, fixed), start
 
 
 def _is_asked(entry: Expectation) -> bool:
