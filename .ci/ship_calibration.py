@@ -60,6 +60,8 @@ def main(folder: Path) -> None:
     )
     by_name, edits = dict(constants()), list[Edit]()
     for number in json.loads((folder / "fit.json").read_text(encoding="utf-8"))["numbers"]:
+        if not number["is_free"]:
+            continue
         value, stated = settled(number), number["stated"]
         for name in number["members"]:
             file, constant = by_name[name]

@@ -38,7 +38,7 @@ def main() -> None:
         _say(f"{error.filename or 'cannot go on'}: {error.strerror or error}")
         _give_up_what_is_full()
         sys.exit(Status.INPUT)
-    except Exception:  # nobody may take it for a claim that does not pass
+    except Exception:  # a defect: its traceback, and a status that no failed claim has
         if interrupt.has_come:  # the interpreter wraps an interrupt that comes in a class's __set_name__
             _end_interrupted()
         _say(traceback.format_exc().rstrip())

@@ -138,14 +138,9 @@ def check(
         subjects: names of shipped scenarios, paths of files, loaded scenarios, or patterns of claim ids (``split*.40k``);
             all shipped scenarios where there is none.
         root: folder that holds all files of the scenarios, as `load` takes it.
-        progress: called with the scenario's name and its progress after each run; a notebook shows a bar by default.
-        options: of the run.
-        **given: single options by name (``quick=True``), as `RunOptions` has them, in place of those of ``options``.
-
-    Raises:
-        InputError: an argument cannot be used; carries every fault.
-        StoreError: the results folder cannot be used.
-        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+        progress: as for `run`.
+        options: as for `run`.
+        **given: as for `run`, whose errors it raises.
     """
     from hostsim.campaign.pipeline import execute_all, judge_expectations
 
@@ -185,14 +180,9 @@ def what_if(
         overrides: values by dotted path on both sides, as `load` takes them.
         axes: values of axes on both sides, as `load` takes them: the points to compare.
         root: folder that holds all files of the scenario, as `load` takes it; that of a loaded scenario.
-        progress: called with the scenario's name and its progress after each run; a notebook shows a bar by default.
-        options: of the run.
-        **given: single options by name (``quick=True``), as `RunOptions` has them, in place of those of ``options``.
-
-    Raises:
-        InputError: an argument cannot be used; carries every fault.
-        StoreError: the results folder cannot be used.
-        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+        progress: as for `run`.
+        options: as for `run`.
+        **given: as for `run`, whose errors it raises.
     """
     from hostsim.campaign.what_if import what_if as run_both
 
@@ -265,14 +255,9 @@ def calibrate(
         overrides: values by dotted path, as `load` takes them; not with a loaded scenario.
         axes: values of axes by name, as `load` takes them; not with a loaded scenario.
         root: folder that holds all files of the scenario, as `load` takes it; not with a loaded scenario.
-        progress: called with the scenario's name and its progress after each run; a notebook shows a bar by default.
-        options: of the run.
-        **given: single options by name (``quick=True``), as `RunOptions` has them, in place of those of ``options``.
-
-    Raises:
-        InputError: an argument cannot be used; carries every fault.
-        StoreError: the results folder cannot be used.
-        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+        progress: as for `run`.
+        options: as for `run`.
+        **given: as for `run`, whose errors it raises.
     """
     from hostsim.lab.calibration.host_calibration import calibrate_own, read_budget
     from hostsim.lab.calibration_view import Calibration
@@ -317,14 +302,9 @@ def reproduce(
 
     Args:
         *names: shipped scenarios; all by default.
-        progress: called with the scenario's name and its progress after each run; a notebook shows a bar by default.
-        options: of the run.
-        **given: single options by name (``quick=True``), as `RunOptions` has them, in place of those of ``options``.
-
-    Raises:
-        InputError: an argument cannot be used; carries every fault.
-        StoreError: the results folder cannot be used.
-        KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
+        progress: as for `run`.
+        options: as for `run`.
+        **given: as for `run`, whose errors it raises.
     """
     from hostsim.campaign.executor.process_pool import worker_pool
     from hostsim.campaign.pipeline import run_sweeps

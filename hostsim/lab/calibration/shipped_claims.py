@@ -43,6 +43,8 @@ class FittedNumber:
     """A constant or input at the best fit."""
 
     name: str
+    is_free: bool
+    """False of a choice, and of a number that the fit leaves as it is."""
     members: tuple[str, ...]
     """Every name that it has (`hostsim.lab.calibration.prior.Prior.members`)."""
     unit: str
@@ -210,13 +212,14 @@ def _numbers(fit: BestFit, at: FloatArray, spread: FloatArray, weighted: FloatAr
         found.append(
             FittedNumber(
                 prior.name,
+                bool(fit.is_free[place]),
                 prior.members,
                 prior.unit,
                 prior.value,
                 _three(before),
                 prior.at(at[place]),
                 _three(after),
-                0.0 if prior.is_choice else float(at[place]),
+                float(at[place]) if fit.is_free[place] else 0.0,
                 sd,
                 names,
             )
