@@ -73,7 +73,7 @@ def main(folder: Path) -> None:
 
 
 def settled(number: Mapping[str, Any]) -> float:
-    """The value to ship of a number, within its range: what was fitted, to three digits, or the stated one."""
+    """The value to ship: the fitted one to three digits, or the stated one of a number that the fit hardly moves."""
     return float(f"{number['value']:.{DIGITS}g}") if abs(number["moved"]) >= LEAST_MOVED else float(number["stated"])
 
 

@@ -326,8 +326,8 @@ _SIGNS = (
     Fault(
         "sign: a peer's carried segments are taken off those that it acknowledges",
         _SENDER,
-        "        carry = self._carry + frames\n",
-        "        carry = frames - self._carry\n",
+        "        total = self._carry + frames - owed\n",
+        "        total = frames - self._carry - owed\n",
         small_host("senders"),
     ),
     Fault(

@@ -41,7 +41,7 @@ Stated value and 90 % of the prior, shipped value and 90 % of what the claims le
 LEFT_OUT = f"""\
 ## Each experiment predicted by all others
 
-The fit is repeated from the stated values without the experiment, by the linear model about the best fit; nothing of what was published about it is used. The host that it gives was run. The interval holds constants, noise and the error of the model itself, which the errors of these predictions tell: {{errors}} of a value. {MEANING}"""
+The fit is repeated from the stated values without the experiment, by the linear model about the best fit; what was published about the experiment is not used. The resulting host was run. The interval holds constants, noise and the error of the model itself, which the errors of these predictions tell: {{errors}} of a value. {MEANING}"""
 HOSTS_ALONE = """\
 ## The same without the model's own error
 
