@@ -89,7 +89,7 @@ def test_what_the_fit_moved_is_told_from_the_rest() -> None:
     assert "`a.still`" not in moved
     assert "| `a.still` |" in still
     assert "1 other numbers move no claim" in text
-    assert "Objective: 30.0 for the host before, then 12.5, 12.0." in text
+    assert "Objective: 30.0 before the first step, then 12.5, 12.0." in text
     assert "COUNT" in text
     assert "8 % of a scale and 4 % of a ratio" in text
     assert "| `a.word` | plain | 12.0 | shipped |" in text

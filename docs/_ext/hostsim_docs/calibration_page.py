@@ -112,9 +112,13 @@ def page(found: Mapping[str, Any], count: str = "") -> str:
 
 def _run(found: Mapping[str, Any]) -> str:
     first, *others = found["objectives"]
-    steps = ", ".join(f"{value:.1f}" for value in others)
+    steps = (
+        f"{first:.1f} before the first step, then {', '.join(f'{value:.1f}' for value in others)}"
+        if others
+        else f"{first:.1f}; no step lowered it"
+    )
     return (
-        f"{len(found['numbers'])} numbers, {len(found['claims'])} claims, {found['processor_h']:.1f} core-hours. Objective: {first:.1f} for the host before, then {steps}. "
+        f"{len(found['numbers'])} numbers, {len(found['claims'])} claims, {found['processor_h']:.1f} core-hours. Objective: {steps}. "
         f"The claims hold as many numbers as {found['effective']:.1f} free parameters would (the trace of one less the posterior over the prior covariance)."
     )
 
