@@ -124,7 +124,7 @@ def test_an_init_above_a_checkout_does_not_rename_its_modules(tmp_path: Path, mo
 def checkout(tmp_path: Path) -> tuple[Path, Path]:
     """A package with compiled modules that fit."""
     package, folder = tmp_path / "hostsim", tmp_path / "compiled"
-    for name in ("units.py", "errors.py", "engine/clock.py", "model/net/link.py", "config/base.py", "cli/app.py"):
+    for name in ("units.py", "errors.py", "engine/clock.py", "model/receive/link.py", "config/base.py", "cli/app.py"):
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text("x = 1\n")
     folder.mkdir()
@@ -138,7 +138,7 @@ def test_compiled_modules_fit_their_own_sources_only(checkout: tuple[Path, Path]
     assert compiled.fits(package, folder)
     (package / "cli/app.py").write_text("x = 2\n")
     assert compiled.fits(package, folder)
-    for name in ("units.py", "errors.py", "model/net/link.py", "config/base.py"):
+    for name in ("units.py", "errors.py", "model/receive/link.py", "config/base.py"):
         (package / name).write_text("x = 2\n")
         assert not compiled.fits(package, folder), name
         (package / name).write_text("x = 1\n")

@@ -10,7 +10,7 @@ from hostsim.config.quantity import PositiveDuration, Rate, Size
 from hostsim.config.traffic import Sourced
 from hostsim.engine.clock import Clock
 from hostsim.model.host import Host
-from hostsim.model.workload.peer import Peer
+from hostsim.model.traffic.peer import Peer
 from hostsim.plugin.registry import Registry
 from hostsim.units import SECOND
 

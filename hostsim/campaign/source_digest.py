@@ -44,7 +44,7 @@ class Code:
     """The code that a run depends on."""
 
     parts: Mapping[str, str]
-    """Hash of each module by its path in the package (``model/net/pnic``), version of each library."""
+    """Hash of each module by its path in the package (``model/receive/pnic``), version of each library."""
 
     @property
     def digest(self) -> str:

@@ -137,7 +137,7 @@ class Connected(Traffic):
 
 
 class Sourced(Traffic):
-    """Traffic whose datagrams a SimPy process of one's own sends, through a `hostsim.model.workload.peer.Peer`."""
+    """Traffic whose datagrams a SimPy process of one's own sends, through a `hostsim.model.traffic.peer.Peer`."""
 
     closed_loop = True
 

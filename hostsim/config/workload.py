@@ -515,4 +515,4 @@ TRAFFIC: tuple[type[Traffic], ...] = (
     VmDatagramsSpec,
     VmTcpStreamSpec,
 )
-"""The table of shipped kinds of traffic; `hostsim.model.workload.attach` attaches them to a host."""
+"""The table of shipped kinds of traffic; `hostsim.model.traffic.attach` attaches them to a host."""

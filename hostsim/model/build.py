@@ -17,25 +17,25 @@ from hostsim.model.control.split_rx import AutomaticSplitRx
 from hostsim.model.cpu.balancer import Balancer
 from hostsim.model.cpu.firmware import Firmware
 from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.guest.device import GuestDevice
+from hostsim.model.guest.directpath import DirectPath
 from hostsim.model.guest.vcpu import Vcpu
+from hostsim.model.guest.virtual_nic import E1000, Vmxnet3
 from hostsim.model.host import Host, HostProcess, VirtualMachine
-from hostsim.model.net.device import GuestDevice
-from hostsim.model.net.directpath import DirectPath
-from hostsim.model.net.netpoll import NetPoll
-from hostsim.model.net.netqueue import NetQueue, add_nic, add_rx_queue
-from hostsim.model.net.networld import NetWorld, TxQueue
-from hostsim.model.net.pnic import Pnic
-from hostsim.model.net.rx_queue import RxQueue
-from hostsim.model.net.virtual_nic import E1000, Vmxnet3
-from hostsim.model.net.vswitch import VSwitch
 from hostsim.model.policy.catalogue import STEERING_RULES
 from hostsim.model.policy.numa import home_nodes
 from hostsim.model.policy.scheduler import ProportionalShare, SchedulerPolicy
 from hostsim.model.policy.steering import SteeringRule
 from hostsim.model.policy_maker import policy_maker
+from hostsim.model.receive.netpoll import NetPoll
+from hostsim.model.receive.netqueue import NetQueue, add_nic, add_rx_queue
+from hostsim.model.receive.pnic import Pnic
+from hostsim.model.receive.rx_queue import RxQueue
+from hostsim.model.receive.vswitch import VSwitch
 from hostsim.model.telemetry import register_probes
-from hostsim.model.workload.address import vm_address
-from hostsim.model.workload.attach import attach_control_loops, attach_workloads
+from hostsim.model.traffic.address import vm_address
+from hostsim.model.traffic.attach import attach_control_loops, attach_workloads
+from hostsim.model.transmit.networld import NetWorld, TxQueue
 
 __all__ = ["DEVICES", "build_host"]
 

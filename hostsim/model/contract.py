@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from hostsim.engine.arrivals import Arrivals
     from hostsim.model.guest.vcpu import Vcpu
-    from hostsim.model.net.local_delivery import LocalRoute
-    from hostsim.model.net.rx_queue import RxQueue
-    from hostsim.model.net.vnic import Vnic
-    from hostsim.model.workload.flow import Flow, Sender
+    from hostsim.model.receive.rx_queue import RxQueue
+    from hostsim.model.receive.vnic import Vnic
+    from hostsim.model.traffic.flow import Flow, Sender
+    from hostsim.model.transmit.local_delivery import LocalRoute
 
 __all__ = [
     "ControlLoop",

@@ -25,18 +25,18 @@ from hostsim.model.cpu.memory import node_memory
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.scheduler import NumaClient, Scheduler
 from hostsim.model.cpu.world import World
+from hostsim.model.guest.device import GuestDevice
 from hostsim.model.guest.vcpu import Vcpu
-from hostsim.model.net.device import GuestDevice
-from hostsim.model.net.local_delivery import LocalPort
-from hostsim.model.net.netpoll import NetPoll
-from hostsim.model.net.netqueue import NetQueue
-from hostsim.model.net.networld import TxQueue
-from hostsim.model.net.pnic import Pnic
-from hostsim.model.net.rx_queue import RxQueue
-from hostsim.model.net.vswitch import Port, VSwitch
 from hostsim.model.policy.scheduler import PolicyMaker
-from hostsim.model.workload.flow import Flow
-from hostsim.model.workload.process_sender import ProcessSender, add_sender
+from hostsim.model.receive.netpoll import NetPoll
+from hostsim.model.receive.netqueue import NetQueue
+from hostsim.model.receive.pnic import Pnic
+from hostsim.model.receive.rx_queue import RxQueue
+from hostsim.model.receive.vswitch import Port, VSwitch
+from hostsim.model.traffic.flow import Flow
+from hostsim.model.traffic.process_sender import ProcessSender, add_sender
+from hostsim.model.transmit.local_delivery import LocalPort
+from hostsim.model.transmit.networld import TxQueue
 
 if TYPE_CHECKING:
     from simpy.events import ProcessGenerator

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from hostsim.model.cpu.world import World, costop_times, ready_times
 from hostsim.model.host import Host
-from hostsim.model.net.networld import NetWorld
-from hostsim.model.workload.flow import STAGES
+from hostsim.model.traffic.flow import STAGES
+from hostsim.model.transmit.networld import NetWorld
 
 __all__ = ["WORLD_KINDS", "register_probes"]
 

@@ -84,7 +84,7 @@ class Registry:
         Args:
             spec: what a scenario says of it: a class derived from `hostsim.config.traffic.Traffic`, with ``kind`` and ``to``.
             attach: called with host, name, spec, the VMs that it goes to and random streams, before time starts; or a SimPy
-                process, a generator function called with environment, host and `hostsim.model.workload.peer.Peer`, whose spec is
+                process, a generator function called with environment, host and `hostsim.model.traffic.peer.Peer`, whose spec is
                 derived from `hostsim.config.traffic.Sourced`.
 
         Raises:

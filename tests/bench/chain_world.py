@@ -19,7 +19,7 @@ from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World, ready_times
 from hostsim.model.host import SLICES_AT_FIRST
-from hostsim.model.workload.flow import Flow
+from hostsim.model.traffic.flow import Flow
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
 from hostsim.units import SECOND, US

@@ -44,7 +44,7 @@ def test_a_version_says_what_it_is_made_of(tmp_path: Path) -> None:
     file = tmp_path / "runs" / code_digest() / ABOUT
     about = json.loads(file.read_text())
     assert about.keys() == {"hostsim", "python", "first_run", "parts"}
-    assert {"campaign/simulate", "model/net/pnic", "numpy"} <= about["parts"].keys()
+    assert {"campaign/simulate", "model/receive/pnic", "numpy"} <= about["parts"].keys()
     file.write_text("{}")
     Store(tmp_path).put(toy_record(2, 0))
     assert file.read_text() == "{}"
@@ -56,7 +56,7 @@ def test_modules_that_differ_are_named_once(tmp_path: Path, caplog: pytest.LogCa
     [note] = notes(tmp_path, caplog, WANTED, ("ab" * 16, 0, 2))
     assert note == (
         f"{tmp_path / 'runs'}: runs of other versions of the code are kept there and not reused:\n"
-        "  0123456789abcdef: 2 runs of hostsim 0.0.7, the first on 2026-05-04; differs in engine/ring, model/net/pnic"
+        "  0123456789abcdef: 2 runs of hostsim 0.0.7, the first on 2026-05-04; differs in engine/ring, model/receive/pnic"
     )
     assert len(list(folder.rglob("*.parquet"))) == 2
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hostsim.engine.arrivals import RecordedArrivals
 from hostsim.engine.event_queue import Heap
 from hostsim.engine.packet_train import Train
-from hostsim.model.net.closed_loop_wire import ClosedLoopWire
-from hostsim.model.workload.flow import Flow, Sender
+from hostsim.model.receive.closed_loop_wire import ClosedLoopWire
+from hostsim.model.traffic.flow import Flow, Sender
 
 
 class Waiting:

@@ -10,7 +10,7 @@ import pytest
 from hostsim.config.peer import PeerSpec
 from hostsim.engine.arrivals import Arrivals, ConstantArrivals, RecordedArrivals
 from hostsim.model.policy.moderation import CoalescingDepth
-from hostsim.model.workload.arrival_source import CoalescedArrivals
+from hostsim.model.traffic.arrival_source import CoalescedArrivals
 from hostsim.units import MS, SECOND, US
 
 from .small_point import CALM, datagrams, group, nic, point, run

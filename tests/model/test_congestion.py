@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostsim.model.workload.tcp import Congestion
+from hostsim.model.traffic.tcp import Congestion
 
 
 def grown(window: int, initial: int, flights: int) -> Congestion:

@@ -12,8 +12,8 @@ from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.model.policy.dense_mode import is_dense
 from hostsim.model.policy.moderation import CoalescingScheme, RateBoundCalls, StaticCoalescing, TxCoalescing
-from hostsim.model.workload.flow import Flow, Sender
-from hostsim.model.workload.tcp import GuestPackets, PacketHandler
+from hostsim.model.traffic.flow import Flow, Sender
+from hostsim.model.traffic.tcp import GuestPackets, PacketHandler
 from hostsim.units import MS, SECOND
 
 from .small_point import CALM, STATIC, group, guest, pages, point, run, vnic, work

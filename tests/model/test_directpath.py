@@ -13,7 +13,7 @@ from hostsim.errors import WiringError
 from hostsim.model.build import build_host
 from hostsim.model.cpu.world import WorldState
 from hostsim.model.host import Host
-from hostsim.model.workload.udp import Datagram
+from hostsim.model.traffic.udp import Datagram
 from hostsim.units import MS, US, transmission_ps
 from tests.model.small_point import CALM, datagrams, group, nic, point, run, stream
 

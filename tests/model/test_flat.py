@@ -15,7 +15,7 @@ from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.model.policy.steering import DEFAULT_KEY, toeplitz_hash
-from hostsim.model.workload import tcp_setup
+from hostsim.model.traffic import tcp_setup
 from hostsim.units import MS
 
 from .small_point import group, nic, pages, point

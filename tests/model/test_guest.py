@@ -12,7 +12,7 @@ from hostsim.engine.packet_train import Train
 from hostsim.model.guest.softirq import Ticks, joined
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.host import Host
-from hostsim.model.workload.flow import Flow, Sender
+from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.units import MS, NS, US
 from tests.model.small_point import (
     CALM,

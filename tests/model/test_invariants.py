@@ -17,11 +17,11 @@ from hostsim.model.build import build_host
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.guest.vcpu import Inbox, Vcpu
 from hostsim.model.host import Host
-from hostsim.model.net.networld import TxQueue
-from hostsim.model.net.rx_queue import RxQueue
-from hostsim.model.net.vnic import Vnic
-from hostsim.model.net.vswitch import VSwitch
-from hostsim.model.workload.cpu_work import CpuWork
+from hostsim.model.receive.rx_queue import RxQueue
+from hostsim.model.receive.vnic import Vnic
+from hostsim.model.receive.vswitch import VSwitch
+from hostsim.model.traffic.cpu_work import CpuWork
+from hostsim.model.transmit.networld import TxQueue
 from hostsim.units import MS
 from tests.model.small_runs import OPEN, STREAMS, run
 

@@ -15,14 +15,14 @@ from hostsim.model.contract import InterruptTarget
 from hostsim.model.cpu.memory import node_memory
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.net.closed_loop_wire import ClosedLoopWire
-from hostsim.model.net.pnic import Pnic
-from hostsim.model.net.rx_queue import LroTable, RxQueue
-from hostsim.model.net.vnic import Vnic
-from hostsim.model.net.vswitch import VSwitch
 from hostsim.model.policy.aggregation import Aggregation, Backoff
 from hostsim.model.policy.moderation import CoalescingScheme, Moderation
-from hostsim.model.workload.flow import Flow, Sender
+from hostsim.model.receive.closed_loop_wire import ClosedLoopWire
+from hostsim.model.receive.pnic import Pnic
+from hostsim.model.receive.rx_queue import LroTable, RxQueue
+from hostsim.model.receive.vnic import Vnic
+from hostsim.model.receive.vswitch import VSwitch
+from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.units import MS, NS
 
 from .small_point import AWAY, CALM, ROUND, cost_table, costs, cpu, group, nic, point, run, settings, stream

@@ -10,10 +10,10 @@ from hostsim.config.nic import TCP_HEADERS
 from hostsim.engine.clock import Clock
 from hostsim.engine.packet_train import Train
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.net.networld import CAUSES, NetWorld, TxQueue, Uplink
-from hostsim.model.net.open_loop_wire import OpenLoopWire
-from hostsim.model.net.pnic import Pnic
 from hostsim.model.policy.moderation import CoalescingDepth, RateBoundCalls
+from hostsim.model.receive.open_loop_wire import OpenLoopWire
+from hostsim.model.receive.pnic import Pnic
+from hostsim.model.transmit.networld import CAUSES, NetWorld, TxQueue, Uplink
 from hostsim.units import MS, NS, US, transmission_ps
 
 from .small_point import ROUND, cost_table, settings

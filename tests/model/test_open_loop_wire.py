@@ -12,11 +12,11 @@ from hostsim.engine.arrivals import ConstantArrivals, RecordedArrivals
 from hostsim.engine.clock import Clock
 from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
-from hostsim.model.net.open_loop_wire import OpenLoopWire
-from hostsim.model.net.pnic import Pnic
-from hostsim.model.net.rx_queue import RxQueue
 from hostsim.model.policy.moderation import Moderation
-from hostsim.model.workload.flow import Flow, Sender
+from hostsim.model.receive.open_loop_wire import OpenLoopWire
+from hostsim.model.receive.pnic import Pnic
+from hostsim.model.receive.rx_queue import RxQueue
+from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.units import MS, US, transmission_ps
 from tests.model.small_host import bare_host
 

@@ -12,9 +12,9 @@ from hostsim.config.guest import GuestSpec
 from hostsim.config.nic import NicOptions, VSwitchSpec
 from hostsim.config.platform import Coalescing
 from hostsim.config.workload import BridgedSpec, MulticastSpec, WebSpec
+from hostsim.model.guest.directpath import DirectRing
 from hostsim.model.host import Host
-from hostsim.model.net.directpath import DirectRing
-from hostsim.model.net.vnic import Vnic
+from hostsim.model.receive.vnic import Vnic
 from hostsim.units import MS, NS, SECOND, US
 from tests.model.small_point import (
     CALM,

@@ -9,14 +9,14 @@ import pytest
 from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
+from hostsim.model.guest.device import SharedTxQueue
+from hostsim.model.guest.directpath import DirectTx
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.host import Host
-from hostsim.model.net.device import SharedTxQueue
-from hostsim.model.net.directpath import DirectTx
-from hostsim.model.net.networld import TxQueue
 from hostsim.model.policy.moderation import TxCoalescing
-from hostsim.model.workload.flow import Flow
-from hostsim.model.workload.tcp import GuestPackets, PacketHandler
+from hostsim.model.traffic.flow import Flow
+from hostsim.model.traffic.tcp import GuestPackets, PacketHandler
+from hostsim.model.transmit.networld import TxQueue
 from hostsim.units import MS
 from tests.model.small_point import CALM, files, group, nic, point, run, stream, users, work
 

@@ -9,8 +9,8 @@ from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
-from hostsim.model.workload.tcp import RETRANSMIT_AFTER
-from hostsim.model.workload.tcp_sender import TcpSender
+from hostsim.model.traffic.tcp import RETRANSMIT_AFTER
+from hostsim.model.traffic.tcp_sender import TcpSender
 from hostsim.units import MS, NS, US, transmission_ps
 
 from .small_point import CALM, FREE, ROUND, arrived, files, group, guest, nic, point, run, stream

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostsim.engine.packet_train import Train
-from hostsim.model.net.nic_transmit import TxRoom
-from hostsim.model.net.open_loop_wire import OpenLoopWire
-from hostsim.model.net.pnic import Pnic
+from hostsim.model.receive.open_loop_wire import OpenLoopWire
+from hostsim.model.receive.pnic import Pnic
+from hostsim.model.transmit.nic_transmit import TxRoom
 from hostsim.units import NS, US
 
 FRAME = 120 * NS

@@ -15,14 +15,14 @@ from hostsim.engine.ring import Ring
 from hostsim.model.contract import GuestStream
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.host import Host
-from hostsim.model.net.netpoll import NetPoll
-from hostsim.model.net.networld import NetWorld, TxQueue, Uplink
-from hostsim.model.net.open_loop_wire import OpenLoopWire
-from hostsim.model.net.pnic import Pnic
-from hostsim.model.net.rx_queue import RxQueue
-from hostsim.model.net.tx_completion import CompletionRule, TxCompletions
-from hostsim.model.net.vswitch import VSwitch
 from hostsim.model.policy.moderation import CoalescedCompletions, CoalescingDepth, Moderation, RateBoundCalls
+from hostsim.model.receive.netpoll import NetPoll
+from hostsim.model.receive.open_loop_wire import OpenLoopWire
+from hostsim.model.receive.pnic import Pnic
+from hostsim.model.receive.rx_queue import RxQueue
+from hostsim.model.receive.vswitch import VSwitch
+from hostsim.model.transmit.networld import NetWorld, TxQueue, Uplink
+from hostsim.model.transmit.tx_completion import CompletionRule, TxCompletions
 from hostsim.units import MS, NS, SECOND, US
 
 from .small_point import CALM, ROUND, cost_table, cpu, datagrams, group, nic, point, run, settings, vnic

@@ -13,9 +13,9 @@ from hostsim.engine.ring import Ring
 from hostsim.model.contract import PacketSink
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.guest.vcpu import Vcpu
-from hostsim.model.net.vnic import Vnic
 from hostsim.model.policy.moderation import CoalescingScheme
-from hostsim.model.workload.flow import Flow, Sender
+from hostsim.model.receive.vnic import Vnic
+from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.units import MS, NS, US
 
 from .small_host import Labourer

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hostsim.config.nic import NicOptions
-from hostsim.model.net.rx_queue import RxQueue
-from hostsim.model.net.vnic import VnicLock
+from hostsim.model.receive.rx_queue import RxQueue
+from hostsim.model.receive.vnic import VnicLock
 from hostsim.units import MS, NS
 
 from .small_point import CALM, ROUND, datagrams, group, nic, point, run, vnic

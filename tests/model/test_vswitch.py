@@ -8,11 +8,11 @@ from hostsim.engine.clock import Clock
 from hostsim.engine.packet_train import Train
 from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.net.vnic import Vnic
-from hostsim.model.net.vswitch import VSwitch
 from hostsim.model.policy.aggregation import Backoff
 from hostsim.model.policy.moderation import CoalescingScheme
-from hostsim.model.workload.flow import Flow, Sender
+from hostsim.model.receive.vnic import Vnic
+from hostsim.model.receive.vswitch import VSwitch
+from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.units import MS, NS
 
 from .small_point import CALM, ROUND, cost_table, group, multicast, point, run, settings, vnic

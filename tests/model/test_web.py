@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.model.workload.web import OPEN_AGAIN_AFTER, WebObject
+from hostsim.model.traffic.web import OPEN_AGAIN_AFTER, WebObject
 from hostsim.units import MS, NS, SECOND, US, transmission_ps
 
 from .small_point import CALM, group, guest, nic, pages, point, run

@@ -46,11 +46,15 @@ def model(file: str, *tests: str) -> tuple[str, ...]:
 _NODE, _PCPU, _SCHEDULER = "hostsim/model/cpu/node.py", "hostsim/model/cpu/pcpu.py", "hostsim/model/cpu/scheduler.py"
 _COALESCING = "hostsim/model/policy/moderation.py"
 _POLICY = "hostsim/model/policy/scheduler.py"
-_RING, _VNIC, _NETWORLD = "hostsim/engine/ring.py", "hostsim/model/net/vnic.py", "hostsim/model/net/networld.py"
+_RING, _VNIC, _NETWORLD = (
+    "hostsim/engine/ring.py",
+    "hostsim/model/receive/vnic.py",
+    "hostsim/model/transmit/networld.py",
+)
 _VCPU, _SENDER, _RX_QUEUE = (
     "hostsim/model/guest/vcpu.py",
-    "hostsim/model/workload/tcp_sender.py",
-    "hostsim/model/net/rx_queue.py",
+    "hostsim/model/traffic/tcp_sender.py",
+    "hostsim/model/receive/rx_queue.py",
 )
 _TIES = (
     Fault(
@@ -188,14 +192,14 @@ _TIMERS = (
     ),
     Fault(
         "timer doubled: TCP retransmission",
-        "hostsim/model/workload/tcp.py",
+        "hostsim/model/traffic/tcp.py",
         "RETRANSMIT_AFTER: Final = 200 * MS",
         "RETRANSMIT_AFTER: Final = 400 * MS",
         model("loss", "test_a_segment_goes_again_200_ms_after_its_loss_is_known"),
     ),
     Fault(
         "timer doubled: a client's second attempt to connect",
-        "hostsim/model/workload/web.py",
+        "hostsim/model/traffic/web.py",
         "OPEN_AGAIN_AFTER: Final = 3 * SECOND",
         "OPEN_AGAIN_AFTER: Final = 6 * SECOND",
         model("web", "test_a_connection_that_finds_no_room_is_opened_again"),
@@ -272,7 +276,7 @@ _TIMERS = (
     ),
     Fault(
         "timer doubled: wait of packets for a passed-through NIC",
-        "hostsim/model/net/directpath.py",
+        "hostsim/model/guest/directpath.py",
         "LAG: Final = 20 * US",
         "LAG: Final = 40 * US",
         model("directpath", "test_what_is_written_early_in_a_long_burst_goes_20_us_later"),
@@ -281,21 +285,21 @@ _TIMERS = (
 _DRAWS = (
     Fault(
         "biased draw: the wire favours some senders",
-        "hostsim/model/net/closed_loop_wire.py",
+        "hostsim/model/receive/closed_loop_wire.py",
         "place = int(self._draws[left] * len(active))",
         "place = int(self._draws[left] ** 1.05 * len(active))",
         model("closed_loop_wire", "test_each_sender_has_an_equal_part_of_what_is_drawn"),
     ),
     Fault(
         "biased draw: exponential gaps are 2 % longer",
-        "hostsim/model/workload/arrival_source.py",
+        "hostsim/model/traffic/arrival_source.py",
         "random.exponential(mean, count)",
         "random.exponential(1.02 * mean, count)",
         small_host("poisson", "work"),
     ),
     Fault(
         "biased draw: every constant stream begins at once",
-        "hostsim/model/workload/arrival_source.py",
+        "hostsim/model/traffic/arrival_source.py",
         "start = int(random.uniform(0, SECOND / rate))",
         "start = 0",
         small_host("default"),

@@ -21,7 +21,7 @@ from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.policy.moderation import CoalescingDepth
 from hostsim.model.policy.scheduler import ProportionalShare
-from hostsim.model.workload.cpu_work import CpuWork
+from hostsim.model.traffic.cpu_work import CpuWork
 from hostsim.units import MS, US
 from tests.model.small_host import Labourer, bare_host
 

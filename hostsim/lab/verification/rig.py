@@ -22,10 +22,10 @@ from hostsim.model.contract import InterruptTarget
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import World
-from hostsim.model.net.vnic import Vnic
 from hostsim.model.policy.moderation import CoalescingScheme
-from hostsim.model.workload.arrival_source import ArrivalTimer, make_arrivals
-from hostsim.model.workload.flow import Flow, Sender
+from hostsim.model.receive.vnic import Vnic
+from hostsim.model.traffic.arrival_source import ArrivalTimer, make_arrivals
+from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.units import SECOND
 
 __all__ = ["Guest", "Lengths", "Poller", "Pool", "Receiver", "Tick", "bare_host", "poisson"]

@@ -11,7 +11,6 @@ from hostsim.model.cpu.node import Node
 from hostsim.model.cpu.scheduler import NumaClient, Scheduler
 from hostsim.model.cpu.world import World
 from hostsim.model.host import Host, VirtualMachine
-from hostsim.model.net.vnic import Vnic
 from hostsim.model.policy.numa import (
     demand_estimate,
     is_below_threshold,
@@ -22,7 +21,8 @@ from hostsim.model.policy.numa import (
     vms_to_pull,
     vms_to_return,
 )
-from hostsim.model.workload.flow import Sender
+from hostsim.model.receive.vnic import Vnic
+from hostsim.model.traffic.flow import Sender
 from hostsim.units import SECOND
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from hostsim.model.policy.split_rx import splits_receive
 from hostsim.units import SECOND
 
 if TYPE_CHECKING:
-    from hostsim.model.net.rx_queue import RxQueue
-    from hostsim.model.net.vnic import Vnic
+    from hostsim.model.receive.rx_queue import RxQueue
+    from hostsim.model.receive.vnic import Vnic
 
 __all__ = ["AutomaticSplitRx"]
 

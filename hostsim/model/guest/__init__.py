@@ -1,1 +1,1 @@
-"""Guests: vCPUs with interrupts, network stack, sockets and processes."""
+"""Guests: vCPUs with interrupts, network stack, sockets and processes; their network devices."""

@@ -13,7 +13,7 @@ from hostsim.engine.packet_train import Train
 from hostsim.errors import WiringError
 from hostsim.model.contract import GuestStream, PacketSink
 from hostsim.model.guest.vcpu import Vcpu
-from hostsim.model.net.vnic import Vnic
+from hostsim.model.receive.vnic import Vnic
 from hostsim.units import SECOND, US
 
 __all__ = ["PollMode", "PollingReceiver", "PollingSender"]

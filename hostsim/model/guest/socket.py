@@ -5,7 +5,7 @@ from __future__ import annotations
 from hostsim.engine.packet_train import Train
 from hostsim.errors import InvariantError
 from hostsim.model.contract import UNBOUNDED
-from hostsim.model.workload.flow import Sender
+from hostsim.model.traffic.flow import Sender
 
 __all__ = ["DatagramSocket"]
 

@@ -11,8 +11,8 @@ from hostsim.engine.packet_train import Train
 from hostsim.model.contract import UNBOUNDED
 from hostsim.model.cost_table import CostTable
 from hostsim.model.guest.socket import DatagramSocket
-from hostsim.model.net.vnic import Vnic
-from hostsim.model.workload.flow import Sender
+from hostsim.model.receive.vnic import Vnic
+from hostsim.model.traffic.flow import Sender
 
 if TYPE_CHECKING:
     from hostsim.model.guest.vcpu import Vcpu

@@ -23,9 +23,9 @@ from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.cpu.world import WorldState
 from hostsim.model.guest.socket import DatagramSocket
 from hostsim.model.guest.softirq import NetworkSoftirq, Ticks
-from hostsim.model.net.vnic import Vnic
-from hostsim.model.workload.cpu_work import CpuWork
-from hostsim.model.workload.flow import Sender
+from hostsim.model.receive.vnic import Vnic
+from hostsim.model.traffic.cpu_work import CpuWork
+from hostsim.model.traffic.flow import Sender
 
 __all__ = [
     "DatagramInbox",

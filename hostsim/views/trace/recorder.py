@@ -14,10 +14,10 @@ from hostsim.engine.ring import Ring
 from hostsim.model.build import build_host
 from hostsim.model.cpu.world import World, WorldState
 from hostsim.model.host import Host
-from hostsim.model.net.networld import TxQueue
-from hostsim.model.net.rx_queue import RxQueue
-from hostsim.model.net.vnic import Vnic
-from hostsim.model.net.vswitch import Port
+from hostsim.model.receive.rx_queue import RxQueue
+from hostsim.model.receive.vnic import Vnic
+from hostsim.model.receive.vswitch import Port
+from hostsim.model.transmit.networld import TxQueue
 from hostsim.units import US
 
 __all__ = [

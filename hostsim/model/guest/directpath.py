@@ -1,0 +1,245 @@
+"""DirectPath I/O: a physical NIC that is passed through to a VM, its rings as the guest's driver uses them.
+
+No context of the VMkernel, no virtual switch and no copy is in between. The VMkernel takes each interrupt of the NIC, as often as the
+guest's driver lets the NIC raise it, and injects it. The NIC gets what a guest writes every 20 us of a burst (docs/decisions/0085).
+A descriptor of what it sends is in use until the guest's driver frees it, in its next poll; with none left the driver stops its queue.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final
+
+from hostsim.config.platform import PassthroughSettings
+from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.packet_train import Train
+from hostsim.engine.ring import Ring
+from hostsim.errors import WiringError
+from hostsim.model.contract import UNBOUNDED, GuestStream, InterruptTarget, RxPoller, TransmitQueue
+from hostsim.model.cpu.node import Node
+from hostsim.model.cpu.world import WorldState
+from hostsim.model.guest.device import GuestDevice
+from hostsim.model.guest.virtual_nic import QUEUE_DISCIPLINE
+from hostsim.model.policy.moderation import CoalescingScheme
+from hostsim.model.receive.netqueue import add_nic, add_rx_queue
+from hostsim.model.receive.pnic import Pnic
+from hostsim.model.receive.rx_queue import RxQueue
+from hostsim.model.receive.vnic import Vnic
+from hostsim.model.transmit.networld import Uplink
+from hostsim.model.transmit.nic_transmit import descriptors
+from hostsim.units import US
+
+if TYPE_CHECKING:
+    from hostsim.engine.random_stream import Streams
+    from hostsim.model.guest.vcpu import Vcpu
+    from hostsim.model.host import Host, VirtualMachine
+    from hostsim.model.traffic.flow import Sender
+
+__all__ = ["MOST_JOINED", "DirectDevice", "DirectPath", "DirectRing", "DirectTx"]
+
+MOST_JOINED = 65536
+"""Bytes of a packet that LRO of a NIC makes at most: the length field of IPv4."""
+LAG: Final = 20 * US
+"""How long what was written may wait for more of the same burst: less than interrupts of a NIC are apart, so that no answer is seen later for it."""
+
+
+class DirectRing(Vnic, RxPoller):
+    """A receive queue of a passed-through NIC, polled by the guest's driver straight into the guest's stack.
+
+    Args:
+        clock: the host's.
+        queue: the queue.
+        vcpu: the vCPU that takes its interrupts.
+        behind: NUMA node that the NIC sits behind.
+        look_at_memory: looks at the load of memory.
+    """
+
+    def __init__(
+        self, clock: Clock, queue: RxQueue, vcpu: InterruptTarget, behind: Node, look_at_memory: Callable[[int], None]
+    ) -> None:
+        scheme = CoalescingScheme()  # nothing but the NIC's moderation holds an interrupt back
+        super().__init__(clock, queue.name, queue.ring.capacity, scheme, vcpu)
+        self.queue, self._behind, self._look_at_memory = queue, behind, look_at_memory
+
+    def interrupt(self, now: int) -> None:
+        """Take the NIC's interrupt: the VMkernel handles it and injects it into the guest."""
+        self.vcpu.pending_ps += self.interrupt_ps
+        self.vcpu.interrupt(now, self)
+
+    def take(self, limit: int, now: int) -> list[Train[Sender]]:
+        """Poll the NIC with its interrupt masked."""
+        taken = self.queue.take(limit, now)
+        ring, octets = self.ring, 0
+        for train in taken:
+            ring.pushed += train.count
+            ring.taken += train.count
+            frames = train.count * train.frames
+            self.frames += frames
+            sender = train.flow
+            octets += frames * sender.size
+            if sender.round_trip is not None:
+                sender.round_trip.off_nic(train.arrived, self.queue.interrupted, 0)
+        if octets:
+            self._look_at_memory(now)
+            node = self.vcpu.node
+            if node is self._behind:  # a NIC's node is the only one in whose cache it can write
+                node.memory.received(octets)
+                self.wait_ps = node.memory.dma_ps
+            else:
+                node.memory.octets += 2 * octets
+                self.wait_ps = node.memory.near_ps
+        return taken
+
+    def is_drained(self) -> bool:
+        return False
+
+    def reclaim(self, now: int) -> int:
+        """Free the descriptors of what the NIC has sent, as the VMkernel's driver would; returns the number of packets."""
+        count = self.queue.clean()
+        for transmit, packets in self.queue.mapped().items():
+            transmit.freed(packets, now)
+        return count
+
+    def unmask(self, at: int) -> None:
+        """Unmask the interrupt at an instant that may lie ahead: the driver's poll is done. Moderation may delay the next interrupt."""
+        self.queue.unmask(at)
+
+    def guest_halts(self, now: int) -> None:
+        """Ignore that the guest halts: the NIC does not know."""
+
+
+class DirectTx(TransmitQueue):
+    """A transmit queue of a passed-through NIC: packets go to the wire when the guest writes them, while there are descriptors.
+
+    It is put there when the burst ends that wrote it, or is cut short, and every `LAG` of a longer burst: by then it is certain what was
+    written. The interrupt of its receive queue announces its completions. What finds no descriptor waits in the guest's queue discipline
+    until the driver has freed some, in the order of the ring.
+    """
+
+    def __init__(self, clock: Clock, uplink: Uplink, vcpu: Vcpu, vector: RxQueue, size: int) -> None:
+        """Make a queue with so many descriptors."""
+        self._clock, self._uplink, self.poster, self._vector = clock, uplink, vcpu, vector
+        self.doorbell_ps = 0
+        self._ring: Ring[GuestStream] = Ring(QUEUE_DISCIPLINE + size)
+        self._ring.on_drop = self._drop
+        self._room, self._in_use = size, deque[tuple[int, int]]()
+        self._freed = self._freed_at = self._restarted = 0
+        self._is_stopped = False
+        self._timer = Timer(clock, self._go_on)
+
+    def attach(self, vcpu: Vcpu) -> None:
+        if self not in vcpu.burst_queues:
+            vcpu.burst_queues.append(self)
+
+    def post(self, train: Train[GuestStream]) -> None:
+        """Post packets that the guest writes at instants that may lie ahead."""
+        self._ring.push(train)
+        if self.poster.state is WorldState.SLEEPING:  # nobody's burst: a timer of the stack
+            self.send(self._clock.now)
+
+    def cancel(self, trains: Iterable[Train[GuestStream]], now: int) -> list[Train[GuestStream]]:
+        """Take back those of the packets that a preempted guest has not written by ``now``."""
+        self._settle(now)
+        return self._ring.recall(trains, now)
+
+    def send(self, now: int) -> None:
+        """Transmit the packets written by ``now``, at the end of a burst, as far as there are descriptors."""
+        self._timer.disarm()
+        self._settle(now)
+        ring = self._ring
+        while (train := ring.oldest(now)) is not None:
+            octets = train.frames * train.flow.size
+            each = descriptors(octets)
+            count = self._room // each
+            self._is_stopped = not count
+            if not count:
+                return
+            if waited := train.ready < self._restarted:
+                count = min(count, train.count_by(self._restarted))
+            taken = ring.take_next(count, now)
+            assert taken is not None
+            if waited:
+                taken.restamp(self._restarted, 0)
+            count = taken.count
+            self._room -= count * each
+            ring.capacity -= count * each
+            self._in_use.append((count, each))
+            self.poster.node.memory.sent(count * octets)
+            self._uplink.send(taken, self, self._vector)
+
+    def freed(self, count: int, now: int) -> int:
+        """The guest's driver frees the oldest packets, at an instant that may lie ahead: from then on their descriptors are there again."""
+        in_use = self._in_use
+        while count:
+            packets, each = in_use.popleft()
+            if packets > count:
+                in_use.appendleft((packets - count, each))
+                packets = count
+            count -= packets
+            self._freed += packets * each
+        self._freed_at = now
+        return 0
+
+    def send_early(self, end: int = UNBOUNDED) -> None:
+        """Arrange to transmit before the ``end`` of a long burst the packets written early in it."""
+        first = self._ring.first()
+        if first is None or (self._is_stopped and not self._freed):
+            return
+        at = max(first, self._freed_at) if self._is_stopped else first
+        if at + LAG < end:
+            self._timer.arm_by(at + LAG)
+
+    def _settle(self, now: int) -> None:
+        """Let the guest have the descriptors that it has freed by ``now``."""
+        if self._freed and self._freed_at <= now:
+            self._ring.settle(self._freed_at)  # what was written by then has found the ring as it was
+            self._room += self._freed
+            self._ring.capacity += self._freed
+            self._freed = 0
+            if self._is_stopped:
+                self._is_stopped, self._restarted = False, self._freed_at
+
+    def _go_on(self, now: int) -> None:
+        self.send(now)
+        self.send_early()
+
+    def _drop(self, train: Train[GuestStream]) -> None:
+        """Drop packets that found the queue discipline full."""
+        self._uplink.nic.tx_dropped += train.count
+        train.flow.dropped(train.count * train.frames)
+
+
+class DirectDevice(GuestDevice):
+    """A device whose queues are those of a physical NIC: with RSS one pair for each vCPU, as far as there are queues."""
+
+    def __init__(self, host: Host, vm: VirtualMachine, port: Pnic, queues: int) -> None:
+        """Add queues of a port to a VM, at most so many."""
+        spec = host.spec
+        nic = spec.hardware.nics[port.name]
+        super().__init__(port, lro=True, tso=nic.tso, interrupt_ps=host.costs.interrupt)
+        uplink = Uplink(port, nic.rate, host.costs, spec.drivers[nic.driver], vxlan=False, tso=nic.tso)
+        for vcpu in self.vectors(vm, min(queues, len(vm.vcpus)) if nic.rss else 1):
+            queue = add_rx_queue(host, port, vcpu.node, MOST_JOINED)
+            ring = DirectRing(host.clock, queue, vcpu, port.node, host.scheduler.look_at_memory)
+            queue.poll = ring
+            self.rings.append(queue)
+            self.add_queues(vcpu, ring, DirectTx(host.clock, uplink, vcpu, queue, nic.tx_queue))
+
+
+class DirectPath(DirectDevice):
+    """A physical NIC that is assigned to one VM (DirectPath I/O)."""
+
+    def __init__(self, host: Host, vm: VirtualMachine, settings: PassthroughSettings, streams: Streams) -> None:
+        """Pass a NIC through to a VM.
+
+        Raises:
+            WiringError: it is not a NIC of the host, or in use.
+        """
+        name = settings.nic
+        nic = host.spec.hardware.nics.get(name)
+        if nic is None or name in host.nics:
+            state = "in use" if nic else "not a NIC of the host"
+            raise WiringError(f"{name!r} cannot be passed through: it is {state}")
+        port = add_nic(host, name, streams, UNBOUNDED)  # the rings of the guest's driver bound what waits for the wire
+        super().__init__(host, vm, port, nic.rx_queues)

@@ -1,0 +1,209 @@
+"""Virtual NICs, vmxnet3 and e1000: guest devices on a virtual switch, served by contexts of the VMkernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from hostsim.config.platform import Coalescing, VnicSettings
+from hostsim.config.workload import MulticastSpec
+from hostsim.model.cpu.node import Node
+from hostsim.model.guest.device import GuestDevice
+from hostsim.model.policy.catalogue import coalescing_scheme, software_lro
+from hostsim.model.policy.moderation import CoalescingDepth, CoalescingScheme, RateBoundCalls, TxCoalescing
+from hostsim.model.policy.steering import toeplitz_once
+from hostsim.model.policy_maker import policy_maker
+from hostsim.model.receive.pnic import Pnic
+from hostsim.model.receive.vnic import Vnic, VnicLock
+from hostsim.model.receive.vswitch import SplitRx
+from hostsim.model.transmit.networld import TxQueue, Uplink
+from hostsim.model.transmit.tx_completion import CompletionRule
+
+if TYPE_CHECKING:
+    from hostsim.engine.random_stream import Streams
+    from hostsim.model.contract import GuestStream, PacketSink
+    from hostsim.model.host import Host, VirtualMachine
+
+__all__ = ["E1000", "VirtualNic", "Vmxnet3"]
+
+HALF: Final = 16
+"""Bits of half an RSS hash."""
+KEY_SIZE: Final = 40
+"""Bytes of a vmxnet3's RSS key (Linux vmxnet3 driver: ``UPT1_RSS_MAX_KEY_SIZE``)."""
+MOST_CONTEXTS: Final = 8
+"""Transmit contexts of a vNIC that has one for each queue: two to eight (facts 1.1)."""
+QUEUE_DISCIPLINE = 1000
+"""Packets that wait in a guest for a full transmit ring (Linux ``txqueuelen``)."""
+
+
+class VirtualNic(GuestDevice):
+    """A vNIC: its queues, spread over the vCPUs, and the uplink that teaming chose for its virtual port."""
+
+    def __init__(
+        self,
+        host: Host,
+        vm: VirtualMachine,
+        settings: VnicSettings,
+        streams: Streams,
+        *,
+        tx_coalescing: Callable[[], TxCoalescing],
+        lro: bool,
+        copied: int,
+        interrupt_ps: int = 0,
+        doorbell_ps: int = 0,
+    ) -> None:
+        """Connect the next vNIC of a VM.
+
+        Args:
+            host: that it is on.
+            vm: the VM, with the devices that it has so far.
+            settings: of this vNIC.
+            streams: random streams of the replication.
+            tx_coalescing: makes the transmit coalescing of a queue.
+            lro: its guest takes joined frames.
+            copied: bytes of a packet up to which the VMkernel copies it out of the guest's memory, and completes it at once.
+            interrupt_ps: what an interrupt costs the guest in accesses to registers.
+            doorbell_ps: cost for the guest of announcing packets or descriptors.
+        """
+        spec = host.spec
+        number = len(vm.devices)
+        network = vm.group.networks[number]
+        nic = _uplink(host, vm, network)
+        super().__init__(nic, network, lro=lro, tso=True, interrupt_ps=interrupt_ps, doorbell_ps=doorbell_ps)
+        self._settings, self._number = settings, number
+        self._queues: list[TxQueue] = []
+        self._has_own_scheme = "coalescing" in spec.policies
+        vxlan, hardware = spec.vswitches[network].vxlan, spec.hardware.nics[nic.name]
+        uplink = Uplink(
+            nic,
+            hardware.rate,
+            host.costs,
+            spec.drivers[hardware.driver],
+            vxlan=vxlan,
+            tso=spec.settings.hw_tso and (hardware.vxlan_tso if vxlan else hardware.tso),
+        )
+        vcpus = self.vectors(vm, settings.queue_pairs(len(vm.vcpus)))
+        if len(vcpus) > 1:  # the driver of the time draws a key when it loads
+            position, place = spec.vms.index(vm.group), len(host.vms)
+            self.filter.key = streams.stream("vm", position, place, "rss", number).bytes(KEY_SIZE)
+        self.rss = settings.rss and len(vcpus) > 1
+        self.udp_rss = settings.udp_rss
+        is_candidate = bool(settings.split_rx_auto and spec.settings.split_rx_rule) and not self.rss
+        is_candidate = is_candidate and number == 0 and _gets_multicast(host, vm)
+        rule = CompletionRule(
+            descriptors=settings.tx_ring,
+            copied=copied,
+            all_interrupt=settings.tx_interrupts == "all",
+            deferred=spec.settings.defer_tx_completion,
+            delay=spec.settings.tx_completion_delay,
+            packet_ps=host.costs.networld_tx_completion,
+        )
+        lock = None if spec.settings.vnic_parallel else VnicLock(host.costs.vnic_hand_over)
+        make_scheme = policy_maker(spec, "coalescing", CoalescingScheme, coalescing_scheme)
+        for place, vcpu in enumerate(vcpus):
+            label = f"{vm.name}.eth{number}" + (f"-rx{place}" if len(vcpus) > 1 else "")
+            scheme, aggregation = make_scheme(settings.coalescing), software_lro(spec.settings, spec.lro)
+            receive = Vnic(host.clock, label, settings.rx_ring, scheme, vcpu, aggregation, settings.refill)
+            receive.lock = lock
+            split = None
+            if settings.split_rx or is_candidate:
+                capacity, budget = spec.settings.port_rx_queue, spec.settings.poll_budget
+                split = SplitRx(
+                    f"{vm.name}.splitRx",
+                    vcpu.node,
+                    vcpu.last,
+                    host.scheduler,
+                    receive,
+                    host.costs,
+                    capacity,
+                    budget,
+                )
+                vm.worlds.append(split)
+            name, room = label.replace("-rx", "-tx"), settings.tx_ring + QUEUE_DISCIPLINE
+            transmit = TxQueue(host.clock, name, room, tx_coalescing(), uplink, vcpu, rule, receive)
+            receive.transmits = self._queues
+            self._queues.append(transmit)
+            self.add_queues(vcpu, receive, transmit, split)
+            self.ports[-1].is_split = settings.split_rx
+
+    def transmit_contexts(self) -> list[tuple[str, TxQueue]]:
+        if self._settings.tx_context == "vm":
+            return [("NetWorld", queue) for queue in self._queues]
+        name = f"NetWorld-eth{self._number}"
+        if self._settings.tx_context == "vnic":
+            return [(name, queue) for queue in self._queues]
+        return [(f"{name}-{place % MOST_CONTEXTS}", queue) for place, queue in enumerate(self._queues)]
+
+    def transmit(self, vm: VirtualMachine, number: int, packet: bytes) -> PacketSink[GuestStream]:
+        """Return the transmit queue of a flow: the guest's kernel takes one by a hash of its own (Linux ``skb_tx_hash``), whichever vCPU writes."""
+        key = self.filter.key
+        # the upper half of the hash stands in for that other one: the lower half has chosen the receive queue
+        return self.posted(vm, number, toeplitz_once(key, packet) >> HALF if key else 0)
+
+    def near(self, node: Node) -> bool:
+        return self.nic.node is node
+
+    def frames(self) -> int:
+        return self.filter.frames() + sum(queue.ring.taken for queue in self._queues)
+
+    def coalesce(self, coalescing: Coalescing | None, now: int) -> None:
+        for port in self.ports:
+            port.vnic.coalesce(None if coalescing is None else coalescing_scheme(coalescing), now)
+
+    def follow_dense_mode(self, now: int, *, dense: bool, tx_timeout: int) -> None:
+        """Change to static coalescing and patient transmit contexts, or back; a vNIC with settings of its own stays as it is."""
+        tuned = self._settings.dense
+        if tuned is None:
+            return
+        if not self._has_own_scheme:
+            self.coalesce(tuned if dense else None, now)
+        for queue in self._queues:
+            queue.coalesce(TxCoalescing(tx_timeout, in_passing=False) if dense else None)
+
+
+class Vmxnet3(VirtualNic):
+    """A vmxnet3, the paravirtual vNIC: no access to a register costs its guest anything, and its guest calls for its context."""
+
+    def __init__(self, host: Host, vm: VirtualMachine, settings: VnicSettings, streams: Streams) -> None:
+        platform = host.spec.settings
+
+        def calls() -> TxCoalescing:
+            law = CoalescingDepth(
+                platform.tx_call_rate,
+                platform.tx_depth_cap,
+                platform.tx_low_packets,
+                platform.tx_timeout,
+                platform.rate_window,
+            )
+            return RateBoundCalls(platform.tx_timeout, law)
+
+        super().__init__(host, vm, settings, streams, tx_coalescing=calls, lro=True, copied=platform.vmxnet_tx_copy)
+
+
+class E1000(VirtualNic):
+    """An emulated e1000: each access to a register is an exit; it has no LRO."""
+
+    def __init__(self, host: Host, vm: VirtualMachine, settings: VnicSettings, streams: Streams) -> None:
+        super().__init__(
+            host,
+            vm,
+            settings,
+            streams,
+            tx_coalescing=lambda: TxCoalescing(host.spec.settings.tx_timeout),
+            lro=False,
+            copied=host.spec.settings.e1000_tx_copy,
+            interrupt_ps=host.costs.e1000_interrupt,
+            doorbell_ps=host.costs.e1000_doorbell,
+        )
+
+
+def _gets_multicast(host: Host, vm: VirtualMachine) -> bool:
+    """True where a multicast stream goes to the VM."""
+    return any(isinstance(flow, MulticastSpec) and vm.group.name in flow.to for flow in host.spec.traffic.values())
+
+
+def _uplink(host: Host, vm: VirtualMachine, network: str) -> Pnic:
+    """Return the next uplink of a virtual switch for a virtual port: they are assigned round robin."""
+    before = sum(device.switch == network for other in (*host.vms, vm) for device in other.devices)
+    uplinks = host.spec.vswitches[network].uplinks
+    return host.nics[uplinks[before % len(uplinks)]]

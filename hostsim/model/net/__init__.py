@@ -1,1 +1,0 @@
-"""Network I/O: wires, physical NICs, NetQueues, NetPolls, virtual switches, vNICs, NetWorlds and DirectPath I/O."""

@@ -1,0 +1,187 @@
+"""A closed-loop wire: the link from a peer whose frames depend on what the host sends (TCP, transactions).
+
+What the peer may send is released to it, in flights, at instants that lie ahead. Whenever the wire is free the peer puts a burst
+of one of its connections on it, any of those that have something to send: a fixed order would fall into step with the host's
+interrupts, and stay there (docs/decisions/0017). Bursts are worked out when somebody looks, those that begin before now, so that a release that is made
+later, for now or for an instant before others, still finds its place: the times of polls do not affect the frames.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+
+from hostsim.engine.arrivals import Arrivals
+from hostsim.engine.event_queue import Entry
+from hostsim.engine.packet_train import Train
+from hostsim.model.contract import Wire
+from hostsim.model.receive.rx_queue import RxQueue
+from hostsim.model.traffic.flow import Sender
+
+__all__ = ["ClosedLoopWire"]
+
+BLOCK: Final = 4096
+"""Random numbers drawn at a time."""
+
+
+class _Release(Entry):
+    """A release: frames that a sender may put on the wire from an instant on, in equal turns."""
+
+    def __init__(self, sender: Sender, step: int, turns: int, frames: int) -> None:
+        super().__init__()
+        self.sender, self.step, self.turns, self.frames = sender, step, turns, frames
+        self.queue = sender.queue
+
+
+class ClosedLoopWire(Wire):
+    """The link from a closed-loop peer, which waits for the host's answers.
+
+    Attributes:
+        free: instant from which the wire has nothing to carry, as far as it was worked out.
+    """
+
+    def __init__(self, random: np.random.Generator, flows: Iterable[tuple[Sender, Arrivals]] = ()) -> None:
+        self._random = random
+        self._draws = array("d")
+        self._left = 0
+        self._queues: list[RxQueue] = []
+        """Receive queues that frames have been released for."""
+        self._number = 0
+        self._active: list[Sender] = []
+        self._turn: Sender | None = None
+        """Who has the wire until `free` and wants it again."""
+        self._bursts: list[Train[Sender]] = []
+        self._open = list(flows)
+        self.free = 0
+
+    def carry(self, sender: Sender, arrivals: Arrivals) -> None:
+        """Add an open-loop flow that shares the wire."""
+        self._open.append((sender, arrivals))
+
+    def release(self, sender: Sender, at: int, step: int, turns: int, frames: int) -> None:
+        """Release ``frames`` of a sender, in ``turns`` equal parts from ``at`` on, ``step`` picoseconds apart."""
+        if frames:
+            release = _Release(sender, step, min(turns, frames), frames)
+            self._number += 1  # those of one instant go in the order in which they were made, all turns of each
+            release.rank = self._number
+            self._put(release, at)
+
+    def _put(self, release: _Release, at: int) -> None:
+        sender = release.sender
+        release.instant = at
+        release.queue = queue = sender.queue
+        releases = queue.releases
+        if releases.first() is None:
+            self._know(queue)
+        releases.put(release)
+        queue.expect(at + sender.frame_ps)
+
+    def _know(self, queue: RxQueue) -> None:
+        if queue not in self._queues:
+            self._queues.append(queue)
+
+    def _next_release(self) -> Entry | None:
+        """Return the next release for any of the queues, of which there are few; None when there is none."""
+        soonest: Entry | None = None
+        for queue in self._queues:
+            release = queue.releases.first()
+            if release is None:
+                continue
+            if (
+                soonest is None
+                or release.instant < soonest.instant
+                or (release.instant == soonest.instant and release.rank < soonest.rank)
+            ):
+                soonest = release
+        return soonest
+
+    def collect(self, now: int) -> list[Train[Sender]]:
+        """Return the bursts whose first bit was on the wire before ``now`` and that were not collected before, in order."""
+        for sender, arrivals in self._open:
+            for train in arrivals.collect(now, sender):
+                for arrived in train.arrival_times():
+                    self.release(sender, arrived, 0, 1, 1)
+        active, turn, free = self._active, self._turn, self.free
+        while free < now:
+            while (first := self._next_release()) is not None and first.instant <= free:
+                self._admit(first)
+            if turn is not None:
+                active.append(turn)
+                turn = None
+            if not active:
+                if first is None or first.instant >= now:
+                    break
+                free = first.instant
+                continue
+            sender = self._choose() if len(active) > 1 else active.pop()
+            backlog = sender.backlog
+            count = sender.burst if backlog > sender.burst else backlog
+            frame = sender.frame_ps
+            arrived = free + frame
+            self._bursts.append(Train(sender, count, arrived, frame, arrived, frame))
+            free += count * frame
+            sender.backlog = backlog - count
+            if backlog > count:
+                turn = sender
+            else:
+                sender.queue.backlogged -= 1
+        self.free, self._turn = free, turn
+        bursts, self._bursts = self._bursts, []
+        return bursts
+
+    def _choose(self) -> Sender:
+        """Remove and return a random one of the active senders."""
+        left = self._left
+        if not left:
+            self._draws = array("d", self._random.random(BLOCK).tobytes())
+            left = BLOCK
+        self._left = left = left - 1
+        active = self._active
+        place = int(self._draws[left] * len(active))
+        sender = active[place]
+        active[place] = active[-1]
+        active.pop()
+        return sender
+
+    def _admit(self, release: Entry) -> None:
+        assert isinstance(release, _Release)
+        release.queue.releases.take_first()
+        sender, turns = release.sender, release.turns
+        part = release.frames // turns
+        if not sender.backlog:
+            self._active.append(sender)
+            sender.queue.backlogged += 1
+        sender.backlog += part
+        if turns > 1:
+            release.turns, release.frames = turns - 1, release.frames - part
+            self._put(release, release.instant + release.step)
+
+    def upcoming(self, queue: RxQueue) -> int | None:
+        """Return a lower bound of the arrival of the next released frame for a queue; None when none is released."""
+        if queue.backlogged:
+            return self.free + 1
+        release = queue.releases.first()
+        soonest = None if release is None else release.instant
+        for sender, arrivals in self._open:
+            sent = arrivals.upcoming()
+            if sent is not None and sender.queue is queue and (soonest is None or sent < soonest):
+                soonest = sent
+        return None if soonest is None else max(soonest, self.free) + 1
+
+    def resteer(self) -> None:
+        """Follow senders to other receive queues."""
+        for queue in self._queues:
+            queue.backlogged = 0
+        for sender in self._active if self._turn is None else [*self._active, self._turn]:
+            self._know(sender.queue)
+            sender.queue.backlogged += 1
+        released: list[_Release] = []
+        while (release := self._next_release()) is not None:
+            assert isinstance(release, _Release)
+            release.queue.releases.take_first()
+            released.append(release)
+        for release in released:
+            self._put(release, release.instant)

@@ -1,0 +1,225 @@
+"""NetQueue and RSS: set-up of receive queues, the filters that steer frames to them, and the queue balancer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hostsim.config.nic import NicOptions
+from hostsim.engine.jitter import Jitter
+from hostsim.errors import WiringError
+from hostsim.model.contract import Wire
+from hostsim.model.cpu.node import Node
+from hostsim.model.cpu.world import World
+from hostsim.model.policy.aggregation import Aggregation
+from hostsim.model.policy.catalogue import MODERATION_RULES
+from hostsim.model.policy.moderation import CoalescedCompletions, Moderation
+from hostsim.model.policy.steering import SteeringRule, toeplitz_once
+from hostsim.model.receive.closed_loop_wire import ClosedLoopWire
+from hostsim.model.receive.open_loop_wire import OpenLoopWire
+from hostsim.model.receive.pnic import Pnic
+from hostsim.model.receive.rx_queue import LroTable, RxQueue
+from hostsim.model.receive.vnic import Vnic
+from hostsim.model.traffic.flow import Sender
+
+if TYPE_CHECKING:
+    from hostsim.engine.random_stream import Streams
+    from hostsim.model.host import Host
+
+__all__ = [
+    "NetQueue",
+    "VnicFilter",
+    "add_nic",
+    "add_rx_queue",
+]
+
+
+@dataclass(eq=False)
+class VnicFilter:
+    """The receive filter for a vNIC's MAC address, with the traffic that matches it.
+
+    Attributes:
+        vnics: receive queues of the vNIC.
+        key: RSS key of the vNIC, set by its guest's driver; empty where a flow's ring of the NIC is its queue of the vNIC.
+        senders: senders of its frames, each with its RSS hash.
+        seen: frames counted at the balancer's last check.
+    """
+
+    vnics: list[Vnic]
+    key: bytes = b""
+    senders: list[tuple[Sender, int]] = field(default_factory=list)
+    seen: int = 0
+
+    def vnic(self, packet: bytes, ring: int) -> Vnic:
+        """Return the receive queue of a flow: by the vNIC's own RSS hash of ``packet``, see `rss_input`, or by the NIC's ring."""
+        vnics = self.vnics
+        return vnics[(toeplitz_once(self.key, packet) if self.key else ring) % len(vnics)]
+
+    def frames(self) -> int:
+        """Return the number of frames that have matched the filter: those from other VMs of the host have not come by the NIC."""
+        return sum(vnic.frames - vnic.local_frames for vnic in self.vnics)
+
+
+class NetQueue:
+    """The receive queues of a port. Each is one ring, or several that a steering rule spreads flows over.
+
+    Args:
+        queues: rings of each queue that vNICs are dealt to; the first is the default queue.
+        rule: decides on the queue of a vNIC, the ring of a flow, and moves.
+        node: NUMA node of the port, whose PCPUs run the receive contexts.
+        resteer: called when senders go by other queues; returns the instant by which what came has gone to the old ones.
+
+    Attributes:
+        period: picoseconds between two calls of `balance`; None for a port that is not balanced.
+    """
+
+    def __init__(
+        self,
+        queues: list[list[RxQueue]],
+        rule: SteeringRule,
+        node: Node,
+        *,
+        resteer: Callable[[], int],
+    ) -> None:
+        self._queues, self._rule, self._node, self._resteer = queues, rule, node, resteer
+        self._rings: dict[VnicFilter, list[RxQueue]] = {}
+        self._filters: list[list[VnicFilter]] = [[] for _ in queues]
+        self._flooded: list[Sender] = []
+        self._busy = [0] * len(queues)
+        self._node_busy = 0
+        self.period = rule.period() if len(queues) > 1 else None
+
+    def give(self, target: VnicFilter, rings: list[RxQueue]) -> None:
+        """Give a vNIC an RSS queue of its own."""
+        self._rings[target] = rings
+
+    def deal(self, target: VnicFilter, position: int) -> None:
+        """Assign the vNIC at a position in the order of power-on to a queue."""
+        queues = len(self._queues)
+        self._put(target, self._within(self._rule.queue(position, queues), queues))
+
+    def _put(self, target: VnicFilter, queue: int) -> None:
+        self._filters[queue].append(target)
+        self._rings[target] = self._queues[queue]
+
+    def rings_of(self, target: VnicFilter) -> list[RxQueue]:
+        """Return the rings of the queue that serves a vNIC."""
+        return self._rings[target]
+
+    def add(self, target: VnicFilter, sender: Sender, value: int, packet: bytes) -> None:
+        """Steer a further sender to a vNIC.
+
+        Args:
+            target: filter of the vNIC.
+            sender: the sender.
+            value: RSS hash of its frames at the NIC.
+            packet: what the vNIC hashes of them, see `rss_input`.
+        """
+        target.senders.append((sender, value))
+        sender.vnic = target.vnic(packet, self._steer(sender, value, self.rings_of(target)))
+
+    def flood(self, sender: Sender, value: int) -> None:
+        """Steer a sender that matches no filter (multicast) to the default queue, by its RSS hash where that has several rings (DRSS)."""
+        self._flooded.append(sender)
+        rings = self._queues[0]
+        sender.queue = rings[self._ring(sender, value, len(rings))]
+
+    def served(self, receivers: Callable[[Sender], list[Vnic]]) -> list[tuple[list[RxQueue], list[Vnic]]]:
+        """Return the rings of each queue with the vNIC queues that they have traffic for; ``receivers`` finds those of a sender that matches no filter."""
+        found: dict[int, tuple[list[RxQueue], list[Vnic]]] = {id(rings): (rings, []) for rings in self._queues}
+        for target, rings in self._rings.items():
+            vnics = found.setdefault(id(rings), (rings, []))[1]
+            if target.senders:
+                vnics += target.vnics
+        if self._flooded:
+            flooded = found[id(self._queues[0])][1]
+            for sender in self._flooded:
+                flooded += receivers(sender)
+        return list(found.values())
+
+    def _steer(self, sender: Sender, value: int, rings: list[RxQueue]) -> int:
+        """Steer a sender to one of the rings of a queue; returns its place among them."""
+        place = self._ring(sender, value, len(rings))
+        sender.queue = rings[place]
+        return place
+
+    def _ring(self, sender: Sender, value: int, rings: int) -> int:
+        return self._within(self._rule.ring(value, sender.size, rings), rings) if rings > 1 else 0
+
+    def _within(self, place: int, count: int) -> int:
+        """Return the place that the steering rule has chosen.
+
+        Raises:
+            WiringError: there is no such place.
+        """
+        if not 0 <= place < count:
+            raise WiringError(f"{type(self._rule).__name__} has chosen number {place} of {count}, counted from 0")
+        return place
+
+    def balance(self, now: int) -> None:
+        """Balance: move vNICs between queues by the CPU time that receive contexts, and all that runs on their node, used in the last period."""
+        period = self._rule.period()
+        assert period is not None
+        busy = [sum(ring.poll.used for ring in rings if isinstance(ring.poll, World)) for rings in self._queues]
+        loads = [(used - before) / period for used, before in zip(busy, self._busy, strict=True)]
+        counts = [[target.frames() for target in filters] for filters in self._filters]
+        members = [
+            [count - target.seen for count, target in zip(row, filters, strict=True)]
+            for row, filters in zip(counts, self._filters, strict=True)
+        ]
+        for row, filters in zip(counts, self._filters, strict=True):
+            for count, target in zip(row, filters, strict=True):
+                target.seen = count
+        pcpus = self._node.pcpus
+        node_busy = sum([pcpu.busy(now) for pcpu in pcpus])
+        moves = self._rule.moves(loads, members, (node_busy - self._node_busy) / (period * len(pcpus)))
+        self._node_busy = node_busy
+        moved: list[Sender] = []
+        for move in moves:
+            target = self._filters[move.source].pop(move.member)
+            self._put(target, self._within(move.target, len(self._queues)))
+            for sender, value in target.senders:
+                self._steer(sender, value, self._queues[move.target])
+                moved.append(sender)
+        if moves:
+            steered = self._resteer()
+            for sender in moved:
+                sender.moved = steered
+        self._busy = busy
+
+
+def add_nic(host: Host, name: str, streams: Streams, tx_limit: int | None = None) -> Pnic:
+    """Add a port of a physical NIC to a host, without receive queues; ``tx_limit`` descriptors of packets wait for its wire, by default those of the NIC."""
+    nic = host.spec.hardware.nics[name]
+    limit = nic.tx_queue if tx_limit is None else tx_limit
+    port = host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], _wire(host, streams), limit)
+    return port
+
+
+def _wire(host: Host, streams: Streams) -> Wire:
+    """Return the wire in front of the host's next port: where some traffic is closed-loop, a peer waits for the host's answers."""
+    if any(traffic.closed_loop for traffic in host.spec.traffic.values()):
+        return ClosedLoopWire(streams.stream("nic", len(host.nics)))
+    return OpenLoopWire()
+
+
+def add_rx_queue(host: Host, port: Pnic, memory: Node, lro_bytes: int) -> RxQueue:
+    """Add a receive queue to a port, with its ring on the NUMA node ``memory`` and moderated as the driver's options say; it has no poller yet.
+
+    LRO of the NIC, if it has any, makes packets of ``lro_bytes`` at most; 0 where it is off.
+    """
+    nic, options = host.spec.hardware.nics[port.name], host.spec.nics.get(port.name, NicOptions())
+    interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval
+    moderation = Moderation(interval) if interval is not None else MODERATION_RULES[str(nic.moderation)](nic.line_rate)
+    number = len(port.queues)
+    delay = nic.tx_interrupt_delay
+    completions = moderation.for_completions() if delay is None else CoalescedCompletions(delay)
+    jitter = Jitter(nic.interrupt_step, host.streams.stream("nic", list(host.nics).index(port.name), "rx", number))
+    name = f"{port.name}-rx{number}"
+    table = LroTable(Aggregation(lro_bytes, nic.lro_sessions), moderation) if nic.lro and lro_bytes else None
+    queue = RxQueue(host.clock, name, nic.rx_ring, moderation, jitter, port, memory, completions, table)
+    port.queues.append(queue)
+    if port.vector is None:
+        port.vector = queue
+    return queue

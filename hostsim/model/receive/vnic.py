@@ -1,0 +1,326 @@
+"""Virtual NICs, receive side: the ring, the refill of descriptors, and interrupt coalescing.
+
+A vmxnet3 and an e1000 differ in their guests' drivers, and in what its registers cost the guest of an e1000: each access is an exit.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from hostsim.config.platform import Refill
+from hostsim.engine.clock import Clock, OneShot
+from hostsim.engine.packet_train import Train
+from hostsim.engine.ring import Ring
+from hostsim.model.contract import InterruptTarget
+from hostsim.model.policy.aggregation import Aggregation
+from hostsim.model.policy.moderation import CoalescingScheme
+from hostsim.model.traffic.flow import Sender
+from hostsim.model.transmit.networld import TxQueue
+
+if TYPE_CHECKING:
+    from hostsim.model.guest.poll_mode import PollMode
+    from hostsim.model.receive.rx_queue import RxQueue
+    from hostsim.model.transmit.tx_completion import TxCompletions
+
+__all__ = ["Vnic", "VnicLock"]
+
+
+class _Line(Enum):
+    """State of a vNIC's interrupt line."""
+
+    QUIET = "quiet"
+    """No packet waits."""
+    HELD = "held"
+    """Held back by coalescing; the timer is armed."""
+    RAISED = "raised"
+    """Raised and not yet taken by the guest."""
+    MASKED = "masked"
+    """The guest polls."""
+
+
+_QUIET: Final = _Line.QUIET
+_HELD: Final = _Line.HELD
+_RAISED: Final = _Line.RAISED
+_MASKED: Final = _Line.MASKED
+
+
+class VnicLock:
+    """The spin lock of a vNIC that receive contexts deliver to one at a time, from LRO to the descriptor on its ring.
+
+    It is worked out train by train, without an event: the lock is a server whose work is the time that contexts hold it. A context that comes when there is
+    more of it ahead than its own way takes spins for the rest. Contexts that deliver during the same time take turns, so that each frame finds the lock, and the
+    lines that it guards, in the other one's cache; one that comes later finds it so once. A context that is the only one never pays.
+
+    Args:
+        hand_over_ps: cost of finding it there.
+    """
+
+    def __init__(self, hand_over_ps: int) -> None:
+        self._hand_over_ps = hand_over_ps
+        self._holder: RxQueue | None = None
+        self._until = self._others_until = self._free = 0
+
+    def enter(self, ring: RxQueue, start: int, at: int, count: int, outside: int, inside: int) -> int:
+        """Take the lock for a train; returns the time that this adds, spinning included.
+
+        Args:
+            ring: ring that the context serves.
+            start: instant at which its poll began: gaps between trains of a poll, in which it is in front of the lock, are others' to use.
+            at: instant at which the context begins with the train.
+            count: frames, or packets joined by the NIC; 0 where the context has the lock.
+            outside: time that it takes for them in front of the lock.
+            inside: time that it has the lock for them.
+        """
+        turns = 0
+        if ring is not self._holder:
+            turns = int(self._holder is not None)
+            self._holder = ring
+            if self._until > self._others_until:
+                self._others_until = self._until
+        if self._others_until > at:
+            turns = count
+        handed = turns * self._hand_over_ps
+        end = at + outside + inside + handed
+        self._free = (self._free if self._free > start else start) + inside + handed
+        self._until = self._free if self._free > end else end
+        return self._until - end + handed
+
+
+class Vnic:
+    """A receive queue of a vNIC: a ring with interrupt coalescing.
+
+    Attributes:
+        name: for tables.
+        ring: packets in guest memory that the guest has not yet taken; as many fit as descriptors are given to the vNIC.
+        size: descriptors of the ring, those included that the guest has not given back.
+        vcpu: the vCPU that takes its interrupts.
+        lro: software LRO of its packets; None where it is off.
+        lock: lock of the whole vNIC, which receive contexts take to deliver; None where they deliver at the same time.
+        transmits: transmit queues of the same vNIC.
+        frames: of the wire, put on their way into the ring.
+        unicast: packets that the switch has delivered to it, other than copies of multicast; with a split-receive context, all that go past that.
+        lost: frames that found no room there.
+        wait_ps: time for which each byte that was put there last makes its reader wait for memory.
+        raised: instant of its last interrupt.
+        reclaimable: packets of its transmit queue that are completed, and that the guest's driver frees in its next poll.
+        completions: of its transmit queue; None where there is none that has any.
+        polled: instant of the guest's last poll.
+        interrupt_ps: what an interrupt costs the guest in accesses to registers.
+        doorbell_ps: cost for the guest of announcing refilled descriptors.
+        gro: the guest's driver has GRO join the frames of a poll.
+        is_served: a receive context has put packets there in its present poll.
+        is_polled_on: packets came before the driver's poll was done, and it takes them without an interrupt.
+        local_frames: frames from other VMs of the host, of `frames`.
+        listed: frames from other VMs of the host that wait on its receive list, or were dropped there.
+        poller: process of the guest that polls it by a driver of its own; None as a rule.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        name: str,
+        capacity: int,
+        scheme: CoalescingScheme,
+        vcpu: InterruptTarget,
+        lro: Aggregation | None = None,
+        refill: Refill | None = None,
+    ) -> None:
+        self.name, self.size = name, capacity
+        self.ring: Ring[Sender] = Ring(capacity)
+        self.ring.on_drop = self._dropped
+        self.vcpu, self.lro = vcpu, lro
+        self.lock: VnicLock | None = None
+        self.transmits: list[TxQueue] = []
+        self.completions: TxCompletions | None = None
+        self.frames = self.unicast = self.lost = self.raised = self.reclaimable = self.polled = 0
+        self._asked: int | None = None
+        self.gro = self.is_polled_on = self.is_served = False
+        self.wait_ps = 0.0
+        self.listed = self.local_frames = 0
+        self.poller: PollMode | None = None
+        self.interrupt_ps = self.doorbell_ps = 0
+        self._refills, self._used_up = refill is not None, 0
+        self._lot, self._refills_rest = (0, False) if refill is None else (refill.lot, refill.rest)
+        self._refilled_at: int | None = None
+        self._line = _QUIET
+        self._unmasked_at = -1
+        self._usual = self._scheme = scheme
+        self._timer = _InterruptTimer(clock, self)
+
+    def coalesce(self, scheme: CoalescingScheme | None, now: int) -> None:
+        """Switch to another coalescing scheme, None being its usual one; an interrupt held back follows it."""
+        self._scheme = self._usual if scheme is None else scheme
+        if self._line is _HELD:
+            self._timer.arm(max(now, self._due(self._first_held())))
+            self._watch_depth(now)
+
+    def receive(self, train: Train[Sender]) -> None:
+        """Deliver packets to the ring, at instants that may lie ahead."""
+        self.ring.push(train)
+        self.frames += train.count * train.frames
+        self._scheme.posted(train.count, train.ready)
+        if train.ready <= self._unmasked_at and self._line is not _MASKED and self._line is not _RAISED:
+            self._line = _HELD
+            self.is_polled_on = True  # the driver finds it before it asks for interrupts
+            self._timer.arm(self._unmasked_at)
+        elif self._line is _QUIET:
+            self._line = _HELD
+            self._timer.arm(self._due(train.ready))
+        if self._line is _HELD:
+            self._watch_depth(train.ready)
+        elif self.poller is not None:
+            self.poller.packets_come(train.ready)
+
+    def room(self) -> int:
+        """Return the number of packets that find descriptors, beside those on their way. Nothing is settled: who asks looks ahead."""
+        ring = self.ring
+        return max(0, ring.capacity - (ring.pushed - ring.taken - ring.dropped))
+
+    def refuse(self, train: Train[Sender]) -> None:
+        """Drop packets that find no descriptor, before they are copied."""
+        count = train.count
+        self.unicast += count
+        self.ring.pushed += count
+        self.ring.dropped += count
+        self.frames += count * train.frames
+        self._dropped(train)
+
+    def poll_by(self, poller: PollMode | None) -> None:
+        """Keep the interrupt of this queue masked, because a driver in a process has the device; ``poller`` polls the queue, if any."""
+        self.poller = poller
+        self._line = _MASKED
+
+    def ask(self, now: int) -> None:
+        """Interrupt the guest for transmit completions, as coalescing allows; one that polls finds them."""
+        if self.poller is not None:
+            self.poller.completions_come(now)
+        if self._asked is None:
+            self._asked = now
+        if self._line is _QUIET:
+            self._line = _HELD
+            self._timer.arm(self._due(now))
+        elif self._line is _HELD:
+            self._timer.arm_by(self._due(now))
+
+    def reclaim(self, now: int) -> int:
+        """Free the transmitted packets that are completed by now, at the beginning of a poll; returns their number."""
+        count, self.reclaimable = self.reclaimable, 0
+        self.polled = now
+        self._asked = None
+        if count and self.completions is not None:
+            self.completions.reclaimed(count, now)
+        return count
+
+    def _first(self) -> int | None:
+        """Return the time since which, or from which on, the guest has a reason to poll; None when there is none."""
+        first, asked = self.ring.first(), self._asked
+        if asked is None or (first is not None and first <= asked):
+            return first
+        return asked
+
+    def _first_held(self) -> int:
+        first = self._first()
+        assert first is not None  # something is held back
+        return first
+
+    def _watch_depth(self, soonest: int) -> None:
+        """Interrupt when the depth of the scheme is reached, but not before ``soonest``."""
+        depth = self._scheme.depth()
+        if depth is not None and (full := self.ring.nth(depth)) is not None:
+            self._timer.arm_by(max(max(full, soonest), self._unmasked_at))  # noqa: PLW3301  of two at a time: compiled, no call
+
+    def _dropped(self, train: Train[Sender]) -> None:
+        frames = train.count * train.frames
+        self.lost += frames
+        sender = train.flow
+        sender.dropped(frames)
+
+    def _due(self, first: int) -> int:
+        if first < self._unmasked_at:
+            first = self._unmasked_at
+        scheme = self._scheme
+        if scheme.is_ended_by_halt() and self.vcpu.halted:
+            return first
+        due = scheme.due(first)
+        return due if due > first else first
+
+    def _raise(self, now: int) -> None:
+        if self._line is not _HELD:
+            return
+        self._timer.disarm()
+        if self.is_polled_on:
+            self._line = _MASKED
+            self.vcpu.interrupt(now, self)
+            return
+        self._line = _RAISED
+        self.raised = now
+        self._scheme.raised(now, self.ring.taken)
+        self.vcpu.pending_ps += self.interrupt_ps
+        self.vcpu.interrupt(now, self)
+
+    def take(self, limit: int, now: int) -> list[Train[Sender]]:
+        """Poll the ring with its interrupt masked."""
+        self._line = _MASKED
+        taken = self.ring.take(limit, now)
+        if self._refills:
+            count = sum(train.count for train in taken)
+            self._used_up += count
+            self.ring.capacity -= count
+        return taken
+
+    def is_drained(self) -> bool:
+        """True when nothing is in the ring or known to come; where nobody knows, a poll has to look."""
+        ring = self.ring
+        return ring.pushed == ring.taken + ring.dropped
+
+    def batch(self, budget: int) -> int:
+        """Return the part of a poll budget that the guest's driver handles before it refills descriptors."""
+        if not self._refills:
+            return budget
+        if self._refilled_at is not None:
+            self.ring.settle(self._refilled_at)  # what came by then has found the ring as it was
+            self.ring.capacity += self._used_up
+            self._used_up, self._refilled_at = 0, None
+        return min(budget, self._lot - self._used_up)
+
+    def handled(self, at: int, *, drained: bool) -> None:
+        """Refill descriptors if it is time to: by ``at`` the driver has handled what it took, and polled the ring empty or not."""
+        used = self._used_up
+        if self._refills and (used >= self._lot or (drained and self._refills_rest and used)):
+            self._refilled_at = at
+            self.vcpu.pending_ps += self.doorbell_ps
+
+    def unmask(self, at: int) -> None:
+        """Unmask the interrupt at an instant that may lie ahead: the driver's poll is done, and has found the ring empty."""
+        self._unmasked_at = at
+        first = self._first()
+        if first is None:
+            self._line = _QUIET
+            return
+        self._line = _HELD
+        self._timer.arm(self._due(first))
+        self._watch_depth(at)
+
+    def announce(self, now: int) -> None:
+        """Raise an interrupt that is due, or that was coalesced if the scheme says so: the guest is about to halt."""
+        if self._line is _HELD:
+            due = self._timer.due
+            if (due is not None and due <= now) or (self._first_held() <= now and self._scheme.is_ended_by_halt()):
+                self._raise(now)
+
+    def guest_halts(self, now: int) -> None:
+        """Stop holding packets back if the scheme says so: the guest halts."""
+        if self._line is _HELD and self._scheme.is_ended_by_halt():
+            self._timer.arm(max(now, self._first_held()))
+
+
+class _InterruptTimer(OneShot):
+    """A timer that ends the coalescing of an interrupt."""
+
+    def __init__(self, clock: Clock, vnic: Vnic) -> None:
+        super().__init__(clock)
+        self._vnic = vnic
+
+    def fire(self, now: int) -> None:
+        self._vnic._raise(now)

@@ -1,0 +1,1 @@
+"""Traffic: sources, TCP and UDP endpoints, web, transactions, CPU work."""

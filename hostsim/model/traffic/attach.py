@@ -1,0 +1,202 @@
+"""Attaches workloads to a host: senders to wires, connections to guests, CPU work to vCPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import isgeneratorfunction
+from itertools import product
+from typing import Any, Final, TypeAlias
+
+from hostsim.config.host import links
+from hostsim.config.nic import datagram_on_wire, packet_on_wire
+from hostsim.config.workload import BridgedSpec, MulticastSpec, UdpStreamSpec, WorkSpec
+from hostsim.engine.arrivals import Arrivals
+from hostsim.engine.jitter import Jitter
+from hostsim.engine.random_stream import Streams
+from hostsim.errors import WiringError
+from hostsim.model.host import Host, VirtualMachine
+from hostsim.model.policy.moderation import CoalescingDepth
+from hostsim.model.policy.steering import rss_input
+from hostsim.model.traffic.address import PEER, UDP_PORT, nic_hash
+from hostsim.model.traffic.arrival_source import CoalescedArrivals, make_arrivals, make_bursts, make_lengths
+from hostsim.model.traffic.cpu_work import CpuWork
+from hostsim.model.traffic.flow import Flow, Sender
+from hostsim.model.traffic.forwarded import Bridged, forwarding
+from hostsim.model.traffic.peer import Peer
+from hostsim.model.traffic.process_sender import datagram_sender
+from hostsim.model.traffic.tcp_setup import (
+    attach_exchanges,
+    attach_forwarded,
+    attach_tcp,
+    attach_web_clients,
+    cycle_rate,
+)
+from hostsim.model.traffic.udp import Datagram, UdpSource
+from hostsim.model.traffic.vm_datagram import attach_vm_datagrams
+from hostsim.model.traffic.vm_tcp import attach_vm_streams
+from hostsim.plugin.module import registry_of
+from hostsim.units import SECOND, transmission_ps
+
+__all__ = ["attach_control_loops", "attach_workloads"]
+
+
+Attach: TypeAlias = Callable[[Host, str, Any, list[VirtualMachine], Streams], None]
+"""Attaches traffic to a host: its name, its spec, the VMs of the groups that it goes to, random streams."""
+
+
+def attach_workloads(host: Host, streams: Streams) -> None:
+    """Attach all traffic of a host's spec to it.
+
+    Raises:
+        WiringError: the traffic has no destination.
+    """
+    kinds = registry_of(host.spec.plugins).of("traffic")
+    for name, traffic in host.spec.traffic.items():
+        members = [vm for group in traffic.to for vm in host.vms if vm.group.name == group]
+        attach = kinds[traffic.kind].factory or ATTACH[traffic.kind]
+        if isgeneratorfunction(attach):
+            host.clock.start(attach(host.clock, host, Peer(host, name, traffic, members, streams)))
+        else:
+            attach(host, name, traffic, members, streams)
+
+
+def attach_control_loops(host: Host) -> None:
+    """Start the control loops of plug-ins, as SimPy processes."""
+    loops = registry_of(host.spec.plugins).of("control_loop")
+    for choice in host.spec.control_loops.values():
+        loop = loops[choice.name].factory
+        assert loop is not None  # none is shipped
+        host.clock.start(loop(host.clock, host, *choice.own))
+
+
+def _from_peer(host: Host, posted: Arrivals) -> Arrivals:
+    """Return what a peer posts as its NIC sends it: coalesced where the peer is a VM."""
+    coalescing = host.spec.peer.tx_coalescing
+    if coalescing is None:
+        return posted
+    timeout = coalescing.timeout
+    law = CoalescingDepth(round(coalescing.rate), coalescing.depth_cap, coalescing.low_packets, timeout)
+    return CoalescedArrivals(posted, law, timeout)
+
+
+def _attach_multicast(
+    host: Host, name: str, traffic: MulticastSpec, members: list[VirtualMachine], streams: Streams
+) -> None:
+    """Attach a multicast stream: from the wire of the first uplink of its receivers' switch to their virtual ports, or of a kernel's NIC to its ring."""
+    entries = {
+        links(group, host.spec.vswitches, host.spec.nics)[0].uplinks[0]: group.networks[:1]
+        for group in host.spec.vms
+        if group.name in traffic.to
+    }
+    if len(entries) != 1:
+        raise WiringError(f"the receivers of {name!r} are on {len(entries)} virtual switches; a stream enters by one")
+    flow = Flow(name, traffic.packet_size, len(members))
+    position = len(host.flows)
+    host.flows.append(flow)
+    uplink, networks = next(iter(entries.items()))
+    if uplink not in host.nics:  # of a kernel that is not there
+        return
+    nic = host.nics[uplink]
+    vxlan = any(host.spec.vswitches[network].vxlan for network in networks)  # a kernel has none
+    rate = host.spec.hardware.nics[uplink].rate
+    frame_ps = transmission_ps(datagram_on_wire(traffic.packet_size, vxlan=vxlan), rate)
+    sender = Sender(flow, traffic.packet_size, frame_ps, 1)
+    packet = rss_input(PEER, f"239.0.{position // 250}.{position % 250 + 1}")
+    host.netqueues[uplink].flood(sender, nic_hash(packet, vxlan=vxlan))
+    late = host.spec.peer.timer_jitter
+    arrivals = make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position), late)
+    nic.wire.carry(sender, _from_peer(host, arrivals))
+    for vm in members:
+        port = vm.devices[0].port(packet)
+        if networks:
+            host.switches[networks[0]].join(sender, port)
+        else:
+            sender.vnic = port.vnic
+
+
+def _attach_bridged(
+    host: Host, name: str, traffic: BridgedSpec, members: list[VirtualMachine], streams: Streams
+) -> None:
+    """Attach frames for each VM's bridge. No filter knows the addresses behind it, so they use the default queue of its uplink."""
+    position = len(host.flows)
+    flow = Flow(name, traffic.data, 1)
+    host.flows.append(flow)
+    for number, vm in enumerate(members):
+        enters, leaves = vm.devices[traffic.enters], vm.devices[traffic.leaves]
+        nic = enters.nic
+        vxlan = links(vm.group, host.spec.vswitches, host.spec.nics)[traffic.enters].vxlan
+        frame_ps = transmission_ps(packet_on_wire(traffic.packet, vxlan=vxlan), host.spec.hardware.nics[nic.name].rate)
+        taken, step = forwarding(vm.group.guest, host.costs, cycle_rate(host))
+        packet = rss_input(PEER, f"10.{3 + position % 250}.{number // 250}.{number % 250 + 1}")
+        port = enters.port(packet)
+        which = next(
+            place for place, vcpu in enumerate(vm.vcpus) if vcpu is port.vnic.vcpu
+        )  # a software interrupt forwards on the vCPU that took the interrupt
+        queue = leaves.posted(vm, which, enters.ports.index(port))  # the kernel takes the queue of the same number
+        sender = Bridged(flow, traffic.data, frame_ps, vm.vcpus[which], queue, step)
+        sender.path_ps = taken
+        host.netqueues[nic.name].flood(sender, nic_hash(packet, vxlan=vxlan))
+        sender.vnic = port.vnic
+        random, late = streams.stream("traffic", position, number), host.spec.peer.timer_jitter
+        nic.wire.carry(sender, _from_peer(host, make_arrivals(traffic.arrivals, traffic.rate, random, late)))
+
+
+def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[VirtualMachine], streams: Streams) -> None:
+    """Attach UDP streams to or from every VM of some groups."""
+    position = len(host.flows)
+    flow = Flow(name, traffic.packet_size, 1)
+    host.flows.append(flow)
+    for (number, vm), place in product(enumerate(members), range(traffic.streams)):
+        device = vm.devices[traffic.vnic]
+        random = streams.stream("traffic", position, number, *([place] if place else []))
+        port = 1 + (traffic.port + place - 1) % 65535
+        if traffic.direction == "receive":
+            sender = datagram_sender(host, flow, vm, traffic.vnic, traffic.packet_size, traffic.burst, port)
+            bursts = make_bursts(traffic.bursts, traffic.burst, random, host.spec.peer.timer_jitter)
+            device.nic.wire.carry(sender, _from_peer(host, bursts))
+        else:
+            interval = round(SECOND / traffic.bursts)
+            write_ps = vm.group.guest.applications.udp_source.ps(cycle_rate(host))
+            which = place % len(vm.vcpus)
+            packet = rss_input(vm.address, PEER, UDP_PORT, port)
+            queue = device.transmit(vm, which, packet)
+            start = int(random.integers(0, interval))
+            late = Jitter(min(vm.group.guest.timer_jitter, interval // 2), random)
+            data, vcpu = Datagram(flow, flow.size), vm.vcpus[which]
+            UdpSource(host.clock, data, vcpu, queue, interval, traffic.burst, write_ps, late).begin(start)
+
+
+def _attach_work(host: Host, name: str, traffic: WorkSpec, members: list[VirtualMachine], streams: Streams) -> None:
+    """Attach CPU work to every VM of some groups, on its first vCPU that has no work yet; each has random streams of its own."""
+    position = len(host.flows)
+    flow = Flow(name, 0, 1)
+    host.flows.append(flow)
+    for number, vm in enumerate(members):
+        vcpu = next((vcpu for vcpu in vm.vcpus if vcpu.work is None), None)
+        if vcpu is None:
+            raise WiringError(f"each vCPU of {vm.name} has work already; {name!r} would be a second source of one")
+        vcpu.work = CpuWork(
+            flow,
+            make_arrivals(traffic.arrivals, traffic.rate, streams.stream("traffic", position, number, "arrivals")),
+            make_lengths(traffic.service, streams.stream("traffic", position, number, "lengths")),
+            batch=traffic.batch,
+            together=traffic.together,
+            waiting=traffic.waiting,
+        )
+
+
+ATTACH: Final[dict[str, Attach]] = {
+    "multicast": _attach_multicast,
+    "bridged": _attach_bridged,
+    "udp_stream": _attach_udp,
+    "work": _attach_work,
+    "web": attach_web_clients,
+    "tcp_stream": attach_tcp,
+    "forwarded_stream": attach_forwarded,
+    "http": attach_tcp,
+    "transactions": attach_exchanges,
+    "request_response": attach_exchanges,
+    "vm_datagrams": attach_vm_datagrams,
+    "vm_tcp_stream": attach_vm_streams,
+}
+"""Shipped kinds of traffic of `hostsim.config.workload.TRAFFIC`."""

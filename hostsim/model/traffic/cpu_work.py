@@ -1,0 +1,86 @@
+"""CPU work of guests: bursts that arrive at a queue of a vCPU, as background load or as a single-server queue of theory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from hostsim.engine.arrivals import Arrivals
+from hostsim.engine.packet_train import Train
+from hostsim.engine.record import FloatArray
+from hostsim.engine.ring import Ring
+from hostsim.model.traffic.flow import Flow
+
+__all__ = ["CpuWork"]
+
+BLOCK: Final = 4096
+"""Lengths drawn at a time."""
+
+
+class CpuWork:
+    """The work queue of one guest: bursts of CPU time, first come first served.
+
+    Args:
+        flow: counts them, together with those of the other guests of the same traffic.
+        arrivals: when they come.
+        draw: given a number, returns as many lengths in picoseconds, from this guest's own stream.
+        batch: bursts that come together.
+        together: most bursts served as one, in the time of one.
+        waiting: bursts that may wait.
+    """
+
+    def __init__(
+        self,
+        flow: Flow,
+        arrivals: Arrivals,
+        draw: Callable[[int], FloatArray],
+        *,
+        batch: int,
+        together: int,
+        waiting: int,
+    ) -> None:
+        self.flow, self._arrivals, self._draw = flow, arrivals, draw
+        self._batch, self._together = batch, together
+        self.ring: Ring[Flow] = Ring(waiting)
+        self._lengths: list[int] = []
+        self._in_service: list[Train[Flow]] = []
+
+    def upcoming(self) -> int | None:
+        """Return the time of the next arrival; None when there will be no more."""
+        return self._arrivals.upcoming()
+
+    def settle(self, now: int) -> None:
+        """Admit the bursts that arrived by ``now``, and drop those that found the queue full."""
+        ring, flow = self.ring, self.flow
+        for train in self._arrivals.collect(now, flow):
+            if self._batch > 1:
+                timestamps = [arrived for arrived in train.arrival_times() for _ in range(self._batch)]
+                train = Train(flow, len(timestamps), timestamps[0], 0, timestamps[0], 0, timestamps)
+            flow.sent += train.count
+            ring.push(train)
+            ring.settle(now)
+
+    def start(self, now: int) -> int | None:
+        """Start the burst that has waited longest; returns its length in picoseconds, None when none waits."""
+        self.settle(now)
+        self._in_service = self.ring.take(self._together, now)
+        if not self._in_service:
+            return None
+        if not self._lengths:
+            # at least a picosecond: a burst that takes no time would never end
+            self._lengths = np.maximum(np.rint(self._draw(BLOCK)).astype(np.int64), 1).tolist()
+        return self._lengths.pop()
+
+    def finish(self, now: int) -> None:
+        """Complete the bursts in service."""
+        flow = self.flow
+        for train in self._in_service:
+            flow.delivered += train.count
+            flow.work_time.add_each(train.arrival_times(), now, 0)
+        self._in_service = []
+
+    def unfinished(self) -> int:
+        """Return the number of bursts in service."""
+        return sum(train.count for train in self._in_service)

@@ -1,0 +1,64 @@
+"""A peer outside the host that sends datagrams to VMs: of a traffic source of one's own, which is a SimPy process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hostsim.config.host import links
+from hostsim.config.nic import UDP_HEADERS
+from hostsim.config.traffic import Traffic
+from hostsim.engine.random_stream import Streams
+from hostsim.model.host import Host, VirtualMachine
+from hostsim.model.receive.closed_loop_wire import ClosedLoopWire
+from hostsim.model.traffic.flow import Flow
+from hostsim.model.traffic.process_sender import ProcessSender, datagram_sender
+
+__all__ = ["Peer"]
+
+
+class Peer:
+    """The peer of a traffic source: it sends when the source's process says so.
+
+    Attributes:
+        spec: what the scenario says of the traffic.
+        vms: VMs of the groups that it goes to.
+        random: a stream of random numbers that nobody else draws from.
+    """
+
+    def __init__(
+        self, host: Host, name: str, spec: Traffic, members: Sequence[VirtualMachine], streams: Streams
+    ) -> None:
+        position = len(host.flows)
+        self.spec: Any = spec  # of a class of the source's own
+        self.vms = tuple(members)
+        self.random = streams.stream("traffic", position)
+        self._host, self._flow = host, Flow(name, 0, 1)
+        self._senders: dict[tuple[VirtualMachine, int, int], ProcessSender] = {}
+        host.flows.append(self._flow)
+
+    def send(self, vm: VirtualMachine, size: int, count: int = 1, *, device: int = 0) -> None:
+        """Send datagrams now, as soon as the wire is free.
+
+        Args:
+            vm: the receiver.
+            size: bytes of data in each.
+            count: number of datagrams.
+            device: number of the VM's NIC.
+
+        Raises:
+            ValueError: there is no such NIC, or a datagram has no data or does not fit in a frame.
+        """
+        networks = links(vm.group, self._host.spec.vswitches, self._host.spec.nics)
+        if not 0 <= device < len(networks):
+            raise ValueError(f"{vm.name} has no NIC {device}: it has {len(networks)}")
+        most = networks[device].mtu - UDP_HEADERS
+        if not 1 <= size <= most:
+            raise ValueError(f"a datagram of {size} bytes: 1 to {most} fit in a frame")
+        key = (vm, device, size)
+        if key not in self._senders:
+            wire = vm.devices[device].nic.wire
+            assert isinstance(wire, ClosedLoopWire)  # of a host with such traffic
+            sender = datagram_sender(self._host, self._flow, vm, device, size, 1)
+            self._senders[key] = ProcessSender(self._host.clock, wire, sender)
+        self._senders[key].send(count)

@@ -1,0 +1,309 @@
+"""TCP connections between a guest and a peer outside: endpoints, segments, congestion control, loss recovery."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from hostsim.config.nic import TCP_HEADERS, frame_size
+from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.jitter import Jitter
+from hostsim.engine.packet_train import Train
+from hostsim.model.contract import GuestStream, InboundStream, PacketSink
+from hostsim.model.guest.vcpu import Vcpu
+from hostsim.model.receive.closed_loop_wire import ClosedLoopWire
+from hostsim.model.traffic.flow import Flow, Sender
+from hostsim.units import MS
+
+__all__ = [
+    "ENDLESS",
+    "RETRANSMIT_AFTER",
+    "Application",
+    "Congestion",
+    "Connection",
+    "Endpoints",
+    "GuestPackets",
+    "PacketHandler",
+    "PeerFrames",
+    "Think",
+    "no_think_time",
+]
+
+
+class Congestion:
+    """The congestion window of a TCP sender, in segments.
+
+    Attributes:
+        window: receive window, or send buffer, whichever bounds the connection.
+        in_flight: sent and not yet acknowledged.
+    """
+
+    def __init__(self, window: int, initial: int) -> None:
+        self.window, self._initial = window, initial
+        self.in_flight = 0
+        self._allowed = float(min(window, initial))
+        self._threshold = float(window)
+        self._recovering = 0
+
+    def anew(self) -> Congestion:
+        """Return the congestion window of a new connection between the same endpoints."""
+        return Congestion(self.window, self._initial)
+
+    @property
+    def allowed(self) -> int:
+        """Congestion window: segments that may be in flight."""
+        return int(self._allowed)
+
+    def room(self) -> int:
+        """Return the number of segments that may be sent now."""
+        return max(0, int(self._allowed) - self.in_flight)
+
+    def acked(self, segments: int) -> None:
+        """Handle acknowledged segments."""
+        self.in_flight -= segments
+        if self._recovering > 0:
+            self._recovering -= segments
+        elif self._allowed < self.window:
+            grown = self._allowed + (segments if self._allowed < self._threshold else segments / self._allowed)
+            self._allowed = min(grown, float(self.window))
+
+    def lost(self, segments: int) -> None:
+        """Handle a loss told by duplicate acknowledgements: halve the window, once for all losses of one window."""
+        self.in_flight -= segments
+        if self._recovering <= 0:
+            self._threshold = max(2.0, self._allowed / 2)
+            self._allowed = min(self._threshold, float(self.window))
+            self._recovering = self.in_flight
+
+    def timed_out(self, segments: int) -> None:
+        """Handle a retransmission time-out: start again with one segment."""
+        self.in_flight -= segments
+        self._threshold = max(2.0, self._allowed / 2)
+        self._allowed = 1.0
+        self._recovering = 0
+
+
+Think = Callable[[], int]
+"""Draws the time that a user takes for the next request, in picoseconds."""
+ENDLESS: Final = 1 << 60
+"""Segments of a stream that never ends."""
+RETRANSMIT_AFTER: Final = 200 * MS
+"""Least time after which a sender that hears nothing sends again (Linux ``TCP_RTO_MIN``)."""
+
+
+def no_think_time() -> int:
+    """Make the next request at once."""
+    return 0
+
+
+@dataclass(frozen=True)
+class Application:
+    """The application at the guest's end: its costs in picoseconds, and parameters of the guest's TCP."""
+
+    per_packet: int
+    """Data of one packet taken from a socket."""
+    per_write: int
+    """One write to a socket."""
+    per_request: int
+    """One request served."""
+    write_copies: bool
+    """Data sent is copied from the process; not so where files are sent."""
+    ack_every: int
+    """Packets seen from one acknowledgement to the next."""
+    tso_divisor: int
+    """A packet for TSO is at most the window over this."""
+    write_size: int = 0
+    """Bytes of each write, where several make a packet; 0 where one does."""
+
+
+class Endpoints:
+    """The endpoints of a connection: the wire from the peer, the transmit queue to it, and the vCPU of the guest's process.
+
+    Attributes:
+        clock: the host's.
+        totals: counts its frames.
+        queue: to the peer.
+        vcpu: where the guest's process runs.
+        application: what runs there.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        totals: Flow,
+        wire: ClosedLoopWire | None,
+        queue: PacketSink[GuestStream],
+        vcpu: Vcpu,
+        application: Application,
+        delay: int,
+        jitter: Jitter,
+    ) -> None:
+        """Make endpoints; the peer answers ``delay`` after the end of a frame on the wire, and what ``jitter`` draws later. No wire comes from another VM."""
+        self.clock, self.totals, self._wire, self.queue = clock, totals, wire, queue
+        self.vcpu, self.application = vcpu, application
+        self._delay, self._jitter, self._answered = delay, jitter, 0
+
+    def release(self, sender: Sender, at: int, step: int, turns: int, frames: int) -> None:
+        """Let the peer send frames, see `ClosedLoopWire.release`."""
+        assert self._wire is not None
+        self._wire.release(sender, at, step, turns, frames)
+
+    def answer(self, at: int) -> int:
+        """Return the instant at which the peer answers what it got ``at`` an instant; no answer overtakes one before it."""
+        answered = at + self._delay + self._jitter.draw()
+        if answered > self._answered:
+            self._answered = answered
+        return self._answered
+
+
+class PacketHandler:
+    """What handles the packets of a connection, at both of its ends: compiled, without a call through Python for each train."""
+
+    def take(self, frames: PeerFrames, train: Train[InboundStream], start: int, wait_ps: float) -> int:
+        """Let the guest's process handle frames of the peer from ``start`` on; returns the end.
+
+        Args:
+            frames: of which kind they are.
+            train: the frames.
+            start: when the process begins.
+            wait_ps: wait for memory of each byte that it copies.
+        """
+        raise NotImplementedError
+
+    def gone(self, packets: GuestPackets, train: Train[GuestStream], first: int, step: int) -> None:
+        """Handle packets that are through the wire, the first at ``first``, each further one ``step`` later.
+
+        Args:
+            packets: of which kind they are.
+            train: the packets.
+            first: when the first was through.
+            step: picoseconds from one to the next.
+        """
+        raise NotImplementedError
+
+
+class PeerFrames(Sender):
+    """Frames of a peer, handled by a process of the guest.
+
+    Args:
+        endpoints: of the connection.
+        size: bytes of data in each.
+        frame_ps: time of each on the wire.
+        handler: lets the process handle them (`PacketHandler.take`).
+        dropped: told of frames that were dropped on the host.
+        burst: frames that the peer puts on the wire in one go.
+        joins: large receive offload may join them.
+        in_softirq: the guest's kernel handles them by itself, without a process.
+    """
+
+    headers = TCP_HEADERS
+
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        size: int,
+        frame_ps: int,
+        handler: PacketHandler,
+        dropped: Callable[[int], None],
+        *,
+        burst: int = 1,
+        joins: bool = False,
+        in_softirq: bool = False,
+    ) -> None:
+        super().__init__(endpoints.totals, size, frame_ps, burst, joins=joins)
+        self.in_softirq = in_softirq
+        self.vcpu, self._handler, self._dropped = endpoints.vcpu, handler, dropped
+
+    def handle(self, train: Train[InboundStream], start: int) -> int:
+        """Handle packets from ``start`` on; returns the end."""
+        assert self.vnic is not None
+        return self._handler.take(self, train, start, self.vnic.wait_ps)
+
+    def dropped(self, frames: int) -> None:
+        """Report frames dropped on the host."""
+        self._dropped(frames)
+
+
+class GuestPackets(GuestStream):
+    """Packets of one kind that the guest sends: acknowledgements, answers or data.
+
+    Args:
+        totals: counts the frames that were handed to a physical NIC or dropped, and the data that is through the wire.
+        size: bytes of data in each frame.
+        handler: told of packets that are through the wire (`PacketHandler.gone`).
+        dropped: told of frames that found no room.
+    """
+
+    headers = TCP_HEADERS
+    """Bytes of its headers from IP on."""
+
+    def __init__(
+        self,
+        totals: Flow,
+        size: int,
+        handler: PacketHandler,
+        dropped: Callable[[int], None],
+    ) -> None:
+        self.totals, self.size, self._handler, self._dropped = totals, size, handler, dropped
+        self.octets = frame_size(size + self.headers)
+
+    def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
+        """Report packets that have left the wire."""
+        self._count_out(train.count * train.frames)
+        self._handler.gone(self, train, first, step)
+
+    def _count_out(self, frames: int) -> None:
+        self.totals.out += frames
+
+    def dropped(self, frames: int) -> None:
+        """Report frames dropped at a full queue."""
+        self.totals.lost_out += frames
+        self._dropped(frames)
+
+
+class Connection(PacketHandler):
+    """The base class of both directions: congestion window and loss detection.
+
+    Args:
+        endpoints: its two ends.
+        congestion: window of the side that sends data.
+        file: segments of each transfer, or `ENDLESS`.
+    """
+
+    def __init__(self, endpoints: Endpoints, congestion: Congestion, file: int) -> None:
+        self._endpoints, self._congestion, self._file = endpoints, congestion, file
+        self._remaining = self._lost = 0
+        self._timer: Timer | None = None
+
+    def _lose(self, frames: int) -> None:
+        """Handle dropped data; its sender detects the loss by duplicate acknowledgements, or by its retransmission timer."""
+        self._lost += frames
+        self._await_time_out()
+
+    def _await_time_out(self) -> None:
+        clock = self._endpoints.clock
+        if self._timer is None:
+            self._timer = Timer(clock, self._time_out)
+        self._timer.arm(clock.now + RETRANSMIT_AFTER)
+
+    def _repair(self) -> None:
+        """Recover from a loss told by duplicate acknowledgements."""
+        lost, self._lost = self._lost, 0
+        self._remaining += lost
+        self._congestion.lost(lost)
+        assert self._timer is not None
+        self._timer.disarm()
+
+    def _time_out(self, now: int) -> None:
+        lost, self._lost = self._lost, 0
+        self._remaining += lost
+        self._congestion.timed_out(lost + self._forget_unacknowledged())
+        self._send_again(now)
+
+    def _forget_unacknowledged(self) -> int:
+        """Return the number of received segments that no acknowledgement on its way covers; retransmission brings one about."""
+        raise NotImplementedError
+
+    def _send_again(self, now: int) -> None:
+        raise NotImplementedError

@@ -1,0 +1,372 @@
+"""TCP connection set-up: addresses, ports, RSS hashes, queues and processes of the connections of a host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from hostsim.config.host import VmGroupSpec, links
+from hostsim.config.nic import TCP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
+from hostsim.config.traffic import Connected
+from hostsim.config.workload import ExchangeSpec, ForwardedStreamSpec, TcpSpec, WebSpec
+from hostsim.engine.jitter import Jitter
+from hostsim.engine.random_stream import Streams
+from hostsim.model.contract import GuestStream, PacketSink
+from hostsim.model.guest.device import GuestDevice
+from hostsim.model.host import Host, VirtualMachine
+from hostsim.model.policy.steering import rss_input
+from hostsim.model.receive.closed_loop_wire import ClosedLoopWire
+from hostsim.model.traffic.address import PEER, nic_hash
+from hostsim.model.traffic.arrival_source import make_arrivals
+from hostsim.model.traffic.flow import STAGES, Flow, RoundTrip, Sender
+from hostsim.model.traffic.forwarded import ForwardedStream, forwarding
+from hostsim.model.traffic.tcp import ENDLESS, Application, Congestion, Endpoints, Think, no_think_time
+from hostsim.model.traffic.tcp_receiver import TcpReceiver
+from hostsim.model.traffic.tcp_sender import MOST_TSO, TcpSender
+from hostsim.model.traffic.transaction import User
+from hostsim.model.traffic.web import PageFetch, WebClients, WebObject
+from hostsim.units import MS, rounded, transmission_ps
+
+__all__ = ["attach_exchanges", "attach_forwarded", "attach_tcp", "attach_web_clients", "cycle_rate", "segmented"]
+
+Opened: TypeAlias = tuple[TcpReceiver | TcpSender | ForwardedStream | User, list[Sender]]
+"""A connection, and the senders of its peer."""
+PORTS_A_VCPU: Final = 16
+"""Ports of web clients for each vCPU of a server: enough for an even spread, few enough to keep connections for them."""
+ACKS_EVERY: Final = 2
+"""Segments from one acknowledgement to the next of a receiver that joins none (RFC 1122)."""
+START_WITHIN: Final = 1 * MS
+"""Connections of a VM begin within this, at random."""
+
+
+def attach_tcp(host: Host, name: str, traffic: TcpSpec, members: list[VirtualMachine], streams: Streams) -> None:
+    """Open the TCP connections of streams and files between every VM of some groups and the peer."""
+
+    def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think, late: Jitter) -> Opened:
+        return _connect_tcp(host, flow, vm, traffic, place, think, late)
+
+    _open_connections(host, name, traffic, members, streams, connect)
+
+
+def attach_exchanges(
+    host: Host, name: str, traffic: ExchangeSpec, members: list[VirtualMachine], streams: Streams
+) -> None:
+    """Open the TCP connections of requests and replies between every VM of some groups and the peer."""
+
+    def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think, late: Jitter) -> Opened:
+        return _connect_user(host, flow, vm, traffic, place, think, late)
+
+    _open_connections(host, name, traffic, members, streams, connect)
+
+
+def attach_forwarded(
+    host: Host, name: str, traffic: ForwardedStreamSpec, members: list[VirtualMachine], streams: Streams
+) -> None:
+    """Open the TCP connections of two peers through every VM of some groups."""
+
+    def connect(flow: Flow, vm: VirtualMachine, place: int, think: Think, late: Jitter) -> Opened:
+        return _connect_forwarded(host, flow, vm, traffic, place, late)
+
+    _open_connections(host, name, traffic, members, streams, connect)
+
+
+def _open_connections(
+    host: Host,
+    name: str,
+    traffic: Connected,
+    members: list[VirtualMachine],
+    streams: Streams,
+    connect: Callable[[Flow, VirtualMachine, int, Think, Jitter], Opened],
+) -> None:
+    """Open all connections of a traffic, each with ``connect``, which is given its number in the VM."""
+    position = len(host.flows)
+    flow = Flow(name, 0, 1)
+    if traffic.has_answers:
+        flow.users = traffic.connections * len(members)
+    if traffic.has_stages:
+        flow.stages = [0] * len(STAGES)
+    host.flows.append(flow)
+    for number, vm in enumerate(members):
+        starts = streams.stream("traffic", position, number).integers(0, START_WITHIN, traffic.connections)
+        late = _lateness(host, streams, position, number)
+        for place in range(traffic.connections):
+            think: Think = no_think_time
+            if traffic.pause:
+                # a random stream for each user, so that think times do not depend on the order of service
+                think = _thinking(traffic.pause, streams.stream("traffic", position, number, place))
+            connection, senders = connect(flow, vm, place, think, late)
+            _filter_frames(host, vm, traffic, place, senders)
+            connection.begin(int(starts[place]) + think())
+
+
+def _application(
+    host: Host, vm: VirtualMachine, traffic: Connected, *, write_copies: bool, write_size: int = 0
+) -> Application:
+    """Return the costs of the process at the VM's end."""
+    guest = vm.group.guest
+    costs, hertz = guest.applications, cycle_rate(host)
+    slower = 1 + traffic.memory_stall(costs) * _far_delay(host, vm)
+    return Application(
+        per_packet=costs.tcp_sink.ps(hertz),
+        per_write=costs.tcp_source.ps(hertz),
+        per_request=rounded(traffic.demand_ps(costs, hertz) * slower),
+        write_copies=write_copies,
+        ack_every=guest.ack_every,
+        tso_divisor=guest.tso_divisor,
+        write_size=write_size,
+    )
+
+
+def _far_delay(host: Host, vm: VirtualMachine) -> float:
+    """Return the time that waiting for memory takes longer by what is reserved and far, as a share of that time; none where all memory is one node's."""
+    cpu = host.spec.hardware.cpu
+    if cpu.sockets == 1:
+        return 0.0
+    return vm.group.settings.reserved * host.spec.costs.reserved_far.value * (cpu.remote_ratio - 1)
+
+
+def _connect_user(
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: ExchangeSpec, place: int, think: Think, late: Jitter
+) -> Opened:
+    """Open the connection of a user."""
+    most = segment_size(_switch(host, vm, traffic).mtu)
+    frames = -(-traffic.reply_size // most)
+    user = User(
+        _endpoints(host, flow, vm, traffic, _application(host, vm, traffic, write_copies=False), place, late),
+        request_size=traffic.request,
+        request_ps=_wire_ps(host, vm, traffic, traffic.request),
+        reply_frames=frames,
+        reply_size=-(-traffic.reply_size // frames),
+        think=think,
+    )
+    if traffic.has_stages:
+        user.requests.round_trip = RoundTrip(flow)
+    return user, [user.requests]
+
+
+def _connect_tcp(
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: TcpSpec, place: int, think: Think, late: Jitter
+) -> Opened:
+    """Open the connection of a stream of data, or of files."""
+    guest, transfer = vm.group.guest, traffic.transfer
+    corks = guest.autocorking and not traffic.receives
+    size, full, written = segmented(
+        host, vm.group, traffic.vnic, traffic.message, nodelay=traffic.is_undelayed and not corks
+    )
+    application = _application(host, vm, traffic, write_copies=transfer is None, write_size=written)
+    endpoints = _endpoints(host, flow, vm, traffic, application, place, late)
+    # a small packet is charged to the socket's buffer with its overhead
+    segments = max(1, traffic.window // (size if full else size + guest.socket_overhead))
+    congestion = Congestion(segments, guest.initial_window)
+    file = ENDLESS if transfer is None else -(-transfer // size)
+    if traffic.receives:
+        frame_ps = _wire_ps(host, vm, traffic, size)
+        receiving = TcpReceiver(
+            endpoints,
+            congestion,
+            file,
+            size=size,
+            frame_ps=frame_ps,
+            burst=_burst(host, traffic, size, segments),
+            full=full,
+            think=think,
+        )
+        return receiving, [receiving.data]
+    device = vm.devices[traffic.vnic]
+    sending = TcpSender(
+        endpoints,
+        congestion,
+        file,
+        size=size,
+        small_ps=_wire_ps(host, vm, traffic, 0),
+        full=full and device.tso,
+        acks_every=traffic.peer_acks_every or ACKS_EVERY,
+        joined=_joined(host, vm, traffic, size),
+        request=(traffic.request, _wire_ps(host, vm, traffic, traffic.request)),
+        think=think,
+    )
+    return sending, [sending.acks, sending.requests]
+
+
+def _burst(host: Host, traffic: TcpSpec, size: int, segments: int) -> int:
+    """Return the most frames that the peer sends in one go: as said, or those of a packet for TSO with a window of so many segments."""
+    if traffic.burst is not None:
+        return traffic.burst
+    return max(1, min(MOST_TSO // size, segments // host.spec.peer.tso_divisor))
+
+
+def _joined(host: Host, vm: VirtualMachine, traffic: TcpSpec, size: int) -> int:
+    """Return the most segments of ``size`` bytes that the peer's receive offload joins: those of its time on the wire, of 64 KiB at most; 1 where it joins none."""
+    if traffic.peer_acks_every is not None:
+        return 1
+    return max(1, min(MOST_TSO // size, host.spec.peer.aggregation // _wire_ps(host, vm, traffic, size)))
+
+
+def _connect_forwarded(
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: ForwardedStreamSpec, place: int, late: Jitter
+) -> Opened:
+    """Open a connection through a VM, and steer both of its directions."""
+    guest = vm.group.guest
+    back = traffic.model_copy(update={"vnic": traffic.leaves})
+    application = _application(host, vm, traffic, write_copies=False)
+    near, far = (_endpoints(host, flow, vm, way, application, place, late) for way in (traffic, back))
+    size = segment_size(min(_switch(host, vm, way).mtu for way in (traffic, back)))
+    segments = max(1, traffic.window // size)
+    taken, step = forwarding(guest, host.costs, cycle_rate(host))
+    stream = ForwardedStream(
+        near,
+        far,
+        Congestion(segments, guest.initial_window),
+        size=size,
+        frame_ps=_wire_ps(host, vm, traffic, size),
+        small_ps=_wire_ps(host, vm, back, 0),
+        burst=_burst(host, traffic, size, segments),
+        acks_every=traffic.peer_acks_every or ACKS_EVERY,
+        step_ps=step,
+    )
+    stream.data.path_ps = stream.acks.path_ps = taken
+    stream.data.joins = guest.lro_while_forwarding
+    _filter_frames(host, vm, traffic, place, [stream.data])
+    _filter_frames(host, vm, back, place, [stream.acks])
+    enters, leaves = vm.devices[traffic.vnic], vm.devices[traffic.leaves]
+    stream.route(_passed_on(vm, stream.data, enters, leaves), _passed_on(vm, stream.acks, leaves, enters))
+    return stream, []
+
+
+def _passed_on(vm: VirtualMachine, sender: Sender, enters: GuestDevice, leaves: GuestDevice) -> PacketSink[GuestStream]:
+    """Let a guest forward frames on the vCPU that takes them off their ring; returns the transmit queue, which has the number of the queue that they came by."""
+    number = next(place for place, port in enumerate(enters.ports) if port.vnic is sender.vnic)
+    which = next(place for place, vcpu in enumerate(vm.vcpus) if vcpu is enters.ports[number].vnic.vcpu)
+    sender.vcpu = vm.vcpus[which]
+    return leaves.posted(vm, which, number)
+
+
+def segmented(
+    host: Host, group: VmGroupSpec, vnic: int, message: int | None, *, nodelay: bool
+) -> tuple[int, bool, int]:
+    """Return the bytes of a segment through a NIC of a group, whether that is a full one, and the bytes of each write where several make one.
+
+    Nagle's algorithm, or autocorking: a sender that has always more fills its segments. With ``nodelay`` small messages are segments of their own.
+    """
+    most = segment_size(links(group, host.spec.vswitches, host.spec.nics)[vnic].mtu)
+    if message is None or message >= most:
+        return most, True, 0
+    return (message, False, 0) if nodelay else (most, True, message)
+
+
+def attach_web_clients(
+    host: Host, name: str, traffic: WebSpec, members: list[VirtualMachine], streams: Streams
+) -> None:
+    """Attach web clients to the server in every VM of some groups."""
+    position = len(host.flows)
+    flow = Flow(name, 0, 1)
+    host.flows.append(flow)
+    for number, vm in enumerate(members):
+        random = streams.stream("traffic", position, number, "arrivals")
+        arrivals = make_arrivals(traffic.arrivals, traffic.rate, random, host.spec.peer.timer_jitter)
+        ports = PORTS_A_VCPU * len(vm.vcpus) if len(vm.vcpus) > 1 else 0
+        late = _lateness(host, streams, position, number)
+        WebClients(host.clock, flow, arrivals, _visits(host, flow, vm, traffic, late), ports)
+
+
+def _visits(
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: WebSpec, late: Jitter
+) -> Callable[[Callable[[PageFetch], None]], PageFetch]:
+    """Return a function that opens a further connection to the web server of a VM."""
+    guest = vm.group.guest
+    size = segment_size(_switch(host, vm, traffic).mtu)
+    small_ps = _wire_ps(host, vm, traffic, 0)
+    object_ps = guest.applications.web_server.ps(cycle_rate(host))
+    page = [WebObject.of(octets, traffic.write_size, size, object_ps) for octets in traffic.object_sizes]
+    application = Application(
+        per_packet=0,
+        per_write=0,
+        per_request=0,
+        write_copies=False,
+        ack_every=guest.ack_every,
+        tso_divisor=guest.tso_divisor,
+    )
+    joined = _joined(host, vm, traffic, size)
+    places = count()
+
+    def connect(rest: Callable[[PageFetch], None]) -> PageFetch:
+        place = next(places)
+        endpoints = _endpoints(host, flow, vm, traffic, application, place, late)
+        congestion = Congestion(max(1, traffic.window // size), guest.initial_window)
+        visit = PageFetch(
+            endpoints,
+            congestion,
+            page,
+            rest,
+            size=size,
+            small_ps=small_ps,
+            acks_every=traffic.peer_acks_every or ACKS_EVERY,
+            joined=joined,
+        )
+        _filter_frames(host, vm, traffic, place, [visit.acks, visit.requests])
+        return visit
+
+    return connect
+
+
+def cycle_rate(host: Host) -> float:
+    """Return the clock rate of a host's processors in Westmere-equivalent cycles a second."""
+    return host.spec.costs.cycle_rate(host.spec.hardware.cpu.family, host.spec.hardware.cpu.clock)
+
+
+def _switch(host: Host, vm: VirtualMachine, traffic: Connected) -> VSwitchSpec:
+    """Return the virtual switch of the NIC that traffic uses."""
+    return links(vm.group, host.spec.vswitches, host.spec.nics)[traffic.vnic]
+
+
+def _wire_ps(host: Host, vm: VirtualMachine, traffic: Connected, data: int) -> int:
+    """Return the transmission time of a frame with so many bytes of data."""
+    rate = host.spec.hardware.nics[vm.devices[traffic.vnic].nic.name].rate
+    return transmission_ps(packet_on_wire(data + TCP_HEADERS, vxlan=_switch(host, vm, traffic).vxlan), rate)
+
+
+def _lateness(host: Host, streams: Streams, position: int, number: int) -> Jitter:
+    """Return the lateness of the peer's answers to one VM."""
+    return Jitter(host.spec.peer.answer_jitter, streams.stream("traffic", position, number, "answers"))
+
+
+def _thinking(mean: int, random: np.random.Generator) -> Think:
+    return lambda: int(random.exponential(mean))
+
+
+def _endpoints(
+    host: Host, flow: Flow, vm: VirtualMachine, traffic: Connected, application: Application, place: int, late: Jitter
+) -> Endpoints:
+    """Return the endpoints of a VM's connection number ``place``."""
+    device = vm.devices[traffic.vnic]
+    wire = device.nic.wire
+    assert isinstance(wire, ClosedLoopWire)
+    packet, value = _rss(host, vm, traffic, place)
+    which = place % len(vm.vcpus)
+    if len(device.ports) >= len(vm.vcpus) > 1:  # a process goes where its packets come in
+        probe = Sender(flow, 0, 0, 1)
+        host.netqueues[device.nic.name].add(device.filter, probe, value, packet)
+        device.filter.senders.pop()
+        assert probe.vnic is not None
+        target = probe.vnic.vcpu
+        which = next(number for number, vcpu in enumerate(vm.vcpus) if vcpu is target)
+    posts = device.transmit(vm, which, packet)
+    return Endpoints(host.clock, flow, wire, posts, vm.vcpus[which], application, traffic.delay, late)
+
+
+def _filter_frames(host: Host, vm: VirtualMachine, traffic: Connected, place: int, senders: list[Sender]) -> None:
+    """Steer the frames of a VM's connection number ``place`` by the receive filter of its NIC."""
+    device, (packet, value) = vm.devices[traffic.vnic], _rss(host, vm, traffic, place)
+    for sender in senders:
+        sender.joins = sender.joins and device.lro
+        host.netqueues[device.nic.name].add(device.filter, sender, value, packet)
+
+
+def _rss(host: Host, vm: VirtualMachine, traffic: Connected, place: int) -> tuple[bytes, int]:
+    """Return what a vNIC hashes of a connection, and its RSS hash at the NIC: of its own addresses and ports, or of the VXLAN tunnel's."""
+    port = 1 + (traffic.port + place - 1) % 65535
+    packet = rss_input(PEER, vm.address, port, traffic.server_port)
+    return packet, nic_hash(packet, vxlan=_switch(host, vm, traffic).vxlan)

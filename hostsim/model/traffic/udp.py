@@ -1,0 +1,88 @@
+"""UDP senders in guests: bursts of datagrams at constant intervals (netperf UDP_STREAM)."""
+
+from __future__ import annotations
+
+from hostsim.config.nic import UDP_HEADERS, frame_size
+from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.jitter import Jitter
+from hostsim.engine.packet_train import Train
+from hostsim.model.contract import GuestStream, PacketSink
+from hostsim.model.guest.vcpu import Vcpu
+from hostsim.model.traffic.flow import Flow
+
+__all__ = ["Datagram", "UdpSource"]
+
+
+class Datagram(GuestStream):
+    """Datagrams that a guest sends, neither acknowledged nor retransmitted."""
+
+    headers = UDP_HEADERS
+
+    def __init__(self, totals: Flow, size: int) -> None:
+        self.totals, self.size = totals, size
+        self.octets = frame_size(size + self.headers)
+
+    def sent(self, train: Train[GuestStream], first: int, step: int, frame_ps: int) -> None:
+        """Count datagrams that were handed to a physical NIC."""
+        self.totals.out += train.count * train.frames
+
+    def dropped(self, frames: int) -> None:
+        """Count dropped datagrams."""
+        self.totals.lost_out += frames
+
+
+class UdpSource:
+    """A process that writes a burst of datagrams whenever its interval timer fires; ticks missed while it works merge into one.
+
+    Args:
+        clock: the host's.
+        data: its datagrams.
+        vcpu: vCPU of the process.
+        queue: transmit queue.
+        interval: picoseconds between two bursts.
+        burst: datagrams in each.
+        write_ps: what the process takes for a datagram, stack and copy apart.
+        jitter: lateness of the timer.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        data: Datagram,
+        vcpu: Vcpu,
+        queue: PacketSink[GuestStream],
+        interval: int,
+        burst: int,
+        write_ps: int,
+        jitter: Jitter,
+    ) -> None:
+        self._vcpu, self._queue = vcpu, queue
+        self._interval, self._burst, self._write_ps = interval, burst, write_ps
+        self._jitter = jitter
+        self._data = data
+        self._due = 0
+        self._timer = Timer(clock, self._fire)
+
+    def begin(self, at: int) -> None:
+        """Start the interval timer: the first burst is due at an instant."""
+        self._due = at
+        self._timer.arm(at + self._jitter.draw())
+
+    def _fire(self, now: int) -> None:
+        vcpu = self._vcpu
+        costs = vcpu.costs
+        vcpu.pending_ps += costs.guest_interrupt + (0 if vcpu.halted else costs.virtual_interrupt)
+        vcpu.start(self, now)
+
+    def run(self, start: int) -> int:
+        """Write a burst from ``start`` on; returns the end."""
+        vcpu = self._vcpu
+        costs = vcpu.costs
+        work = costs.guest_tx_packet + self._write_ps + costs.copied(self._data.size)
+        begin = start + costs.guest_process_wake
+        vcpu.post_to(self._queue, Train(self._data, self._burst, begin + work, work, begin, 0))
+        end = begin + self._burst * work
+        late = (end - self._due) // self._interval
+        self._due += max(1, late) * self._interval
+        self._timer.arm(max(self._due + self._jitter.draw(), start))
+        return end

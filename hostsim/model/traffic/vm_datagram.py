@@ -1,0 +1,245 @@
+"""Datagrams between VMs of a host: routes, senders in guests, and the paths on which a guest takes packets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from hostsim.config.guest import PacketPaths
+from hostsim.config.workload import VmDatagramsSpec, VmTraffic
+from hostsim.engine.jitter import Jitter
+from hostsim.engine.packet_train import Train
+from hostsim.engine.random_stream import Streams
+from hostsim.errors import WiringError
+from hostsim.model.contract import GuestStream, InboundStream, PacketSink
+from hostsim.model.guest.device import GuestDevice, SharedTxQueue
+from hostsim.model.guest.poll_mode import PollingReceiver, PollingSender
+from hostsim.model.guest.vcpu import Vcpu
+from hostsim.model.host import Host, VirtualMachine
+from hostsim.model.policy.steering import rss_input
+from hostsim.model.receive.vswitch import Port
+from hostsim.model.traffic.address import UDP_PORT
+from hostsim.model.traffic.flow import Flow, Sender
+from hostsim.model.traffic.tcp_setup import cycle_rate
+from hostsim.model.traffic.udp import Datagram, UdpSource
+from hostsim.model.transmit.local_delivery import LocalDelivery, LocalPort, LocalRoute
+from hostsim.model.transmit.networld import NetWorld, TxQueue
+from hostsim.units import SECOND, US
+
+__all__ = [
+    "attach_vm_datagrams",
+    "local_port",
+    "pairs",
+    "queue_of",
+]
+
+
+def pairs(
+    host: Host, traffic: VmTraffic, members: list[VirtualMachine]
+) -> Iterator[tuple[int, VirtualMachine, VirtualMachine]]:
+    """Iterate over the VMs that send: number, VM, and the one of the receivers that it sends to."""
+    senders = [vm for group in traffic.sender for vm in host.vms if vm.group.name == group]
+    if members:
+        for number, vm in enumerate(senders):
+            yield number, vm, members[number % len(members)]
+
+
+def queue_of(host: Host, sink: PacketSink[GuestStream]) -> TxQueue:
+    """Return the transmit queue behind what a vCPU posts to, whose context is to forward packets to other VMs.
+
+    Raises:
+        WiringError: no context of the VMkernel serves it.
+    """
+    queue = sink.queue if isinstance(sink, SharedTxQueue) else sink
+    if not isinstance(queue, TxQueue):
+        raise WiringError("a NIC that is passed through has no way to other VMs of the host")
+    _delivery(host, queue.context)
+    return queue
+
+
+def local_port(host: Host, device: GuestDevice, port: Port) -> LocalPort:
+    """Return the local side of one of a device's ports; the transmit context of the queue of the same number serves its receive list."""
+    known = next((local for local in host.local_ports if local.vnic is port.vnic), None)
+    if known is not None:
+        return known
+    settings = host.spec.settings
+    context = port.vnic.transmits[device.ports.index(port)].context
+    local = LocalPort(
+        port.vnic,
+        context,
+        host.costs,
+        capacity=settings.rx_list,
+        in_tx=settings.rx_copy_in_tx,
+        lro=device.lro,
+        halved=settings.tso_split,
+    )
+    host.local_ports.append(local)
+    _delivery(host, context).ports.append(local)
+    return local
+
+
+def _delivery(host: Host, context: NetWorld) -> LocalDelivery:
+    """Return the part of a transmit context in traffic between VMs of the host."""
+    if context.local is None:
+        context.local = LocalDelivery(host.costs, host.spec.settings.poll_budget)
+    return context.local
+
+
+class Inbound(Sender):
+    """Datagrams from another VM that the guest's kernel, or a process that polls, takes by itself: counted when its part is done.
+
+    Args:
+        totals: where they are counted.
+        size: bytes of data in each.
+        vcpu: the vCPU that takes them off the ring.
+        step: what each takes besides, in picoseconds.
+    """
+
+    def __init__(self, totals: Flow, size: int, vcpu: Vcpu, step: int = 0) -> None:
+        super().__init__(totals, size, 0, 1)
+        self.in_softirq = True
+        self.vcpu, self._step = vcpu, step
+
+    def handle(self, train: Train[InboundStream], start: int) -> int:
+        """Take packets one after the other from ``start`` on; returns the end."""
+        totals, step, count, vcpu = self.totals, self._step, train.count, self.vcpu
+        assert vcpu is not None
+        totals.latency.add(start + step - train.arrived, step - train.gap, count)
+        totals.delivered += count
+        totals.octets += count * self.size
+        vcpu.read += count
+        return start + count * step
+
+
+class Returned(Inbound):
+    """Datagrams that an XDP program sends back out of the vNIC that they came by."""
+
+    def __init__(self, totals: Flow, size: int, vcpu: Vcpu, step: int, queue: PacketSink[GuestStream]) -> None:
+        super().__init__(totals, size, vcpu, step)
+        self.sink, self.back = queue, Datagram(totals, size)
+
+    def handle(self, train: Train[InboundStream], start: int) -> int:
+        """Send packets back one after the other from ``start`` on; returns the end."""
+        end = super().handle(train, start)
+        step, vcpu = self._step, self.vcpu
+        assert vcpu is not None
+        vcpu.post_to(self.sink, Train(self.back, train.count, start + step, step, train.arrived, train.gap))
+        return end
+
+
+def attach_vm_datagrams(
+    host: Host, name: str, traffic: VmDatagramsSpec, members: list[VirtualMachine], streams: Streams
+) -> None:
+    """Attach datagrams from VM to VM."""
+    position = len(host.flows)
+    flow = Flow(name, traffic.packet_size, 1)
+    back = Flow(f"{name} back", traffic.packet_size, 1)
+    flow.is_local = back.is_local = True
+    host.flows.append(flow)
+    if traffic.taken_by in ("xdp_tx", "xdp_skb_tx"):
+        host.flows.append(back)
+    for (number, vm, target), place in product(pairs(host, traffic, members), range(traffic.streams)):
+        random = streams.stream("traffic", position, number, *([place] if place else []))
+        device = target.devices[traffic.to_vnic]
+        numbers = (1 + (traffic.port + place - 1) % 65535, UDP_PORT) if device.udp_rss else ()
+        packet = rss_input(vm.address, target.address, *numbers)
+        port = device.port(packet)
+        inbound = _inbound(host, flow, traffic, target, port)
+        data = Datagram(flow, flow.size)
+        start = _sender(host, name, traffic, vm, place, data, packet, random)
+        data.route = LocalRoute(inbound, start, local_port(host, device, port))
+        if isinstance(inbound, Returned):
+            home = vm.devices[traffic.vnic]
+            there = home.port(rss_input(target.address, vm.address, *numbers[::-1]))
+            inbound.back.route = LocalRoute(
+                Inbound(back, flow.size, _vcpu(there)), queue_of(host, inbound.sink), local_port(host, home, there)
+            )
+        if traffic.taken_by == "poll" and port.vnic.poller is None:
+            _take_over(device)
+            PollingReceiver(host.clock, _vcpu(port), port.vnic).begin(0)
+
+
+def _sender(
+    host: Host,
+    name: str,
+    traffic: VmDatagramsSpec,
+    vm: VirtualMachine,
+    place: int,
+    data: Datagram,
+    packet: bytes,
+    random: np.random.Generator,
+) -> TxQueue:
+    """Make what sends a stream; returns the transmit queue that its packets go by."""
+    device, hertz = vm.devices[traffic.vnic], cycle_rate(host)
+    which = traffic.vcpu + place
+    if traffic.sent_by == "process":
+        which %= len(vm.vcpus)
+        sink = device.transmit(vm, which, packet)
+        interval = round(SECOND / traffic.bursts)
+        write_ps = vm.group.guest.applications.udp_source.ps(hertz)
+        late = Jitter(min(vm.group.guest.timer_jitter, interval // 2), random)
+        start = int(random.integers(0, interval))
+        UdpSource(host.clock, data, vm.vcpus[which], sink, interval, traffic.burst, write_ps, late).begin(start)
+        return queue_of(host, sink)
+    if which >= len(vm.vcpus) or vm.vcpus[which].work is not None:
+        raise WiringError(f"{vm.name} has no vCPU number {which} that is free to poll for {name!r}")
+    if place >= len(device.transmits):
+        raise WiringError(f"{vm.name} has {len(device.transmits)} transmit queues for the streams of {name!r}")
+    vcpu, sink = vm.vcpus[which], device.posted(vm, which, place)
+    queue = queue_of(host, sink)
+    if not place:
+        _take_over(device)
+    packet_ps, descriptors = _paths(vm).poll_tx.ps(hertz), queue.completions.rule.descriptors
+    vnic = device.ports[place].vnic
+    PollingSender(host.clock, vcpu, vnic, sink, data, packet_ps, descriptors).begin(int(random.integers(0, US)))
+    return queue
+
+
+def _take_over(device: GuestDevice) -> None:
+    """Give a device to a driver in a process, which wants no interrupts of any of its queues."""
+    for port in device.ports:
+        port.vnic.poll_by(None)
+
+
+def _inbound(host: Host, flow: Flow, traffic: VmDatagramsSpec, target: VirtualMachine, port: Port) -> Sender:
+    """Return what the datagrams of a stream are at their receiver, with the costs of their path."""
+    path, hertz, size = traffic.taken_by, cycle_rate(host), flow.size
+    if path == "socket":
+        return Sender(flow, size, 0, 1)
+    if path == "stack":
+        return Inbound(flow, size, _vcpu(port))
+    paths, inbound = _paths(target), Inbound(flow, size, _vcpu(port))
+    if path == "poll":
+        return Inbound(flow, size, _vcpu(port), paths.poll_rx.ps(hertz))
+    if path in ("xdp_tx", "xdp_skb_tx"):
+        device = target.devices[traffic.to_vnic]
+        which = next(place for place, vcpu in enumerate(target.vcpus) if vcpu is port.vnic.vcpu)
+        sink = device.posted(target, which, device.ports.index(port))
+        step = paths.xdp_tx if path == "xdp_tx" else paths.xdp_skb_tx
+        inbound = Returned(flow, size, _vcpu(port), step.ps(hertz), sink)
+    taken = {
+        "packet_socket": paths.packet_socket,
+        "xdp_drop": paths.xdp_drop,
+        "xdp_tx": paths.xdp_drop,
+        "xdp_skb_drop": paths.xdp_skb_drop,
+        "xdp_skb_tx": paths.xdp_skb_drop,
+    }
+    inbound.path_ps = taken[path].ps(hertz)
+    return inbound
+
+
+def _paths(vm: VirtualMachine) -> PacketPaths:
+    """Return the costs of a guest's packets outside its sockets."""
+    paths = vm.group.guest.paths
+    if paths is None:
+        raise WiringError(f"the guest of {vm.name} has no costs of packets outside its sockets")
+    return paths
+
+
+def _vcpu(port: Port) -> Vcpu:
+    """Return the vCPU that takes the interrupts of a port's queue."""
+    vcpu = port.vnic.vcpu
+    assert isinstance(vcpu, Vcpu)
+    return vcpu

@@ -1,0 +1,156 @@
+"""TCP streams between two VMs of a host: the ends are processes of two guests, and each waits for the other."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from hostsim.config.workload import VmTcpStreamSpec
+from hostsim.engine.jitter import Jitter
+from hostsim.engine.packet_train import Train
+from hostsim.engine.random_stream import Streams
+from hostsim.model.contract import GuestStream, InboundStream
+from hostsim.model.guest.device import GuestDevice
+from hostsim.model.host import Host, VirtualMachine
+from hostsim.model.policy.steering import rss_input
+from hostsim.model.receive.vswitch import Port
+from hostsim.model.traffic.flow import Flow
+from hostsim.model.traffic.tcp import ENDLESS, Application, Congestion, Endpoints, GuestPackets, PeerFrames
+from hostsim.model.traffic.tcp_sender import TcpSender
+from hostsim.model.traffic.tcp_setup import cycle_rate, segmented
+from hostsim.model.traffic.vm_datagram import local_port, pairs, queue_of
+from hostsim.model.transmit.local_delivery import LocalRoute
+from hostsim.units import MS
+
+__all__ = ["VmStream", "attach_vm_streams"]
+
+SERVER_PORT = 5001
+"""Port of the receiver (netperf's and iperf's data)."""
+
+
+class VmStream(TcpSender):
+    """A TCP connection on which a VM sends and another VM of the host receives.
+
+    Attributes:
+        segments: data at the receiver.
+        returned: acknowledgements as the receiver sends them.
+    """
+
+    def __init__(
+        self, endpoints: Endpoints, receiver: Endpoints, congestion: Congestion, *, size: int, full: bool
+    ) -> None:
+        """Make an idle connection.
+
+        Args:
+            endpoints: the sender's end.
+            receiver: the receiver's.
+            congestion: the sender's window.
+            size: bytes of data in a segment.
+            full: segments are as large as the path allows, so that packets for TSO may carry several.
+        """
+        super().__init__(endpoints, congestion, ENDLESS, size=size, small_ps=0, full=full, acks_every=1)
+        self._receiver, self._seen = receiver, 0
+        self.segments = PeerFrames(receiver, size, 0, self, self._lose)
+        self.returned = GuestPackets(endpoints.totals, 0, self, self._acks_dropped)
+
+    @property
+    def data(self) -> GuestPackets:
+        """Packets of data as the sender sends them."""
+        return self._data
+
+    def take(self, frames: PeerFrames, train: Train[InboundStream], start: int, wait_ps: float) -> int:
+        return (
+            self._read(train, start, wait_ps)
+            if frames is self.segments
+            else super().take(frames, train, start, wait_ps)
+        )
+
+    def gone(self, packets: GuestPackets, train: Train[GuestStream], first: int, step: int) -> None:
+        if packets is self.returned:
+            raise AssertionError("a packet between two VMs went out by a wire")
+        super().gone(packets, train, first, step)
+
+    def _read(self, train: Train[InboundStream], start: int, wait_ps: float) -> int:
+        """Let the receiver's process read and acknowledge data; returns the end."""
+        receiver = self._receiver
+        application, vcpu = receiver.application, receiver.vcpu
+        packets = train.count
+        frames = packets * train.frames
+        octets = frames * self.segments.size
+        end = start + packets * application.per_packet + vcpu.costs.copied(octets, wait_ps)
+        if vcpu.wakes(self):
+            end += vcpu.costs.guest_process_wake
+        vcpu.count_read(train, start, end)
+        receiver.totals.octets += octets
+        self._carry += frames
+        self._seen += packets
+        acks = self._seen // application.ack_every
+        self._seen %= application.ack_every
+        kept = min(self._carry, self._seen * train.frames)
+        if not acks and not self._acks_coming and self._carry + self._lost >= self._congestion.in_flight:
+            acks, kept, self._seen = 1, 0, 0  # the sender had nothing more that it may send, and said so with PSH
+        if acks:
+            self._acks_coming += acks
+            self._acked += self._carry - kept
+            self._carry = kept
+            each = vcpu.costs.guest_ack
+            step = (end - start) // acks + each
+            end += acks * each
+            first = end - (acks - 1) * step
+            vcpu.post_to(receiver.queue, Train(self.returned, acks, first, step, first, step))
+        return end
+
+
+def attach_vm_streams(
+    host: Host, name: str, traffic: VmTcpStreamSpec, members: list[VirtualMachine], streams: Streams
+) -> None:
+    """Open TCP connections from VM to VM."""
+    position = len(host.flows)
+    flow = Flow(name, 0, 1)
+    flow.is_local = True
+    host.flows.append(flow)
+    for (number, vm, target), place in product(pairs(host, traffic, members), range(traffic.streams)):
+        ports = (1 + (traffic.port + place - 1) % 65535, SERVER_PORT)
+        forth = rss_input(vm.address, target.address, *ports)
+        back = rss_input(target.address, vm.address, *ports[::-1])
+        sends, takes = vm.devices[traffic.vnic], target.devices[traffic.to_vnic]
+        late = Jitter(0, streams.stream("traffic", position, number, place))
+        home, there = sends.port(back), takes.port(forth)
+        nodelay = traffic.nodelay and not vm.group.guest.autocorking
+        size, full, written = segmented(host, vm.group, traffic.vnic, traffic.message_size, nodelay=nodelay)
+        sender = _end(host, flow, vm, sends, home, place, forth, late, written)
+        receiver = _end(host, flow, target, takes, there, place, back, late, 0)
+        charged = size if full else size + target.group.guest.socket_overhead
+        congestion = Congestion(max(1, traffic.window // charged), vm.group.guest.initial_window)
+        stream = VmStream(sender, receiver, congestion, size=size, full=full and sends.tso)
+        stream.data.route = LocalRoute(stream.segments, queue_of(host, sender.queue), local_port(host, takes, there))
+        stream.returned.route = LocalRoute(stream.acks, queue_of(host, receiver.queue), local_port(host, sends, home))
+        stream.begin(int(streams.stream("traffic", position, number, place, "start").integers(0, MS)))
+
+
+def _end(
+    host: Host,
+    flow: Flow,
+    vm: VirtualMachine,
+    device: GuestDevice,
+    port: Port,
+    place: int,
+    packet: bytes,
+    late: Jitter,
+    written: int,
+) -> Endpoints:
+    """Return a VM's end of connection number ``place``; its process goes where its packets come in."""
+    guest, hertz = vm.group.guest, cycle_rate(host)
+    application = Application(
+        per_packet=guest.applications.tcp_sink.ps(hertz),
+        per_write=guest.applications.tcp_source.ps(hertz),
+        per_request=0,
+        write_copies=True,
+        ack_every=guest.ack_every,
+        tso_divisor=guest.tso_divisor,
+        write_size=written,
+    )
+    which = place % len(vm.vcpus)
+    if len(device.ports) >= len(vm.vcpus) > 1:
+        which = next(number for number, vcpu in enumerate(vm.vcpus) if vcpu is port.vnic.vcpu)
+    queue = device.transmit(vm, which, packet)
+    return Endpoints(host.clock, flow, None, queue, vm.vcpus[which], application, 0, late)

@@ -1,0 +1,396 @@
+"""NetWorlds: transmit contexts of the VMkernel, which send packets from vNICs' rings to the uplink, with transmit coalescing.
+
+Posting a packet on a vmxnet3 costs a guest nothing more than writing a descriptor. A transmit context that sleeps is woken in one of four ways, counted apart:
+by a call from the guest once so many packets wait (forced), by the receive context when it serves the same vNIC (opportunistic), when
+the guest halts, or by a timer. How many packets wait before a guest calls follows from how fast it sends: such that it calls at
+most so many times a second, as receive coalescing bounds interrupts (docs/decisions/0020). A patient queue's context is woken only when the guest halts,
+or by a longer timer.
+
+A guest never calls for an e1000: it writes to a register for each packet, which the monitor takes note of, and the VMkernel finds the packets when it polls, in
+the other three ways. A context writes transmit completions, too (`hostsim.model.transmit.tx_completion`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from hostsim.config.nic import VXLAN_HEADERS, packet_on_wire
+from hostsim.engine.clock import Clock, OneShot
+from hostsim.engine.packet_train import Train
+from hostsim.engine.ring import Ring
+from hostsim.model.contract import GuestStream, TransmitQueue
+from hostsim.model.cost_table import CostTable
+from hostsim.model.cpu.node import Node
+from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.cpu.scheduler import Scheduler
+from hostsim.model.cpu.world import WorldState
+from hostsim.model.policy.moderation import NEVER, TxCoalescing
+from hostsim.model.receive.context import NetContext
+from hostsim.model.receive.pnic import Pnic
+from hostsim.model.receive.rx_queue import RxQueue
+from hostsim.model.transmit.tx_completion import CompletionRule, TxCompletions
+from hostsim.units import transmission_ps
+
+if TYPE_CHECKING:
+    from hostsim.model.guest.vcpu import Vcpu
+    from hostsim.model.receive.vnic import Vnic
+    from hostsim.model.transmit.local_delivery import LocalDelivery
+
+__all__ = ["CAUSES", "NetWorld", "TxQueue", "Uplink"]
+
+CAUSES = ("forced", "opportunistic", "halted", "timed")
+"""Ways in which a transmit context is woken."""
+_FORCED: Final = 0
+_OPPORTUNISTIC: Final = 1
+_HALTED: Final = 2
+_TIMED: Final = 3
+_SLEEPING: Final = WorldState.SLEEPING
+
+
+class Uplink:
+    """The uplink of a virtual port: costs and framing on the way to the wire.
+
+    Attributes:
+        nic: port of a physical NIC.
+    """
+
+    def __init__(self, nic: Pnic, rate: float, costs: CostTable, driver: str, *, vxlan: bool, tso: bool) -> None:
+        """Make an uplink.
+
+        Args:
+            nic: port of a physical NIC.
+            rate: its bits a second.
+            costs: cost table of the host.
+            driver: kind of its driver.
+            vxlan: packets go out in VXLAN.
+            tso: the NIC cuts these packets into frames; else the VMkernel does.
+        """
+        self.nic = nic
+        self._rate, self._vxlan, self._segments = rate, vxlan, not tso
+        self._costs = costs
+        # a packet enters the tunnel before it is cut, and each frame cut off copies the outer headers
+        encap, outer = (costs.vxlan_encap, costs.copied(VXLAN_HEADERS)) if vxlan else (0, 0)
+        self._packet_ps = costs.tx_packet + encap
+        self._own_ps = costs.tx_frame[driver]
+        self._cut_ps = costs.segment_software + outer + self._own_ps
+        self._frames: dict[int, int] = {}
+        self._octets = self._frame = 0
+
+    def _frame_ps(self, octets: int) -> int:
+        """Return the time of a frame on the wire."""
+        frame = self._frames.get(octets)
+        if frame is None:
+            on_wire = packet_on_wire(octets, vxlan=self._vxlan)
+            frame = self._frames[octets] = transmission_ps(on_wire, self._rate)
+        return frame
+
+    def work_ps(self, frames: int, size: int) -> int:
+        """Return the time of a transmit context for a packet of ``frames`` frames with ``size`` bytes of data each, software segmentation included."""
+        if self._segments and frames > 1:
+            return self._packet_ps + frames * self._cut_ps + self._costs.segmented(frames * size)
+        return self._packet_ps + self._own_ps
+
+    def send(self, train: Train[GuestStream], queue: TransmitQueue | None = None, vector: RxQueue | None = None) -> int:
+        """Transmit packets at their instants, see `Pnic.transmit`; returns how many of them the NIC had room for."""
+        stream = train.flow
+        octets = stream.size + stream.headers
+        if octets != self._octets:
+            self._octets, self._frame = octets, self._frame_ps(octets)
+        frame, nic, cut = self._frame, self.nic, self._segments
+        fits = nic.admit(train, frame, cut=cut)
+        if fits < train.count:
+            refused = train
+            if fits:
+                train = refused.split(fits)
+            stream.dropped(refused.count * refused.frames)
+        if fits:
+            first, step = nic.transmit(train, frame, queue, vector, cut=cut)
+            stream.sent(train, first, step, frame)
+        return fits
+
+
+class TxQueue(TransmitQueue):
+    """A transmit queue of a vNIC, with the wake-ups of its context.
+
+    Attributes:
+        name: for tables.
+        ring: descriptors, and what waits in the guest's queue discipline before them.
+        size: packets that fit there and in front of it.
+        uplink: uplink of its packets.
+        completions: what becomes of packets that are taken from it.
+        wakes: by cause, how often its context was woken for it.
+        switched: packets taken from it for other VMs of the host.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        name: str,
+        capacity: int,
+        coalescing: TxCoalescing,
+        uplink: Uplink,
+        vcpu: Vcpu,
+        rule: CompletionRule | None = None,
+        vnic: Vnic | None = None,
+    ) -> None:
+        self.name, self.uplink, self.poster, self.size = name, uplink, vcpu, capacity
+        self.ring: Ring[GuestStream] = Ring(capacity)
+        self.ring.on_drop = _report_drop
+        self.completions = TxCompletions(clock, self.ring, rule or CompletionRule(), vnic)
+        self.wakes = [0, 0, 0, 0]
+        self.doorbell_ps = self.switched = 0
+        self._usual = self._coalescing = coalescing
+        self._waiting = 0
+        self._timer = _WakeTimer(clock, self)
+        self._world: NetWorld
+
+    @property
+    def context(self) -> NetWorld:
+        """The transmit context that serves it."""
+        return self._world
+
+    def serve(self, world: NetWorld) -> None:
+        """Let a transmit context serve this queue."""
+        self._world = world
+        self.completions.wakes(self._complete, self._timer.arm_by)
+
+    def coalesce(self, coalescing: TxCoalescing | None) -> None:
+        """Switch to another way of coalescing; None is its usual one, which begins anew."""
+        if coalescing is None:
+            coalescing = self._usual
+            coalescing.restart()
+        self._coalescing = coalescing
+        if self._world.state is _SLEEPING:
+            self._timer.disarm()
+            self.await_wake()
+
+    def attach(self, vcpu: Vcpu) -> None:
+        if self not in vcpu.halt_queues:
+            vcpu.halt_queues.append(self)
+
+    def post(self, train: Train[GuestStream]) -> None:
+        """Post packets that the guest writes at instants that may lie ahead."""
+        self.ring.push(train)
+        self.poster.pending_ps += train.count * self.doorbell_ps
+        coalescing = self._coalescing
+        coalescing.posted(train.count, train.ready)
+        if self._world.state is not _SLEEPING:
+            return
+        if self.completions.is_blocked:
+            self._await_descriptors(train.ready)
+            return
+        before = self._waiting
+        self._waiting = before + train.count
+        depth = coalescing.depth
+        if before < depth <= self._waiting:
+            due = train.ready + (depth - before - 1) * train.step
+        elif not before:
+            due = train.ready + coalescing.timeout
+        else:
+            return
+        self._timer.arm_by(due)
+
+    def cancel(self, trains: Iterable[Train[GuestStream]], now: int) -> list[Train[GuestStream]]:
+        """Take back those of the packets that a preempted guest has not written by ``now``."""
+        self.completions.settle(now)
+        back = self.ring.recall(trains, now)
+        count = sum(train.count for train in back)
+        self._waiting -= count
+        self._coalescing.cancelled(count)
+        self.poster.pending_ps -= count * self.doorbell_ps
+        return back
+
+    def coming(self, now: int) -> int:
+        """Return the number of packets whose instants lie ahead; a preempted guest takes them back."""
+        return self.ring.count_coming(now)
+
+    def await_wake(self) -> None:
+        """Arrange for the wake-up of the sleeping context, if packets wait or are known to come."""
+        ring = self.ring
+        self._waiting = ring.pushed - ring.taken - ring.dropped
+        first = ring.first()
+        if first is None:
+            return
+        if self.completions.is_blocked:
+            self._await_descriptors(first)
+            return
+        coalescing = self._coalescing
+        due = first + coalescing.timeout
+        full = ring.nth(coalescing.depth) if coalescing.depth < NEVER else None
+        if full is not None and full < due:
+            due = full
+        self._timer.arm_by(due)
+
+    def _await_descriptors(self, first: int) -> None:
+        """Look again when there may be a descriptor for a packet that is ready at ``first``, or none, so that the driver stops its queue."""
+        at = self.completions.opens(first)
+        if at is not None:
+            self._timer.arm_by(at)
+
+    def _due(self, now: int) -> None:
+        if self._world.state is not _SLEEPING:
+            return
+        self.completions.settle(now)
+        if self.completions.is_blocked:
+            self.completions.stop(now)
+            return
+        self.ring.settle(now)
+        ring, held, coalescing = self.ring, self.ring.held, self._coalescing
+        if held >= coalescing.depth:
+            self.poster.pending_ps += self._world.call_ps
+            self._wake(_FORCED, now)
+        elif held and (oldest := ring.first()) is not None and oldest + coalescing.timeout <= now:
+            self._wake(_TIMED, now)
+        else:  # the packets it was armed for have been cancelled
+            self.await_wake()
+
+    def look(self, now: int) -> None:
+        """Wake the transmit context opportunistically: a receive context has served this vNIC."""
+        if self._coalescing.in_passing and self._world.state is _SLEEPING and self._waits(now):
+            self._wake(_OPPORTUNISTIC, now)
+
+    def guest_halts(self, now: int) -> None:
+        """Wake the transmit context if packets wait: the guest halts."""
+        if self._world.state is _SLEEPING and self._waits(now):
+            self._wake(_HALTED, now)
+
+    def _waits(self, now: int) -> bool:
+        ring = self.ring
+        self.completions.settle(now)
+        if ring.pushed == ring.taken + ring.dropped or self.completions.is_blocked:
+            return False
+        ring.settle(now)
+        return ring.held > 0
+
+    def freed(self, count: int, now: int) -> int:
+        return self.completions.freed(count, now)
+
+    def poll_done(self, now: int) -> None:
+        """Report what the poll has completed, or leave it to the transmit context, which is woken where the guest is in need of it."""
+        completions = self.completions
+        asleep = self._world.state is _SLEEPING
+        if not completions.rule.deferred:
+            completions.report(now)
+            if asleep:
+                self.await_wake()  # there may have been no descriptor left
+            return
+        completions.look(now)
+        if asleep and completions.needs_context():
+            self._timer.disarm()
+            self._world.wake(now)
+        else:
+            completions.expire(now)
+
+    def has_work(self, now: int) -> bool:
+        """True when its context has something to send, or to complete in a hurry."""
+        completions = self.completions
+        completions.settle(now)
+        self.ring.settle(now)
+        return completions.needs_context() or (self.ring.held > 0 and not completions.is_blocked)
+
+    def _complete(self, now: int) -> None:
+        """Wake the context for completions that are overdue: the timer rings on its PCPU."""
+        self._world.wake(now, self._world.last)
+
+    def _wake(self, cause: int, now: int) -> None:
+        self.wakes[cause] += 1
+        self._timer.disarm()
+        world = self._world
+        # the guest calls on its own PCPU, and the timer rings on the context's
+        world.wake(now, self.poster.last if cause == _FORCED else world.last if cause == _TIMED else None)
+
+
+class _WakeTimer(OneShot):
+    """The timer that wakes the context of a transmit queue."""
+
+    def __init__(self, clock: Clock, queue: TxQueue) -> None:
+        super().__init__(clock)
+        self._queue = queue
+
+    def fire(self, now: int) -> None:
+        self._queue._due(now)
+
+
+def _report_drop(train: Train[GuestStream]) -> None:
+    stream = train.flow
+    stream.dropped(train.count * train.frames)
+
+
+class NetWorld(NetContext):
+    """A NetWorld: the transmit context of a VM, of a vNIC, or of a queue.
+
+    Attributes:
+        call_ps: what a guest's call that wakes it costs the guest, its caches refilled.
+        queues: transmit queues that it serves, in turns.
+        local: its part in traffic between VMs of the host; None where there is no such traffic.
+    """
+
+    def __init__(self, name: str, node: Node, last: Pcpu, scheduler: Scheduler, costs: CostTable, bound: int) -> None:
+        super().__init__("networld", name, node, last, scheduler, costs)
+        self._bound, self.call_ps = bound, costs.vmk_call + costs.guest_cache_refill
+        self.queues: list[TxQueue] = []
+        self.local: LocalDelivery | None = None
+        self._next = 0
+
+    def begin(self, start: int) -> int | None:
+        end = start
+        if self.woken:
+            self.woken = False
+            end += self.wake_ps
+        queues = self.queues
+        completed = False
+        for queue in queues:
+            if queue.completions.sent:
+                end += queue.completions.complete(start)
+                completed = True
+        local = self.local
+        if local is not None:
+            end = local.receive(end, self.node)
+        for turn in range(len(queues)):
+            queue = queues[(self._next + turn) % len(queues)]
+            completions, uplink = queue.completions, queue.uplink
+            completions.look(end)
+            room = completions.room()
+            bound = most = self._bound if self._bound < room else room
+            looked, taken = -1, 0
+            while bound and looked < end:  # and what is posted meanwhile
+                looked = end
+                while bound and (train := queue.ring.take_next(bound, looked)) is not None:
+                    bound -= train.count
+                    stream, frames = train.flow, train.frames
+                    if stream.route is not None and local is not None:
+                        end = local.forward(stream.route, train, end, self.node)
+                        continue
+                    size = stream.size
+                    octets = size * frames
+                    taken += train.count * octets
+                    copied = octets <= completions.rule.copied
+                    work = uplink.work_ps(frames, size)
+                    if copied:
+                        work += self._costs.copied(octets) + completions.rule.packet_ps
+                    sent = uplink.send(train.restamped(end + work, work), None if copied else queue)
+                    completions.took(sent, copied=copied)
+                    if sent < train.count:
+                        completions.took(train.count - sent, copied=True)
+                    end += train.count * work
+            self.node.memory.sent(taken)
+            if bound < most:
+                self._next = (self._next + turn + 1) % len(queues)
+                break
+        return end - start if completed or end > start else None
+
+    def end(self, now: int) -> None:
+        for queue in self.queues:
+            queue.completions.report(now)
+        if self.local is not None:
+            self.local.batch_done(now, self.last)
+
+    def has_work(self, now: int) -> bool:
+        if any(queue.has_work(now) for queue in self.queues):
+            return True
+        return self.local is not None and self.local.waits(now)
+
+    def rest(self, now: int) -> None:
+        for queue in self.queues:
+            queue.await_wake()

@@ -1,1 +1,0 @@
-"""Workloads: traffic sources, TCP and UDP endpoints, web, transactions, CPU work."""
