@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 from hostsim.engine.compiled import mypyc_attr, trait
 from hostsim.engine.packet_train import Stream, Train
 from hostsim.engine.probe import Level
-from hostsim.model.cpu.world import World
+from hostsim.model.cpu.pcpu import World
 
 if TYPE_CHECKING:
     from simpy.events import ProcessGenerator

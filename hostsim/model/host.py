@@ -19,12 +19,10 @@ from hostsim.engine.random_stream import Streams
 from hostsim.model.contract import ControlLoop
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.balancer import Balancer
-from hostsim.model.cpu.core_state import CoreStates
 from hostsim.model.cpu.firmware import Firmware
 from hostsim.model.cpu.memory import node_memory
-from hostsim.model.cpu.node import Node
+from hostsim.model.cpu.pcpu import CoreStates, Node, World
 from hostsim.model.cpu.scheduler import NumaClient, Scheduler
-from hostsim.model.cpu.world import World
 from hostsim.model.guest.device import GuestDevice
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.policy.scheduler import PolicyMaker

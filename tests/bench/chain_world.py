@@ -14,10 +14,8 @@ from hostsim.engine.packet_train import Train
 from hostsim.engine.probe import Probe
 from hostsim.engine.ring import Ring
 from hostsim.model.cost_table import CostTable
-from hostsim.model.cpu.node import Node
-from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.cpu.pcpu import Node, Pcpu, World, ready_times
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.cpu.world import World, ready_times
 from hostsim.model.host import SLICES_AT_FIRST
 from hostsim.model.traffic.flow import Flow
 from hostsim.scenario.load import load

@@ -44,7 +44,7 @@ def test_a_version_says_what_it_is_made_of(tmp_path: Path) -> None:
     file = tmp_path / "runs" / code_digest() / ABOUT
     about = json.loads(file.read_text())
     assert about.keys() == {"hostsim", "python", "first_run", "parts"}
-    assert {"campaign/simulate", "model/receive/pnic", "numpy"} <= about["parts"].keys()
+    assert {"campaign/simulate", "model/receive/nic", "numpy"} <= about["parts"].keys()
     file.write_text("{}")
     Store(tmp_path).put(toy_record(2, 0))
     assert file.read_text() == "{}"
@@ -52,11 +52,11 @@ def test_a_version_says_what_it_is_made_of(tmp_path: Path) -> None:
 
 def test_modules_that_differ_are_named_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Whoever asks for both runs again is told once, and both are still there."""
-    folder = left_by_another(tmp_path, "0123456789abcdef", engine__ring="other", model__net__pnic="other")
+    folder = left_by_another(tmp_path, "0123456789abcdef", engine__ring="other", model__receive__nic="other")
     [note] = notes(tmp_path, caplog, WANTED, ("ab" * 16, 0, 2))
     assert note == (
         f"{tmp_path / 'runs'}: runs of other versions of the code are kept there and not reused:\n"
-        "  0123456789abcdef: 2 runs of hostsim 0.0.7, the first on 2026-05-04; differs in engine/ring, model/receive/pnic"
+        "  0123456789abcdef: 2 runs of hostsim 0.0.7, the first on 2026-05-04; differs in engine/ring, model/receive/nic"
     )
     assert len(list(folder.rglob("*.parquet"))) == 2
 

@@ -13,9 +13,8 @@ from hostsim.model.control.numa import NumaBalancer
 from hostsim.model.control.periodic import periodic
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.balancer import Balancer
-from hostsim.model.cpu.core_state import CoreStates
+from hostsim.model.cpu.pcpu import CoreStates, World
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.cpu.world import World
 from hostsim.model.policy.scheduler import PolicyMaker, ProportionalShare
 from hostsim.units import MS, SECOND, US
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hostsim.config.platform import IdleSpec
-from hostsim.model.cpu.core_state import CoreStates
+from hostsim.model.cpu.pcpu import CoreStates
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.units import MS, US
 from tests.model.small_host import Labourer, bare_host, check_charges, settings

@@ -11,7 +11,7 @@ from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
 from hostsim.model.build import build_host
-from hostsim.model.cpu.world import WorldState
+from hostsim.model.cpu.pcpu import WorldState
 from hostsim.model.host import Host
 from hostsim.model.traffic.udp import Datagram
 from hostsim.units import MS, US, transmission_ps

@@ -13,7 +13,7 @@ from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import InterruptTarget
 from hostsim.model.cpu.memory import node_memory
-from hostsim.model.cpu.node import Node
+from hostsim.model.cpu.pcpu import Node
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.policy.aggregation import Aggregation, Backoff
 from hostsim.model.policy.moderation import CoalescingScheme, Moderation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.model.cpu.world import ready_times
+from hostsim.model.cpu.pcpu import ready_times
 from hostsim.units import MS, SECOND, US
 from tests.model.small_host import (
     HALT_EXIT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hostsim.model.cpu.world import WorldState, costop_times, ready_times
+from hostsim.model.cpu.pcpu import WorldState, costop_times, ready_times
 from hostsim.units import MS, SECOND, US
 from tests.model.small_host import Labourer, bare_host, check_charges
 

@@ -8,7 +8,7 @@ import pytest
 
 from hostsim.engine.clock import Clock
 from hostsim.engine.packet_train import Train
-from hostsim.model.cpu.world import WorldState
+from hostsim.model.cpu.pcpu import WorldState
 from hostsim.model.policy.moderation import CoalescingDepth, RateBoundCalls
 from hostsim.model.transmit.networld import TxQueue
 from hostsim.units import MS, US

@@ -6,7 +6,7 @@ import pytest
 
 from hostsim.engine.clock import Clock
 from hostsim.engine.packet_train import Train
-from hostsim.model.cpu.node import Node
+from hostsim.model.cpu.pcpu import Node
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.policy.aggregation import Backoff
 from hostsim.model.policy.moderation import CoalescingScheme

@@ -43,7 +43,7 @@ def model(file: str, *tests: str) -> tuple[str, ...]:
     return tuple(f"tests/model/test_{file}.py::{test}" for test in tests)
 
 
-_NODE, _PCPU, _SCHEDULER = "hostsim/model/cpu/node.py", "hostsim/model/cpu/pcpu.py", "hostsim/model/cpu/scheduler.py"
+_NODE, _PCPU, _SCHEDULER = "hostsim/model/cpu/pcpu.py", "hostsim/model/cpu/pcpu.py", "hostsim/model/cpu/scheduler.py"
 _COALESCING = "hostsim/model/policy/moderation.py"
 _POLICY = "hostsim/model/policy/scheduler.py"
 _RING, _VNIC, _NETWORLD = (
@@ -234,7 +234,7 @@ _TIMERS = (
     ),
     Fault(
         "timer doubled: co-scheduling check",
-        "hostsim/model/cpu/coscheduling.py",
+        "hostsim/model/cpu/pcpu.py",
         "self._timer.arm(now + self._period)",
         "self._timer.arm(now + 2 * self._period)",
         model("scheduler_coscheduling", "test_looks_come_one_period_apart_while_a_vcpu_waits"),

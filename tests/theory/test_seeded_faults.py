@@ -17,8 +17,7 @@ from hostsim.lab.verification.catalogue import oracles
 from hostsim.lab.verification.host_fixture import measure, point
 from hostsim.lab.verification.runner import QUICK, verify
 from hostsim.model.build import build_host
-from hostsim.model.cpu.node import Node
-from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.cpu.pcpu import Node, Pcpu
 from hostsim.model.policy.moderation import CoalescingDepth
 from hostsim.model.policy.scheduler import ProportionalShare
 from hostsim.model.traffic.cpu_work import CpuWork

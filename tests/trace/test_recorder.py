@@ -12,7 +12,7 @@ import yaml
 from hostsim.config.host import PointSpec
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
-from hostsim.model.cpu.world import WorldState
+from hostsim.model.cpu.pcpu import WorldState
 from hostsim.model.host import Host
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at

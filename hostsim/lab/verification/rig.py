@@ -20,8 +20,8 @@ from hostsim.engine.ring import Ring
 from hostsim.lab.verification.host_fixture import point
 from hostsim.model.contract import InterruptTarget
 from hostsim.model.cost_table import CostTable
+from hostsim.model.cpu.pcpu import World
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.cpu.world import World
 from hostsim.model.policy.moderation import CoalescingScheme
 from hostsim.model.receive.vnic import Vnic
 from hostsim.model.traffic.arrival_source import ArrivalTimer, make_arrivals

@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hostsim.model.contract import ControlLoop
-from hostsim.model.cpu.demand import Demand
-from hostsim.model.cpu.node import Node
-from hostsim.model.cpu.scheduler import NumaClient, Scheduler
-from hostsim.model.cpu.world import World
+from hostsim.model.cpu.pcpu import Node, World
+from hostsim.model.cpu.scheduler import Demand, NumaClient, Scheduler
 from hostsim.model.host import Host, VirtualMachine
 from hostsim.model.policy.numa import (
     demand_estimate,

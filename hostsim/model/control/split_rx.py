@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hostsim.model.cpu.world import World
+from hostsim.model.cpu.pcpu import World
 from hostsim.model.host import Host
 from hostsim.model.policy.split_rx import splits_receive
 from hostsim.units import SECOND

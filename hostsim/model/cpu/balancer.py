@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import fsum
 
-from hostsim.model.cpu.node import Node
-from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.cpu.pcpu import Node, Pcpu, World, WorldState, ready_times
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.cpu.world import World, WorldState, ready_times
 
 __all__ = ["Balancer"]
 

@@ -6,9 +6,8 @@ later, where the batch's instants are known already); all of them give up at the
 
 from __future__ import annotations
 
-from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.cpu.pcpu import Pcpu, World
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.cpu.world import World
 
 __all__ = ["Firmware", "FirmwareWorld"]
 

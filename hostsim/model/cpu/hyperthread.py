@@ -10,10 +10,7 @@ from __future__ import annotations
 from hostsim.engine.clock import Clock
 from hostsim.engine.event_queue import Entry, EventQueue
 from hostsim.model.cost_table import CostTable
-from hostsim.model.cpu.idle import IdleList, IdlePcpus
-from hostsim.model.cpu.node import Node
-from hostsim.model.cpu.pcpu import Pcpu
-from hostsim.model.cpu.world import World
+from hostsim.model.cpu.pcpu import IdleList, IdlePcpus, Node, Pcpu, World
 from hostsim.model.policy.scheduler import SchedulerPolicy
 from hostsim.units import scaled, scaled_up
 

@@ -1,30 +1,276 @@
-"""A PCPU (physical CPU): its run queue, dispatching with context switch costs, quanta and preemption.
+"""Worlds, PCPUs and NUMA nodes: dispatching with context switch costs, quanta, preemption, idle lists, run queues, co-scheduling.
 
-A dispatch is part of the wake-up and costs one event: the end of its batch. A world that finds more to do
-stays on, with one further event a batch.
+A dispatch is part of the wake-up and costs one event: the end of its batch. A world that finds more to do stays on, with one further event a batch.
+The choices are the scheduler policy's (`hostsim.model.policy.scheduler`).
+
+Core states (C-states) deeper than C1 are entered by the idle time of a core; C1, which every idle PCPU is in, is left at the cost `halt_exit`.
+
+Relaxed co-scheduling bounds the skew between the vCPUs of an SMP VM by co-stops. A vCPU gets on while it runs; while it is READY or COSTOPPED it falls
+behind. Time halted counts neither way: a vCPU that wakes starts level with the slowest of its siblings. The VM is looked at once a period, from when one of
+its vCPUs has to wait until none does; a VM whose vCPUs find PCPUs at once costs no event.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from enum import Enum
+from typing import Final
 
-from hostsim.engine.clock import Clock
+from hostsim.config.platform import HostSettings, IdleSpec
+from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.compiled import mypyc_attr
 from hostsim.engine.event_queue import Entry
+from hostsim.engine.probe import Level
 from hostsim.model.cost_table import CostTable
-from hostsim.model.cpu.core_state import CoreStates
-from hostsim.model.cpu.idle import Place
-from hostsim.model.cpu.world import World, WorldState
-from hostsim.model.policy.scheduler import RunQueue, SchedulerPolicy
+from hostsim.model.cpu.memory import Memory
+from hostsim.model.policy.scheduler import IdleQueues, RunQueue, Schedulable, SchedulerPolicy
 
-if TYPE_CHECKING:
-    from hostsim.model.cpu.node import Node
+__all__ = [
+    "CoreStates",
+    "End",
+    "Gang",
+    "IdleList",
+    "IdlePcpus",
+    "Node",
+    "Pcpu",
+    "Place",
+    "Skew",
+    "World",
+    "WorldState",
+    "costop_times",
+    "ready_times",
+]
 
-__all__ = ["End", "Pcpu"]
+
+class CoreStates:
+    """The core states that the idle PCPUs of a host enter, by the time for which they are expected to be idle.
+
+    Attributes:
+        fade: idle periods over which the mean of a PCPU fades; 0 where C1 is the only state.
+        least: mean idle time from which on a core enters the first of them, in picoseconds.
+    """
+
+    def __init__(self, idle: IdleSpec, settings: HostSettings, family: str) -> None:
+        """Take what the processor family has, and what the power policy lets it enter."""
+        latencies = sorted(idle.states.get(family, {}).values())
+        self._states = [
+            (round(latency * settings.idle_latencies), round(latency * idle.exit_share))
+            for latency in latencies
+            if latency <= settings.deepest_exit
+        ]
+        self.fade = idle.fade if self._states else 0
+        self.least = self._states[0][0] if self._states else 0
+
+    def exit_time(self, mean: int) -> int:
+        """Return how long a core that is idle for this time on average takes to leave its state, C1 apart, in picoseconds."""
+        time = 0
+        for least, exit_time in self._states:
+            if mean >= least:
+                time = exit_time
+        return time
+
+
+class WorldState(Enum):
+    """Scheduling state of a world."""
+
+    SLEEPING = "sleeping"
+    """Has nothing to do; only a wake-up brings it back."""
+    READY = "ready"
+    """Waits in the run queue of a PCPU."""
+    RUNNING = "running"
+    """Has a PCPU."""
+    COSTOPPED = "costopped"
+    """Has something to do, but is held back because its VM's other vCPUs are too far behind (`hostsim.model.cpu.pcpu`)."""
+
 
 _RUNNING: Final = WorldState.RUNNING
 _READY: Final = WorldState.READY
 _SLEEPING: Final = WorldState.SLEEPING
 _COSTOPPED: Final = WorldState.COSTOPPED
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)  # worlds with work of another kind
+class World(Schedulable):
+    """A world: a schedulable context, the base class of everything that runs on a PCPU.
+
+    A subclass defines the work: `begin` takes the next batch and returns its length, `end` does what must wait for the end of the
+    batch. Between the two the PCPU is busy; the scheduler may cut a vCPU short in between.
+
+    Attributes:
+        kind: ``vcpu``, ``netpoll``, ...: entities of a kind share their counters.
+        node: home node. The world runs there only.
+        last: PCPU where it last ran, or starts.
+        waited: time spent READY up to the last dispatch, in picoseconds.
+        costopped: time spent COSTOPPED up to the last start, in picoseconds.
+        stalled_since: instant at which it became READY or COSTOPPED.
+        yielded_at: instant at which it last gave up a PCPU with more to do.
+        skew: how far a vCPU of an SMP VM has got; None for every other world.
+        left: rest of a batch that was cut short, in picoseconds of a core that it has to itself.
+    """
+
+    def __init__(self, kind: str, name: str, *, system: bool, node: Node, last: Pcpu, shares: int = 1000) -> None:
+        super().__init__(name, system=system, shares=shares)
+        self.kind, self.node, self.last = kind, node, last
+        self.state = WorldState.SLEEPING
+        self.waited = self.costopped = self.left = self.dispatches = self.stalled_since = self.yielded_at = 0
+        self.skew: Skew | None = None
+
+    def begin(self, start: int) -> int | None:
+        """Begin the next batch of work at ``start``; returns its length in picoseconds, None when there is no work.
+
+        Called by the PCPU only, when the world has no batch in hand.
+        """
+        raise NotImplementedError
+
+    def end(self, now: int) -> None:
+        """Finish the batch (or none, right after a spurious wake-up). May wake other worlds."""
+
+    def cut(self, now: int, left: int) -> None:
+        """Handle preemption with ``left`` picoseconds of the batch to go; they are done later, then `end` is called."""
+
+    def resume(self, start: int) -> None:
+        """Resume a preempted batch at ``start``, after the context switch."""
+
+    def has_work(self, now: int) -> bool:
+        """True when `begin` would find something to do now."""
+        raise NotImplementedError
+
+    def rest(self, now: int) -> None:
+        """Arrange for the next wake-up; the world has just gone to sleep."""
+
+
+def ready_times(worlds: Sequence[World], now: int) -> list[int]:
+    """Return the ready time (%RDY) of each world so far, in picoseconds."""
+    ready = WorldState.READY
+    return [world.waited + (now - world.stalled_since if world.state is ready else 0) for world in worlds]
+
+
+def costop_times(worlds: Sequence[World], now: int) -> list[int]:
+    """Return the co-stop time (%CSTP) of each world so far, in picoseconds."""
+    stopped = WorldState.COSTOPPED
+    return [world.costopped + (now - world.stalled_since if world.state is stopped else 0) for world in worlds]
+
+
+class Place:
+    """The place of a PCPU in a list of idle ones.
+
+    Attributes:
+        pcpu: the PCPU.
+        index: its index.
+        listed: the list that it is in; None when it is in none.
+        before: the place before it, idle for longer.
+        after: the place behind it.
+    """
+
+    def __init__(self, pcpu: Pcpu) -> None:
+        self.pcpu, self.index = pcpu, pcpu.index
+        self.listed: IdleList | None = None
+        self.before: Place | None = None
+        self.after: Place | None = None
+
+
+class IdleList:
+    """A list of idle PCPUs.
+
+    Attributes:
+        last: the place of the one idle for the shortest time; None when the list is empty.
+    """
+
+    def __init__(self) -> None:
+        self.last: Place | None = None
+
+    def put(self, place: Place) -> None:
+        """Append a PCPU that is in no list."""
+        last = self.last
+        place.before = last
+        if last is not None:
+            last.after = place
+        self.last = place
+        place.listed = self
+
+    def remove(self, place: Place) -> None:
+        """Remove a PCPU from wherever it is in the list."""
+        assert place.listed is self
+        before, after = place.before, place.after
+        if before is not None:
+            before.after = after
+        if after is not None:
+            after.before = before
+        else:
+            self.last = before
+        place.listed = place.before = place.after = None
+
+
+class IdlePcpus(IdleQueues["Pcpu"]):
+    """The idle PCPUs of a node; to a policy, those of them that are looked at.
+
+    Attributes:
+        reach: PCPUs that a world is offered which finds its own busy, the next of the node.
+    """
+
+    def __init__(self, policy: SchedulerPolicy, pcpus: list[Pcpu]) -> None:
+        self._policy, self._pcpus, self.reach = policy, pcpus, 0
+        self._all = IdleList()
+        self._looked_at = self._all
+        self._first = -1
+        """Index of the PCPU whose reach is looked at; -1 where all are."""
+        self._latest: Place | None = None
+
+    def put(self, pcpu: Pcpu) -> None:
+        """Add a PCPU that becomes idle."""
+        self._all.put(pcpu.idle_place)
+
+    def remove(self, pcpu: Pcpu) -> None:
+        """Remove a PCPU."""
+        self._all.remove(pcpu.idle_place)
+
+    def take(self, preferred: Pcpu | None) -> Pcpu | None:
+        """Remove and return the idle PCPU of the policy's choice; None when none is idle."""
+        if not self._look(self._all, preferred):
+            return None
+        pcpu = self._policy.idle_queue(self, preferred)
+        self.remove(pcpu)
+        return pcpu
+
+    def _look(self, idle: IdleList, preferred: Pcpu | None) -> bool:
+        """Look at the PCPUs of a list for a world with this PCPU, at all where that is idle or the world has none; False when there is none."""
+        self._looked_at, self._first = idle, -1
+        place = idle.last
+        if (
+            place is not None
+            and preferred is not None
+            and len(self._pcpus) > self.reach + 1
+            and preferred.idle_place.listed is not idle
+            and preferred.whole_place.listed is not idle
+        ):
+            self._first = preferred.index
+            while place is not None and not self._is_in_reach(place.index):
+                place = place.before
+        self._latest = place
+        return place is not None
+
+    def _is_in_reach(self, index: int) -> bool:
+        first = self._first
+        return first < 0 or (index - first) % len(self._pcpus) <= self.reach
+
+    def latest(self) -> Pcpu:
+        place = self._latest
+        assert place is not None
+        return place.pcpu
+
+    def has(self, queue: Pcpu) -> bool:
+        idle = self._looked_at
+        return (queue.idle_place.listed is idle or queue.whole_place.listed is idle) and self._is_in_reach(queue.index)
+
+    def queues(self) -> list[Pcpu]:
+        found: list[Pcpu] = []
+        place = self._looked_at.last
+        while place is not None:
+            if self._is_in_reach(place.index):
+                found.append(place.pcpu)
+            place = place.before
+        found.reverse()
+        return found
 
 
 class End(Entry):
@@ -351,3 +597,173 @@ class Pcpu(RunQueue[World]):
         self.queued -= 1
         self.node.waiting.add(-1, now)
         return True
+
+
+class Node:
+    """A NUMA node: PCPUs that share memory, and take waiting worlds from each other.
+
+    Attributes:
+        pcpus: its PCPUs, by index, but those that a world has to itself.
+        idle: those that run nothing.
+        reach: PCPUs at which one that goes idle looks for waiting worlds, the next of the node.
+        idle_ipi: what an idle PCPU takes to notice a world that another sends it, in picoseconds.
+        waiting: number of worlds in its run queues, over time.
+        memory: its memory.
+        vclock: virtual time of the vCPU furthest ahead among those that ran here, but on a PCPU of their own.
+    """
+
+    def __init__(self, index: int, policy: SchedulerPolicy) -> None:
+        self.index, self._policy = index, policy
+        self.pcpus: list[Pcpu] = []
+        self.idle = IdlePcpus(policy, self.pcpus)
+        self.reach = 0
+        self.waiting = Level()
+        self.vclock = self.idle_ipi = 0
+        self.memory = Memory()
+
+    def copy_wait(self, source: Node, target: Node) -> float:
+        """Return the wait for each byte that a context here copies, from where a NIC of ``source`` has put it to ``target``."""
+        return self.read_wait(source) + self.write_wait(target)
+
+    def read_wait(self, source: Node) -> float:
+        """Return the wait for each byte that a context here reads, from where a NIC of ``source`` has put it."""
+        return source.memory.dma_ps if source is self else source.memory.far_ps
+
+    def write_wait(self, target: Node) -> float:
+        """Return the wait for each byte that a context here copies to ``target``, from a cache of its own node or besides the read."""
+        return target.memory.queue_ps if target is self else target.memory.far_ps
+
+    def adjust(self, world: World, old: Node) -> None:
+        """Translate the virtual time of a world that migrates from another node, whose virtual clock runs apart."""
+        self._policy.migrate(world, self.vclock - old.vclock)
+
+    def enqueue(self, pcpu: Pcpu, world: World, now: int) -> None:
+        """Put a world on the run queue of a PCPU of this node."""
+        if world.state is not _READY:
+            world.state = _READY
+            world.stalled_since = now
+        if world.system:
+            pcpu.systems.append(world)
+        else:
+            pcpu.vcpus.append(world)
+            if world.skew is not None:
+                world.skew.gang.watch(now)
+        pcpu.queued += 1
+        self.waiting.add(1, now)
+
+    def admit(self, world: World, now: int, preferred: Pcpu | None = None) -> None:
+        """Place a runnable world: on the preferred PCPU if that is idle, on any idle one, or on a run queue."""
+        pcpu = self.idle.take(preferred)
+        if pcpu is not None:
+            pcpu.start(world, now, self.idle_ipi)
+        else:
+            self.enqueue(self._policy.admitting_queue(world, self.pcpus), world, now)
+
+    def withdraw(self, world: World, now: int) -> None:
+        """Remove a waiting world from its run queue."""
+        for pcpu in self.pcpus:
+            if pcpu.withdraw(world, now):
+                return
+
+    def steal(self, idle: Pcpu, now: int) -> World | None:
+        """Work stealing: dequeue the first world of a run queue for a PCPU that goes idle; None when those that it looks at are empty."""
+        if not self.waiting.value:
+            return None
+        pcpus, reach = self.pcpus, self.reach
+        if len(pcpus) > reach + 1:
+            first = idle.index - pcpus[0].index + 1
+            pcpus = [pcpus[place % len(pcpus)] for place in range(first, first + reach)]
+        return self._policy.steal_queue(pcpus).take_first(now) if pcpus else None
+
+    def fill(self, now: int) -> None:
+        """Give waiting worlds to idle PCPUs, wherever in the node they wait."""
+        for pcpu in self.pcpus:
+            if not self.waiting.value:
+                return
+            if pcpu.running is None:
+                world = self._policy.steal_queue(self.pcpus).take_first(now)
+                if world is not None:
+                    self.idle.remove(pcpu)
+                    pcpu.start(world, now, self.idle_ipi)
+
+
+class Skew:
+    """The skew of a vCPU: its progress relative to its siblings.
+
+    Attributes:
+        gang: its VM.
+        world: the vCPU.
+        lag: time by which it has fallen behind, in picoseconds, up to the last look; only differences mean something.
+        woken: True when it has woken up since.
+    """
+
+    def __init__(self, gang: Gang, world: World) -> None:
+        self.gang, self.world = gang, world
+        self.lag = self._seen = 0
+        self.woken = True
+
+    def wake(self) -> None:
+        """Forget the lag of a vCPU that wakes from its halt."""
+        self.lag = 0
+        self._seen = self.world.waited + self.world.costopped
+        self.woken = True
+
+    def look(self, now: int) -> None:
+        """Update the lag."""
+        world = self.world
+        stalled = world.waited + world.costopped
+        if world.state is not _RUNNING:
+            stalled += now - world.stalled_since
+        self.lag += stalled - self._seen
+        self._seen = stalled
+
+
+class Gang:
+    """The gang of an SMP VM: its vCPUs, co-scheduled."""
+
+    def __init__(self, clock: Clock, vcpus: Sequence[World], policy: SchedulerPolicy, period: int) -> None:
+        self._policy, self._period = policy, period
+        self._timer = Timer(clock, self._check)
+        self._skews = [Skew(self, vcpu) for vcpu in vcpus]
+        for skew in self._skews:
+            skew.world.skew = skew
+
+    def watch(self, now: int) -> None:
+        """Schedule a check of the gang a period from now, because one of its vCPUs has to wait."""
+        if self._timer.due is None:
+            self._timer.arm(now + self._period)
+
+    def _check(self, now: int) -> None:
+        wanting = [skew for skew in self._skews if skew.world.state is not _SLEEPING]
+        for skew in wanting:
+            skew.look(now)
+        slowest = max((skew.lag for skew in wanting if not skew.woken), default=0)
+        for skew in wanting:
+            if skew.woken:
+                skew.lag += slowest
+                skew.woken = False
+        slowest = max((skew.lag for skew in wanting), default=0)
+        for skew in wanting:
+            world, lead = skew.world, slowest - skew.lag
+            if world.state is _COSTOPPED:
+                if self._policy.costarts(lead):
+                    _start(world, now)
+            elif world.state is not _SLEEPING and self._policy.costops(lead):
+                _stop(world, now)
+        if any(skew.world.state in (_READY, _COSTOPPED) for skew in self._skews):
+            self.watch(now)
+
+
+def _stop(world: World, now: int) -> None:
+    if world.state is _RUNNING:
+        world.last.costop(now)
+        return
+    world.node.withdraw(world, now)
+    world.waited += now - world.stalled_since
+    world.state = _COSTOPPED
+    world.stalled_since = now
+
+
+def _start(world: World, now: int) -> None:
+    world.costopped += now - world.stalled_since
+    world.node.admit(world, now, world.last)

@@ -1,4 +1,4 @@
-"""The CPU scheduler of a host: wake-ups, placement, exclusive PCPUs and migrations between NUMA nodes.
+"""The CPU scheduler of a host: wake-ups, placement, exclusive PCPUs, CPU demand of worlds and migrations between NUMA nodes.
 
 The rules are those of `docs/scheduler.md`. Decisions are the scheduler policy's (`hostsim.model.policy.scheduler`); balancing among the busy
 PCPUs of a node is `hostsim.model.cpu.balancer`, among nodes `hostsim.model.control.numa`.
@@ -13,17 +13,41 @@ from hostsim.config.platform import HostSettings
 from hostsim.engine.clock import Clock
 from hostsim.errors import WiringError
 from hostsim.model.cost_table import CostTable
-from hostsim.model.cpu.core_state import CoreStates
-from hostsim.model.cpu.coscheduling import Gang
-from hostsim.model.cpu.demand import Demand
 from hostsim.model.cpu.hyperthread import Hyperthread, IdleHyperthreads
 from hostsim.model.cpu.memory import LOOK
-from hostsim.model.cpu.node import Node
-from hostsim.model.cpu.pcpu import Pcpu
-from hostsim.model.cpu.world import World, WorldState
+from hostsim.model.cpu.pcpu import CoreStates, Gang, Node, Pcpu, World, WorldState, costop_times, ready_times
+from hostsim.model.policy.numa import demand
 from hostsim.model.policy.scheduler import PolicyMaker, ProportionalShare
 
-__all__ = ["NumaClient", "Scheduler"]
+__all__ = ["Demand", "NumaClient", "Scheduler"]
+
+
+class Demand:
+    """The CPU demand of a group of worlds in the last period (docs/decisions/0077).
+
+    Attributes:
+        used: PCPUs that they used in the last period, on average.
+        wanted: PCPUs that they would have used, had they not had to wait.
+    """
+
+    def __init__(self, worlds: Sequence[World]) -> None:
+        self._worlds = worlds
+        self._used = [0] * len(worlds)
+        self._stalled = [0] * len(worlds)
+        self.used = self.wanted = 0.0
+
+    def look(self, now: int, period: int) -> None:
+        """Update both, ``period`` picoseconds after the last update; PCPUs have charged their worlds."""
+        self.used = self.wanted = 0.0
+        ready, stopped = ready_times(self._worlds, now), costop_times(self._worlds, now)
+        for position, world in enumerate(self._worlds):
+            stalled = ready[position] + stopped[position]
+            used = world.used - self._used[position]
+            self.used += used / period
+            self.wanted += demand(used, stalled - self._stalled[position], period)
+            self._used[position] = world.used
+            self._stalled[position] = stalled
+
 
 _SLEEPING: Final = WorldState.SLEEPING
 _READY: Final = WorldState.READY
@@ -158,7 +182,7 @@ class Scheduler:
         pcpu.dedicate(world, Node(node.index, self.policy), halts=True)
 
     def coschedule(self, vcpus: Sequence[World]) -> None:
-        """Co-schedule the vCPUs of an SMP VM (`hostsim.model.cpu.coscheduling`)."""
+        """Co-schedule the vCPUs of an SMP VM (`hostsim.model.cpu.pcpu`)."""
         Gang(self.clock, vcpus, self.policy, self._settings.cosched_period)
 
     def rehome(self, worlds: Sequence[World], node: Node, now: int) -> None:

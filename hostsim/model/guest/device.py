@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hostsim.config.platform import Coalescing
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import GuestStream, PacketSink, TransmitQueue
-from hostsim.model.cpu.node import Node
+from hostsim.model.cpu.pcpu import Node
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.receive.netqueue import VnicFilter
 from hostsim.model.receive.pnic import Pnic

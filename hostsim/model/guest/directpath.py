@@ -17,8 +17,7 @@ from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
 from hostsim.errors import WiringError
 from hostsim.model.contract import UNBOUNDED, GuestStream, InterruptTarget, RxPoller, TransmitQueue
-from hostsim.model.cpu.node import Node
-from hostsim.model.cpu.world import WorldState
+from hostsim.model.cpu.pcpu import Node, WorldState
 from hostsim.model.guest.device import GuestDevice
 from hostsim.model.guest.virtual_nic import QUEUE_DISCIPLINE
 from hostsim.model.policy.moderation import CoalescingScheme

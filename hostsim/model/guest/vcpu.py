@@ -17,10 +17,8 @@ from hostsim.engine.packet_train import Stream, Train
 from hostsim.engine.ring import Ring
 from hostsim.model.contract import UNBOUNDED, GuestProcess, InboundStream, InterruptTarget, PacketSink, TransmitQueue
 from hostsim.model.cost_table import CostTable
-from hostsim.model.cpu.node import Node
-from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.cpu.pcpu import Node, Pcpu, WorldState
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.cpu.world import WorldState
 from hostsim.model.guest.socket import DatagramSocket
 from hostsim.model.guest.softirq import NetworkSoftirq, Ticks
 from hostsim.model.receive.vnic import Vnic

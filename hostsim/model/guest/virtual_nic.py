@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from hostsim.config.platform import Coalescing, VnicSettings
 from hostsim.config.workload import MulticastSpec
-from hostsim.model.cpu.node import Node
+from hostsim.model.cpu.pcpu import Node
 from hostsim.model.guest.device import GuestDevice
 from hostsim.model.policy.catalogue import coalescing_scheme, software_lro
 from hostsim.model.policy.moderation import CoalescingDepth, CoalescingScheme, RateBoundCalls, TxCoalescing

@@ -9,10 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from hostsim.model.cost_table import CostTable
-from hostsim.model.cpu.node import Node
-from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.cpu.pcpu import Node, Pcpu, World, WorldState
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.cpu.world import World, WorldState
 
 __all__ = ["NetContext"]
 

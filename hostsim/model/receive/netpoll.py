@@ -5,8 +5,7 @@ from __future__ import annotations
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import RxPoller, TransmitQueue
 from hostsim.model.cost_table import CostTable
-from hostsim.model.cpu.node import Node
-from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.cpu.pcpu import Node, Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.receive.context import NetContext
 from hostsim.model.receive.rx_queue import RxQueue

@@ -10,8 +10,7 @@ from hostsim.config.nic import NicOptions
 from hostsim.engine.jitter import Jitter
 from hostsim.errors import WiringError
 from hostsim.model.contract import Wire
-from hostsim.model.cpu.node import Node
-from hostsim.model.cpu.world import World
+from hostsim.model.cpu.pcpu import Node, World
 from hostsim.model.policy.aggregation import Aggregation
 from hostsim.model.policy.catalogue import MODERATION_RULES
 from hostsim.model.policy.moderation import CoalescedCompletions, Moderation

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from hostsim.engine.packet_train import Train
 from hostsim.model.contract import GuestStream, TransmitQueue, Wire
-from hostsim.model.cpu.node import Node
+from hostsim.model.cpu.pcpu import Node
 from hostsim.model.receive.rx_queue import RxQueue
 from hostsim.model.transmit.nic_transmit import Departure, Departures, TxRoom, descriptors
 

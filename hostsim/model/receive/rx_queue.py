@@ -10,7 +10,7 @@ from hostsim.engine.jitter import Jitter
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
 from hostsim.model.contract import RxPoller, TransmitQueue
-from hostsim.model.cpu.node import Node
+from hostsim.model.cpu.pcpu import Node
 from hostsim.model.policy.aggregation import Aggregation
 from hostsim.model.policy.moderation import Moderation
 from hostsim.model.traffic.flow import Sender

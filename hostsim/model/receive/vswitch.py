@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
 from hostsim.model.cost_table import CostTable
-from hostsim.model.cpu.node import Node
-from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.cpu.pcpu import Node, Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.policy.aggregation import Aggregation
 from hostsim.model.receive.context import NetContext

@@ -19,8 +19,7 @@ from hostsim.model.cost_table import CostTable
 from hostsim.model.traffic.flow import Sender
 
 if TYPE_CHECKING:
-    from hostsim.model.cpu.node import Node
-    from hostsim.model.cpu.pcpu import Pcpu
+    from hostsim.model.cpu.pcpu import Node, Pcpu
     from hostsim.model.receive.vnic import Vnic
     from hostsim.model.transmit.networld import NetWorld, TxQueue
 

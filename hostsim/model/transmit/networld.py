@@ -21,10 +21,8 @@ from hostsim.engine.packet_train import Train
 from hostsim.engine.ring import Ring
 from hostsim.model.contract import GuestStream, TransmitQueue
 from hostsim.model.cost_table import CostTable
-from hostsim.model.cpu.node import Node
-from hostsim.model.cpu.pcpu import Pcpu
+from hostsim.model.cpu.pcpu import Node, Pcpu, WorldState
 from hostsim.model.cpu.scheduler import Scheduler
-from hostsim.model.cpu.world import WorldState
 from hostsim.model.policy.moderation import NEVER, TxCoalescing
 from hostsim.model.receive.context import NetContext
 from hostsim.model.receive.pnic import Pnic

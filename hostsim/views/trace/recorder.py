@@ -12,7 +12,7 @@ from hostsim.engine.probe import Level
 from hostsim.engine.random_stream import Streams
 from hostsim.engine.ring import Ring
 from hostsim.model.build import build_host
-from hostsim.model.cpu.world import World, WorldState
+from hostsim.model.cpu.pcpu import World, WorldState
 from hostsim.model.host import Host
 from hostsim.model.receive.rx_queue import RxQueue
 from hostsim.model.receive.vnic import Vnic
