@@ -32,7 +32,7 @@ from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.host import Host
-from hostsim.model.receive.netpoll import NetPoll
+from hostsim.model.receive.context import NetPoll
 
 SCALARS = [
     "pcpu.busy_ps",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import simpy
 
 from hostsim.engine.checkpoint import checkpoint
-from hostsim.engine.event_queue import NORMAL, PIECE, Entry, EventQueue
+from hostsim.engine.clock import NORMAL, PIECE, Entry, EventQueue
 
 if TYPE_CHECKING:
     from mypy_extensions import i64

@@ -17,21 +17,18 @@ from hostsim.model.control.split_rx import AutomaticSplitRx
 from hostsim.model.cpu.balancer import Balancer
 from hostsim.model.cpu.firmware import Firmware
 from hostsim.model.cpu.pcpu import Pcpu
-from hostsim.model.guest.device import GuestDevice
+from hostsim.model.guest.device import GuestDevice, VirtualMachine
 from hostsim.model.guest.directpath import DirectPath
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.guest.virtual_nic import E1000, Vmxnet3
-from hostsim.model.host import Host, HostProcess, VirtualMachine
-from hostsim.model.policy.catalogue import STEERING_RULES
+from hostsim.model.host import Host, HostProcess, add_nic, add_rx_queue
 from hostsim.model.policy.numa import home_nodes
 from hostsim.model.policy.scheduler import ProportionalShare, SchedulerPolicy
-from hostsim.model.policy.steering import SteeringRule
+from hostsim.model.policy.steering import STEERING_RULES, SteeringRule
 from hostsim.model.policy_maker import policy_maker
-from hostsim.model.receive.netpoll import NetPoll
-from hostsim.model.receive.netqueue import NetQueue, add_nic, add_rx_queue
-from hostsim.model.receive.pnic import Pnic
-from hostsim.model.receive.rx_queue import RxQueue
-from hostsim.model.receive.vswitch import VSwitch
+from hostsim.model.receive.context import NetPoll, VSwitch
+from hostsim.model.receive.netqueue import NetQueue
+from hostsim.model.receive.nic import Pnic, RxQueue
 from hostsim.model.telemetry import register_probes
 from hostsim.model.traffic.address import vm_address
 from hostsim.model.traffic.attach import attach_control_loops, attach_workloads
@@ -68,7 +65,7 @@ def build_host(
     host = Host(spec, streams, policy_maker(spec, "scheduler", SchedulerPolicy, ProportionalShare), clock)
     settings = spec.settings
     for name, vswitch in spec.vswitches.items():
-        host.switches[name] = VSwitch(host.scheduler, host.costs, vxlan=vswitch.vxlan)
+        host.switches[name] = VSwitch(host.services, vxlan=vswitch.vxlan)
         for uplink in vswitch.uplinks:
             if uplink not in spec.hardware.nics:
                 raise WiringError(f"the uplink {uplink!r} of {name!r} is not a NIC of the host")
@@ -120,7 +117,7 @@ def build_host(
 
 def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None:
     """Power on a VM: home nodes are assigned round robin, and so are the uplinks of its switch to virtual ports. That of a native host is the machine."""
-    spec, scheduler, clock = host.spec, host.scheduler, host.clock
+    spec, scheduler = host.spec, host.scheduler
     hertz = spec.costs.cycle_rate(spec.hardware.cpu.family, spec.hardware.cpu.clock)
     read_ps = group.guest.applications.udp_sink.ps(hertz)
     position = len(host.vms)
@@ -130,19 +127,7 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
     vcpus = []
     for number, node in enumerate(homes):
         start = node.pcpus[(first * group.vcpus + number) % len(node.pcpus)]
-        vcpus.append(
-            Vcpu(
-                clock,
-                f"{name}.vcpu{number}",
-                node,
-                start,
-                scheduler,
-                host.costs,
-                group.guest,
-                read_ps,
-                group.settings.shares,
-            )
-        )
+        vcpus.append(Vcpu(host.services, f"{name}.vcpu{number}", start, group.guest, read_ps, group.settings.shares))
     for vcpu in vcpus:
         vcpu.siblings = vcpus
     vm = VirtualMachine(name, group, vcpus, vm_address(len(host.vms)))
@@ -186,8 +171,7 @@ def _add_networlds(host: Host, vm: VirtualMachine) -> None:
         if not queues:
             continue
         node, start = vm.vcpus[0].node, _beside(vm.vcpus[-1].last)
-        bound = host.spec.settings.tx_poll_bound
-        world = NetWorld(f"{vm.name}.{name}", node, start, host.scheduler, host.costs, bound)
+        world = NetWorld(host.services, f"{vm.name}.{name}", node, start)
         world.queues = queues
         world.shares = vm.group.settings.shares
         if not vm.group.settings.exclusive:  # vCPUs with PCPUs of their own take no part in sharing
@@ -249,17 +233,8 @@ def _rings(host: Host, switch: str, port: Pnic, count: int) -> list[RxQueue]:
         number = len(port.queues)
         queue = add_rx_queue(host, port, port.node, spec.settings.lro_bytes if spec.settings.hw_lro else 0)
         start = port.node.pcpus[len(host.polls) % len(port.node.pcpus)]
-        poll = NetPoll(
-            f"{port.name}-pollWorld-{number}",
-            port.node,
-            start,
-            host.scheduler,
-            queue,
-            host.switches[switch],
-            host.costs,
-            spec.drivers[spec.hardware.nics[port.name].driver],
-            spec.settings.poll_budget,
-        )
+        driver = spec.drivers[spec.hardware.nics[port.name].driver]
+        poll = NetPoll(host.services, f"{port.name}-pollWorld-{number}", start, queue, host.switches[switch], driver)
         host.polls.append(poll)
         rings.append(queue)
     return rings

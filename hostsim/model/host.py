@@ -1,4 +1,4 @@
-"""A host as data: PCPUs, physical NICs, virtual switches, VMs with their devices, and the flows that come at it.
+"""A host: PCPUs, physical NICs, virtual switches, VMs with their devices, the flows that come at it, and senders that processes drive.
 
 `hostsim.model.build` wires one from its spec.
 """
@@ -6,40 +6,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from operator import index
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from hostsim.config.host import PointSpec, VmGroupSpec
-from hostsim.config.platform import Coalescing
+from hostsim.config.host import PointSpec, links
+from hostsim.config.nic import NicOptions, datagram_on_wire
+from hostsim.engine.arrivals import Jitter
 from hostsim.engine.clock import Clock
 from hostsim.engine.probe import Probe
 from hostsim.engine.random_stream import Streams
-from hostsim.model.contract import ControlLoop
+from hostsim.errors import WiringError
+from hostsim.model.contract import ControlLoop, Flow, Sender, Wire
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.balancer import Balancer
 from hostsim.model.cpu.firmware import Firmware
 from hostsim.model.cpu.memory import node_memory
 from hostsim.model.cpu.pcpu import CoreStates, Node, World
-from hostsim.model.cpu.scheduler import NumaClient, Scheduler
-from hostsim.model.guest.device import GuestDevice
+from hostsim.model.cpu.scheduler import Scheduler
+from hostsim.model.guest.device import VirtualMachine
 from hostsim.model.guest.vcpu import Vcpu
+from hostsim.model.policy.aggregation import Aggregation
+from hostsim.model.policy.moderation import MODERATION_RULES, CoalescedCompletions, Moderation
 from hostsim.model.policy.scheduler import PolicyMaker
-from hostsim.model.receive.netpoll import NetPoll
+from hostsim.model.policy.steering import rss_input
+from hostsim.model.receive.context import NetPoll, Port, VSwitch
 from hostsim.model.receive.netqueue import NetQueue
-from hostsim.model.receive.pnic import Pnic
-from hostsim.model.receive.rx_queue import RxQueue
-from hostsim.model.receive.vswitch import Port, VSwitch
-from hostsim.model.traffic.flow import Flow
-from hostsim.model.traffic.process_sender import ProcessSender, add_sender
-from hostsim.model.transmit.local_delivery import LocalPort
-from hostsim.model.transmit.networld import TxQueue
+from hostsim.model.receive.nic import LroTable, Pnic, RxQueue
+from hostsim.model.receive.wire import ClosedLoopWire, OpenLoopWire
+from hostsim.model.services import Services
+from hostsim.model.traffic.address import FIRST_PORT, PEER, UDP_PORT, nic_hash
+from hostsim.model.transmit.networld import LocalPort, TxQueue
+from hostsim.units import transmission_ps
 
 if TYPE_CHECKING:
     from simpy.events import ProcessGenerator
 
-__all__ = ["Host", "HostProcess", "VirtualMachine"]
+__all__ = ["Host", "HostProcess", "ProcessSender", "add_nic", "add_rx_queue", "datagram_sender"]
 
 SLICES_AT_FIRST = 128
 
@@ -47,39 +51,29 @@ HostProcess: TypeAlias = "Callable[[Clock, Host], ProcessGenerator]"
 """A SimPy process of a user's own: a generator function of the clock and the host."""
 
 
-@dataclass(eq=False)
-class VirtualMachine:
-    """A VM: its vCPUs, its NICs, and the VMkernel worlds that serve it."""
+class ProcessSender:
+    """A sender of datagrams that sends when a process says so; they end in a datagram socket of the VM.
 
-    name: str
-    group: VmGroupSpec
-    vcpus: list[Vcpu]
-    address: str
-    """Its IPv4 address, by which NICs hash its flows."""
-    devices: list[GuestDevice] = field(default_factory=list)
-    """Its network devices, in the order of their numbers: vNICs, then NICs that are passed through."""
-    worlds: list[World] = field(default_factory=list)
-    """Its NetWorlds and split-receive contexts."""
-    numa_clients: list[NumaClient] = field(default_factory=list)
-    """One, or several for a wide VM."""
+    Attributes:
+        totals: flow with its counters: ``sent`` came off the wire, ``lost_nic`` were dropped at the physical NIC, ``delivered``
+            were read by the application.
+    """
 
-    @property
-    def is_bound(self) -> bool:
-        """True when NUMA balancing must not move the VM: it has a node affinity, or its vCPUs have exclusive PCPUs."""
-        return bool(self.group.settings.nodes) or self.group.settings.exclusive
+    def __init__(self, clock: Clock, wire: ClosedLoopWire, sender: Sender) -> None:
+        self.totals = sender.totals
+        self._clock, self._wire, self._sender = clock, wire, sender
 
-    def frames(self) -> int:
-        """Packets that contexts of the VMkernel have carried for it."""
-        return sum(device.frames() for device in self.devices)
+    def send(self, frames: int) -> None:
+        """Send frames now: they go on the wire as soon as it is free, in turns with those of other senders.
 
-    def coalesce(self, coalescing: Coalescing, now: int) -> None:
-        """Switch the interrupts of its vNICs to another coalescing scheme."""
-        for device in self.devices:
-            device.coalesce(coalescing, now)
-
-    def near(self, node: Node) -> bool:
-        """True when one of its devices is best served from this NUMA node."""
-        return any(device.near(node) for device in self.devices)
+        Raises:
+            TypeError: the number is not an integer.
+            ValueError: it is negative.
+        """
+        count = index(frames)
+        if count < 0:
+            raise ValueError(f"send({frames}): the number of frames is negative")
+        self._wire.release(self._sender, self._clock.now, 0, 1, count)
 
 
 class Host:
@@ -91,6 +85,7 @@ class Host:
         clock: simulated time.
         costs: cost table of its processors.
         scheduler: its PCPUs.
+        services: clock, costs, scheduler and settings, for its parts.
         nics: ports of its physical NICs that a switch or a VM uses.
         netqueues: their receive queues, by name of the port.
         polls: NetPoll worlds.
@@ -117,8 +112,16 @@ class Host:
         self.costs = CostTable(spec.costs, cpu)
         states = CoreStates(spec.idle, spec.settings, cpu.family)
         self.scheduler = Scheduler(
-            self.clock, cpu.sockets, cpu.cores, self.costs, spec.settings, cpu.threads, policy, states
+            self.clock,
+            cpu.sockets,
+            cpu.cores,
+            self.costs,
+            spec.settings,
+            threads=cpu.threads,
+            policy=policy,
+            states=states,
         )
+        self.services = Services(self.clock, self.costs, self.scheduler, spec.settings)
         for node in self.scheduler.nodes:
             node.memory = node_memory(spec.costs, cpu)
         self.probe = Probe(self.clock, max(1, spec.length // SLICES_AT_FIRST))
@@ -163,7 +166,21 @@ class Host:
         Raises:
             WiringError: the process has yielded already, or the VM has no such NIC.
         """
-        return add_sender(self, vm, name=name, size=size, device=device, burst=burst)
+        if self.is_wired:
+            raise WiringError(f"the sender {name!r} comes too late: a process makes its senders before its first yield")
+        if not 0 <= device < len(vm.devices):
+            raise WiringError(f"{vm.name} has no device {device} for the sender {name!r}")
+        nic = vm.devices[device].nic
+        wire = nic.wire
+        if isinstance(wire, OpenLoopWire):  # works frames out ahead, so that none can be put before them
+            number = list(self.nics).index(nic.name)
+            nic.wire = wire = ClosedLoopWire(self.streams.stream("nic", number), wire.flows())
+        assert isinstance(wire, ClosedLoopWire)
+        flow = next((flow for flow in self.flows if flow.name == name and flow.receivers == 1), None)
+        if flow is None:
+            flow = Flow(name, size, 1)
+            self.flows.append(flow)
+        return ProcessSender(self.clock, wire, datagram_sender(self, flow, vm, device, size, burst))
 
     def random(self) -> np.random.Generator:
         """Make a random stream for a process: each call another one, the same ones in every run of a replication."""
@@ -206,3 +223,56 @@ class Host:
         """All worlds: NetPolls, then those of each VM, then the firmware's."""
         stops = self.firmware.worlds if self.firmware else []
         return [*self.polls, *(world for vm in self.vms for world in (*vm.worlds, *vm.vcpus)), *stops]
+
+
+def datagram_sender(
+    host: Host, flow: Flow, vm: VirtualMachine, device: int, size: int, burst: int, port: int = FIRST_PORT
+) -> Sender:
+    """Return a new sender of datagrams of ``size`` bytes of data to a device of a VM, steered by its receive filter.
+
+    NICs and vNICs hash their addresses alone: fragments have no ports. With ``ethernetX.udpRSS`` the peer's ``port`` counts, too.
+    """
+    target = vm.devices[device]
+    vxlan = links(vm.group, host.spec.vswitches, host.spec.nics)[device].vxlan
+    octets = datagram_on_wire(size, vxlan=vxlan)
+    sender = Sender(flow, size, transmission_ps(octets, host.spec.hardware.nics[target.nic.name].rate), burst)
+    ports = (port, UDP_PORT) if target.udp_rss else ()
+    packet = rss_input(PEER, vm.address, *ports)
+    host.netqueues[target.nic.name].add(target.filter, sender, nic_hash(packet, vxlan=vxlan), packet)
+    return sender
+
+
+def add_nic(host: Host, name: str, streams: Streams, tx_limit: int | None = None) -> Pnic:
+    """Add a port of a physical NIC to a host, without receive queues; ``tx_limit`` descriptors of packets wait for its wire, by default those of the NIC."""
+    nic = host.spec.hardware.nics[name]
+    limit = nic.tx_queue if tx_limit is None else tx_limit
+    port = host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], _wire(host, streams), limit)
+    return port
+
+
+def _wire(host: Host, streams: Streams) -> Wire:
+    """Return the wire in front of the host's next port: where some traffic is closed-loop, a peer waits for the host's answers."""
+    if any(traffic.closed_loop for traffic in host.spec.traffic.values()):
+        return ClosedLoopWire(streams.stream("nic", len(host.nics)))
+    return OpenLoopWire()
+
+
+def add_rx_queue(host: Host, port: Pnic, memory: Node, lro_bytes: int) -> RxQueue:
+    """Add a receive queue to a port, with its ring on the NUMA node ``memory`` and moderated as the driver's options say; it has no poller yet.
+
+    LRO of the NIC, if it has any, makes packets of ``lro_bytes`` at most; 0 where it is off.
+    """
+    nic, options = host.spec.hardware.nics[port.name], host.spec.nics.get(port.name, NicOptions())
+    interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval
+    moderation = Moderation(interval) if interval is not None else MODERATION_RULES[str(nic.moderation)](nic.line_rate)
+    number = len(port.queues)
+    delay = nic.tx_interrupt_delay
+    completions = moderation.for_completions() if delay is None else CoalescedCompletions(delay)
+    jitter = Jitter(nic.interrupt_step, host.streams.stream("nic", list(host.nics).index(port.name), "rx", number))
+    name = f"{port.name}-rx{number}"
+    table = LroTable(Aggregation(lro_bytes, nic.lro_sessions), moderation) if nic.lro and lro_bytes else None
+    queue = RxQueue(host.clock, name, nic.rx_ring, moderation, jitter, port, memory, completions=completions, lro=table)
+    port.queues.append(queue)
+    if port.vector is None:
+        port.vector = queue
+    return queue

@@ -7,9 +7,9 @@ from functools import partial
 from operator import attrgetter
 from typing import TypeVar
 
+from hostsim.model.contract import STAGES
 from hostsim.model.cpu.pcpu import World, costop_times, ready_times
 from hostsim.model.host import Host
-from hostsim.model.traffic.flow import STAGES
 from hostsim.model.transmit.networld import NetWorld
 
 __all__ = ["WORLD_KINDS", "register_probes"]

@@ -10,14 +10,13 @@ import time
 from typing import Final
 
 from hostsim.engine.clock import Alarm, Clock
-from hostsim.engine.packet_train import Train
 from hostsim.engine.probe import Probe
-from hostsim.engine.ring import Ring
+from hostsim.engine.ring import Ring, Train
+from hostsim.model.contract import Flow
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.pcpu import Node, Pcpu, World, ready_times
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.host import SLICES_AT_FIRST
-from hostsim.model.traffic.flow import Flow
 from hostsim.scenario.load import load
 from hostsim.scenario.plan import point_at
 from hostsim.units import SECOND, US

@@ -21,9 +21,8 @@ from hostsim.campaign.deferred_sigint import deferred_sigint
 from hostsim.config.host import PointSpec
 from hostsim.engine import compiled
 from hostsim.engine.arrivals import DrawnArrivals
-from hostsim.engine.clock import Alarm, Clock
-from hostsim.engine.event_queue import PIECE
-from hostsim.engine.packet_train import Stream
+from hostsim.engine.clock import PIECE, Alarm, Clock
+from hostsim.engine.ring import Stream
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.scenario.load import load

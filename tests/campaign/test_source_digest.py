@@ -24,9 +24,9 @@ ERROR = (r'(raise \w+\(\s*f?)"', r'\1"Alas, ')
 
 WITHOUT_EFFECT = {
     "a comment in the loader": ("hostsim/scenario/load.py", *COMMENT),
-    "a comment in the model": ("hostsim/model/receive/pnic.py", *COMMENT),
+    "a comment in the model": ("hostsim/model/receive/nic.py", *COMMENT),
     "a docstring in the loader": ("hostsim/scenario/load.py", *DOCSTRING),
-    "a docstring in the model": ("hostsim/model/receive/pnic.py", *DOCSTRING),
+    "a docstring in the model": ("hostsim/model/receive/nic.py", *DOCSTRING),
     "the prose under a field": ("hostsim/config/platform.py", r'\n    """', '\n    """Other words first. '),
     "the text of an error of the loader": ("hostsim/scenario/axis.py", r'Fault\("', 'Fault("alas, '),
     "the text of an error of the model": ("hostsim/model/build.py", *ERROR),
@@ -45,7 +45,7 @@ WITHOUT_EFFECT = {
     "a new public name": ("hostsim/__init__.py", *STATEMENT),
     "how compiled modules are found": ("hostsim/engine/compiled.py", *STATEMENT),
     "an import for type checkers": (
-        "hostsim/engine/event_queue.py",
+        "hostsim/engine/clock.py",
         "if TYPE_CHECKING:\n",
         "if TYPE_CHECKING:\n    from hostsim.cli.app import app\n",
     ),

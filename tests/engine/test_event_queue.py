@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from hostsim.engine.event_queue import Entry, EventQueue
+from hostsim.engine.clock import Entry, EventQueue
 
 
 class Noted(Entry):

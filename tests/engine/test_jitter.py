@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostsim.engine.arrivals import ConstantArrivals
-from hostsim.engine.jitter import HOLD, Jitter, JitteredArrivals
+from hostsim.engine.arrivals import HOLD, ConstantArrivals, Jitter, JitteredArrivals
 from hostsim.units import SECOND, US
 
 FLOW = SimpleNamespace(size=64)

@@ -12,11 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostsim.engine.clock import Clock, Timer
-from hostsim.engine.event_queue import Entry, EventQueue
+from hostsim.engine.clock import Clock, Entry, EventQueue, Timer
 from hostsim.engine.latency_log import LatencyLog
-from hostsim.engine.packet_train import Train
-from hostsim.engine.ring import Ring
+from hostsim.engine.ring import Ring, Train
 from hostsim.units import END, LONGEST, rounded, scaled, scaled_up
 
 FLOW = SimpleNamespace(size=64)

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostsim.engine.packet_train import Train
-from hostsim.engine.ring import Ring
+from hostsim.engine.ring import Ring, Train
 
 FLOW = SimpleNamespace(size=64)
 

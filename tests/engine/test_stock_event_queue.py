@@ -8,8 +8,7 @@ import pytest
 import simpy
 
 from hostsim.engine.checkpoint import add_check, remove_check
-from hostsim.engine.clock import Alarm, Clock, Timer
-from hostsim.engine.event_queue import PIECE, EventQueue
+from hostsim.engine.clock import PIECE, Alarm, Clock, EventQueue, Timer
 from hostsim.engine.stock_event_queue import StockEventQueue
 
 

@@ -118,7 +118,7 @@ def bare_host(
 ) -> Scheduler:
     """PCPUs and a scheduler, nothing else."""
     costs = cost_table(free=free, guest_refill=guest_refill)
-    return Scheduler(Clock(), sockets, cores, costs, settings(**changes), threads, policy, states)
+    return Scheduler(Clock(), sockets, cores, costs, settings(**changes), threads=threads, policy=policy, states=states)
 
 
 def numa_balanced(scheduler: Scheduler, *, period: int = 2 * SECOND, imbalance: int = 10) -> NumaBalancer:

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostsim.engine.arrivals import RecordedArrivals
-from hostsim.engine.event_queue import Heap
-from hostsim.engine.packet_train import Train
-from hostsim.model.receive.closed_loop_wire import ClosedLoopWire
-from hostsim.model.traffic.flow import Flow, Sender
+from hostsim.engine.clock import Heap
+from hostsim.engine.ring import Train
+from hostsim.model.contract import Flow, Sender
+from hostsim.model.receive.wire import ClosedLoopWire
 
 
 class Waiting:

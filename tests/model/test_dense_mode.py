@@ -6,13 +6,13 @@ import pytest
 
 from hostsim.config.platform import Coalescing
 from hostsim.engine.arrivals import RecordedArrivals
-from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
+from hostsim.engine.ring import Train
 from hostsim.model.build import build_host
+from hostsim.model.contract import Flow, Sender
 from hostsim.model.host import Host
 from hostsim.model.policy.dense_mode import is_dense
 from hostsim.model.policy.moderation import CoalescingScheme, RateBoundCalls, StaticCoalescing, TxCoalescing
-from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.model.traffic.tcp import GuestPackets, PacketHandler
 from hostsim.units import MS, SECOND
 

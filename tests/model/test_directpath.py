@@ -7,8 +7,8 @@ import pytest
 from hostsim.config.host import PointSpec
 from hostsim.config.nic import TCP_HEADERS, UDP_HEADERS, NicOptions, packet_on_wire
 from hostsim.config.platform import VnicSettings
-from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
+from hostsim.engine.ring import Train
 from hostsim.errors import WiringError
 from hostsim.model.build import build_host
 from hostsim.model.cpu.pcpu import WorldState

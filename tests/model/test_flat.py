@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hostsim.engine import compiled
-from hostsim.engine.jitter import Jitter
+from hostsim.engine.arrivals import Jitter
 from hostsim.engine.random_stream import Streams
 from hostsim.model.build import build_host
 from hostsim.model.host import Host

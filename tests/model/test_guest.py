@@ -8,11 +8,10 @@ import pytest
 
 from hostsim.config.host import PointSpec
 from hostsim.engine.clock import Clock
-from hostsim.engine.packet_train import Train
-from hostsim.model.guest.softirq import Ticks, joined
-from hostsim.model.guest.vcpu import Vcpu
+from hostsim.engine.ring import Train
+from hostsim.model.contract import Flow, Sender
+from hostsim.model.guest.vcpu import Ticks, Vcpu, joined
 from hostsim.model.host import Host
-from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.units import MS, NS, US
 from tests.model.small_point import (
     CALM,

@@ -17,9 +17,9 @@ from hostsim.model.build import build_host
 from hostsim.model.cpu.pcpu import Pcpu
 from hostsim.model.guest.vcpu import Inbox, Vcpu
 from hostsim.model.host import Host
-from hostsim.model.receive.rx_queue import RxQueue
+from hostsim.model.receive.context import VSwitch
+from hostsim.model.receive.nic import RxQueue
 from hostsim.model.receive.vnic import Vnic
-from hostsim.model.receive.vswitch import VSwitch
 from hostsim.model.traffic.cpu_work import CpuWork
 from hostsim.model.transmit.networld import TxQueue
 from hostsim.units import MS

@@ -8,8 +8,8 @@ from hostsim.config.nic import TCP_HEADERS, VSwitchSpec, packet_on_wire
 from hostsim.config.platform import Coalescing
 from hostsim.config.traffic import Traffic
 from hostsim.engine.record import RunRecord
+from hostsim.model.contract import STAGES
 from hostsim.model.host import Host
-from hostsim.model.traffic.flow import STAGES
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.units import MS
 from tests.model.small_point import CALM, ROUND, echoes, group, multicast, nic, point, run, stream, vnic, work

@@ -11,7 +11,7 @@ from hostsim.engine.random_stream import Streams
 from hostsim.engine.record import RunRecord
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
-from hostsim.model.receive.rx_queue import RxQueue
+from hostsim.model.receive.nic import RxQueue
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.units import MS, NS, US, transmission_ps
 

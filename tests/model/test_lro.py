@@ -8,21 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostsim.config.platform import LroSpec
+from hostsim.engine.arrivals import Jitter
 from hostsim.engine.clock import Clock
-from hostsim.engine.jitter import Jitter
-from hostsim.engine.packet_train import Train
-from hostsim.model.contract import InterruptTarget
+from hostsim.engine.ring import Train
+from hostsim.model.contract import Flow, InterruptTarget, Sender
 from hostsim.model.cpu.memory import node_memory
 from hostsim.model.cpu.pcpu import Node
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.policy.aggregation import Aggregation, Backoff
 from hostsim.model.policy.moderation import CoalescingScheme, Moderation
-from hostsim.model.receive.closed_loop_wire import ClosedLoopWire
-from hostsim.model.receive.pnic import Pnic
-from hostsim.model.receive.rx_queue import LroTable, RxQueue
+from hostsim.model.receive.context import VSwitch
+from hostsim.model.receive.nic import LroTable, Pnic, RxQueue
 from hostsim.model.receive.vnic import Vnic
-from hostsim.model.receive.vswitch import VSwitch
-from hostsim.model.traffic.flow import Flow, Sender
+from hostsim.model.receive.wire import ClosedLoopWire
+from hostsim.model.services import Services
 from hostsim.units import MS, NS
 
 from .small_point import AWAY, CALM, ROUND, cost_table, costs, cpu, group, nic, point, run, settings, stream
@@ -53,14 +52,17 @@ class Rig:
         self.near, self.far = scheduler.nodes
         for node in scheduler.nodes:
             node.memory = node_memory(costs(), cpu(2))
-        self.switch, self.lro_octets = VSwitch(scheduler, COST, vxlan=vxlan), lro_octets
+        self.switch, self.lro_octets = (
+            VSwitch(Services(self.clock, COST, scheduler, settings()), vxlan=vxlan),
+            lro_octets,
+        )
         self.sessions = sessions
 
     def sender(self, size: int = 1000, *, joins: bool = True, threshold: int = 1000) -> Sender:
         guest = DeafGuest(self.near)
         made = Sender(Flow("any", size, 1), size, 800 * NS, 64, joins=joins)
         lro = Backoff(self.lro_octets, self.sessions, threshold, 2) if self.lro_octets else None
-        made.vnic = Vnic(self.clock, "eth0", 4096, CoalescingScheme(), guest, lro)
+        made.vnic = Vnic(self.clock, "eth0", 4096, CoalescingScheme(), guest, lro=lro)
         return made
 
     def receive(self, *batch: Train, far: bool = False) -> int:
@@ -208,7 +210,7 @@ class Card:
         node = Scheduler(self.clock, 1, 1, COST, settings()).nodes[0]
         self.wire, moderation = ClosedLoopWire(random), Moderation(interval)
         port, table = Pnic("vmnic0", node, self.wire, 64), LroTable(Aggregation(most, sessions), moderation)
-        self.queue = RxQueue(self.clock, "rx0", 64, moderation, Jitter(0, random), port, node, None, table)
+        self.queue = RxQueue(self.clock, "rx0", 64, moderation, Jitter(0, random), port, node, lro=table)
         self.queue.poll = self
         self.interrupts: list[int] = []
 

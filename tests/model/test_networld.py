@@ -8,11 +8,12 @@ import pytest
 
 from hostsim.config.nic import TCP_HEADERS
 from hostsim.engine.clock import Clock
-from hostsim.engine.packet_train import Train
+from hostsim.engine.ring import Train
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.policy.moderation import CoalescingDepth, RateBoundCalls
-from hostsim.model.receive.open_loop_wire import OpenLoopWire
-from hostsim.model.receive.pnic import Pnic
+from hostsim.model.receive.nic import Pnic
+from hostsim.model.receive.wire import OpenLoopWire
+from hostsim.model.services import Services
 from hostsim.model.transmit.networld import CAUSES, NetWorld, TxQueue, Uplink
 from hostsim.units import MS, NS, US, transmission_ps
 
@@ -61,7 +62,8 @@ class Rig:
         node = self.scheduler.nodes[0]
         self.nic = Pnic("vmnic0", node, OpenLoopWire(), tx_limit)
         self.guest = SimpleNamespace(pending_ps=0, last=None)
-        self.world = NetWorld("NetWorld", node, node.pcpus[0], self.scheduler, COST, bound)
+        services = Services(self.clock, COST, self.scheduler, settings(tx_poll_bound=bound))
+        self.world = NetWorld(services, "NetWorld", node, node.pcpus[0])
         uplink = Uplink(self.nic, RATE, COST, driver, vxlan=vxlan, tso=tso)
         coalescing = [RateBoundCalls(4 * MS, CoalescingDepth(4000, depth_cap)) for _ in range(queues)]
         self.queues = [
@@ -105,7 +107,8 @@ def test_a_call_into_the_vmkernel_costs_the_guest_its_caches():
     """Call and refill in one; a context that a timer wakes costs the guest nothing."""
     costs = cost_table(ROUND | {"guest_cache_refill": 1300})
     rig = Rig()
-    world = NetWorld("NetWorld", rig.world.node, rig.world.last, rig.scheduler, costs, 64)
+    services = Services(rig.clock, costs, rig.scheduler, settings(tx_poll_bound=64))
+    world = NetWorld(services, "NetWorld", rig.world.node, rig.world.last)
     rig.queues[0].serve(world)
     world.queues = rig.queues
     rig.post(ready=3 * US)

@@ -8,15 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostsim.config.nic import datagram_on_wire
-from hostsim.engine.arrivals import ConstantArrivals, RecordedArrivals
+from hostsim.engine.arrivals import ConstantArrivals, Jitter, RecordedArrivals
 from hostsim.engine.clock import Clock
-from hostsim.engine.jitter import Jitter
-from hostsim.engine.packet_train import Train
+from hostsim.engine.ring import Train
+from hostsim.model.contract import Flow, Sender
 from hostsim.model.policy.moderation import Moderation
-from hostsim.model.receive.open_loop_wire import OpenLoopWire
-from hostsim.model.receive.pnic import Pnic
-from hostsim.model.receive.rx_queue import RxQueue
-from hostsim.model.traffic.flow import Flow, Sender
+from hostsim.model.receive.nic import Pnic, RxQueue
+from hostsim.model.receive.wire import OpenLoopWire
 from hostsim.units import MS, US, transmission_ps
 from tests.model.small_host import bare_host
 

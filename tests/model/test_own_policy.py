@@ -9,10 +9,8 @@ import pytest
 from hostsim.config.nic import NicOptions
 from hostsim.config.platform import Coalescing
 from hostsim.errors import WiringError
-from hostsim.model.policy.catalogue import COALESCING_SCHEMES, STEERING_RULES
-from hostsim.model.policy.moderation import CoalescingScheme
-from hostsim.model.policy.netqueue import Move
-from hostsim.model.policy.steering import SteeringRule
+from hostsim.model.policy.moderation import COALESCING_SCHEMES, CoalescingScheme
+from hostsim.model.policy.steering import STEERING_RULES, Move, SteeringRule
 from hostsim.units import MS, US
 
 from .small_point import CALM, datagrams, group, multicast, nic, point, run, vnic

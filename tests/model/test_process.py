@@ -14,8 +14,7 @@ from hostsim.model.build import build_host
 from hostsim.model.host import Host, HostProcess
 from hostsim.model.invariants import check_invariants, check_slices
 from hostsim.model.policy.moderation import StaticCoalescing
-from hostsim.model.receive.closed_loop_wire import ClosedLoopWire
-from hostsim.model.receive.open_loop_wire import OpenLoopWire
+from hostsim.model.receive.wire import ClosedLoopWire, OpenLoopWire
 from hostsim.units import MS, US
 
 from .small_point import STATIC, datagrams, group, nic, point, vnic, work

@@ -6,15 +6,15 @@ from collections import Counter
 
 import pytest
 
-from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
+from hostsim.engine.ring import Train
 from hostsim.model.build import build_host
+from hostsim.model.contract import Flow
 from hostsim.model.guest.device import SharedTxQueue
 from hostsim.model.guest.directpath import DirectTx
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.host import Host
 from hostsim.model.policy.moderation import TxCoalescing
-from hostsim.model.traffic.flow import Flow
 from hostsim.model.traffic.tcp import GuestPackets, PacketHandler
 from hostsim.model.transmit.networld import TxQueue
 from hostsim.units import MS

@@ -5,17 +5,16 @@ from __future__ import annotations
 import pytest
 
 from hostsim.config.nic import NicOptions, VSwitchSpec
-from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
+from hostsim.engine.ring import Train
 from hostsim.errors import InvariantError
 from hostsim.model.build import build_host
+from hostsim.model.contract import Flow, Sender
 from hostsim.model.guest.device import GuestDevice
 from hostsim.model.guest.socket import DatagramSocket
 from hostsim.model.host import Host
-from hostsim.model.policy.catalogue import STEERING_RULES
-from hostsim.model.policy.steering import DEFAULT_KEY, rss_input, toeplitz_hash
+from hostsim.model.policy.steering import DEFAULT_KEY, STEERING_RULES, rss_input, toeplitz_hash
 from hostsim.model.traffic.address import FIRST_TUNNEL_PORT, TUNNEL_PORTS, nic_hash
-from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.units import MS
 
 from .small_point import ROUND, datagrams, group, multicast, nic, point, run, stream, vnic, work

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from hostsim.engine.clock import Clock
-from hostsim.engine.packet_train import Train
+from hostsim.engine.ring import Train
 from hostsim.model.cpu.pcpu import WorldState
 from hostsim.model.policy.moderation import CoalescingDepth, RateBoundCalls
 from hostsim.model.transmit.networld import TxQueue

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hostsim.config.peer import PeerSpec
-from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
+from hostsim.engine.ring import Train
 from hostsim.model.build import build_host
 from hostsim.model.host import Host
 from hostsim.model.traffic.tcp import RETRANSMIT_AFTER

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostsim.engine.packet_train import Train
-from hostsim.model.receive.open_loop_wire import OpenLoopWire
-from hostsim.model.receive.pnic import Pnic
+from hostsim.engine.ring import Train
+from hostsim.model.receive.nic import Pnic
+from hostsim.model.receive.wire import OpenLoopWire
 from hostsim.model.transmit.nic_transmit import TxRoom
 from hostsim.units import NS, US
 

@@ -8,19 +8,17 @@ import numpy as np
 import pytest
 
 from hostsim.config.host import PointSpec
+from hostsim.engine.arrivals import Jitter
 from hostsim.engine.clock import Clock
-from hostsim.engine.jitter import Jitter
-from hostsim.engine.packet_train import Train
-from hostsim.engine.ring import Ring
+from hostsim.engine.ring import Ring, Train
 from hostsim.model.contract import GuestStream
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.host import Host
 from hostsim.model.policy.moderation import CoalescedCompletions, CoalescingDepth, Moderation, RateBoundCalls
-from hostsim.model.receive.netpoll import NetPoll
-from hostsim.model.receive.open_loop_wire import OpenLoopWire
-from hostsim.model.receive.pnic import Pnic
-from hostsim.model.receive.rx_queue import RxQueue
-from hostsim.model.receive.vswitch import VSwitch
+from hostsim.model.receive.context import NetPoll, VSwitch
+from hostsim.model.receive.nic import Pnic, RxQueue
+from hostsim.model.receive.wire import OpenLoopWire
+from hostsim.model.services import Services
 from hostsim.model.transmit.networld import NetWorld, TxQueue, Uplink
 from hostsim.model.transmit.tx_completion import CompletionRule, TxCompletions
 from hostsim.units import MS, NS, SECOND, US
@@ -180,13 +178,16 @@ def test_without_a_descriptor_nothing_is_sent() -> None:
     node = scheduler.nodes[0]
     port = Pnic("vmnic0", node, OpenLoopWire(), 4096)
     on_time = Jitter(0, np.random.default_rng(0))
-    port.vector = RxQueue(clock, "rx0", 64, Moderation(0), on_time, port, node, CoalescedCompletions(100 * US))
-    poll = NetPoll("poll", node, node.pcpus[0], scheduler, port.vector, VSwitch(scheduler, costs), costs, "native", 64)
+    port.vector = RxQueue(
+        clock, "rx0", 64, Moderation(0), on_time, port, node, completions=CoalescedCompletions(100 * US)
+    )
+    services = Services(clock, costs, scheduler, settings())
+    poll = NetPoll(services, "poll", node.pcpus[0], port.vector, VSwitch(services), "native")
     poll.rest(0)
-    world = NetWorld("NetWorld", node, node.pcpus[0], scheduler, costs, 64)
+    world = NetWorld(services, "NetWorld", node, node.pcpus[0])
     rule = CompletionRule(descriptors=4, packet_ps=WRITE)
     uplink = Uplink(port, RATE, costs, "native", vxlan=False, tso=True)
-    queue = TxQueue(clock, "q", 1004, RateBoundCalls(4 * MS, CoalescingDepth(4000, 40)), uplink, world, rule)  # type: ignore[arg-type]
+    queue = TxQueue(clock, "q", 1004, RateBoundCalls(4 * MS, CoalescingDepth(4000, 40)), uplink, world, rule=rule)  # type: ignore[arg-type]
     world.pending_ps = 0  # type: ignore[attr-defined]
     queue.serve(world)
     world.queues = [queue]

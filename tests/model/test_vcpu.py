@@ -8,14 +8,13 @@ from itertools import pairwise
 import pytest
 
 from hostsim.engine.clock import Alarm, Clock
-from hostsim.engine.packet_train import Train
-from hostsim.engine.ring import Ring
-from hostsim.model.contract import PacketSink
+from hostsim.engine.ring import Ring, Train
+from hostsim.model.contract import Flow, PacketSink, Sender
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.policy.moderation import CoalescingScheme
 from hostsim.model.receive.vnic import Vnic
-from hostsim.model.traffic.flow import Flow, Sender
+from hostsim.model.services import Services
 from hostsim.units import MS, NS, US
 
 from .small_host import Labourer
@@ -68,8 +67,9 @@ class Rig:
         self.clock = Clock()
         self.scheduler = Scheduler(self.clock, 1, pcpus or vcpus, COST, settings())
         node = self.scheduler.nodes[0]
+        services = Services(self.clock, COST, self.scheduler, settings())
         self.vcpus = [
-            Vcpu(self.clock, f"vcpu{n}", node, node.pcpus[n % len(node.pcpus)], self.scheduler, COST, guest(napi_budget=budget), 0, 1000)
+            Vcpu(services, f"vcpu{n}", node.pcpus[n % len(node.pcpus)], guest(napi_budget=budget), 0, 1000)
             for n in range(vcpus)
         ]  # fmt: skip
         self.vnic = Vnic(self.clock, "eth0", 4096, CoalescingScheme(), self.vcpus[0])

@@ -10,10 +10,9 @@ import pytest
 
 from hostsim.config.platform import Coalescing, Refill
 from hostsim.engine.clock import Clock
-from hostsim.engine.packet_train import Train
+from hostsim.engine.ring import Train
 from hostsim.model.contract import InterruptTarget
-from hostsim.model.policy.catalogue import coalescing_scheme
-from hostsim.model.policy.moderation import CoalescingScheme, StaticCoalescing
+from hostsim.model.policy.moderation import CoalescingScheme, StaticCoalescing, coalescing_scheme
 from hostsim.model.receive.vnic import Vnic
 from hostsim.units import MS, US
 from tests.model.small_host import bare_host

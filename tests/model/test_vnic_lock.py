@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hostsim.config.nic import NicOptions
-from hostsim.model.receive.rx_queue import RxQueue
+from hostsim.model.receive.nic import RxQueue
 from hostsim.model.receive.vnic import VnicLock
 from hostsim.units import MS, NS
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from hostsim.engine.clock import Clock
-from hostsim.engine.packet_train import Train
+from hostsim.engine.ring import Train
+from hostsim.model.contract import Flow, Sender
 from hostsim.model.cpu.pcpu import Node
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.policy.aggregation import Backoff
 from hostsim.model.policy.moderation import CoalescingScheme
+from hostsim.model.receive.context import VSwitch
 from hostsim.model.receive.vnic import Vnic
-from hostsim.model.receive.vswitch import VSwitch
-from hostsim.model.traffic.flow import Flow, Sender
+from hostsim.model.services import Services
 from hostsim.units import MS, NS
 
 from .small_point import CALM, ROUND, cost_table, group, multicast, point, run, settings, vnic
@@ -43,8 +44,8 @@ def test_a_unicast_frame_crosses_nodes_if_any_end_is_away(
     sender = Sender(Flow("any", 1000, 1), 1000, 800 * NS, 64, joins=joins)
     lro = Backoff(3000, 8, 1000, 2) if joins else None
     nodes: list[Node] = scheduler.nodes
-    sender.vnic = Vnic(Clock(), "eth0", 4096, CoalescingScheme(), DeafGuest(nodes[guest]), lro)
-    switch = VSwitch(scheduler, COST)
+    sender.vnic = Vnic(Clock(), "eth0", 4096, CoalescingScheme(), DeafGuest(nodes[guest]), lro=lro)
+    switch = VSwitch(Services(scheduler.clock, COST, scheduler, settings()))
     frame = round(1000 * ROUND["copy_per_byte"]) * NS + lines
     known = switch.work_ps(Train(sender, 1, 0, 0, 0, 0), DRIVER, nodes[context], nodes[nic])
     assert known == DRIVER + frame

@@ -54,7 +54,7 @@ _RING, _VNIC, _NETWORLD = (
 _VCPU, _SENDER, _RX_QUEUE = (
     "hostsim/model/guest/vcpu.py",
     "hostsim/model/traffic/tcp_sender.py",
-    "hostsim/model/receive/rx_queue.py",
+    "hostsim/model/receive/nic.py",
 )
 _TIES = (
     Fault(
@@ -98,7 +98,7 @@ _TIES = (
     ),
     Fault(
         "tie: of events at one instant the newest comes first",
-        "hostsim/engine/event_queue.py",
+        "hostsim/engine/clock.py",
         "else priority << _RANK_BITS) + self.entered",
         "else priority << _RANK_BITS) - self.entered",
         ("tests/engine/test_event_queue.py",),
@@ -213,7 +213,7 @@ _TIMERS = (
     ),
     Fault(
         "timer doubled: tick of a guest",
-        "hostsim/model/guest/softirq.py",
+        "hostsim/model/guest/vcpu.py",
         "self._timer.arm(now + self._period)",
         "self._timer.arm(now + 2 * self._period)",
         small_host("work"),
@@ -285,7 +285,7 @@ _TIMERS = (
 _DRAWS = (
     Fault(
         "biased draw: the wire favours some senders",
-        "hostsim/model/receive/closed_loop_wire.py",
+        "hostsim/model/receive/wire.py",
         "place = int(self._draws[left] * len(active))",
         "place = int(self._draws[left] ** 1.05 * len(active))",
         model("closed_loop_wire", "test_each_sender_has_an_equal_part_of_what_is_drawn"),

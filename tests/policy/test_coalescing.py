@@ -6,8 +6,13 @@ import pytest
 
 from hostsim.config.platform import Coalescing
 from hostsim.errors import WiringError
-from hostsim.model.policy.catalogue import COALESCING_SCHEMES, coalescing_scheme
-from hostsim.model.policy.moderation import CoalescingDepth, InterruptThrottling, Moderation
+from hostsim.model.policy.moderation import (
+    COALESCING_SCHEMES,
+    CoalescingDepth,
+    InterruptThrottling,
+    Moderation,
+    coalescing_scheme,
+)
 from hostsim.scenario.component import Parts
 from hostsim.scenario.shipped_data import data_root
 from hostsim.units import MS, US

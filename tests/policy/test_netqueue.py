@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostsim.model.policy.netqueue import Move, fixed_queue, rebalance
-from hostsim.model.policy.steering import DynamicNetQueue
+from hostsim.model.policy.steering import DynamicNetQueue, Move, fixed_queue, rebalance
 
 
 def test_each_vnic_has_a_queue_of_its_own_until_none_is_left():

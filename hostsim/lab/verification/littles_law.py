@@ -9,9 +9,8 @@ from typing import Any
 from hostsim.config.costs import Cost
 from hostsim.config.host import PointSpec
 from hostsim.engine.clock import Clock, Timer
-from hostsim.engine.packet_train import Train
 from hostsim.engine.random_stream import Streams
-from hostsim.engine.ring import Ring
+from hostsim.engine.ring import Ring, Train
 from hostsim.lab.verification.host_fixture import WARM_UP, point
 from hostsim.lab.verification.oracle import Oracle, Quantity
 from hostsim.lab.verification.rig import Lengths

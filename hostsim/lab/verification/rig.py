@@ -14,18 +14,16 @@ import numpy as np
 from hostsim.config.arrival import ArrivalSpec
 from hostsim.engine.arrivals import Arrivals
 from hostsim.engine.clock import Clock, Timer
-from hostsim.engine.packet_train import Train
 from hostsim.engine.record import FloatArray
-from hostsim.engine.ring import Ring
+from hostsim.engine.ring import Ring, Train
 from hostsim.lab.verification.host_fixture import point
-from hostsim.model.contract import InterruptTarget
+from hostsim.model.contract import Flow, GuestRing, InterruptTarget, Sender
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.pcpu import World
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.policy.moderation import CoalescingScheme
 from hostsim.model.receive.vnic import Vnic
 from hostsim.model.traffic.arrival_source import ArrivalTimer, make_arrivals
-from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.units import SECOND
 
 __all__ = ["Guest", "Lengths", "Poller", "Pool", "Receiver", "Tick", "bare_host", "poisson"]
@@ -168,7 +166,7 @@ class _Taker(InterruptTarget):
         self._receiver = receiver
         self.halted, self.pending_ps, self.node = False, 0, bare_host(1).nodes[0]
 
-    def interrupt(self, now: int, vnic: Vnic) -> None:
+    def interrupt(self, now: int, vnic: GuestRing) -> None:
         """Take everything at once."""
         self._receiver.receive(vnic.take(ROOM, now), now)
         vnic.unmask(now)

@@ -13,9 +13,9 @@ from hostsim.lab.verification import closed_form
 from hostsim.lab.verification.host_fixture import PER_SECOND, SERVICE_PS, WARM_UP
 from hostsim.lab.verification.oracle import Oracle, Quantity
 from hostsim.lab.verification.rig import Lengths, Poller, Pool, bare_host, poisson
+from hostsim.model.contract import Flow
 from hostsim.model.cpu.scheduler import Scheduler
 from hostsim.model.traffic.arrival_source import make_lengths
-from hostsim.model.traffic.flow import Flow
 
 __all__ = ["multiple_servers", "polling", "priority_classes", "processor_sharing"]
 

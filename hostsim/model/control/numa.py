@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from hostsim.model.contract import ControlLoop
+from hostsim.model.contract import ControlLoop, GuestRing, Sender
 from hostsim.model.cpu.pcpu import Node, World
 from hostsim.model.cpu.scheduler import Demand, NumaClient, Scheduler
-from hostsim.model.host import Host, VirtualMachine
+from hostsim.model.guest.device import VirtualMachine
+from hostsim.model.host import Host
 from hostsim.model.policy.numa import (
     demand_estimate,
     is_below_threshold,
@@ -19,8 +20,6 @@ from hostsim.model.policy.numa import (
     vms_to_pull,
     vms_to_return,
 )
-from hostsim.model.receive.vnic import Vnic
-from hostsim.model.traffic.flow import Sender
 from hostsim.units import SECOND
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ class NetPollHomes:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._seen: dict[Vnic, int] = {}
+        self._seen: dict[GuestRing, int] = {}
         self.moves = 0
 
     def run(self) -> ProcessGenerator:
@@ -123,7 +122,7 @@ class NetPollHomes:
         """Move NetPolls to their homes; ``least`` is the number of packets since the last look that make a relation, times a second."""
         host = self._host
         pinned = bool(host.numa_io.state.value)
-        seen: dict[Vnic, int] = {}
+        seen: dict[GuestRing, int] = {}
         for name, netqueue in host.netqueues.items():
             port = host.nics[name]
             for rings, vnics in netqueue.served(self._receivers(name)):
@@ -139,7 +138,7 @@ class NetPollHomes:
                     host.scheduler.rehome(away, home, now)
         self._seen = seen
 
-    def _receivers(self, name: str) -> Callable[[Sender], list[Vnic]]:
+    def _receivers(self, name: str) -> Callable[[Sender], list[GuestRing]]:
         """Return the function that finds the receivers of a sender without a filter, on the switch of a port."""
         for switch, vswitch in self._host.spec.vswitches.items():
             if name in vswitch.uplinks:

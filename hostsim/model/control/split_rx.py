@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hostsim.model.contract import GuestRing
 from hostsim.model.cpu.pcpu import World
 from hostsim.model.host import Host
 from hostsim.model.policy.split_rx import splits_receive
 from hostsim.units import SECOND
 
 if TYPE_CHECKING:
-    from hostsim.model.receive.rx_queue import RxQueue
-    from hostsim.model.receive.vnic import Vnic
+    from hostsim.model.receive.nic import RxQueue
 
 __all__ = ["AutomaticSplitRx"]
 
@@ -30,14 +30,14 @@ class AutomaticSplitRx:
         self._host = host
         self._used: dict[RxQueue, int] = {}
         self._copied: dict[RxQueue, int] = {}
-        self._received: dict[Vnic, int] = {}
+        self._received: dict[GuestRing, int] = {}
         self.activated = 0
 
     def look(self, now: int) -> None:
         """Look at all queues that multicast comes by, at the end of a period."""
         host = self._host
         rule, marks = host.spec.settings.split_rx_rule, host.spec.netqueue
-        received: dict[Vnic, int] = {}
+        received: dict[GuestRing, int] = {}
         for name, vswitch in host.spec.vswitches.items():
             switch = host.switches[name]
             for uplink in vswitch.uplinks:

@@ -7,8 +7,7 @@ a batch that shares its core ends later than the last of these instants.
 
 from __future__ import annotations
 
-from hostsim.engine.clock import Clock
-from hostsim.engine.event_queue import Entry, EventQueue
+from hostsim.engine.clock import Clock, Entry, EventQueue
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.pcpu import IdleList, IdlePcpus, Node, Pcpu, World
 from hostsim.model.policy.scheduler import SchedulerPolicy

@@ -17,9 +17,8 @@ from enum import Enum
 from typing import Final
 
 from hostsim.config.platform import HostSettings, IdleSpec
-from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.clock import Clock, Entry, Timer
 from hostsim.engine.compiled import mypyc_attr
-from hostsim.engine.event_queue import Entry
 from hostsim.engine.probe import Level
 from hostsim.model.cost_table import CostTable
 from hostsim.model.cpu.memory import Memory

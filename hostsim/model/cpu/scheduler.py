@@ -89,6 +89,7 @@ class Scheduler:
         cores: int,
         costs: CostTable,
         settings: HostSettings,
+        *,
         threads: int = 1,
         policy: PolicyMaker = ProportionalShare,
         states: CoreStates | None = None,

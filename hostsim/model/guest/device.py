@@ -1,29 +1,27 @@
-"""Guest devices: what a guest sees of a NIC, what the host may ask of it, and transmit queues that vCPUs share."""
+"""VMs and their devices: what a guest sees of a NIC, what the host may ask of it, and transmit queues that vCPUs share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
+from hostsim.config.host import VmGroupSpec
 from hostsim.config.platform import Coalescing
-from hostsim.engine.packet_train import Train
+from hostsim.engine.ring import Train
 from hostsim.model.contract import GuestStream, PacketSink, TransmitQueue
-from hostsim.model.cpu.pcpu import Node
+from hostsim.model.cpu.pcpu import Node, World
+from hostsim.model.cpu.scheduler import NumaClient
 from hostsim.model.guest.vcpu import Vcpu
+from hostsim.model.receive.context import Port, SplitRx
 from hostsim.model.receive.netqueue import VnicFilter
-from hostsim.model.receive.pnic import Pnic
-from hostsim.model.receive.rx_queue import RxQueue
+from hostsim.model.receive.nic import Pnic, RxQueue
 from hostsim.model.receive.vnic import Vnic
-from hostsim.model.receive.vswitch import Port, SplitRx
 from hostsim.model.transmit.networld import TxQueue
-
-if TYPE_CHECKING:
-    from hostsim.model.guest.vcpu import Vcpu
-    from hostsim.model.host import VirtualMachine
 
 __all__ = [
     "GuestDevice",
     "SharedTxQueue",
+    "VirtualMachine",
 ]
 
 
@@ -137,3 +135,38 @@ class GuestDevice:
 
     def follow_dense_mode(self, now: int, *, dense: bool, tx_timeout: int) -> None:
         """Change to the tuning of dense mode, or back; its transmit contexts then wait for ``tx_timeout`` at most."""
+
+
+@dataclass(eq=False)
+class VirtualMachine:
+    """A VM: its vCPUs, its NICs, and the VMkernel worlds that serve it."""
+
+    name: str
+    group: VmGroupSpec
+    vcpus: list[Vcpu]
+    address: str
+    """Its IPv4 address, by which NICs hash its flows."""
+    devices: list[GuestDevice] = field(default_factory=list)
+    """Its network devices, in the order of their numbers: vNICs, then NICs that are passed through."""
+    worlds: list[World] = field(default_factory=list)
+    """Its NetWorlds and split-receive contexts."""
+    numa_clients: list[NumaClient] = field(default_factory=list)
+    """One, or several for a wide VM."""
+
+    @property
+    def is_bound(self) -> bool:
+        """True when NUMA balancing must not move the VM: it has a node affinity, or its vCPUs have exclusive PCPUs."""
+        return bool(self.group.settings.nodes) or self.group.settings.exclusive
+
+    def frames(self) -> int:
+        """Packets that contexts of the VMkernel have carried for it."""
+        return sum(device.frames() for device in self.devices)
+
+    def coalesce(self, coalescing: Coalescing, now: int) -> None:
+        """Switch the interrupts of its vNICs to another coalescing scheme."""
+        for device in self.devices:
+            device.coalesce(coalescing, now)
+
+    def near(self, node: Node) -> bool:
+        """True when one of its devices is best served from this NUMA node."""
+        return any(device.near(node) for device in self.devices)

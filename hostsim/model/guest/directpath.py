@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING, Final
 
 from hostsim.config.platform import PassthroughSettings
 from hostsim.engine.clock import Clock, Timer
-from hostsim.engine.packet_train import Train
-from hostsim.engine.ring import Ring
+from hostsim.engine.ring import Ring, Train
 from hostsim.errors import WiringError
 from hostsim.model.contract import UNBOUNDED, GuestStream, InterruptTarget, RxPoller, TransmitQueue
 from hostsim.model.cpu.pcpu import Node, WorldState
 from hostsim.model.guest.device import GuestDevice
 from hostsim.model.guest.virtual_nic import QUEUE_DISCIPLINE
+from hostsim.model.host import add_nic, add_rx_queue
 from hostsim.model.policy.moderation import CoalescingScheme
-from hostsim.model.receive.netqueue import add_nic, add_rx_queue
-from hostsim.model.receive.pnic import Pnic
-from hostsim.model.receive.rx_queue import RxQueue
+from hostsim.model.receive.nic import Pnic, RxQueue
 from hostsim.model.receive.vnic import Vnic
 from hostsim.model.transmit.networld import Uplink
 from hostsim.model.transmit.nic_transmit import descriptors
@@ -31,9 +29,10 @@ from hostsim.units import US
 
 if TYPE_CHECKING:
     from hostsim.engine.random_stream import Streams
+    from hostsim.model.contract import Sender
+    from hostsim.model.guest.device import VirtualMachine
     from hostsim.model.guest.vcpu import Vcpu
-    from hostsim.model.host import Host, VirtualMachine
-    from hostsim.model.traffic.flow import Sender
+    from hostsim.model.host import Host
 
 __all__ = ["MOST_JOINED", "DirectDevice", "DirectPath", "DirectRing", "DirectTx"]
 
@@ -127,7 +126,7 @@ class DirectTx(TransmitQueue):
         self._is_stopped = False
         self._timer = Timer(clock, self._go_on)
 
-    def attach(self, vcpu: Vcpu) -> None:
+    def attach(self, vcpu: InterruptTarget) -> None:
         if self not in vcpu.burst_queues:
             vcpu.burst_queues.append(self)
 

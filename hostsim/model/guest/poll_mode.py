@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 from hostsim.engine.clock import Clock, Timer
-from hostsim.engine.packet_train import Train
+from hostsim.engine.ring import Train
 from hostsim.errors import WiringError
-from hostsim.model.contract import GuestStream, PacketSink
+from hostsim.model.contract import GuestRing, GuestStream, PacketSink, RingDriver
 from hostsim.model.guest.vcpu import Vcpu
-from hostsim.model.receive.vnic import Vnic
 from hostsim.units import SECOND, US
 
 __all__ = ["PollMode", "PollingReceiver", "PollingSender"]
@@ -26,10 +25,10 @@ SPIN: Final = 1 * SECOND
 """Time after which a process that finds nothing begins another burst: longer than a quantum."""
 
 
-class PollMode:
+class PollMode(RingDriver):
     """A process that polls a vNIC: base of senders and receivers. It is always runnable."""
 
-    def __init__(self, clock: Clock, vcpu: Vcpu, vnic: Vnic) -> None:
+    def __init__(self, clock: Clock, vcpu: Vcpu, vnic: GuestRing) -> None:
         self._clock, self._vcpu, self._vnic = clock, vcpu, vnic
         self._timer = Timer(clock, self._found)
         self._spins, self._since = False, 0
@@ -57,12 +56,6 @@ class PollMode:
 
     def spin(self) -> None:
         """Begin to wait in a loop."""
-
-    def packets_come(self, at: int) -> None:
-        """Expect packets at an instant, past or future: the vNIC has got them."""
-
-    def completions_come(self, now: int) -> None:
-        """Find transmit completions."""
 
     def expect(self, at: int) -> None:
         """Stop waiting at an instant, past or future."""
@@ -111,7 +104,7 @@ class PollingSender(PollMode):
         self,
         clock: Clock,
         vcpu: Vcpu,
-        vnic: Vnic,
+        vnic: GuestRing,
         queue: PacketSink[GuestStream],
         packets: GuestStream,
         packet_ps: int,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hostsim.engine.packet_train import Train
+from hostsim.engine.ring import Train
 from hostsim.errors import InvariantError
-from hostsim.model.contract import UNBOUNDED
-from hostsim.model.traffic.flow import Sender
+from hostsim.model.contract import UNBOUNDED, Sender
 
 __all__ = ["DatagramSocket"]
 

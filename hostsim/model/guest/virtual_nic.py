@@ -9,20 +9,27 @@ from hostsim.config.platform import Coalescing, VnicSettings
 from hostsim.config.workload import MulticastSpec
 from hostsim.model.cpu.pcpu import Node
 from hostsim.model.guest.device import GuestDevice
-from hostsim.model.policy.catalogue import coalescing_scheme, software_lro
-from hostsim.model.policy.moderation import CoalescingDepth, CoalescingScheme, RateBoundCalls, TxCoalescing
+from hostsim.model.policy.aggregation import software_lro
+from hostsim.model.policy.moderation import (
+    CoalescingDepth,
+    CoalescingScheme,
+    RateBoundCalls,
+    TxCoalescing,
+    coalescing_scheme,
+)
 from hostsim.model.policy.steering import toeplitz_once
 from hostsim.model.policy_maker import policy_maker
-from hostsim.model.receive.pnic import Pnic
+from hostsim.model.receive.context import SplitRx
+from hostsim.model.receive.nic import Pnic
 from hostsim.model.receive.vnic import Vnic, VnicLock
-from hostsim.model.receive.vswitch import SplitRx
 from hostsim.model.transmit.networld import TxQueue, Uplink
 from hostsim.model.transmit.tx_completion import CompletionRule
 
 if TYPE_CHECKING:
     from hostsim.engine.random_stream import Streams
     from hostsim.model.contract import GuestStream, PacketSink
-    from hostsim.model.host import Host, VirtualMachine
+    from hostsim.model.guest.device import VirtualMachine
+    from hostsim.model.host import Host
 
 __all__ = ["E1000", "VirtualNic", "Vmxnet3"]
 
@@ -103,25 +110,15 @@ class VirtualNic(GuestDevice):
         for place, vcpu in enumerate(vcpus):
             label = f"{vm.name}.eth{number}" + (f"-rx{place}" if len(vcpus) > 1 else "")
             scheme, aggregation = make_scheme(settings.coalescing), software_lro(spec.settings, spec.lro)
-            receive = Vnic(host.clock, label, settings.rx_ring, scheme, vcpu, aggregation, settings.refill)
+            receive = Vnic(host.clock, label, settings.rx_ring, scheme, vcpu, lro=aggregation, refill=settings.refill)
             receive.lock = lock
             split = None
             if settings.split_rx or is_candidate:
-                capacity, budget = spec.settings.port_rx_queue, spec.settings.poll_budget
-                split = SplitRx(
-                    f"{vm.name}.splitRx",
-                    vcpu.node,
-                    vcpu.last,
-                    host.scheduler,
-                    receive,
-                    host.costs,
-                    capacity,
-                    budget,
-                )
+                split = SplitRx(host.services, f"{vm.name}.splitRx", vcpu.last, receive)
                 vm.worlds.append(split)
             name, room = label.replace("-rx", "-tx"), settings.tx_ring + QUEUE_DISCIPLINE
-            transmit = TxQueue(host.clock, name, room, tx_coalescing(), uplink, vcpu, rule, receive)
-            receive.transmits = self._queues
+            transmit = TxQueue(host.clock, name, room, tx_coalescing(), uplink, vcpu, rule=rule, vnic=receive)
+            receive.transmits = self.transmits
             self._queues.append(transmit)
             self.add_queues(vcpu, receive, transmit, split)
             self.ports[-1].is_split = settings.split_rx

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["Aggregation", "Backoff"]
+from hostsim.config.platform import HostSettings, LroSpec
+
+__all__ = ["Aggregation", "Backoff", "software_lro"]
 
 USE_RATIO: Final = 2 / 3
 """Packets over frames from which joining does not pay (``Net.VmxnetLROUseRatio``)."""
@@ -71,3 +73,8 @@ class Backoff(Aggregation):
             if self._packets > USE_RATIO * self._frames:
                 self._off = self._period * self._threshold
             self._frames = self._packets = 0
+
+
+def software_lro(host: HostSettings, lro: LroSpec) -> Aggregation | None:
+    """Return new software LRO for a receive queue of a vNIC; None where it is off."""
+    return Backoff(host.lro_bytes, lro.sessions, host.lro_threshold, host.lro_backoff) if host.sw_lro else None

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
+from hostsim.config.platform import Coalescing
 from hostsim.engine.compiled import mypyc_attr
+from hostsim.errors import WiringError
 from hostsim.units import MS, NS, SECOND, US
 
 __all__ = [
+    "COALESCING_SCHEMES",
+    "MODERATION_RULES",
     "NEVER",
     "RATE_WINDOW",
     "CoalescedCompletions",
@@ -26,6 +31,7 @@ __all__ = [
     "SmoothedClasses",
     "StaticCoalescing",
     "TxCoalescing",
+    "coalescing_scheme",
 ]
 
 
@@ -642,3 +648,42 @@ class EventScore(Moderation):
         elif self._frames > 8000:
             self._interval = min(self._interval + self._step, self._longest)
         self._interrupts = self._frames = 0
+
+
+COALESCING_SCHEMES: Final[dict[str, Callable[[Coalescing], CoalescingScheme]]] = {
+    "disabled": lambda settings: CoalescingScheme(),
+    "static": lambda settings: StaticCoalescing(settings.depth, settings.timeout),
+    "rbc": lambda settings: RateBasedCoalescing(
+        CoalescingDepth(
+            settings.rate, settings.depth_cap, settings.low_packets, settings.timeout, settings.rate_window
+        ),
+        settings.wait,
+        ended_by_halt=settings.ended_by_halt,
+    ),
+    "throttled": lambda settings: InterruptThrottling(settings.rate),
+}
+"""Coalescing schemes of vNICs by their names in ``Net.CoalesceScheme`` and ``ethernetX.coalescingScheme``; that of an e1000 has none there."""
+MODERATION_RULES: Final[dict[str, Callable[[float], Moderation]]] = {
+    "igb": lambda line_rate: FrameSizeModeration(),
+    "igb-conservative": lambda line_rate: FrameSizeModeration(49 * US),
+    "ixgbe": lambda line_rate: LatencyClasses(),
+    "mlx4": lambda line_rate: PacketRateModeration(),
+    "i40e": PacketCountModeration,
+    "i40e-classes": lambda line_rate: SmoothedClasses(),
+    "mlx5": lambda line_rate: ProfileSearch(),
+    "sfc": lambda line_rate: EventScore(),
+}
+"""Rules of interrupt moderation by the names of drivers that have them, ``moderation`` of a physical NIC, for a line rate in bits a second."""
+
+
+def coalescing_scheme(settings: Coalescing) -> CoalescingScheme:
+    """Return a new object of the coalescing scheme that a vNIC's settings name.
+
+    Raises:
+        WiringError: there is no such scheme.
+    """
+    make = COALESCING_SCHEMES.get(settings.scheme)
+    if make is None:
+        names = ", ".join(COALESCING_SCHEMES)
+        raise WiringError(f"no coalescing scheme is named {settings.scheme!r}; there are {names}")
+    return make(settings)

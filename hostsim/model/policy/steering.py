@@ -6,25 +6,93 @@ of all makers compute the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from ipaddress import ip_address
-from typing import Final
+from typing import Final, NamedTuple
 
+from hostsim.config.platform import NetQueueSpec
 from hostsim.engine.compiled import mypyc_attr
-from hostsim.model.policy.netqueue import Move, fixed_queue, rebalance
 
 __all__ = [
     "DEFAULT_KEY",
     "INDIRECTION",
+    "STEERING_RULES",
     "SYMMETRIC_KEY",
     "DynamicNetQueue",
+    "Move",
     "SteeringRule",
+    "fixed_queue",
+    "rebalance",
     "rss_input",
     "rss_queue",
     "toeplitz_hash",
     "toeplitz_once",
 ]
+
+
+class Move(NamedTuple):
+    """The move of a vNIC to another receive queue."""
+
+    source: int
+    """Position of its queue."""
+    member: int
+    """Position among the vNICs of that queue."""
+    target: int
+    """Position of the other queue."""
+
+
+def fixed_queue(position: int, queues: int) -> int:
+    """Return the static queue of the vNIC at a position in the order of power-on: one each, then shared.
+
+    Queue 0 is the default queue, which takes what nothing else is filtered for; vNICs get it only where there is no other.
+    """
+    return 1 + position % (queues - 1) if queues > 1 else 0
+
+
+def rebalance(
+    loads: Sequence[float],
+    members: Sequence[Sequence[float]],
+    pack_below: float,
+    unpack_above: float,
+    *,
+    may_open: bool = True,
+) -> list[Move]:
+    """Return the moves of the NetQueue balancer in one period: unpack a busy queue, or pack two idle ones.
+
+    A queue whose receive context is too busy gives one of its vNICs away: to the least busy queue in use where that stays
+    below the mark, else to one that is not in use, if there are PCPUs for another context. Where no queue is too busy, the least
+    busy one is given up if the next can take all its vNICs.
+
+    Args:
+        loads: share of a PCPU that the receive context of each queue used, 0..1.
+        members: packets that each vNIC of a queue received, by queue; any unit.
+        pack_below: share of a PCPU up to which two queues are made one.
+        unpack_above: share of a PCPU from which a queue gives a vNIC away.
+        may_open: False where no further queue may be put into use.
+    """
+    used = [queue for queue, vnics in enumerate(members) if vnics]
+    if not used:
+        return []
+    by_load = sorted(used, key=lambda queue: loads[queue])
+    fullest = by_load[-1]
+    if loads[fullest] > unpack_above and len(members[fullest]) > 1:
+        total = sum(members[fullest])
+        shares = [loads[fullest] * packets / total for packets in members[fullest]] if total else []
+        if not shares:
+            return []
+        member = min(range(len(shares)), key=lambda m: abs(loads[fullest] / 2 - shares[m]))
+        target = by_load[0]
+        if target == fullest or loads[target] + shares[member] > unpack_above:
+            spare = [queue for queue, vnics in enumerate(members) if not vnics]
+            if not spare or not may_open:
+                return []
+            target = spare[0]
+        return [Move(fullest, member, target)]
+    if len(by_load) > 1 and loads[by_load[0]] + loads[by_load[1]] < pack_below:
+        return [Move(by_load[0], member, by_load[1]) for member in reversed(range(len(members[by_load[0]])))]
+    return []
+
 
 DEFAULT_KEY = bytes.fromhex("6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa")
 """The key of the verification suite, which most drivers load unless told otherwise."""
@@ -202,3 +270,12 @@ def rss_queue(hash_value: int, indirection: Sequence[int]) -> int:
     if not size or size & (size - 1):
         raise ValueError(f"an indirection table has a power of two entries, not {size}")
     return indirection[hash_value & (size - 1)]
+
+
+STEERING_RULES: Final[dict[str, Callable[[NetQueueSpec], SteeringRule]]] = {
+    "static": lambda spec: SteeringRule(),
+    "dynamic": lambda spec: DynamicNetQueue(
+        spec.period, spec.pack_below / 100, spec.unpack_above / 100, spec.open_below / 100
+    ),
+}
+"""Steering rules of physical NICs: NetQueue without and with its balancer (``Net.NetNetqRxDynamicLB``)."""

@@ -1,36 +1,20 @@
-"""NetQueue and RSS: set-up of receive queues, the filters that steer frames to them, and the queue balancer."""
+"""NetQueue and RSS: the filters that steer frames to them, and the queue balancer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from hostsim.config.nic import NicOptions
-from hostsim.engine.jitter import Jitter
 from hostsim.errors import WiringError
-from hostsim.model.contract import Wire
+from hostsim.model.contract import GuestRing, Sender
 from hostsim.model.cpu.pcpu import Node, World
-from hostsim.model.policy.aggregation import Aggregation
-from hostsim.model.policy.catalogue import MODERATION_RULES
-from hostsim.model.policy.moderation import CoalescedCompletions, Moderation
 from hostsim.model.policy.steering import SteeringRule, toeplitz_once
-from hostsim.model.receive.closed_loop_wire import ClosedLoopWire
-from hostsim.model.receive.open_loop_wire import OpenLoopWire
-from hostsim.model.receive.pnic import Pnic
-from hostsim.model.receive.rx_queue import LroTable, RxQueue
+from hostsim.model.receive.nic import RxQueue
 from hostsim.model.receive.vnic import Vnic
-from hostsim.model.traffic.flow import Sender
-
-if TYPE_CHECKING:
-    from hostsim.engine.random_stream import Streams
-    from hostsim.model.host import Host
 
 __all__ = [
     "NetQueue",
     "VnicFilter",
-    "add_nic",
-    "add_rx_queue",
 ]
 
 
@@ -124,9 +108,9 @@ class NetQueue:
         rings = self._queues[0]
         sender.queue = rings[self._ring(sender, value, len(rings))]
 
-    def served(self, receivers: Callable[[Sender], list[Vnic]]) -> list[tuple[list[RxQueue], list[Vnic]]]:
+    def served(self, receivers: Callable[[Sender], list[GuestRing]]) -> list[tuple[list[RxQueue], list[GuestRing]]]:
         """Return the rings of each queue with the vNIC queues that they have traffic for; ``receivers`` finds those of a sender that matches no filter."""
-        found: dict[int, tuple[list[RxQueue], list[Vnic]]] = {id(rings): (rings, []) for rings in self._queues}
+        found: dict[int, tuple[list[RxQueue], list[GuestRing]]] = {id(rings): (rings, []) for rings in self._queues}
         for target, rings in self._rings.items():
             vnics = found.setdefault(id(rings), (rings, []))[1]
             if target.senders:
@@ -186,39 +170,3 @@ class NetQueue:
             for sender in moved:
                 sender.moved = steered
         self._busy = busy
-
-
-def add_nic(host: Host, name: str, streams: Streams, tx_limit: int | None = None) -> Pnic:
-    """Add a port of a physical NIC to a host, without receive queues; ``tx_limit`` descriptors of packets wait for its wire, by default those of the NIC."""
-    nic = host.spec.hardware.nics[name]
-    limit = nic.tx_queue if tx_limit is None else tx_limit
-    port = host.nics[name] = Pnic(name, host.scheduler.nodes[nic.node], _wire(host, streams), limit)
-    return port
-
-
-def _wire(host: Host, streams: Streams) -> Wire:
-    """Return the wire in front of the host's next port: where some traffic is closed-loop, a peer waits for the host's answers."""
-    if any(traffic.closed_loop for traffic in host.spec.traffic.values()):
-        return ClosedLoopWire(streams.stream("nic", len(host.nics)))
-    return OpenLoopWire()
-
-
-def add_rx_queue(host: Host, port: Pnic, memory: Node, lro_bytes: int) -> RxQueue:
-    """Add a receive queue to a port, with its ring on the NUMA node ``memory`` and moderated as the driver's options say; it has no poller yet.
-
-    LRO of the NIC, if it has any, makes packets of ``lro_bytes`` at most; 0 where it is off.
-    """
-    nic, options = host.spec.hardware.nics[port.name], host.spec.nics.get(port.name, NicOptions())
-    interval = nic.interrupt_interval if options.interrupt_interval is None else options.interrupt_interval
-    moderation = Moderation(interval) if interval is not None else MODERATION_RULES[str(nic.moderation)](nic.line_rate)
-    number = len(port.queues)
-    delay = nic.tx_interrupt_delay
-    completions = moderation.for_completions() if delay is None else CoalescedCompletions(delay)
-    jitter = Jitter(nic.interrupt_step, host.streams.stream("nic", list(host.nics).index(port.name), "rx", number))
-    name = f"{port.name}-rx{number}"
-    table = LroTable(Aggregation(lro_bytes, nic.lro_sessions), moderation) if nic.lro and lro_bytes else None
-    queue = RxQueue(host.clock, name, nic.rx_ring, moderation, jitter, port, memory, completions, table)
-    port.queues.append(queue)
-    if port.vector is None:
-        port.vector = queue
-    return queue

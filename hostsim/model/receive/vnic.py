@@ -6,22 +6,14 @@ A vmxnet3 and an e1000 differ in their guests' drivers, and in what its register
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hostsim.config.platform import Refill
 from hostsim.engine.clock import Clock, OneShot
-from hostsim.engine.packet_train import Train
-from hostsim.engine.ring import Ring
-from hostsim.model.contract import InterruptTarget
+from hostsim.engine.ring import Train
+from hostsim.model.contract import DeliveryLock, GuestRing, InterruptTarget, NicQueue, RingDriver, Sender
 from hostsim.model.policy.aggregation import Aggregation
 from hostsim.model.policy.moderation import CoalescingScheme
-from hostsim.model.traffic.flow import Sender
-from hostsim.model.transmit.networld import TxQueue
-
-if TYPE_CHECKING:
-    from hostsim.model.guest.poll_mode import PollMode
-    from hostsim.model.receive.rx_queue import RxQueue
-    from hostsim.model.transmit.tx_completion import TxCompletions
 
 __all__ = ["Vnic", "VnicLock"]
 
@@ -45,7 +37,7 @@ _RAISED: Final = _Line.RAISED
 _MASKED: Final = _Line.MASKED
 
 
-class VnicLock:
+class VnicLock(DeliveryLock):
     """The spin lock of a vNIC that receive contexts deliver to one at a time, from LRO to the descriptor on its ring.
 
     It is worked out train by train, without an event: the lock is a server whose work is the time that contexts hold it. A context that comes when there is
@@ -58,20 +50,10 @@ class VnicLock:
 
     def __init__(self, hand_over_ps: int) -> None:
         self._hand_over_ps = hand_over_ps
-        self._holder: RxQueue | None = None
+        self._holder: NicQueue | None = None
         self._until = self._others_until = self._free = 0
 
-    def enter(self, ring: RxQueue, start: int, at: int, count: int, outside: int, inside: int) -> int:
-        """Take the lock for a train; returns the time that this adds, spinning included.
-
-        Args:
-            ring: ring that the context serves.
-            start: instant at which its poll began: gaps between trains of a poll, in which it is in front of the lock, are others' to use.
-            at: instant at which the context begins with the train.
-            count: frames, or packets joined by the NIC; 0 where the context has the lock.
-            outside: time that it takes for them in front of the lock.
-            inside: time that it has the lock for them.
-        """
+    def enter(self, ring: NicQueue, start: int, at: int, count: int, outside: int, inside: int) -> int:
         turns = 0
         if ring is not self._holder:
             turns = int(self._holder is not None)
@@ -87,33 +69,15 @@ class VnicLock:
         return self._until - end + handed
 
 
-class Vnic:
+class Vnic(GuestRing):
     """A receive queue of a vNIC: a ring with interrupt coalescing.
 
     Attributes:
-        name: for tables.
-        ring: packets in guest memory that the guest has not yet taken; as many fit as descriptors are given to the vNIC.
         size: descriptors of the ring, those included that the guest has not given back.
-        vcpu: the vCPU that takes its interrupts.
-        lro: software LRO of its packets; None where it is off.
-        lock: lock of the whole vNIC, which receive contexts take to deliver; None where they deliver at the same time.
-        transmits: transmit queues of the same vNIC.
-        frames: of the wire, put on their way into the ring.
-        unicast: packets that the switch has delivered to it, other than copies of multicast; with a split-receive context, all that go past that.
         lost: frames that found no room there.
-        wait_ps: time for which each byte that was put there last makes its reader wait for memory.
-        raised: instant of its last interrupt.
-        reclaimable: packets of its transmit queue that are completed, and that the guest's driver frees in its next poll.
-        completions: of its transmit queue; None where there is none that has any.
-        polled: instant of the guest's last poll.
+        listed: frames from other VMs of the host that wait on its receive list, or were dropped there.
         interrupt_ps: what an interrupt costs the guest in accesses to registers.
         doorbell_ps: cost for the guest of announcing refilled descriptors.
-        gro: the guest's driver has GRO join the frames of a poll.
-        is_served: a receive context has put packets there in its present poll.
-        is_polled_on: packets came before the driver's poll was done, and it takes them without an interrupt.
-        local_frames: frames from other VMs of the host, of `frames`.
-        listed: frames from other VMs of the host that wait on its receive list, or were dropped there.
-        poller: process of the guest that polls it by a driver of its own; None as a rule.
     """
 
     def __init__(
@@ -123,23 +87,15 @@ class Vnic:
         capacity: int,
         scheme: CoalescingScheme,
         vcpu: InterruptTarget,
+        *,
         lro: Aggregation | None = None,
         refill: Refill | None = None,
     ) -> None:
-        self.name, self.size = name, capacity
-        self.ring: Ring[Sender] = Ring(capacity)
+        super().__init__(name, capacity, vcpu, lro)
         self.ring.on_drop = self._dropped
-        self.vcpu, self.lro = vcpu, lro
-        self.lock: VnicLock | None = None
-        self.transmits: list[TxQueue] = []
-        self.completions: TxCompletions | None = None
-        self.frames = self.unicast = self.lost = self.raised = self.reclaimable = self.polled = 0
+        self.size = capacity
+        self.lost = self.listed = self.interrupt_ps = self.doorbell_ps = 0
         self._asked: int | None = None
-        self.gro = self.is_polled_on = self.is_served = False
-        self.wait_ps = 0.0
-        self.listed = self.local_frames = 0
-        self.poller: PollMode | None = None
-        self.interrupt_ps = self.doorbell_ps = 0
         self._refills, self._used_up = refill is not None, 0
         self._lot, self._refills_rest = (0, False) if refill is None else (refill.lot, refill.rest)
         self._refilled_at: int | None = None
@@ -156,7 +112,6 @@ class Vnic:
             self._watch_depth(now)
 
     def receive(self, train: Train[Sender]) -> None:
-        """Deliver packets to the ring, at instants that may lie ahead."""
         self.ring.push(train)
         self.frames += train.count * train.frames
         self._scheme.posted(train.count, train.ready)
@@ -186,13 +141,11 @@ class Vnic:
         self.frames += count * train.frames
         self._dropped(train)
 
-    def poll_by(self, poller: PollMode | None) -> None:
-        """Keep the interrupt of this queue masked, because a driver in a process has the device; ``poller`` polls the queue, if any."""
+    def poll_by(self, poller: RingDriver | None) -> None:
         self.poller = poller
         self._line = _MASKED
 
     def ask(self, now: int) -> None:
-        """Interrupt the guest for transmit completions, as coalescing allows; one that polls finds them."""
         if self.poller is not None:
             self.poller.completions_come(now)
         if self._asked is None:
@@ -260,7 +213,6 @@ class Vnic:
         self.vcpu.interrupt(now, self)
 
     def take(self, limit: int, now: int) -> list[Train[Sender]]:
-        """Poll the ring with its interrupt masked."""
         self._line = _MASKED
         taken = self.ring.take(limit, now)
         if self._refills:
@@ -270,12 +222,10 @@ class Vnic:
         return taken
 
     def is_drained(self) -> bool:
-        """True when nothing is in the ring or known to come; where nobody knows, a poll has to look."""
         ring = self.ring
         return ring.pushed == ring.taken + ring.dropped
 
     def batch(self, budget: int) -> int:
-        """Return the part of a poll budget that the guest's driver handles before it refills descriptors."""
         if not self._refills:
             return budget
         if self._refilled_at is not None:
@@ -285,7 +235,6 @@ class Vnic:
         return min(budget, self._lot - self._used_up)
 
     def handled(self, at: int, *, drained: bool) -> None:
-        """Refill descriptors if it is time to: by ``at`` the driver has handled what it took, and polled the ring empty or not."""
         used = self._used_up
         if self._refills and (used >= self._lot or (drained and self._refills_rest and used)):
             self._refilled_at = at
@@ -303,14 +252,12 @@ class Vnic:
         self._watch_depth(at)
 
     def announce(self, now: int) -> None:
-        """Raise an interrupt that is due, or that was coalesced if the scheme says so: the guest is about to halt."""
         if self._line is _HELD:
             due = self._timer.due
             if (due is not None and due <= now) or (self._first_held() <= now and self._scheme.is_ended_by_halt()):
                 self._raise(now)
 
     def guest_halts(self, now: int) -> None:
-        """Stop holding packets back if the scheme says so: the guest halts."""
         if self._line is _HELD and self._scheme.is_ended_by_halt():
             self._timer.arm(max(now, self._first_held()))
 

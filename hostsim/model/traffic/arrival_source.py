@@ -8,11 +8,17 @@ from typing import Final, Generic, TypeVar
 import numpy as np
 
 from hostsim.config.arrival import ArrivalSpec, ServiceSpec
-from hostsim.engine.arrivals import Arrivals, BurstArrivals, ConstantArrivals, DrawnArrivals, RecordedArrivals
+from hostsim.engine.arrivals import (
+    Arrivals,
+    BurstArrivals,
+    ConstantArrivals,
+    DrawnArrivals,
+    JitteredArrivals,
+    RecordedArrivals,
+)
 from hostsim.engine.clock import Clock, Timer
-from hostsim.engine.jitter import JitteredArrivals
-from hostsim.engine.packet_train import S_co, Stream, Train
 from hostsim.engine.record import FloatArray
+from hostsim.engine.ring import S_co, Stream, Train
 from hostsim.model.policy.moderation import CoalescingDepth
 from hostsim.units import SECOND
 

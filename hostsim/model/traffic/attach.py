@@ -10,20 +10,19 @@ from typing import Any, Final, TypeAlias
 from hostsim.config.host import links
 from hostsim.config.nic import datagram_on_wire, packet_on_wire
 from hostsim.config.workload import BridgedSpec, MulticastSpec, UdpStreamSpec, WorkSpec
-from hostsim.engine.arrivals import Arrivals
-from hostsim.engine.jitter import Jitter
+from hostsim.engine.arrivals import Arrivals, Jitter
 from hostsim.engine.random_stream import Streams
 from hostsim.errors import WiringError
-from hostsim.model.host import Host, VirtualMachine
+from hostsim.model.contract import Flow, Sender
+from hostsim.model.guest.device import VirtualMachine
+from hostsim.model.host import Host, datagram_sender
 from hostsim.model.policy.moderation import CoalescingDepth
 from hostsim.model.policy.steering import rss_input
 from hostsim.model.traffic.address import PEER, UDP_PORT, nic_hash
 from hostsim.model.traffic.arrival_source import CoalescedArrivals, make_arrivals, make_bursts, make_lengths
 from hostsim.model.traffic.cpu_work import CpuWork
-from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.model.traffic.forwarded import Bridged, forwarding
 from hostsim.model.traffic.peer import Peer
-from hostsim.model.traffic.process_sender import datagram_sender
 from hostsim.model.traffic.tcp_setup import (
     attach_exchanges,
     attach_forwarded,

@@ -8,10 +8,9 @@ from typing import Final
 import numpy as np
 
 from hostsim.engine.arrivals import Arrivals
-from hostsim.engine.packet_train import Train
 from hostsim.engine.record import FloatArray
-from hostsim.engine.ring import Ring
-from hostsim.model.traffic.flow import Flow
+from hostsim.engine.ring import Ring, Train
+from hostsim.model.contract import Flow
 
 __all__ = ["CpuWork"]
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from hostsim.config.guest import GuestSpec
-from hostsim.engine.packet_train import Train
-from hostsim.model.contract import GuestStream, InboundStream, PacketSink
+from hostsim.engine.ring import Train
+from hostsim.model.contract import Flow, GuestStream, InboundStream, PacketSink, Sender
 from hostsim.model.cost_table import CostTable
 from hostsim.model.guest.vcpu import Vcpu
-from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.model.traffic.tcp import ENDLESS, Congestion, Connection, Endpoints, GuestPackets, PeerFrames
 from hostsim.model.traffic.udp import Datagram
 
@@ -68,7 +67,7 @@ class Bridged(Sender):
         else:
             totals.latency.add_each(timestamps, start + step, step)
         vcpu = self.vcpu
-        assert vcpu is not None
+        assert isinstance(vcpu, Vcpu)
         totals.delivered += count
         totals.to_forward += count
         vcpu.read += count
@@ -162,7 +161,7 @@ class ForwardedStream(Connection):
     def _forward(self, train: Train[InboundStream], start: int) -> int:
         """Forward data, or drop what LRO has made too long for it; returns the end."""
         count, frames, step, vcpu = train.count, train.frames, self._step, self.data.vcpu
-        assert vcpu is not None
+        assert isinstance(vcpu, Vcpu)
         end = start + count * step
         vcpu.count_read(train, start, end)
         self._out.totals.to_forward += count * frames
@@ -175,7 +174,7 @@ class ForwardedStream(Connection):
     def _return(self, train: Train[InboundStream], start: int) -> int:
         """Forward acknowledgements; returns the end."""
         count, step, vcpu = train.count, self._step, self.acks.vcpu
-        assert vcpu is not None
+        assert isinstance(vcpu, Vcpu)
         end = start + count * step
         vcpu.count_read(train, start, end)
         self._back.totals.to_forward += count * train.frames

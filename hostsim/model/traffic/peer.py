@@ -9,10 +9,10 @@ from hostsim.config.host import links
 from hostsim.config.nic import UDP_HEADERS
 from hostsim.config.traffic import Traffic
 from hostsim.engine.random_stream import Streams
-from hostsim.model.host import Host, VirtualMachine
-from hostsim.model.receive.closed_loop_wire import ClosedLoopWire
-from hostsim.model.traffic.flow import Flow
-from hostsim.model.traffic.process_sender import ProcessSender, datagram_sender
+from hostsim.model.contract import Flow
+from hostsim.model.guest.device import VirtualMachine
+from hostsim.model.host import Host, ProcessSender, datagram_sender
+from hostsim.model.receive.wire import ClosedLoopWire
 
 __all__ = ["Peer"]
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from hostsim.config.nic import TCP_HEADERS, frame_size
+from hostsim.engine.arrivals import Jitter
 from hostsim.engine.clock import Clock, Timer
-from hostsim.engine.jitter import Jitter
-from hostsim.engine.packet_train import Train
-from hostsim.model.contract import GuestStream, InboundStream, PacketSink
+from hostsim.engine.ring import Train
+from hostsim.model.contract import Flow, GuestStream, InboundStream, PacketSink, Sender
 from hostsim.model.guest.vcpu import Vcpu
-from hostsim.model.receive.closed_loop_wire import ClosedLoopWire
-from hostsim.model.traffic.flow import Flow, Sender
+from hostsim.model.receive.wire import ClosedLoopWire
 from hostsim.units import MS
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hostsim.engine.packet_train import Train
+from hostsim.engine.ring import Train
 from hostsim.model.contract import GuestStream, InboundStream
 from hostsim.model.traffic.tcp import (
     ENDLESS,

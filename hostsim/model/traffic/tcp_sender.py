@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from hostsim.engine.packet_train import Train
-from hostsim.model.contract import GuestStream, InboundStream
-from hostsim.model.traffic.flow import Flow
+from hostsim.engine.ring import Train
+from hostsim.model.contract import Flow, GuestStream, InboundStream
 from hostsim.model.traffic.tcp import (
     ENDLESS,
     RETRANSMIT_AFTER,

@@ -12,16 +12,15 @@ from hostsim.config.host import VmGroupSpec, links
 from hostsim.config.nic import TCP_HEADERS, VSwitchSpec, packet_on_wire, segment_size
 from hostsim.config.traffic import Connected
 from hostsim.config.workload import ExchangeSpec, ForwardedStreamSpec, TcpSpec, WebSpec
-from hostsim.engine.jitter import Jitter
+from hostsim.engine.arrivals import Jitter
 from hostsim.engine.random_stream import Streams
-from hostsim.model.contract import GuestStream, PacketSink
-from hostsim.model.guest.device import GuestDevice
-from hostsim.model.host import Host, VirtualMachine
+from hostsim.model.contract import STAGES, Flow, GuestStream, PacketSink, RoundTrip, Sender
+from hostsim.model.guest.device import GuestDevice, VirtualMachine
+from hostsim.model.host import Host
 from hostsim.model.policy.steering import rss_input
-from hostsim.model.receive.closed_loop_wire import ClosedLoopWire
+from hostsim.model.receive.wire import ClosedLoopWire
 from hostsim.model.traffic.address import PEER, nic_hash
 from hostsim.model.traffic.arrival_source import make_arrivals
-from hostsim.model.traffic.flow import STAGES, Flow, RoundTrip, Sender
 from hostsim.model.traffic.forwarded import ForwardedStream, forwarding
 from hostsim.model.traffic.tcp import ENDLESS, Application, Congestion, Endpoints, Think, no_think_time
 from hostsim.model.traffic.tcp_receiver import TcpReceiver

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from hostsim.config.nic import UDP_HEADERS, frame_size
+from hostsim.engine.arrivals import Jitter
 from hostsim.engine.clock import Clock, Timer
-from hostsim.engine.jitter import Jitter
-from hostsim.engine.packet_train import Train
-from hostsim.model.contract import GuestStream, PacketSink
+from hostsim.engine.ring import Train
+from hostsim.model.contract import Flow, GuestStream, PacketSink
 from hostsim.model.guest.vcpu import Vcpu
-from hostsim.model.traffic.flow import Flow
 
 __all__ = ["Datagram", "UdpSource"]
 

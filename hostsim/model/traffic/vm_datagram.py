@@ -9,23 +9,21 @@ import numpy as np
 
 from hostsim.config.guest import PacketPaths
 from hostsim.config.workload import VmDatagramsSpec, VmTraffic
-from hostsim.engine.jitter import Jitter
-from hostsim.engine.packet_train import Train
+from hostsim.engine.arrivals import Jitter
 from hostsim.engine.random_stream import Streams
+from hostsim.engine.ring import Train
 from hostsim.errors import WiringError
-from hostsim.model.contract import GuestStream, InboundStream, PacketSink
-from hostsim.model.guest.device import GuestDevice, SharedTxQueue
+from hostsim.model.contract import Flow, GuestStream, InboundStream, PacketSink, Sender
+from hostsim.model.guest.device import GuestDevice, SharedTxQueue, VirtualMachine
 from hostsim.model.guest.poll_mode import PollingReceiver, PollingSender
 from hostsim.model.guest.vcpu import Vcpu
-from hostsim.model.host import Host, VirtualMachine
+from hostsim.model.host import Host
 from hostsim.model.policy.steering import rss_input
-from hostsim.model.receive.vswitch import Port
+from hostsim.model.receive.context import Port
 from hostsim.model.traffic.address import UDP_PORT
-from hostsim.model.traffic.flow import Flow, Sender
 from hostsim.model.traffic.tcp_setup import cycle_rate
 from hostsim.model.traffic.udp import Datagram, UdpSource
-from hostsim.model.transmit.local_delivery import LocalDelivery, LocalPort, LocalRoute
-from hostsim.model.transmit.networld import NetWorld, TxQueue
+from hostsim.model.transmit.networld import LocalDelivery, LocalPort, LocalRoute, NetWorld, TxQueue
 from hostsim.units import SECOND, US
 
 __all__ = [
@@ -65,7 +63,7 @@ def local_port(host: Host, device: GuestDevice, port: Port) -> LocalPort:
     if known is not None:
         return known
     settings = host.spec.settings
-    context = port.vnic.transmits[device.ports.index(port)].context
+    context = queue_of(host, port.vnic.transmits[device.ports.index(port)]).context
     local = LocalPort(
         port.vnic,
         context,
@@ -105,7 +103,7 @@ class Inbound(Sender):
     def handle(self, train: Train[InboundStream], start: int) -> int:
         """Take packets one after the other from ``start`` on; returns the end."""
         totals, step, count, vcpu = self.totals, self._step, train.count, self.vcpu
-        assert vcpu is not None
+        assert isinstance(vcpu, Vcpu)
         totals.latency.add(start + step - train.arrived, step - train.gap, count)
         totals.delivered += count
         totals.octets += count * self.size
@@ -124,7 +122,7 @@ class Returned(Inbound):
         """Send packets back one after the other from ``start`` on; returns the end."""
         end = super().handle(train, start)
         step, vcpu = self._step, self.vcpu
-        assert vcpu is not None
+        assert isinstance(vcpu, Vcpu)
         vcpu.post_to(self.sink, Train(self.back, train.count, start + step, step, train.arrived, train.gap))
         return end
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 from itertools import product
 
 from hostsim.config.workload import VmTcpStreamSpec
-from hostsim.engine.jitter import Jitter
-from hostsim.engine.packet_train import Train
+from hostsim.engine.arrivals import Jitter
 from hostsim.engine.random_stream import Streams
-from hostsim.model.contract import GuestStream, InboundStream
-from hostsim.model.guest.device import GuestDevice
-from hostsim.model.host import Host, VirtualMachine
+from hostsim.engine.ring import Train
+from hostsim.model.contract import Flow, GuestStream, InboundStream
+from hostsim.model.guest.device import GuestDevice, VirtualMachine
+from hostsim.model.host import Host
 from hostsim.model.policy.steering import rss_input
-from hostsim.model.receive.vswitch import Port
-from hostsim.model.traffic.flow import Flow
+from hostsim.model.receive.context import Port
 from hostsim.model.traffic.tcp import ENDLESS, Application, Congestion, Endpoints, GuestPackets, PeerFrames
 from hostsim.model.traffic.tcp_sender import TcpSender
 from hostsim.model.traffic.tcp_setup import cycle_rate, segmented
 from hostsim.model.traffic.vm_datagram import local_port, pairs, queue_of
-from hostsim.model.transmit.local_delivery import LocalRoute
+from hostsim.model.transmit.networld import LocalRoute
 from hostsim.units import MS
 
 __all__ = ["VmStream", "attach_vm_streams"]

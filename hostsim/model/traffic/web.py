@@ -9,10 +9,9 @@ from typing import Final
 
 from hostsim.engine.arrivals import Arrivals
 from hostsim.engine.clock import Clock
-from hostsim.engine.packet_train import Train
-from hostsim.model.contract import GuestStream, InboundStream
+from hostsim.engine.ring import Train
+from hostsim.model.contract import Flow, GuestStream, InboundStream
 from hostsim.model.traffic.arrival_source import ArrivalTimer
-from hostsim.model.traffic.flow import Flow
 from hostsim.model.traffic.tcp import RETRANSMIT_AFTER, Congestion, Endpoints, GuestPackets
 from hostsim.model.traffic.tcp_sender import TcpSender
 from hostsim.units import SECOND

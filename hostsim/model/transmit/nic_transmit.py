@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from hostsim.engine.packet_train import Train
-from hostsim.model.contract import GuestStream, TransmitQueue
-
-if TYPE_CHECKING:
-    from hostsim.model.receive.rx_queue import RxQueue
+from hostsim.engine.ring import Train
+from hostsim.model.contract import GuestStream, NicQueue, TransmitQueue
 
 __all__ = [
     "Departure",
@@ -33,7 +30,7 @@ class Departure:
         step: int,
         packet_ps: int,
         queue: TransmitQueue | None,
-        vector: RxQueue | None,
+        vector: NicQueue | None,
         *,
         cut: bool,
     ) -> None:
@@ -66,7 +63,7 @@ class Departures:
             last.following = departure
         self.last = departure
 
-    def soonest(self, vector: RxQueue) -> int | None:
+    def soonest(self, vector: NicQueue) -> int | None:
         """Return the time at which the first packet of those that a queue announces is through; None when there is none."""
         soonest: int | None = None
         departure = self.first

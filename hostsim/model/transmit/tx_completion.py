@@ -1,7 +1,7 @@
 """Transmit completions of a vNIC: what the NIC still has of a transmit queue, and when the guest learns that it is sent.
 
 A packet that the VMkernel copied is completed at once. Of one that it mapped the NIC reads the guest's memory, so that its descriptor is
-in use until the NIC has sent it, its driver has freed its own descriptor (`hostsim.model.receive.netpoll`), and a transmit context has
+in use until the NIC has sent it, its driver has freed its own descriptor (`hostsim.model.receive.context`), and a transmit context has
 written the completion: as a rule the one that sends, when it runs next (``Net.NetDeferTxCompletion``), or is woken for it, when the guest
 has no descriptor left or the completion is overdue (``Net.MaxTxCompDelay``).
 
@@ -12,14 +12,10 @@ ring. It is interrupted for it if its driver asks for that: for every completion
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from hostsim.engine.clock import Clock, Timer
 from hostsim.engine.ring import Ring
-from hostsim.model.contract import UNBOUNDED, GuestStream
-
-if TYPE_CHECKING:
-    from hostsim.model.receive.vnic import Vnic
+from hostsim.model.contract import UNBOUNDED, Completions, GuestRing, GuestStream
 
 __all__ = ["CompletionRule", "TxCompletions"]
 
@@ -50,7 +46,7 @@ class CompletionRule:
         self.deferred, self.delay, self.packet_ps = deferred, delay, packet_ps
 
 
-class TxCompletions:
+class TxCompletions(Completions):
     """Transmit completions of one transmit queue of a vNIC.
 
     Attributes:
@@ -61,7 +57,7 @@ class TxCompletions:
         completed: packets completed so far.
     """
 
-    def __init__(self, clock: Clock, ring: Ring[GuestStream], rule: CompletionRule, vnic: Vnic | None) -> None:
+    def __init__(self, clock: Clock, ring: Ring[GuestStream], rule: CompletionRule, vnic: GuestRing | None) -> None:
         """Make the completions of a queue.
 
         Args:
@@ -94,7 +90,6 @@ class TxCompletions:
         return self.rule.descriptors - self.in_flight - self.unclaimed
 
     def reclaimed(self, count: int, at: int) -> None:
-        """The guest frees completed packets, at an instant that may lie ahead: from then on their descriptors are there again."""
         self._freed += count
         self._freed_at = at
         if self._stopped or self.is_blocked:

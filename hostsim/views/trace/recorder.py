@@ -14,9 +14,9 @@ from hostsim.engine.ring import Ring
 from hostsim.model.build import build_host
 from hostsim.model.cpu.pcpu import World, WorldState
 from hostsim.model.host import Host
-from hostsim.model.receive.rx_queue import RxQueue
+from hostsim.model.receive.context import Port
+from hostsim.model.receive.nic import RxQueue
 from hostsim.model.receive.vnic import Vnic
-from hostsim.model.receive.vswitch import Port
 from hostsim.model.transmit.networld import TxQueue
 from hostsim.units import US
 
