@@ -1,4 +1,4 @@
-"""Units of simulated time: integer picoseconds, and the only conversions of other units to them.
+"""Units of simulated time: integer picoseconds, and the only conversions of other units to them; limits of seeds and replications.
 
 Text with units ("40 kpps") is read on floor 1 (`hostsim.config.quantity`); this module knows numbers only.
 """
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 __all__ = [
     "END",
     "LONGEST",
+    "MOST_REPLICATIONS",
+    "MOST_SEED",
     "MS",
     "NS",
     "SECOND",
@@ -26,6 +28,10 @@ __all__ = [
     "transmission_ps",
 ]
 
+MOST_REPLICATIONS: Final = 1000
+"""Most runs of a point."""
+MOST_SEED: Final = 2**64 - 1
+"""Largest root seed: a column of integers holds no larger one."""
 NS: Final = 1_000
 """Picoseconds in a nanosecond."""
 US: Final = 1_000_000

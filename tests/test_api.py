@@ -14,7 +14,7 @@ import hostsim
 from hostsim.results.curve import figure_frame
 from hostsim.results.metrics.catalogue import RESERVED
 from hostsim.results.table import with_members
-from hostsim.scenario.plan import MOST_SEED
+from hostsim.units import MOST_SEED
 from tests.tiny_scenario import TINY
 
 mpl.use("agg")

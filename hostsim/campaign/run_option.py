@@ -21,7 +21,8 @@ from pydantic_core import ErrorDetails
 from typer.models import OptionInfo
 
 from hostsim.errors import Fault, InputError, is_integer, nearest_name
-from hostsim.scenario.plan import MOST_REPLICATIONS, MOST_SEED, Fidelity
+from hostsim.scenario.plan import Fidelity
+from hostsim.units import MOST_REPLICATIONS, MOST_SEED
 
 if TYPE_CHECKING:
     from hostsim.campaign.ensemble import Ensemble

@@ -12,7 +12,7 @@ from hostsim.cli.option import DryRun, Root, ScenarioName, Texts, option, pairs,
 from hostsim.cli.output import columns, duration, say_warnings
 from hostsim.cli.status import Status
 from hostsim.errors import Fault, InputError
-from hostsim.scenario.plan import MOST_REPLICATIONS
+from hostsim.units import MOST_REPLICATIONS
 
 if TYPE_CHECKING:
     from hostsim.campaign.run_option import RunOptions

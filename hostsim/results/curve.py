@@ -11,7 +11,7 @@ import pandas as pd
 
 from hostsim.engine.record import AxisValues
 from hostsim.errors import Fault, InputError, nearest_name
-from hostsim.results.estimate import Interval, student
+from hostsim.results.estimate import DETERMINISTIC, Interval, student
 from hostsim.results.expect import Verdict
 from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
 from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "DETERMINISTIC",
     "answers_frame",
     "bars_frame",
     "curve_frame",
@@ -39,10 +38,6 @@ __all__ = [
     "table_frame",
     "y_unit",
 ]
-
-
-DETERMINISTIC = "deterministic"
-"""What a flag of such a point, and a note on its value, begins with."""
 
 
 def deterministic_note(count: int) -> str:

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from hostsim.engine.record import AxisValues, Histogram, IntArray
+from hostsim.engine.record import AxisValues, Histogram, IntArray, RunRecord
 from hostsim.errors import Fault, InputError, nearest_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hostsim.results.results import Results
 
 __all__ = ["TIMES", "Time", "added", "distribution_frame", "known_time"]
+
+
+class _Runs(Protocol):
+    """What a distribution needs of `hostsim.results.results.Results`."""
+
+    @property
+    def scenario(self) -> str: ...
+    @property
+    def table(self) -> pd.DataFrame: ...
+    def record_of(self, point: str, replication: int) -> RunRecord: ...
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,7 @@ def known_time(name: str) -> Time:
 
 
 def distribution_frame(
-    results: Results, of: str, by: str | Sequence[str] = (), at: AxisValues | None = None
+    results: _Runs, of: str, by: str | Sequence[str] = (), at: AxisValues | None = None
 ) -> pd.DataFrame:
     """The distribution of a time at points of a sweep, over the measured windows of all replications and all receivers or clients.
 

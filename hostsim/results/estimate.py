@@ -17,6 +17,7 @@ import numpy as np
 from hostsim.engine.record import FloatArray, IntArray, RunRecord
 
 __all__ = [
+    "DETERMINISTIC",
     "MOST_BATCHES",
     "NOT_ESTIMABLE",
     "Interval",
@@ -31,6 +32,9 @@ __all__ = [
     "student",
     "variance_ratio",
 ]
+
+DETERMINISTIC = "deterministic"
+"""What a flag of such a point, and a note on its value, begins with."""
 
 
 NOT_ESTIMABLE = "not estimable"

@@ -26,8 +26,7 @@ from hostsim.engine.record import AxisValues, FloatArray, RunRecord, Scalar
 from hostsim.errors import Fault, InputError, StoreError
 from hostsim.results.confinement import require_small_table, require_small_text
 from hostsim.results.context import bottleneck
-from hostsim.results.curve import DETERMINISTIC
-from hostsim.results.estimate import digest_of, equal_replications
+from hostsim.results.estimate import DETERMINISTIC, digest_of, equal_replications
 from hostsim.results.metrics.catalogue import CATALOGUE, FACTS, MEMBER, WINDOW
 from hostsim.results.metrics.label import label_of
 from hostsim.results.prediction_interval import member_of

@@ -15,7 +15,7 @@ from hostsim.scenario.component import Change
 from hostsim.scenario.yaml.reader import parse_value
 from hostsim.scenario.yaml.source_tree import Place, keys, show_value
 
-__all__ = ["MOST_VALUES", "Axis", "canonical_text", "make_axis", "read_values", "written_text"]
+__all__ = ["MOST_VALUES", "Axis", "PointKey", "canonical_text", "make_axis", "point_key", "read_values", "written_text"]
 
 MOST_VALUES = 100_000
 """Most values of an axis."""
@@ -23,6 +23,15 @@ MOST_VALUES = 100_000
 _RANGE = re.compile(r"(?P<start>-?\d+)\s*\.\.\s*(?P<stop>-?\d+)(?:\s*:\s*(?P<step>\d+))?(?:\s*(?P<unit>[^\d\s:.].*))?")
 _HALF_RANGE = re.compile(r"\d\s*\.\.|\.\.\s*\d")
 _ALLOWED_RANGE = f"start..stop:step with start not above stop, a step above 0, at most {MOST_VALUES} values"
+
+
+PointKey = tuple[tuple[type, object], ...]
+"""Key of a point of a scenario: type and value on each of its axes."""
+
+
+def point_key(values: Iterable[Scalar]) -> PointKey:
+    """The key of a point; of its values, 1 and true are two."""
+    return tuple((type(value), value) for value in values)
 
 
 @dataclass(frozen=True)

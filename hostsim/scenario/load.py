@@ -25,13 +25,12 @@ from hostsim.results.expect import Expectation, Find
 from hostsim.results.figure import AxisNames, Figure
 from hostsim.results.form import ExpectPart
 from hostsim.results.metrics.catalogue import RESERVED
-from hostsim.scenario.axis import Axis, make_axis, read_values, written_text
+from hostsim.scenario.axis import Axis, make_axis, point_key, read_values, written_text
 from hostsim.scenario.check.effect import without_effect
 from hostsim.scenario.component import Change, range_faults
 from hostsim.scenario.expect.expectation import LoadTrial, Reader
 from hostsim.scenario.expect.figure import FigurePart
 from hostsim.scenario.option_text import option_texts, unit_reader
-from hostsim.scenario.plan import point_key
 from hostsim.scenario.provenance import effective_settings
 from hostsim.scenario.resolve import Resolver, split_part_path
 from hostsim.scenario.scenario import PointResolver, Precision, RunSpec, Scenario

@@ -15,47 +15,32 @@ if TYPE_CHECKING:
     from hostsim.engine.record import AxisValues, RunRecord, Scalar
     from hostsim.errors import InputError
     from hostsim.results.search_answer import SearchAnswer
+    from hostsim.scenario.axis import PointKey
     from hostsim.scenario.scenario import Scenario
 
 __all__ = [
-    "MOST_REPLICATIONS",
-    "MOST_SEED",
     "Fidelity",
     "Members",
     "Plan",
     "Point",
-    "PointKey",
     "PointMaker",
     "RecordKey",
     "Records",
     "Search",
     "Task",
     "point_at",
-    "point_key",
     "simulated",
 ]
 
-MOST_REPLICATIONS: Final = 1000
-"""Most runs of a point."""
 FAR: Final = 3
 """A probe of a search that is far from its end lasts this part of a run."""
 LEAST_FAR_PS: Final = 500 * 10**9
 """And half a second at least: control loops, TCP and queues of requests take about that long to come to rest."""
 _MS: Final = 10**9
-MOST_SEED: Final = 2**64 - 1
-"""Largest root seed: a column of integers holds no larger one."""
-
 RecordKey = tuple[str, int]
 """Key of a record of a plan: id of the point, replication."""
 Records: TypeAlias = "Mapping[RecordKey, RunRecord]"
 """Records of a plan, as far as they are there."""
-PointKey = tuple[tuple[type, object], ...]
-"""Key of a point of a scenario: type and value on each of its axes."""
-
-
-def point_key(values: Iterable[Scalar]) -> PointKey:
-    """The key of a point; of its values, 1 and true are two."""
-    return tuple((type(value), value) for value in values)
 
 
 def simulated(point_id: str) -> str:
@@ -214,6 +199,8 @@ class PointMaker:
             values: of axes.
             length_ps: of its runs; that of a point that an expectation rests on where it is None.
         """
+        from hostsim.scenario.axis import point_key
+
         axes, length_ps = self._axes(values), length_ps or self.length_ps
         key = point_key(axes.values()), length_ps
         if key not in self._points:
@@ -254,6 +241,8 @@ class PointMaker:
 
     def swept(self, values: AxisValues) -> tuple[Point, int]:
         """A point of the sweep as its tables have it, and the number of its runs."""
+        from hostsim.scenario.axis import point_key
+
         if point_key(self._axes(values).values()) in self._scenario.judged:
             return self.point(values), self.replications
         return self.point(values, self._swept_length_ps), self._swept_replications
@@ -295,6 +284,8 @@ class PointMaker:
 
     def distinct(self, points: Iterable[Point]) -> list[Point]:
         """The points, each once; those that differ in their axes only get different ids."""
+        from hostsim.scenario.axis import point_key
+
         at: dict[str, Point] = {}
         for point in points:
             copies = (f"{point.id}-{n}" for n in itertools.count(2))

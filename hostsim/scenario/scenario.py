@@ -15,8 +15,7 @@ from hostsim.results.expect import Expectation
 from hostsim.results.figure import Figure
 from hostsim.results.results import EffectiveSetting
 from hostsim.results.rich_view import rich_view
-from hostsim.scenario.axis import Axis
-from hostsim.scenario.plan import PointKey, point_key
+from hostsim.scenario.axis import Axis, PointKey, point_key
 from hostsim.scenario.resolve import Resolution, Resolver
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import AssumedValue, Place, dotted, keys

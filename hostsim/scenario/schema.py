@@ -20,8 +20,7 @@ from hostsim.plugin.registry import DEFAULT_POLICIES, Registry
 from hostsim.results.form import ExpectPart
 from hostsim.scenario.choice import choice_of, traffic_of
 from hostsim.scenario.expect.figure import FigurePart
-from hostsim.scenario.plan import MOST_REPLICATIONS
-from hostsim.units import SECOND
+from hostsim.units import MOST_REPLICATIONS, SECOND
 
 __all__ = [
     "DEFAULT_PEER",
