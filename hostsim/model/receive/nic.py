@@ -467,7 +467,7 @@ class Pnic:
         if vector is None:
             vector = self.vector
         self._room.use(count, train.frames if cut else descriptors(train.frames * train.flow.size), first, step)
-        self._leaving.put(Departure(train, first, step, packet_ps, queue, vector, cut=cut))
+        self._leaving.append(Departure(train, first, step, packet_ps, queue, vector, cut=cut))
         if vector is not None:
             vector.transmits(first)
         return first, step
@@ -497,10 +497,8 @@ class Pnic:
                 departure.is_begun = True
                 train = train.split(count)
                 before = departure
-            elif before is None:
-                leaving.first = following
             else:
-                before.following = following
+                leaving.remove(departure, before)
             frames = count * train.frames
             packets = frames if departure.cut else count
             vector, stream = departure.vector, train.flow
@@ -517,4 +515,3 @@ class Pnic:
                 self.tx_octets += frames * size
                 stream.totals.octets += frames * size
             departure = following
-        leaving.last = before
