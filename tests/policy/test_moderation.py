@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
+from hostsim.config.nic import NicSpec
 from hostsim.model.policy.moderation import (
+    MODERATION_RULES,
     EventScore,
     FrameSizeModeration,
     LatencyClasses,
@@ -269,3 +273,13 @@ def test_a_search_of_an_mlx5_that_finds_nothing_rests_for_ten_measurements() -> 
         periods.append(round(rule.due(0, 0) / US))
     assert periods[:10] == [8, 2, 8, 2, 8, 2, 8, 2, 8, 2]
     assert periods[10:] == [2] * 10 + [8, 2]
+
+
+def test_every_rule_that_a_hardware_file_may_name_can_be_built() -> None:
+    """Table and schema have the same names, and each makes a rule with objects of its own."""
+    names = [name for kind in get_args(NicSpec.model_fields["moderation"].annotation) for name in get_args(kind)]
+    assert sorted(names) == sorted(MODERATION_RULES)
+    for name in names:
+        rule = MODERATION_RULES[name](10e9)
+        assert isinstance(rule, Moderation)
+        assert rule is not MODERATION_RULES[name](10e9)

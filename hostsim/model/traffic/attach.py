@@ -162,7 +162,9 @@ def _attach_udp(host: Host, name: str, traffic: UdpStreamSpec, members: list[Vir
             start = int(random.integers(0, interval))
             late = Jitter(min(vm.group.guest.timer_jitter, interval // 2), random)
             data, vcpu = Datagram(flow, flow.size), vm.vcpus[which]
-            UdpSource(host.clock, data, vcpu, queue, interval, traffic.burst, write_ps, late).begin(start)
+            UdpSource(
+                host.clock, data, vcpu, queue, interval=interval, burst=traffic.burst, write_ps=write_ps, jitter=late
+            ).begin(start)
 
 
 def _attach_work(host: Host, name: str, traffic: WorkSpec, members: list[VirtualMachine], streams: Streams) -> None:

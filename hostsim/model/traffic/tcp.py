@@ -135,6 +135,7 @@ class Endpoints:
         queue: PacketSink[GuestStream],
         vcpu: Vcpu,
         application: Application,
+        *,
         delay: int,
         jitter: Jitter,
     ) -> None:

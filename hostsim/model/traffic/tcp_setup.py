@@ -353,7 +353,7 @@ def _endpoints(
         target = probe.vnic.vcpu
         which = next(number for number, vcpu in enumerate(vm.vcpus) if vcpu is target)
     posts = device.transmit(vm, which, packet)
-    return Endpoints(host.clock, flow, wire, posts, vm.vcpus[which], application, traffic.delay, late)
+    return Endpoints(host.clock, flow, wire, posts, vm.vcpus[which], application, delay=traffic.delay, jitter=late)
 
 
 def _filter_frames(host: Host, vm: VirtualMachine, traffic: Connected, place: int, senders: list[Sender]) -> None:

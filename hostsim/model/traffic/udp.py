@@ -50,6 +50,7 @@ class UdpSource:
         data: Datagram,
         vcpu: Vcpu,
         queue: PacketSink[GuestStream],
+        *,
         interval: int,
         burst: int,
         write_ps: int,

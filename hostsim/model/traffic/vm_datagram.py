@@ -179,7 +179,16 @@ def _sender(
         write_ps = vm.group.guest.applications.udp_source.ps(hertz)
         late = Jitter(min(vm.group.guest.timer_jitter, interval // 2), random)
         start = int(random.integers(0, interval))
-        UdpSource(host.clock, data, vm.vcpus[which], sink, interval, traffic.burst, write_ps, late).begin(start)
+        UdpSource(
+            host.clock,
+            data,
+            vm.vcpus[which],
+            sink,
+            interval=interval,
+            burst=traffic.burst,
+            write_ps=write_ps,
+            jitter=late,
+        ).begin(start)
         return queue_of(host, sink)
     if which >= len(vm.vcpus) or vm.vcpus[which].work is not None:
         raise WiringError(f"{vm.name} has no vCPU number {which} that is free to poll for {name!r}")

@@ -152,4 +152,4 @@ def _end(
     if len(device.ports) >= len(vm.vcpus) > 1:
         which = next(number for number, vcpu in enumerate(vm.vcpus) if vcpu is port.vnic.vcpu)
     queue = device.transmit(vm, which, packet)
-    return Endpoints(host.clock, flow, None, queue, vm.vcpus[which], application, 0, late)
+    return Endpoints(host.clock, flow, None, queue, vm.vcpus[which], application, delay=0, jitter=late)

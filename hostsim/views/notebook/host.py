@@ -403,8 +403,6 @@ class HostView:
 
     def _repr_mimebundle_(self, **_wanted: object) -> dict[str, object]:
         """SVG, and PNG for notebooks that are not trusted; no HTML, of which these show the bare texts."""
-        from hostsim.views.notebook.host import host_png
-
         return {"text/plain": repr(self), "image/svg+xml": self.svg, "image/png": host_png(self)}
 
 
