@@ -64,7 +64,7 @@ class Entry:
         self.scheduled = False
         self._child = self._next = self._back = None
 
-    def ring(self) -> None:
+    def fire(self) -> None:
         """Fire the event."""
         raise NotImplementedError
 
@@ -240,7 +240,7 @@ class EventQueue:
                     return
                 heap.take_first()
                 self.now = entry.instant
-                entry.ring()
+                entry.fire()
 
     def step(self) -> bool:
         """Process the next event; False when the queue is empty."""
@@ -248,7 +248,7 @@ class EventQueue:
             return False
         entry = self._heap.take_first()
         self.now = entry.instant
-        entry.ring()
+        entry.fire()
         return True
 
 
@@ -357,7 +357,7 @@ class _Scheduled(Entry):
         super().__init__()
         self._event = event
 
-    def ring(self) -> None:
+    def fire(self) -> None:
         event = self._event
         callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]  # as SimPy does: None marks it processed
         for position, callback in enumerate(callbacks):
@@ -395,14 +395,14 @@ class Alarm(Entry):
         super().__init__()
         self._action = action
 
-    def ring(self) -> None:
+    def fire(self) -> None:
         self._action(self)
 
 
 class OneShot(Entry):
     """A one-shot timer that can be re-armed, with at most one entry in the event queue.
 
-    A subclass defines what it does in `fire`. Re-armed later, the entry stays and is moved when it falls due; re-armed earlier,
+    A subclass defines what it does in `expire`. Re-armed later, the entry stays and is moved when it falls due; re-armed earlier,
     it is moved at once; disarmed, it falls due in silence.
     """
 
@@ -412,7 +412,7 @@ class OneShot(Entry):
         self._wanted: i64 = 0
         self._armed = False
 
-    def fire(self, now: int) -> None:
+    def expire(self, now: int) -> None:
         """Act, at the time for which the timer was set; it is disarmed."""
         raise NotImplementedError
 
@@ -422,7 +422,7 @@ class OneShot(Entry):
         return self._wanted if self._armed else None
 
     def arm(self, due: i64) -> None:
-        """Set the timer: `fire` at ``due`` (not in the past), in place of any time set before."""
+        """Set the timer: `expire` at ``due`` (not in the past), in place of any time set before."""
         self._wanted = due
         self._armed = True
         if not self.scheduled:
@@ -441,22 +441,22 @@ class OneShot(Entry):
         """Stop the timer: it does not fire."""
         self._armed = False
 
-    def ring(self) -> None:
+    def fire(self) -> None:
         if not self._armed:
             return
         if self._wanted > self.instant:
             self._event_queue.enter(self, self._wanted)
             return
         self._armed = False
-        self.fire(self.instant)
+        self.expire(self.instant)
 
 
 class Timer(OneShot):
-    """A one-shot timer that calls ``action(now)``, which takes compiled code longer than a `fire` of the timer's own."""
+    """A one-shot timer that calls ``action(now)``, which takes compiled code longer than an `expire` of the timer's own."""
 
     def __init__(self, clock: Clock, action: Callable[[int], None]) -> None:
         super().__init__(clock)
         self._action = action
 
-    def fire(self, now: int) -> None:
+    def expire(self, now: int) -> None:
         self._action(now)

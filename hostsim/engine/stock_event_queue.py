@@ -66,7 +66,7 @@ class StockEventQueue(EventQueue):
         self._happened += 1
         if self._happened % PIECE == 0:
             checkpoint()
-        entry.ring()
+        entry.fire()
 
     def advance(self, until: i64) -> None:
         checkpoint()

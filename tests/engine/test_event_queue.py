@@ -16,7 +16,7 @@ class Noted(Entry):
         super().__init__()
         self._rung = rung
 
-    def ring(self) -> None:
+    def fire(self) -> None:
         self._rung.append(self)
 
 

@@ -37,7 +37,7 @@ class _Noted(Entry):
         super().__init__()
         self._queue, self._rung, self._number = queue, rung, number
 
-    def ring(self) -> None:
+    def fire(self) -> None:
         self._rung.append((self._queue.now, self._number))
 
 

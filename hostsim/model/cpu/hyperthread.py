@@ -177,7 +177,7 @@ class Look(Entry):
         super().__init__()
         self._cores = cores
 
-    def ring(self) -> None:
+    def fire(self) -> None:
         self._cores.rebalance()
 
 

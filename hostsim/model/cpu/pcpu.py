@@ -279,7 +279,7 @@ class End(Entry):
         super().__init__()
         self._pcpu = pcpu
 
-    def ring(self) -> None:
+    def fire(self) -> None:
         self._pcpu._end()
 
 
@@ -445,7 +445,7 @@ class Pcpu(RunQueue[World]):
         if ends > latest and not self.seized:
             world.left += self._as_work(ends - latest)
             ends = latest
-        self._ends = ends  # its alarm finds out when it rings
+        self._ends = ends  # its alarm finds out when it fires
 
     def finish(self, at: int) -> None:
         """Let the running world's batch end at an instant: the rest of it was waiting in a loop."""

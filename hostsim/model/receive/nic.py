@@ -353,7 +353,7 @@ class _InterruptTimer(OneShot):
         super().__init__(clock)
         self._queue = queue
 
-    def fire(self, now: int) -> None:
+    def expire(self, now: int) -> None:
         self._queue._interrupt(now)
 
 

@@ -269,5 +269,5 @@ class _InterruptTimer(OneShot):
         super().__init__(clock)
         self._vnic = vnic
 
-    def fire(self, now: int) -> None:
+    def expire(self, now: int) -> None:
         self._vnic._raise(now)

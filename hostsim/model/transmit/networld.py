@@ -312,7 +312,7 @@ class _WakeTimer(OneShot):
         super().__init__(clock)
         self._queue = queue
 
-    def fire(self, now: int) -> None:
+    def expire(self, now: int) -> None:
         self._queue._due(now)
 
 
