@@ -90,11 +90,11 @@ def build_host(
         host.firmware = Firmware(host.scheduler)
         random = streams.stream("firmware")
         host.clock.start(system_management_interrupts(host.clock, host.firmware, spec.hardware.firmware, random))
-    for place, group in enumerate(spec.vms):
+    for index, group in enumerate(spec.vms):
         members = [vm for vm in host.vms if vm.group is group]
         for number, vm in enumerate(members):
             for which, vcpu in enumerate(vm.vcpus):
-                scope = ("vm", place, number, which) if which else ("vm", place, number)
+                scope = ("vm", index, number, which) if which else ("vm", index, number)
                 vcpu.boot(int(streams.stream(*scope).integers(0, group.guest.longest_period)))
     for poll in host.polls:
         poll.rest(host.clock.now)
@@ -155,7 +155,7 @@ def _add_vm(host: Host, group: VmGroupSpec, name: str, streams: Streams) -> None
 def _pin_processors(host: Host, processors: Iterable[Vcpu]) -> None:
     """Pin the processors of a native host to its PCPUs: on each node one thread of each core, then the others."""
     threads = host.spec.hardware.cpu.threads
-    free = {node: [node.pcpus[place::threads] for place in range(threads)] for node in host.scheduler.nodes}
+    free = {node: [node.pcpus[index::threads] for index in range(threads)] for node in host.scheduler.nodes}
     for processor in processors:
         threads_left = free[processor.node]
         host.scheduler.pin(processor, next(pcpus for pcpus in threads_left if pcpus).pop(0))

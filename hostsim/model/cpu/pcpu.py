@@ -671,7 +671,7 @@ class Node:
         pcpus, reach = self.pcpus, self.reach
         if len(pcpus) > reach + 1:
             first = idle.index - pcpus[0].index + 1
-            pcpus = [pcpus[place % len(pcpus)] for place in range(first, first + reach)]
+            pcpus = [pcpus[index % len(pcpus)] for index in range(first, first + reach)]
         return self._policy.steal_queue(pcpus).take_first(now) if pcpus else None
 
     def fill(self, now: int) -> None:

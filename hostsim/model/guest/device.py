@@ -91,7 +91,7 @@ class GuestDevice:
     def vectors(self, vm: VirtualMachine, queues: int) -> list[Vcpu]:
         """Return the vCPUs that take the vectors of so many queues: the next ones after those of the VM's other devices, as irqbalance spreads them."""
         first = sum(len(device.ports) for device in vm.devices)
-        return [vm.vcpus[(first + place) % len(vm.vcpus)] for place in range(queues)]
+        return [vm.vcpus[(first + index) % len(vm.vcpus)] for index in range(queues)]
 
     def port(self, packet: bytes) -> Port:
         """Return the receive queue of a flow that matches no filter of a NIC: multicast, or frames to addresses behind a bridge."""

@@ -91,8 +91,8 @@ class VirtualNic(GuestDevice):
         )
         vcpus = self.vectors(vm, settings.queue_pairs(len(vm.vcpus)))
         if len(vcpus) > 1:  # the driver of the time draws a key when it loads
-            position, place = spec.vms.index(vm.group), len(host.vms)
-            self.filter.key = streams.stream("vm", position, place, "rss", number).bytes(KEY_SIZE)
+            position, index = spec.vms.index(vm.group), len(host.vms)
+            self.filter.key = streams.stream("vm", position, index, "rss", number).bytes(KEY_SIZE)
         self.rss = settings.rss and len(vcpus) > 1
         self.udp_rss = settings.udp_rss
         is_candidate = bool(settings.split_rx_auto and spec.settings.split_rx_rule) and not self.rss
@@ -107,8 +107,8 @@ class VirtualNic(GuestDevice):
         )
         lock = None if spec.settings.vnic_parallel else VnicLock(host.costs.vnic_hand_over)
         make_scheme = policy_maker(spec, "coalescing", CoalescingScheme, coalescing_scheme)
-        for place, vcpu in enumerate(vcpus):
-            label = f"{vm.name}.eth{number}" + (f"-rx{place}" if len(vcpus) > 1 else "")
+        for index, vcpu in enumerate(vcpus):
+            label = f"{vm.name}.eth{number}" + (f"-rx{index}" if len(vcpus) > 1 else "")
             scheme, aggregation = make_scheme(settings.coalescing), software_lro(spec.settings, spec.lro)
             receive = Vnic(host.clock, label, settings.rx_ring, scheme, vcpu, lro=aggregation, refill=settings.refill)
             receive.lock = lock
@@ -129,7 +129,7 @@ class VirtualNic(GuestDevice):
         name = f"NetWorld-eth{self._number}"
         if self._settings.tx_context == "vnic":
             return [(name, queue) for queue in self._queues]
-        return [(f"{name}-{place % MOST_CONTEXTS}", queue) for place, queue in enumerate(self._queues)]
+        return [(f"{name}-{index % MOST_CONTEXTS}", queue) for index, queue in enumerate(self._queues)]
 
     def transmit(self, vm: VirtualMachine, number: int, packet: bytes) -> PacketSink[GuestStream]:
         """Return the transmit queue of a flow: the guest's kernel takes one by a hash of its own (Linux ``skb_tx_hash``), whichever vCPU writes."""

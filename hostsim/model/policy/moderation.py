@@ -392,14 +392,14 @@ def _a_millisecond(count: int, passed: int) -> int:
 
 def _compared(now: tuple[int, int, int], before: tuple[int, int, int]) -> int:
     """Return 1 where a measurement is better than the one before, -1 where it is worse, 0 where neither differs by more than a tenth."""
-    for place in range(3):
-        new, old = now[place], before[place]
+    for index in range(3):
+        new, old = now[index], before[index]
         if not old:
-            if place == 2:
+            if index == 2:
                 return 0
             return 1 if new else 0
         if 100 * abs(new - old) // old > 10:
-            return 1 if (new > old) == (place < 2) else -1
+            return 1 if (new > old) == (index < 2) else -1
     return 0
 
 

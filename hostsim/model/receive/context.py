@@ -325,8 +325,8 @@ class VSwitch:
         steps, total = self._steps(sender, where, memory)
         step = packet_ps + total
         ready = start + packet_ps
-        for place, port in enumerate(ports):
-            ready += steps[place]
+        for index, port in enumerate(ports):
+            ready += steps[index]
             split = port.split
             if split is None or not port.is_split:
                 if split is not None:

@@ -72,13 +72,13 @@ class OpenLoopWire(Wire):
             return None
         looked = self._next
         while True:
-            for place in range(looked, len(self._ends)):
-                if flows[self._owners[place]].queue is queue:
-                    return self._ends[place]
+            for index in range(looked, len(self._ends)):
+                if flows[self._owners[index]].queue is queue:
+                    return self._ends[index]
             soonest: int | None = None
-            for place in range(len(flows)):
-                if flows[place].queue is queue:
-                    sent = self._arrivals[place].upcoming()
+            for index in range(len(flows)):
+                if flows[index].queue is queue:
+                    sent = self._arrivals[index].upcoming()
                     if sent is not None and (soonest is None or sent < soonest):
                         soonest = sent
             if soonest is None:

@@ -478,10 +478,10 @@ class LocalPort:
         )
         step = packet_ps + more * first + (cuts - more) * last
         at = start + packet_ps
-        for place in range(cuts):
-            at += first if place < more else last
+        for index in range(cuts):
+            at += first if index < more else last
             part = train.restamped(at, step)
-            part.frames = frames + (place < more)
+            part.frames = frames + (index < more)
             vnic.receive(part)
         return start + count * step
 
