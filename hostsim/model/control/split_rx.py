@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hostsim.model.contract import GuestRing
 from hostsim.model.cpu.pcpu import World
 from hostsim.model.host import Host
 from hostsim.model.policy.split_rx import splits_receive
+from hostsim.model.receive.nic import RxQueue
 from hostsim.units import SECOND
-
-if TYPE_CHECKING:
-    from hostsim.model.receive.nic import RxQueue
 
 __all__ = ["AutomaticSplitRx"]
 

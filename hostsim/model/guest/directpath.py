@@ -9,30 +9,25 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hostsim.config.platform import PassthroughSettings
 from hostsim.engine.clock import Clock, Timer
+from hostsim.engine.random_stream import Streams
 from hostsim.engine.ring import Ring, Train
 from hostsim.errors import WiringError
-from hostsim.model.contract import UNBOUNDED, GuestStream, InterruptTarget, RxPoller, TransmitQueue
+from hostsim.model.contract import UNBOUNDED, GuestStream, InterruptTarget, RxPoller, Sender, TransmitQueue
 from hostsim.model.cpu.pcpu import Node, WorldState
-from hostsim.model.guest.device import GuestDevice
+from hostsim.model.guest.device import GuestDevice, VirtualMachine
+from hostsim.model.guest.vcpu import Vcpu
 from hostsim.model.guest.virtual_nic import QUEUE_DISCIPLINE
-from hostsim.model.host import add_nic, add_rx_queue
+from hostsim.model.host import Host, add_nic, add_rx_queue
 from hostsim.model.policy.moderation import CoalescingScheme
 from hostsim.model.receive.nic import Pnic, RxQueue
 from hostsim.model.receive.vnic import Vnic
 from hostsim.model.transmit.networld import Uplink
 from hostsim.model.transmit.nic_transmit import descriptors
 from hostsim.units import US
-
-if TYPE_CHECKING:
-    from hostsim.engine.random_stream import Streams
-    from hostsim.model.contract import Sender
-    from hostsim.model.guest.device import VirtualMachine
-    from hostsim.model.guest.vcpu import Vcpu
-    from hostsim.model.host import Host
 
 __all__ = ["MOST_JOINED", "DirectDevice", "DirectPath", "DirectRing", "DirectTx"]
 

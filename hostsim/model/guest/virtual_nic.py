@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hostsim.config.platform import Coalescing, VnicSettings
 from hostsim.config.workload import MulticastSpec
+from hostsim.engine.random_stream import Streams
+from hostsim.model.contract import GuestStream, PacketSink
 from hostsim.model.cpu.pcpu import Node
-from hostsim.model.guest.device import GuestDevice
+from hostsim.model.guest.device import GuestDevice, VirtualMachine
+from hostsim.model.host import Host
 from hostsim.model.policy.aggregation import software_lro
 from hostsim.model.policy.moderation import (
     CoalescingDepth,
@@ -24,12 +27,6 @@ from hostsim.model.receive.nic import Pnic
 from hostsim.model.receive.vnic import Vnic, VnicLock
 from hostsim.model.transmit.networld import TxQueue, Uplink
 from hostsim.model.transmit.tx_completion import CompletionRule
-
-if TYPE_CHECKING:
-    from hostsim.engine.random_stream import Streams
-    from hostsim.model.contract import GuestStream, PacketSink
-    from hostsim.model.guest.device import VirtualMachine
-    from hostsim.model.host import Host
 
 __all__ = ["E1000", "VirtualNic", "Vmxnet3"]
 

@@ -9,7 +9,7 @@ itself or in split-receive contexts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hostsim.engine.ring import Ring, Train
 from hostsim.model.contract import GuestRing, RxPoller, Sender, TransmitQueue
@@ -18,9 +18,6 @@ from hostsim.model.policy.aggregation import Aggregation
 from hostsim.model.receive.nic import RxQueue
 from hostsim.model.receive.vnic import Vnic
 from hostsim.model.services import Services
-
-if TYPE_CHECKING:
-    from hostsim.model.receive.nic import RxQueue
 
 __all__ = ["NetContext", "NetPoll", "Port", "SplitRx", "VSwitch"]
 
