@@ -47,7 +47,7 @@ def operations(work: Callable[[], object]) -> int:
     def count(frame: Any, event: str, _argument: object) -> Any:
         nonlocal done
         file = frame.f_code.co_filename
-        if "hostsim" not in file or file.endswith("event_queue.py"):
+        if "hostsim" not in file or frame.f_code.co_qualname.startswith(("Heap.", "_link", "_gather")):
             return None
         frame.f_trace_opcodes = True
         done += event == "opcode"
