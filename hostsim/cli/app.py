@@ -19,6 +19,7 @@ from typer.core import TyperGroup
 from hostsim.cli import check, inspection, sweep
 from hostsim.cli.calibrate import calibrate
 from hostsim.cli.cite import cite
+from hostsim.cli.import_files import import_
 from hostsim.cli.option import with_options
 from hostsim.cli.predict import predict
 from hostsim.cli.prune import prune
@@ -133,5 +134,6 @@ app.command("metrics")(inspection.metrics)
 app.command("sensitivity", cls=with_options("quick", "seed", "jobs", "cluster", "results", "plugins"))(sensitivity)
 app.command("verify", cls=with_options("seed", "jobs"))(verify)
 app.command("calibrate", cls=with_options("seed", "jobs", "results", "plugins"))(calibrate)
+app.command("import")(import_)
 app.command("schema", cls=with_options("plugins"))(inspection.schema)
 app.command("cite")(cite)

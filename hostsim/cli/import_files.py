@@ -1,0 +1,82 @@
+"""``import``: files that a host wrote, to a draft of hardware and scenario and to measurements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hostsim.cli.option import option
+from hostsim.cli.output import columns
+from hostsim.errors import Fault, InputError
+
+if TYPE_CHECKING:
+    from hostsim.lab.host_files.draft import Draft
+
+__all__ = ["import_"]
+
+MOST_SHOWN = 12
+"""Unknown keys, and notes, that are printed; the draft has all of them."""
+
+
+def import_(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE",
+            help="Files that a host wrote, or folders of an unpacked vm-support bundle; their content says what they are.",
+        ),
+    ],
+    output: Annotated[
+        Path, option("-o --output", "DIR", "Folder for the draft and the measurements; no file there is overwritten.")
+    ] = Path("my-host"),
+    name: Annotated[str | None, option("--name", "NAME", "Name of the host; that of the folder by default.")] = None,
+) -> None:
+    """Read files of a real host: a draft, and measurements.
+
+    Reads esxtop -b, net-stats -A, the output of esxcli network nic, esxcli hardware cpu and vsish, and captures of packets (pcap, pcapng,
+    tshark), plain or compressed with gzip. Writes hardware.yaml and scenario.yaml, with the line that each value is from and a mark for
+    each that is unknown; measured.csv for calibrate --to and check --against; found.csv with everything that was read.
+    """
+    from hostsim.lab.host_files.draft import Draft
+    from hostsim.lab.host_files.found import group_name
+    from hostsim.lab.host_files.reader import read_host_files
+
+    called = name if name is not None else output.resolve().name
+    if group_name(called) != called:
+        raise InputError(Fault("is not a name", "--name", repr(called), "letters, digits, _ and -"))
+    draft = Draft(called, read_host_files(files))
+    written = draft.write(output)
+    typer.echo(_answer(draft) + "\n")
+    for file in written:
+        typer.echo(file)
+    _say_notes(draft)
+
+
+def _answer(draft: Draft) -> str:
+    """What was read, what was measured, and what is unknown."""
+    readings = draft.found.readings
+    used = sum(bool(one.to) for one in readings)
+    lines = [f"{draft.name}: {len(readings)} values and counters read, {used} used"]
+    if measured := draft.measured:
+        rows = [
+            (one.metric, f"{one.value:.4g}", "none" if one.half is None else f"{one.half:.2g}", one.samples, one.source)
+            for one in measured
+        ]
+        lines += ["", columns(("measure", "value", "interval", "samples", "from"), rows)]
+    if unknown := draft.unknown:
+        more = f", and {len(unknown) - MOST_SHOWN} more" if len(unknown) > MOST_SHOWN else ""
+        lines += ["", f"unknown and required: {', '.join(unknown[:MOST_SHOWN])}{more}"]
+    return "\n".join(lines)
+
+
+def _say_notes(draft: Draft) -> None:
+    notes = [*draft.found.notes, *(f"stated differently, the first is used: {text}" for text in draft.conflicts())]
+    alone = [one.metric for one in draft.measured if one.half is None]
+    if alone:
+        notes.append(f"{', '.join(alone)}: a single sample has no interval and is not in measured.csv; take several")
+    for note in notes[:MOST_SHOWN]:
+        typer.echo(f"note: {note}", err=True)
+    if len(notes) > MOST_SHOWN:
+        typer.echo(f"note: {len(notes) - MOST_SHOWN} more", err=True)

@@ -1,0 +1,323 @@
+"""Draft of a host from its files: ``hardware.yaml``, ``scenario.yaml``, ``measured.csv``, arrivals, and ``found.csv`` with all that was read.
+
+Each value of the draft has the place that it was read at behind it. A key that no file states is a comment that begins with ``unknown``:
+nothing is guessed, so that a draft is not valid until the keys that are marked as required have values.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hostsim.config.files import MAX_BYTES, require_folder, write_whole
+from hostsim.config.quantity import LONGEST
+from hostsim.errors import Fault, InputError
+from hostsim.lab.host_files.found import Arrivals, Found, Reading, Series, mean_of
+from hostsim.results.confinement import confined
+
+__all__ = ["HARDWARE", "MEASURED", "SCENARIO", "Draft", "Measured"]
+
+HARDWARE, SCENARIO, MEASURED, ALL = "hardware.yaml", "scenario.yaml", "measured.csv", "found.csv"
+_CPU = {
+    "model": "name on the data sheet",
+    "family": "processor generation, a key of the platform's generations",
+    "sockets": "number of sockets",
+    "cores": "cores in each socket",
+    "threads": "PCPUs in each core, 1 or 2",
+    "clock": "nominal clock",
+}
+_NIC = {
+    "model": "name on the data sheet",
+    "line_rate": "rate of the wire",
+    "node": "NUMA node behind which the slot is",
+    "driver": "name of the driver",
+    "rx_ring": "receive descriptors of a queue, `esxcli network nic ring current get`",
+    "moderation": "rule of the driver, or interrupt_interval in its place",
+}
+_OPTIONAL = {"rx_queues": "receive queues, 1 by default", "rss": "false by default", "lro": "false by default"}
+_NO_CPU = "memory (latency, hop, channels, transfers), without which no copy waits for memory; ddio, false by default"
+_VM = {"guest": "name of a shipped guest, or a guest file", "vcpus": "1 by default"}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measure with its 95 % interval, from the samples of a file."""
+
+    metric: str
+    value: float
+    half: float | None
+    """Half-width of the interval; None of a single sample, which has none."""
+    samples: int
+    source: str
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A draft of a host, from what its files state."""
+
+    name: str
+    found: Found
+
+    # --- values
+
+    @cached_property
+    def measured(self) -> list[Measured]:
+        """The measures that the files have samples of; where several files have samples of one, those of the most samples."""
+        best: dict[str, Series] = {}
+        for series in self.found.series:
+            if series.metric not in best or len(series.samples) > len(best[series.metric].samples):
+                best[series.metric] = series
+        return [_measured(series) for series in best.values()]
+
+    @property
+    def unknown(self) -> list[str]:
+        """The required keys that no file states, by dotted path."""
+        missing = [f"{HARDWARE}: cpu.{key}" for key in _CPU if f"cpu.{key}" not in self._values and key != "threads"]
+        nics = self._nics
+        for nic in nics:
+            missing += [f"{HARDWARE}: nics.{nic}.{key}" for key in _NIC if f"nics.{nic}.{key}" not in self._values]
+        missing += [] if nics else [f"{HARDWARE}: nics"]
+        missing += [] if "platform" in self._values else [f"{SCENARIO}: platform"]
+        missing += [] if self._switches else [f"{SCENARIO}: network"]
+        vms = self._groups("vms")
+        missing += [f"{SCENARIO}: vms.{vm}.guest" for vm in vms] or [f"{SCENARIO}: vms"]
+        return [*missing, f"{SCENARIO}: traffic"]
+
+    @cached_property
+    def _values(self) -> Mapping[str, Reading]:
+        """The first reading of each key of the draft."""
+        return {reading.to: reading for reading in reversed(self.found.readings) if reading.given is not None}
+
+    def _groups(self, kind: str) -> list[str]:
+        """Names of the NICs, switches or VMs that the files name, in their order."""
+        names = (one.to.split(".")[1] for one in self.found.readings if one.to.startswith(f"{kind}."))
+        return list(dict.fromkeys(names))
+
+    @cached_property
+    def _nics(self) -> list[str]:
+        """NICs whose link is up, or whose link no file states."""
+        down = {one.to.split(".")[1] for one in self.found.readings if one.to.endswith(".down")}
+        named = {one.given for one in self.found.readings if one.to.endswith(".uplinks")}
+        return sorted({*self._groups("nics"), *named} - down, key=lambda nic: (len(nic), nic))
+
+    @cached_property
+    def _switches(self) -> dict[str, list[Reading]]:
+        """Uplinks of each switch whose link is up."""
+        nics = self._nics
+        switches: dict[str, dict[str, Reading]] = {}
+        for one in self.found.readings:
+            if one.to.endswith(".uplinks") and one.given in nics:
+                switches.setdefault(one.to.split(".")[1], {}).setdefault(str(one.given), one)
+        return {name: list(uplinks.values()) for name, uplinks in switches.items()}
+
+    def conflicts(self) -> list[str]:
+        """Keys for which files state several values: the draft has the first."""
+        values: dict[str, dict[str, Reading]] = {}
+        for one in self.found.readings:
+            if (
+                one.given is not None
+                and one.to.partition(".")[0] not in ("network", "traffic")
+                and "networks" not in one.to
+            ):
+                values.setdefault(one.to, {}).setdefault(str(one.given), one)
+        return [
+            f"{key}: " + ", then ".join(f"{value} ({one.place})" for value, one in stated.items())
+            for key, stated in values.items()
+            if len(stated) > 1
+        ]
+
+    def _ordered(self) -> list[Reading]:
+        """All readings, file by file in the order of their lines and columns."""
+        files = {file: place for place, file in enumerate(dict.fromkeys(one.file for one in self.found.readings))}
+        return sorted(self.found.readings, key=lambda one: (files[one.file], one.line, one.column))
+
+    # --- files
+
+    def hardware(self) -> str:
+        """Content of the hardware file."""
+        lines = [f"hardware: {self.name}", "cpu:", *self._keys("cpu", _CPU, "  ", optional={"threads"})]
+        lines += [f"  # unknown: {_NO_CPU}", "nics:"]
+        for nic in self._nics:
+            lines += [f"  {nic}:", *self._keys(f"nics.{nic}", _NIC, "    ")]
+            lines += self._keys(f"nics.{nic}", _OPTIONAL, "    ", optional=set(_OPTIONAL))
+        if not self._nics:
+            lines.append("  # unknown, required: the physical NICs; `esxcli network nic list`")
+        down = [one for one in self.found.readings if one.to.endswith(".down")]
+        lines += [f"  # {one.to.split('.')[1]} is left out: its link is not up ({one.place})" for one in down]
+        return "\n".join([*self._heading(), *lines, ""])
+
+    def scenario(self) -> str:
+        """Content of the scenario file."""
+        question = "What does the model make of this host?"
+        lines = [f"scenario: {self.name}", f"question: {question}"]
+        lines += self._keys("", {"platform": "a shipped platform, such as esxi-7.0"}, "")
+        lines += [f"hardware: ./{HARDWARE}", "network:", *self._network(), "vms:", *self._vms()]
+        lines += ["traffic:", *self._traffic()]
+        return "\n".join([*self._heading(), *lines, ""])
+
+    def _heading(self) -> list[str]:
+        files = dict.fromkeys([*(one.file for one in self.found.readings), *(one.file for one in self.found.arrivals)])
+        return [
+            f"# Draft of `hostsim import` from {_comment(', '.join(files))}.",
+            "# Behind each value is the file and the line that states it. Give each key that is marked as required a value.",
+        ]
+
+    def _keys(self, path: str, keys: Mapping[str, str], indent: str, optional: Iterable[str] = ()) -> list[str]:
+        """A line for each key: its value, or that it is unknown."""
+        lines = []
+        for key, meaning in keys.items():
+            one = self._values.get(f"{path}.{key}" if path else key)
+            if one is not None:
+                lines.append(f"{indent}{key}: {_scalar(one.given)}  # {_comment(one.place)}")
+            else:
+                how = "unknown" if key in optional else "unknown, required"
+                lines.append(f"{indent}# {how}: {key} ({meaning})")
+        return lines
+
+    def _network(self) -> list[str]:
+        lines = []
+        for switch, uplinks in self._switches.items():
+            places = _comment(", ".join(dict.fromkeys(one.place for one in uplinks)))
+            names = ", ".join(str(one.given) for one in uplinks)
+            sizes = {self._values[f"mtu.{one.given}"].given for one in uplinks if f"mtu.{one.given}" in self._values}
+            mtu = next(iter(sizes)) if len(sizes) == 1 else None
+            lines += [f"  {switch}:", f"    uplinks: [{names}]  # {places}"]
+            if isinstance(mtu, int) and 1280 <= mtu <= 9000:
+                place = self._values[f"mtu.{uplinks[0].given}"].place
+                lines.append(f"    mtu: {mtu}  # {_comment(place)}, of the uplinks")
+            else:
+                lines.append("    # unknown: mtu (1500 by default)")
+        return lines or ["  # unknown, required: the virtual switches and their uplinks; `esxtop -b` or `net-stats -A`"]
+
+    def _vms(self) -> list[str]:
+        lines = []
+        for vm in self._groups("vms"):
+            path = f"vms.{vm}"
+            lines += [f"  {vm}:", "    count: 1", *self._keys(path, _VM, "    ", optional={"vcpus"})]
+            ports = [one for one in self.found.readings if one.to == f"{path}.networks"]
+            own = list({one.subject: one for one in ports if one.file == ports[0].file}.values()) if ports else []
+            if ports and ports[0].column:  # esxtop has a port a column, all under the name of the VM
+                own = [one for one in ports if one.file == ports[0].file]
+            if own:
+                places = _comment(", ".join(dict.fromkeys(one.place for one in own)))
+                lines.append(f"    networks: [{', '.join(str(one.given) for one in own)}]  # {places}")
+            else:
+                lines.append("    # unknown, required: networks (the switch of each vNIC)")
+            ring = self._values.get(f"{path}.rx_ring")
+            if ring is not None:
+                lines.append(f"    rx_ring: {_scalar(ring.given)}  # {_comment(ring.place)}")
+        return lines or ["  # unknown, required: the VMs; `esxtop -b -a` or `net-stats -A -t vW`"]
+
+    def _traffic(self) -> list[str]:
+        lines = ["  # unknown, required: the traffic of the VMs, whose kinds no file states (hostsim schema)"]
+        lines += [
+            f"  # {_comment(one.subject)} {_comment(str(one.given))} ({_comment(one.place)})"
+            for one in self.found.readings
+            if one.to.startswith("traffic.")
+        ]
+        for number, arrivals in enumerate(self.found.arrivals):
+            _, kept, seconds = _trace(arrivals)
+            words = f"{kept} packets in {seconds:.6g} s"
+            if arrivals.octets:
+                mean = math.fsum(arrivals.octets) / len(arrivals.octets)
+                words += f", frames of {min(arrivals.octets)} to {max(arrivals.octets)} B, {mean:.0f} B on average"
+            lines.append(f"  # {_comment(arrivals.file)}: {words}; in an entry of open-loop traffic it is replayed by")
+            lines.append(f"  #   arrivals: {{process: replay, file: {_trace_name(number)}}}")
+        return lines
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write the files of the draft; what is there is not overwritten.
+
+        Returns:
+            The files.
+
+        Raises:
+            InputError: one of them is there.
+            StoreError: one cannot be written.
+        """
+        contents: dict[str, str] = {
+            HARDWARE: self.hardware(),
+            SCENARIO: self.scenario(),
+            **{_trace_name(number): _trace(one)[0] for number, one in enumerate(self.found.arrivals)},
+            ALL: _table(_ALL_COLUMNS, map(_row, self._ordered())),
+        }
+        if rows := [
+            (one.metric, f"{one.value:.6g}", f"{one.half:.3g}") for one in self.measured if one.half is not None
+        ]:
+            contents[MEASURED] = _table(("metric", "value", "interval"), rows)
+        taken = [name for name in contents if (folder / name).exists() or (folder / name).is_symlink()]
+        if taken:
+            given = ", ".join(str(folder / name) for name in taken)
+            raise InputError(
+                Fault("is there and is not overwritten", "--output", given, "a folder without these files")
+            )
+        require_folder(folder)
+        return [write_whole(confined(folder, folder / name), text.encode()) for name, text in contents.items()]
+
+
+def _measured(series: Series) -> Measured:
+    value, half, count = mean_of(series.samples, series.rounding)
+    return Measured(series.metric, value, half, count, series.source)
+
+
+_ALL_COLUMNS = ("file", "line", "column", "subject", "name", "value", "samples", "interval", "used_for")
+
+
+def _row(one: Reading) -> tuple[object, ...]:
+    value = "" if isinstance(one.value, float) and math.isnan(one.value) else one.value
+    number = f"{value:.6g}" if isinstance(value, float) else value
+    half = "" if one.half is None else f"{one.half:.3g}"
+    return (one.file, one.line, one.column or "", one.subject, one.name, number, one.samples or "", half, one.to)
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """CSV; a text that a spreadsheet would take as a formula has an apostrophe before it."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([f"'{cell}" if isinstance(cell, str) and cell[:1] in "=+@" and cell else cell for cell in row])
+    return text.getvalue()
+
+
+def _scalar(value: Any) -> str:
+    """A value as YAML on one line, in ASCII."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return yaml.safe_dump(value, width=math.inf, allow_unicode=False).removesuffix("\n...\n").strip() if text else '""'
+
+
+def _comment(text: str) -> str:
+    """A text in a comment: on one line, without characters that a terminal obeys."""
+    return "".join(c if c.isprintable() else "?" for c in text[:400])
+
+
+def _trace_name(number: int) -> str:
+    return f"arrivals-{number + 1}.txt"
+
+
+def _trace(arrivals: Arrivals) -> tuple[str, int, float]:
+    """Text of an arrival trace, number of its packets, and its length in seconds: as much as a scenario reads."""
+    lines: list[str] = []
+    size = 0
+    for nanoseconds in _within(arrivals.instants_ns):
+        line = f"{nanoseconds // 10**9}.{nanoseconds % 10**9:09d}"
+        size += len(line) + 1
+        if size > MAX_BYTES:
+            break
+        lines.append(line)
+    last = arrivals.instants_ns[len(lines) - 1] if lines else 0
+    return "\n".join([*lines, ""]), len(lines), last / 1e9
+
+
+def _within(instants_ns: Sequence[int]) -> Iterator[int]:
+    most = int(LONGEST) * 10**9
+    return (instant for instant in instants_ns if instant <= most)

@@ -1,0 +1,309 @@
+"""Reader of the output of commands on a host: ``esxcli network nic`` and ``hardware cpu``, ``vsish``, ``vmware -v``, one after another.
+
+A file may be the output of one command, a session of a terminal with several, or a piece of a ``vm-support`` bundle such as
+``commands/nicinfo.sh.txt``. Blocks are found by how they begin; what is of no known block is passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from hostsim.lab.host_files.found import Found, Reading, group_name
+from hostsim.scenario.yaml.foreign_text import has_controls, lines_of
+
+__all__ = ["is_esxcli_output", "read_esxcli_output"]
+
+_NIC = re.compile(r"(?:vmnic|vusb)\d+")
+_KEY = re.compile(r"\s*(?P<key>[#\w][^:{}]*?)\s*:\s*(?P<value>.*?)\s*")
+_TABLE = re.compile(r"\s*Name\s+PCI(?: Device)?\s+Driver\b.*")
+_STATS = re.compile(r"\s*NIC statistics for (?P<nic>\S+)\s*", re.IGNORECASE)
+_CPU = re.compile(r"\s*CPU:\s?(?P<number>\d+)\s*")
+_VSISH = re.compile(r"\s*(?P<title>\S.*?)\s*\{\s*")
+_VERSION = re.compile(r".*\bVMware ESXi (?P<version>\d+\.\d+(?:\.\d+)?)\b.*")
+_NAMED = re.compile(r".*(?:\bNIC:\s*|-n[= ]|--nic-name[= ]|/pNics/)(?P<nic>vmnic\d+)\b.*")
+"""A line that names the NIC of what comes below it: a command, or the heading of ``nicinfo.sh``."""
+_PORT = re.compile(r".*/net/portsets/(?P<switch>[^/\s]+)/ports/(?P<port>\d+)/.*")
+_CLIENT = re.compile(r"\s*(?:clientName|client name)\s*:\s*(?P<name>.+?)\s*", re.IGNORECASE)
+_PLATFORM = {"4.0", "4.1", "5.0", "5.1", "5.5", "6.0", "7.0"}
+"""Releases of which hostsim has a platform."""
+_FAMILIES = {
+    (6, 26): "nehalem",
+    (6, 46): "nehalem",
+    (6, 47): "westmere-ex",
+    (6, 45): "sandy-bridge",
+    (6, 63): "haswell",
+    (6, 79): "broadwell",
+    (6, 106): "ice-lake-sp",
+    (6, 143): "sapphire-rapids",
+}
+"""Generations of the platform files by family and model of CPUID (Intel 64 Software Developer's Manual, volume 4, table 2-1)."""
+_SKYLAKE_SP, _LAST_SKYLAKE = (6, 85), 4
+"""Skylake-SP is one of three generations with this model; later steppings are Cascade Lake, which has the same core."""
+_CASCADE_LAKE = range(5, 8)
+_HEAD = 2000
+"""Lines among which a known block is looked for."""
+_GLOBAL = {"CPU Packages", "CPU Cores", "CPU Threads"}
+
+
+def is_esxcli_output(text: str) -> bool:
+    """True where the first lines have a known block."""
+    found = Found()
+    _Reader("", found).read(lines_of(text)[:_HEAD])
+    return bool(found.readings)
+
+
+def read_esxcli_output(text: str, file: str, found: Found) -> None:
+    """Read the blocks of a text.
+
+    Args:
+        text: of the file.
+        file: what places call it.
+        found: what the readings are added to.
+    """
+    _Reader(file, found).read(lines_of(text))
+
+
+class _Reader:
+    """The state between lines: the block that is open, and the NIC and port that were named last."""
+
+    def __init__(self, file: str, found: Found) -> None:
+        self._file, self._found = file, found
+        self._block = ""
+        """``table``, ``get``, ``stats``, ``cpu``, ``global``, ``ring``, ``preset``, ``vsish`` or none."""
+        self._subject = ""
+        self._nic = ""
+        self._port = ""
+        self._clients: dict[str, str] = {}
+        """Users of ports by switch and number."""
+        self._pending: list[tuple[int, str, str]] = []
+        """Lines of ``nic get`` before that with the name."""
+        self._columns: list[tuple[str, int]] = []
+        self._cpus: dict[str, dict[str, tuple[int, str]]] = {}
+        self._totals: dict[str, tuple[int, int]] = {}
+
+    def read(self, lines: list[str]) -> None:
+        for number, line in enumerate(lines, 1):
+            if has_controls(line) or not line.strip():
+                if self._block == "table":
+                    self._block = ""
+                continue
+            if not self._opens(number, line):
+                self._continue(number, line)
+        self._flush()
+        self._state_cpu()
+
+    def _opens(self, number: int, line: str) -> bool:
+        """True where a line begins a block."""
+        for pattern, block in ((_TABLE, "table"), (_STATS, "stats"), (_CPU, "cpu")):
+            if match := pattern.fullmatch(line):
+                self._flush()
+                self._block = block
+                if block == "table":
+                    self._columns = [(m[0].strip(), m.start()) for m in re.finditer(r"\S+(?: \S+)*", line)]
+                elif block == "stats":
+                    self._subject = match["nic"]
+                else:
+                    self._subject = f"CPU:{match['number']}"
+                    self._cpus[self._subject] = {}
+                return True
+        key = line.partition(":")[0].strip()
+        if key == "Advertised Auto Negotiation":
+            self._flush()
+            self._block = "get"
+        elif key in _GLOBAL:
+            self._block = "global"
+        elif key in ("RX", "RX Mini") and self._block not in ("ring", "get"):
+            self._block = "ring"
+        elif key in ("Max RX", "Max RX Mini"):
+            self._block = "preset"
+        elif match := _VSISH.fullmatch(line):
+            self._flush()
+            self._block, self._subject = "vsish", match["title"]
+            return True
+        elif match := _VERSION.fullmatch(line):
+            self._platform(number, match["version"])
+            return True
+        elif match := _PORT.fullmatch(line):
+            self._flush()
+            self._port, self._nic = f"{match['switch']} port {match['port']}", ""
+            return True
+        elif match := _NAMED.fullmatch(line):
+            self._flush()
+            self._block, self._nic = "", match["nic"]
+            return True
+        elif match := _CLIENT.fullmatch(line):
+            self._clients[self._port] = match["name"]
+            return True
+        return False
+
+    def _continue(self, number: int, line: str) -> None:
+        if self._block == "table":
+            self._row(number, line)
+            return
+        match = _KEY.fullmatch(line)
+        if match is None:
+            if self._block == "vsish" and line.strip() == "}":
+                self._block = ""
+            return
+        key, value = match["key"].strip(), match["value"]
+        if self._block == "get":
+            self._pending.append((number, key, value))
+        elif self._block == "stats":
+            self._add(number, self._subject, key, value)
+        elif self._block == "cpu":
+            self._cpus[self._subject].setdefault(key, (number, value))
+        elif self._block == "global":
+            if key in _GLOBAL and value.isdecimal() and len(value) < 6:
+                self._totals.setdefault(key, (number, int(value)))
+            else:
+                self._add(number, "CPU", key, value)
+        elif self._block == "ring":
+            self._ring(number, key, value)
+        elif self._block == "preset":
+            self._add(number, self._nic or "a NIC that is not named", key, value)
+        elif self._block == "vsish":
+            self._vsish(number, key, value)
+        elif key == "Version" and (version := re.fullmatch(r"\d+\.\d+(?:\.\d+)?", value)):
+            self._platform(number, version[0])
+
+    def _add(self, number: int, subject: str, name: str, value: str, to: str = "", given: object = None) -> None:
+        self._found.add(Reading(self._file, number, subject[:200], name, value, to=to, given=given))
+
+    # --- blocks
+
+    def _row(self, number: int, line: str) -> None:
+        """A line of ``esxcli network nic list`` below its heading."""
+        if set(line.strip()) <= {"-", " "}:
+            # headings of numbers are set to the right, so that only the dashes below them show where columns begin
+            starts = [match.start() for match in re.finditer("-+", line)]
+            names = [name for name, _ in self._columns]
+            if len(starts) == len(names):
+                self._columns = list(zip(names, starts, strict=True))
+            return
+        ends = [start for _, start in self._columns[1:]] + [None]
+        cells = {name: line[start:end].strip() for (name, start), end in zip(self._columns, ends, strict=True)}
+        nic = cells.get("Name", "")
+        if not _NIC.fullmatch(nic):
+            self._block = ""
+            return
+        link = cells.get("Link Status", cells.get("Link", ""))
+        for name, value in cells.items():
+            if name == "Driver" and value:
+                self._add(number, nic, name, value, f"nics.{nic}.driver", value)
+            elif name == "Description" and value:
+                self._add(number, nic, name, value, f"nics.{nic}.model", value)
+            elif name == "Speed" and link.casefold() == "up" and (speed := re.match(r"\d{1,7}", value)):
+                self._add(number, nic, name, value, f"nics.{nic}.line_rate", _rate(int(speed[0])))
+            elif name in ("Link Status", "Link") and value.casefold() != "up":
+                self._add(number, nic, name, value, f"nics.{nic}.down", value)
+            elif name == "MTU" and value.isdecimal():
+                self._add(number, nic, name, value, f"mtu.{nic}", int(value[:6]))
+            elif value:
+                self._add(number, nic, name, value)
+
+    def _flush(self) -> None:
+        """State the lines of ``esxcli network nic get``, whose name comes late."""
+        lines, self._pending = self._pending, []
+        nic = next((value for _, key, value in lines if key == "Name"), self._nic)
+        for number, key, value in lines:
+            if key == "Driver" and value and _NIC.fullmatch(nic):
+                self._add(number, nic, key, value, f"nics.{nic}.driver", value)
+            elif value:
+                self._add(number, nic or "a NIC that is not named", key, value)
+        if self._block == "get":
+            self._block = ""
+
+    def _ring(self, number: int, key: str, value: str) -> None:
+        if not self._nic:
+            if key == "RX":
+                self._found.note(f"{self._file}:{number}: the ring sizes are of a NIC that no line names")
+            self._add(number, "a NIC that is not named", key, value)
+        elif key == "RX" and value.isdecimal() and 0 < int(value[:6]) <= 65536:
+            self._add(number, self._nic, key, value, f"nics.{self._nic}.rx_ring", int(value))
+        else:
+            self._add(number, self._nic, key, value)
+
+    def _vsish(self, number: int, key: str, value: str) -> None:
+        if self._subject == "rx queues info" and key == "# queues supported" and self._nic and value.isdecimal():
+            given = int(value[:4])
+            self._add(number, self._nic, key, value, f"nics.{self._nic}.rx_queues", given)
+        elif self._subject.startswith("stats of a vmxnet3 vNIC rx queue"):
+            client = self._clients.get(self._port, "")
+            subject = client or self._port or "a vNIC that is not named"
+            size = re.match(r"\d{1,5}", value)  # a remark may follow it
+            if key == "1st ring size" and size is not None and client:
+                vm = re.sub(r"\.eth\d+$", "", client)
+                self._add(number, subject, key, value, f"vms.{group_name(vm)}.rx_ring", int(size[0]))
+            else:
+                self._add(number, subject, key, value)
+        elif self._subject == "rx queues info":
+            self._add(number, self._nic or "a NIC that is not named", key, value)
+        else:
+            self._add(number, self._subject, key, value)
+
+    def _platform(self, number: int, version: str) -> None:
+        release = ".".join(version.split(".")[:2])
+        if release in _PLATFORM:
+            self._add(number, "host", "version", version, "platform", f"esxi-{release}")
+        else:
+            self._add(number, "host", "version", version)
+            self._found.note(f"{self._file}:{number}: hostsim has no platform for ESXi {version}")
+
+    def _state_cpu(self) -> None:
+        """State the processors: packages, cores, threads, generation and clock."""
+        for name, values in self._cpus.items():
+            for key, (number, value) in values.items():
+                self._add(number, name, key, value)
+        totals = {key: value for key, (_, value) in self._totals.items()}
+        lines = {key: number for key, (number, _) in self._totals.items()}
+        packages, cores, threads = (totals.get(key, 0) for key in ("CPU Packages", "CPU Cores", "CPU Threads"))
+        if packages:
+            self._add(lines["CPU Packages"], "CPU", "CPU Packages", str(packages), "cpu.sockets", packages)
+        if packages and cores and cores % packages == 0:
+            self._add(lines["CPU Cores"], "CPU", "CPU Cores", str(cores), "cpu.cores", cores // packages)
+        if cores and threads and threads % cores == 0:
+            self._add(lines["CPU Threads"], "CPU", "CPU Threads", str(threads), "cpu.threads", threads // cores)
+        if not self._cpus:
+            return
+        name, first = next(iter(self._cpus.items()))
+        if not packages and len(sockets := list(self._known("Package Id"))) > 0:
+            number, _ = first["Package Id"]
+            self._add(number, "CPU", "Package Id", ", ".join(sockets), "cpu.sockets", len(sockets))
+            note = f"{len(self._cpus)} PCPUs; `esxcli hardware cpu global get` states cores and threads"
+            self._found.note(f"{self._file}:{number}: {note}")
+        nodes = list(self._known("Node"))
+        if nodes and len(nodes) != len(list(self._known("Package Id"))):
+            self._found.note(
+                f"{self._file}:{first['Node'][0]}: {len(nodes)} NUMA nodes on another number of sockets; hostsim has one node for each"
+            )
+        self._generation(name, first)
+
+    def _known(self, key: str) -> Iterator[str]:
+        yield from dict.fromkeys(values[key][1] for values in self._cpus.values() if key in values)
+
+    def _generation(self, name: str, first: dict[str, tuple[int, str]]) -> None:
+        numbers = [first[key][1] for key in ("Family", "Model", "Stepping") if key in first]
+        if "Brand" in first and len(numbers) == 3:
+            number, brand = first["Brand"]
+            model = f"{brand} family {numbers[0]} model {numbers[1]} stepping {numbers[2]}"
+            self._add(number, name, "Brand", brand, "cpu.model", model)
+        if len(numbers) == 3 and all(text.isdecimal() and len(text) < 5 for text in numbers):
+            family, model_number, stepping = map(int, numbers)
+            if first.get("Brand", (0, ""))[1] == "GenuineIntel":
+                generation = _FAMILIES.get((family, model_number))
+                if (family, model_number) == _SKYLAKE_SP and stepping <= _LAST_SKYLAKE:
+                    generation = "skylake-sp"
+                if (family, model_number) == _SKYLAKE_SP and stepping in _CASCADE_LAKE:
+                    note = "Cascade Lake is taken as skylake-sp, which has the same core"
+                    self._found.note(f"{self._file}:{first['Stepping'][0]}: {note}")
+                    generation = "skylake-sp"
+                if generation is not None:
+                    self._add(first["Model"][0], name, "Model", numbers[1], "cpu.family", generation)
+        number, clock = first.get("Core Speed", (0, ""))
+        if clock.isdecimal() and 6 < len(clock) < 12:
+            self._add(number, name, "Core Speed", clock, "cpu.clock", f"{int(clock) / 1e9:.3f} GHz")
+
+
+def _rate(mbits: int) -> str:
+    return f"{mbits / 1000:g} Gbit/s" if mbits >= 1000 else f"{mbits} Mbit/s"

@@ -1,0 +1,256 @@
+r"""Reader of ``esxtop -b``: CSV whose first line has the paths of counters, ``\\HOST\Object(instance)\Counter``, and each other line a sample.
+
+Sources of the grammar: captures and scripts in public repositories. A capture may have a message of the terminal before its first line,
+cells without quotes and no name of a host, after a spreadsheet has written it, and a last line that was cut off.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hostsim.engine.record import FloatArray
+from hostsim.errors import Fault, InputError
+from hostsim.lab.host_files.found import Found, Reading, group_name, mean_of
+
+__all__ = ["read_esxtop"]
+
+_START = "(PDH-CSV"
+_PATH = re.compile(
+    r"(?:\\\\(?P<host>[^\\]*)\\)?(?P<object>[^\\(]+?)\s*(?:\((?P<instance>.*)\))?\\(?P<counter>[^\\]+)", re.DOTALL
+)
+_VCPU = re.compile(r"vmx-vcpu-\d+")
+_NETPOLL = re.compile(r"vmnic\d+-pollWorld")
+_NETWORLD = re.compile(r"NetWorld-")
+_UPLINK = re.compile(r"vmnic\d+")
+MOST_COLUMNS = 200_000
+MOST_CELLS = 40_000_000
+"""Numbers that are kept: 300 MiB of memory."""
+_MOST_JUNK = 20
+"""Lines before the first one of the table among which it is looked for."""
+_ROUNDING = 0.005
+"""esxtop writes two decimals."""
+_CPU = {"% Used": "guest_cpu", "% Ready": "guest_ready", "% CoStop": "guest_costop"}
+_HOST = {"% Util Time": "host_cpu", "% Processor Time": "host_used"}
+_RATES = {"Packets Received/sec": "rx_rate", "Packets Transmitted/sec": "tx_rate"}
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A counter of the header."""
+
+    number: int
+    """From 1; the time is in the first one."""
+    path: str
+    object: str
+    instance: str
+    counter: str
+
+    @property
+    def subject(self) -> str:
+        return f"{self.object}({self.instance})" if self.instance else self.object
+
+
+def read_esxtop(lines: Iterable[str], file: str, found: Found) -> None:
+    """Read a capture. Its first sample covers the time since the host has started, and is left out where there are others.
+
+    Args:
+        lines: of the file.
+        file: what faults and places call it.
+        found: what the readings are added to.
+
+    Raises:
+        InputError: no header, too many columns or numbers, or no samples.
+    """
+    source = iter(lines)
+    columns, line = _header(source, file)
+    table, times = _samples(source, file, line, len(columns), found)
+    if len(table) > 1:
+        table, times = table[1:], times[1:]
+        found.note(f"{file}: the first sample is left out, which covers the time since the host started")
+    found.note(f"{file}: {len(table)} samples, from {times[0]} to {times[-1]}")
+    values = {column.number: table[:, column.number - 2] for column in columns}
+    used = _measure(columns, values, file, found)
+    _draft(columns, file, line, found)
+    for column in columns:
+        mean, half, count = mean_of(values[column.number], _ROUNDING)
+        found.add(
+            Reading(
+                *(file, line, column.subject, column.counter, mean, count, half),
+                used.get(column.number, ""),
+                column=column.number,
+            )
+        )
+
+
+def _header(source: Iterator[str], file: str) -> tuple[list[_Column], int]:
+    """The counters, and the number of the line that has them."""
+    for number, line in zip(range(1, _MOST_JUNK + 1), source, strict=False):
+        at = line.find(_START)
+        if at < 0:
+            continue
+        text = line[at - 1 :] if at and line[at - 1] == '"' else line[at:]
+        try:
+            cells = next(csv.reader([text]))
+        except (csv.Error, StopIteration):
+            break
+        if len(cells) > MOST_COLUMNS:
+            allowed = f"at most {MOST_COLUMNS}; choose the fields with a configuration file of esxtop"
+            raise InputError(Fault("has too many columns", "", str(len(cells)), allowed, file=file, line=number))
+        return [_column(place, cell.strip()) for place, cell in enumerate(cells[1:], 2)], number
+    raise InputError(Fault("has no header of esxtop", allowed='a line that starts with "(PDH-CSV 4.0)', file=file))
+
+
+def _column(number: int, path: str) -> _Column:
+    match = _PATH.fullmatch(path)
+    if match is None:
+        return _Column(number, path, "", "", path)
+    return _Column(number, path, match["object"], match["instance"] or "", match["counter"].strip())
+
+
+def _samples(source: Iterator[str], file: str, header: int, count: int, found: Found) -> tuple[FloatArray, list[str]]:
+    """The samples, shape (samples, columns), and the time of each as it is written."""
+    most = max(1, MOST_CELLS // max(count, 1))
+    rows: list[FloatArray] = []
+    times: list[str] = []
+    short: list[int] = []
+    strange = 0
+    reader = csv.reader(source)
+    try:
+        for cells in reader:
+            if not cells:
+                continue
+            if len(cells) != count + 1:
+                short.append(header + reader.line_num)
+                continue
+            if len(rows) == most:
+                allowed = f"at most {most} samples of {count} counters; take fewer samples or fields"
+                raise InputError(
+                    Fault("has too many samples", allowed=allowed, file=file, line=header + reader.line_num)
+                )
+            row, unread = _numbers(cells[1:])
+            strange += unread
+            rows.append(row)
+            times.append(ascii(cells[0].strip()[:40]).strip("'"))
+    except csv.Error as error:
+        raise InputError(Fault(f"is not CSV: {error}", file=file, line=header + reader.line_num)) from None
+    if short:
+        found.note(f"{file}:{short[0]}: left out, since they lack a value for a counter: {len(short)} of the lines")
+    if strange:
+        found.note(f"{file}: {strange} cells are not numbers and count as missing")
+    if not rows:
+        raise InputError(Fault("has no samples", allowed="a line for each sample below the header", file=file))
+    return np.array(rows), times
+
+
+def _numbers(cells: list[str]) -> tuple[FloatArray, int]:
+    """The numbers of a line, NaN where a cell has none, and how many cells have something else."""
+    try:
+        row = np.array(cells, dtype=np.float64)
+        unread = 0
+    except ValueError:
+        row = np.full(len(cells), math.nan)
+        unread = 0
+        for place, cell in enumerate(cells):
+            try:
+                row[place] = float(cell)
+            except ValueError:
+                unread += bool(cell.strip())
+    row[~np.isfinite(row)] = math.nan
+    return row, unread
+
+
+# --- measures
+
+
+def _measure(columns: list[_Column], values: dict[int, FloatArray], file: str, found: Found) -> dict[int, str]:
+    """Take the measures; returns the measure of each column that one was made of."""
+    used: dict[int, str] = {}
+
+    def take(metric: str, chosen: list[_Column], *, mean: bool, scale: float = 1.0) -> None:
+        used.update({column.number: metric for column in chosen})
+        samples = [values[column.number] * scale for column in chosen]
+        found.measure(metric, samples, _ROUNDING * scale, _source(file, chosen), mean=mean)
+
+    for counter, metric in _HOST.items():
+        pcpus = [c for c in columns if c.object == "Physical Cpu" and c.counter == counter]
+        total = [c for c in pcpus if c.instance == "_Total"]
+        take(metric, total or pcpus, mean=True)
+    worlds = [c for c in columns if c.object == "Vcpu"]
+    for counter, metric in _CPU.items():
+        take(metric, [c for c in worlds if c.counter == counter and _VCPU.search(c.instance)], mean=True)
+    busy = [c for c in worlds if c.counter == "% Used"]
+    polls = [c for c in busy if _NETPOLL.search(c.instance)]
+    take("netpoll_cpu", polls, mean=False)
+    if polls:
+        busiest = max(polls, key=lambda c: float(np.nan_to_num(values[c.number]).mean()))
+        found.measure("busiest_netpoll", [values[busiest.number]], _ROUNDING, _source(file, [busiest]), mean=True)
+    take("networld_cpu", [c for c in busy if _NETWORLD.search(c.instance)], mean=False)
+    for counter, metric in _RATES.items():
+        take(metric, [c for c in columns if _is_uplink(c) and c.counter == counter], mean=False, scale=1e-3)
+    if not any(_VCPU.search(c.instance) for c in worlds):
+        found.note(f"{file}: has no vCPUs, so that guest_cpu and guest_ready are unknown; `esxtop -b -a` has them")
+    if any(
+        c.object == "Physical Cpu" and c.counter == "% Processor Time" and np.nanmax(values[c.number], initial=0) > 100
+        for c in columns
+    ):
+        found.note(
+            f"{file}: PCPUs have %USED above 100: they run above their nominal clock, which hostsim does not model"
+        )
+    return used
+
+
+def _source(file: str, columns: list[_Column]) -> str:
+    if not columns:
+        return file
+    more = f" and {len(columns) - 1} more" if len(columns) > 1 else ""
+    return f"{file}, column {columns[0].number}{more}: {columns[0].counter}"
+
+
+# --- draft
+
+
+def _parts(column: _Column) -> list[str]:
+    """Switch, port and user of a port; of a VM's port switch, port, world and VM."""
+    return column.instance.split(":", 3) if column.object == "Network Port" else []
+
+
+def _is_uplink(column: _Column) -> bool:
+    parts = _parts(column)
+    return len(parts) == 3 and _UPLINK.fullmatch(parts[2]) is not None
+
+
+def _draft(columns: list[_Column], file: str, line: int, found: Found) -> None:
+    """Switches with their uplinks, and VMs with their vCPUs and ports."""
+    seen: set[tuple[str, str]] = set()
+
+    def once(column: _Column, subject: str, name: str, to: str, given: object) -> None:
+        if (to, str(given)) not in seen:
+            seen.add((to, str(given)))
+            found.add(Reading(file, line, subject, name, str(given), to=to, given=given, column=column.number))
+
+    vcpus: dict[str, set[str]] = {}
+    first: dict[str, _Column] = {}
+    for column in columns:
+        parts = _parts(column)
+        if _is_uplink(column):
+            once(column, parts[0], "uplink", f"network.{group_name(parts[0])}.uplinks", parts[2])
+        elif len(parts) == 4:
+            vm = re.sub(r"\.eth\d+$", "", parts[3])
+            port = (f"vms.{group_name(vm)}.port", parts[1])
+            if port not in seen:
+                seen.add(port)
+                to = f"vms.{group_name(vm)}.networks"
+                given = group_name(parts[0])
+                found.add(Reading(file, line, vm, "port of switch", given, to=to, given=given, column=column.number))
+        elif column.object == "Vcpu" and (world := _VCPU.search(column.instance)):
+            name = column.instance[world.end() :].lstrip(":") or (column.instance.split(":")[1:2] or [""])[0]
+            vcpus.setdefault(name, set()).add(world[0])
+            first.setdefault(name, column)
+    for name, worlds in vcpus.items():
+        once(first[name], name, "vCPUs", f"vms.{group_name(name)}.vcpus", len(worlds))

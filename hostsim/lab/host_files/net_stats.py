@@ -1,0 +1,247 @@
+"""Reader of ``net-stats -A``: JSON with the ports, the worlds and the PCPUs of a host, once for each interval."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from hostsim.engine.record import FloatArray
+from hostsim.errors import Fault, InputError
+from hostsim.lab.host_files.found import Found, Reading, group_name, mean_of
+
+__all__ = ["read_net_stats"]
+
+_NETPOLL = re.compile(r"vmnic\d+-pollWorld")
+_NETWORLD = re.compile(r"NetWorld-")
+_PORT = re.compile(r"(?P<vm>.+)\.eth\d+")
+_HUNDREDTH, _ONE = 0.005, 0.5
+"""Rounding of shares, which have two decimals, and of packets a second."""
+_MOST_DEPTH = 8
+_WORLDS = {"used": "guest_cpu", "ready": "guest_ready", "cstp": "guest_costop"}
+Values = dict[str, float]
+
+
+def read_net_stats(text: str, file: str, found: Found) -> None:
+    """Read the output of ``net-stats -A``, with whichever counters ``-t`` has chosen.
+
+    Args:
+        text: of the file; what stands before the first brace is passed over.
+        file: what faults and places call it.
+        found: what the readings are added to.
+
+    Raises:
+        InputError: not JSON, or without intervals.
+    """
+    start = max(text.find("{"), 0)
+    try:
+        document, _ = json.JSONDecoder().raw_decode(text, start)
+    except ValueError as error:
+        where = getattr(error, "lineno", 1)
+        message = f"is not JSON: {getattr(error, 'msg', error)}"
+        raise InputError(Fault(message, allowed="output of `net-stats -A`", file=file, line=where)) from None
+    except RecursionError:
+        raise InputError(Fault("is nested too deeply", allowed="output of `net-stats -A`", file=file)) from None
+    intervals = [entry for entry in _list(_dict(document).get("stats")) if isinstance(entry, dict)]
+    if not intervals:
+        raise InputError(Fault("has no intervals", "stats", allowed="output of `net-stats -A`", file=file))
+    seconds = [_number(entry.get("interval")) for entry in intervals]
+    found.note(f"{file}: number of intervals: {len(intervals)}, each of {seconds[0]:g} s")
+    lines = _Lines(text)
+    used = _measure(intervals, file, found)
+    _draft(intervals, file, lines, found)
+    for subject, name, samples in _counters(intervals):
+        mean, half, count = mean_of(samples, _HUNDREDTH)
+        to = used(subject, name)
+        found.add(Reading(file, lines.of(subject), subject, name, mean, count, half, to))
+    known = {"time", "interval", "iteration", "ports", "vcpus", "sys", "cpu"}
+    if rest := sorted({key for entry in intervals for key, value in entry.items() if value} - known):
+        found.note(f"{file}: not read: {', '.join(ascii(key[:40]).strip(chr(39)) for key in rest[:20])}")
+
+
+class _Lines:
+    """Lines on which ports and worlds are first named; the parser of JSON keeps none."""
+
+    def __init__(self, text: str) -> None:
+        self._lines: dict[str, int] = {}
+        line, at = 1, 0
+        for match in re.finditer(r'"name"\s*:\s*("(?:[^"\\]|\\.)*")', text):
+            line += text.count("\n", at, match.start())
+            at = match.start()
+            try:
+                self._lines.setdefault(str(json.loads(match[1])), line)
+            except ValueError:
+                continue
+
+    def of(self, name: str) -> int:
+        return self._lines.get(name, 1)
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _number(value: Any) -> float:
+    """A number; NaN of anything else."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return float(value) if math.isfinite(value) else math.nan
+        except OverflowError:
+            return math.nan
+    return math.nan
+
+
+def _ports(entry: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Ports of an interval by name."""
+    ports = (_dict(port) for port in _list(entry.get("ports")))
+    return {port["name"]: port for port in ports if isinstance(port.get("name"), str)}
+
+
+def _worlds(entry: Mapping[str, Any], kind: str) -> dict[str, dict[str, Any]]:
+    """Worlds of an interval by name: vCPUs (``vcpus``) or others (``sys``)."""
+    worlds = (_dict(world) for world in _dict(entry.get(kind)).values())
+    return {world["name"]: world for world in worlds if isinstance(world.get("name"), str)}
+
+
+def _is_uplink(port: Mapping[str, Any]) -> bool:
+    return port.get("uplink") in ("true", True)
+
+
+# --- measures
+
+
+def _measure(intervals: list[dict[str, Any]], file: str, found: Found) -> Callable[[str, str], str]:
+    """Take the measures; returns a function from the name of a port or world and of a counter to the measure that it is part of."""
+
+    def over(values: Iterator[float]) -> FloatArray:
+        return np.array(list(values), dtype=np.float64)
+
+    def worlds(kind: str, key: str, chosen: Callable[[str], object]) -> dict[str, FloatArray]:
+        names = {name for entry in intervals for name in _worlds(entry, kind) if chosen(name)}
+        tables = [_worlds(entry, kind) for entry in intervals]
+        return {name: over(_number(table.get(name, {}).get(key)) for table in tables) for name in sorted(names)}
+
+    for key, metric in _WORLDS.items():
+        samples = list(worlds("vcpus", key, lambda name: True).values())
+        found.measure(metric, samples, _HUNDREDTH, f"{file}: {key} of {len(samples)} vCPUs", mean=True)
+    polls = worlds("sys", "used", _NETPOLL.search)
+    found.measure("netpoll_cpu", list(polls.values()), _HUNDREDTH, f"{file}: used of {len(polls)} NetPolls", mean=False)
+    if polls:
+        name = max(polls, key=lambda one: float(np.nan_to_num(polls[one]).mean()))
+        found.measure("busiest_netpoll", [polls[name]], _HUNDREDTH, f"{file}: used of {name}", mean=True)
+    nets = worlds("sys", "used", _NETWORLD.search)
+    found.measure("networld_cpu", list(nets.values()), _HUNDREDTH, f"{file}: used of {len(nets)} NetWorlds", mean=False)
+    _measure_host(intervals, file, found)
+    uplinks = {name for entry in intervals for name, port in _ports(entry).items() if _is_uplink(port)}
+    rates = {"rxpps": "rx_rate", "txpps": "tx_rate"}
+    for key, metric in rates.items():
+        columns = [
+            over(_number(_dict(_ports(entry).get(name, {}).get("vmnic")).get(key)) / 1e3 for entry in intervals)
+            for name in sorted(uplinks)
+        ]
+        found.measure(metric, columns, _ONE / 1e3, f"{file}: vmnic.{key} of {len(columns)} uplinks", mean=False)
+
+    def used(subject: str, name: str) -> str:
+        if subject in uplinks and name.startswith("vmnic."):
+            return rates.get(name.removeprefix("vmnic."), "")
+        if name == "used" and subject in polls:
+            return "netpoll_cpu"
+        if name == "used" and subject in nets:
+            return "networld_cpu"
+        return _WORLDS.get(name, "") if subject.startswith("vmx-vcpu-") else ""
+
+    return used
+
+
+def _measure_host(intervals: list[dict[str, Any]], file: str, found: Found) -> None:
+    """%USED of the PCPUs: the last number of the list is the sum of the others."""
+    means = []
+    above = False
+    for entry in intervals:
+        numbers = [_number(value) for value in _list(_dict(entry.get("cpu")).get("used"))]
+        pcpus, total = numbers[:-1], numbers[-1:]
+        is_sum = bool(pcpus) and math.isclose(math.fsum(pcpus), total[0], rel_tol=0.01, abs_tol=0.05 * len(numbers))
+        means.append(math.fsum(pcpus) / len(pcpus) if is_sum else math.nan)
+        above = above or any(value > 100 for value in pcpus)
+    if not all(map(math.isnan, means)):
+        found.measure("host_used", [np.array(means)], _HUNDREDTH, f"{file}: cpu.used", mean=True)
+    if above:
+        found.note(
+            f"{file}: PCPUs have %USED above 100: they run above their nominal clock, which hostsim does not model"
+        )
+
+
+def _counters(intervals: list[dict[str, Any]]) -> Iterator[tuple[str, str, FloatArray]]:
+    """All numbers: of what, their name, and their samples."""
+    columns: dict[tuple[str, str], Values | FloatArray] = {}
+
+    def walk(subject: str, prefix: str, value: Any, at: int, depth: int = 0) -> None:
+        if isinstance(value, dict) and depth < _MOST_DEPTH:
+            for key, inner in value.items():
+                walk(subject, f"{prefix}.{key}" if prefix else str(key), inner, at, depth + 1)
+        elif isinstance(value, list) and depth < _MOST_DEPTH:
+            for place, inner in enumerate(value):
+                walk(subject, f"{prefix}[{place}]", inner, at, depth + 1)
+        elif not math.isnan(number := _number(value)):
+            samples = columns.setdefault((subject, prefix), np.full(len(intervals), np.nan))
+            samples[at] = number  # type: ignore[index]
+
+    for at, entry in enumerate(intervals):
+        for name, port in _ports(entry).items():
+            walk(name, "", port, at)
+        for kind in ("vcpus", "sys"):
+            for name, world in _worlds(entry, kind).items():
+                walk(name, "", world, at)
+        walk("cpu", "", _dict(entry.get("cpu")), at)
+    for (subject, name), samples in columns.items():
+        yield subject, name, np.asarray(samples)
+
+
+# --- draft
+
+
+def _draft(intervals: list[dict[str, Any]], file: str, lines: _Lines, found: Found) -> None:
+    """Uplinks with their drivers and queues, VMs with their vCPUs, ports and rings."""
+    ports = {name: port for entry in reversed(intervals) for name, port in _ports(entry).items()}
+
+    def state(subject: str, name: str, to: str, given: str | int) -> None:
+        found.add(Reading(file, lines.of(subject), subject, name, given, to=to, given=given))
+
+    for name, port in ports.items():
+        switch = port.get("switch")
+        if _is_uplink(port):
+            if isinstance(switch, str):
+                state(name, "switch", f"network.{group_name(switch)}.uplinks", name)
+            driver = str(_dict(port.get("vmnic")).get("devname", "")).partition(".")[2]
+            if driver:
+                state(name, "vmnic.devname", f"nics.{name}.driver", driver)
+            queues = _number(_dict(port.get("rxqueue")).get("count"))
+            if queues >= 1:
+                state(name, "rxqueue.count", f"nics.{name}.rx_queues", int(queues))
+            continue
+        match = _PORT.fullmatch(name)
+        if match is None:
+            continue  # of the VMkernel
+        group = f"vms.{group_name(match['vm'])}"
+        if isinstance(switch, str):
+            state(name, "switch", f"{group}.networks", group_name(switch))
+        if vcpus := len(_list(port.get("vcpu"))):
+            state(name, "vcpu", f"{group}.vcpus", vcpus)
+        ring = _number(_dict(port.get("vnic")).get("ring1sz"))
+        if ring >= 1:
+            state(name, "vnic.ring1sz", f"{group}.rx_ring", int(ring))
+        rates = {key: _number(port.get(key)) for key in ("rxpps", "rxsize", "txpps", "txsize")}
+        if not any(map(math.isnan, rates.values())):
+            words = (
+                f"receives {rates['rxpps']:g} packets/s of {rates['rxsize']:g} B, "
+                f"sends {rates['txpps']:g} packets/s of {rates['txsize']:g} B"
+            )
+            state(name, "rxpps, rxsize, txpps, txsize", f"traffic.{group_name(match['vm'])}", words)

@@ -1,0 +1,195 @@
+"""Reader of captures of packets: their instants and sizes, from pcap, pcapng, or the text that ``tshark`` writes.
+
+Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. Only the headers of records are read, never what the packets carry.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterator
+from decimal import Decimal, InvalidOperation
+from typing import Protocol
+
+from hostsim.errors import Fault, InputError
+from hostsim.lab.host_files.found import Arrivals, Found
+from hostsim.scenario.yaml.foreign_text import lines_of
+
+__all__ = ["PCAPNG", "PCAP_STARTS", "is_tshark", "read_pcap", "read_tshark"]
+
+PCAP_STARTS = {
+    b"\xd4\xc3\xb2\xa1": ("<", 1000),
+    b"\xa1\xb2\xc3\xd4": (">", 1000),
+    b"\x4d\x3c\xb2\xa1": ("<", 1),
+    b"\xa1\xb2\x3c\x4d": (">", 1),
+}
+"""First bytes of a pcap file: its byte order, and nanoseconds in a unit of its times."""
+PCAPNG = b"\x0a\x0d\x0d\x0a"
+"""First bytes of a pcapng file."""
+_LONGEST_RECORD = 1 << 20
+MOST_PACKETS = 10_000_000
+_SECOND_NS = 1_000_000_000
+_BILLION = Decimal(_SECOND_NS)
+_EPOCH = re.compile(r"\s*(?P<time>\d{1,12}(?:\.\d{1,12})?)(?:[\t,; ]+(?P<size>\d{1,6}))?\s*")
+_SUMMARY = re.compile(r"\s*\d+\s+(?P<time>\d{1,9}\.\d{1,12})\s+\S+\s+(?:→|->)\s.*")
+Packet = tuple[int, int]
+"""Nanoseconds since the epoch of the file, and bytes of the frame; 0 where they are unknown."""
+
+
+class Source(Protocol):
+    """A stream of bytes."""
+
+    def read(self, count: int, /) -> bytes:
+        """So many bytes, or fewer at its end."""
+
+
+def read_pcap(stream: Source, file: str, found: Found) -> None:
+    """Read the instants and sizes of the packets of a pcap or pcapng file.
+
+    Raises:
+        InputError: no packets, or a record that cannot be one.
+    """
+    start = stream.read(4)
+    read = _Reader(stream, file)
+    packets = _pcapng(read) if start == PCAPNG else _pcap(read, *PCAP_STARTS[start])
+    _keep(packets, file, found)
+
+
+def is_tshark(text: str) -> bool:
+    """True where the first lines are times of packets, as ``tshark -T fields -e frame.time_epoch`` writes them, or its list of packets."""
+    lines = [line for line in lines_of(text[:4096])[:5] if line.strip()]
+    rows = lines[1:] if lines and lines[0].lstrip().startswith("frame.time") else lines
+    times = [_time(line) for line in rows[:3]]
+    return bool(times) and None not in times and ("." in rows[0])
+
+
+def read_tshark(text: str, file: str, found: Found) -> None:
+    """Read the instants, and the sizes where a second column has them.
+
+    Raises:
+        InputError: a line that is not a time, or no packets.
+    """
+
+    def packets() -> Iterator[Packet]:
+        for number, line in enumerate(lines_of(text), 1):
+            if not line.strip() or (number == 1 and line.lstrip().startswith("frame.time")):
+                continue
+            packet = _time(line)
+            if packet is None:
+                given, allowed = ascii(line.strip()[:60]), "seconds, and bytes behind them where they are known"
+                raise InputError(Fault("is not a time of tshark", "", given, allowed, file=file, line=number))
+            yield packet
+
+    _keep(packets(), file, found)
+
+
+def _time(line: str) -> Packet | None:
+    match = _EPOCH.fullmatch(line) or _SUMMARY.fullmatch(line)
+    if match is None:
+        return None
+    try:
+        nanoseconds = int(Decimal(match["time"]) * _BILLION)
+    except InvalidOperation:
+        return None
+    size = match.groupdict().get("size")
+    return nanoseconds, int(size) if size else 0
+
+
+class _Reader:
+    """Reads so many bytes, and knows where it is."""
+
+    def __init__(self, stream: Source, file: str) -> None:
+        self._stream, self._at = stream, 4
+        self.file = file
+
+    def take(self, count: int) -> bytes | None:
+        """The next bytes; None at the end of the file, also of one that was cut off."""
+        if not 0 <= count <= _LONGEST_RECORD:
+            allowed = f"at most {_LONGEST_RECORD} bytes"
+            raise InputError(
+                Fault(
+                    f"has a record that is too long, at byte {self._at}",
+                    given=str(count),
+                    allowed=allowed,
+                    file=self.file,
+                )
+            )
+        data = self._stream.read(count)
+        self._at += len(data)
+        return data if len(data) == count else None
+
+
+def _pcap(read: _Reader, order: str, unit_ns: int) -> Iterator[Packet]:
+    read.take(20)
+    header = struct.Struct(order + "IIII")
+    while (data := read.take(16)) is not None:
+        seconds, fraction, captured, length = header.unpack(data)
+        if read.take(captured) is None:
+            return
+        yield seconds * _SECOND_NS + fraction * unit_ns, length
+
+
+def _pcapng(read: _Reader) -> Iterator[Packet]:
+    order = "<"
+    units: list[Callable[[int], int]] = []
+    kind: int | None = 0x0A0D0D0A
+    while True:
+        if kind == 0x0A0D0D0A:  # a section: the byte order comes behind the length
+            head = read.take(8)
+            if head is None:
+                return
+            order = "<" if head[4:] == b"\x4d\x3c\x2b\x1a" else ">"
+            (length,) = struct.unpack(order + "I", head[:4])
+            body = read.take(length - 12)
+            units = []
+        else:
+            head = read.take(4)
+            if head is None:
+                return
+            (length,) = struct.unpack(order + "I", head)
+            body = read.take(length - 8)
+            if body is not None and kind == 1 and len(body) >= 12:
+                units.append(_unit(body[8:-4], order))
+            elif body is not None and kind == 6 and len(body) >= 24:
+                interface, high, low, _, size = struct.unpack(order + "IIIII", body[:20])
+                if interface < len(units):
+                    yield units[interface](high << 32 | low), size
+        head = read.take(4) if body is not None else None
+        if head is None:
+            return
+        (kind,) = struct.unpack(order + "I", head)
+
+
+def _unit(options: bytes, order: str) -> Callable[[int], int]:
+    """From the times of an interface to nanoseconds, by its option ``if_tsresol``: microseconds by default."""
+    at = 0
+    while at + 4 <= len(options):
+        code, length = struct.unpack(order + "HH", options[at : at + 4])
+        if code == 9 and length == 1 and at + 4 < len(options):
+            exponent = options[at + 4]
+            if exponent & 0x80:
+                return lambda time: (time * _SECOND_NS) >> (exponent & 0x7F)
+            return lambda time: time * _SECOND_NS // 10**exponent
+        if code == 0:
+            break
+        at += 4 + (length + 3) // 4 * 4
+    return lambda time: time * 1000
+
+
+def _keep(packets: Iterator[Packet], file: str, found: Found) -> None:
+    times: list[int] = []
+    sizes: list[int] = []
+    for time, size in packets:
+        if len(times) == MOST_PACKETS:
+            found.note(f"{file}: has more than {MOST_PACKETS} packets; the others are not read")
+            break
+        times.append(time)
+        sizes.append(size)
+    if not times:
+        raise InputError(Fault("has no packets", allowed="a capture of pcap, pcapng or tshark", file=file))
+    order = sorted(range(len(times)), key=times.__getitem__)
+    if order != list(range(len(times))):
+        found.note(f"{file}: packets are not in the order of their times, and are put into it")
+    first = times[order[0]]
+    octets = tuple(sizes[place] for place in order) if all(sizes) else ()
+    found.arrivals.append(Arrivals(file, tuple(times[place] - first for place in order), octets))

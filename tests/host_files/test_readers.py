@@ -1,0 +1,260 @@
+"""Files that a host writes: each value with its line, measures by hand, and everything else kept.
+
+The inputs are written for these tests, in the structure of files in public repositories.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hostsim.lab.host_files.draft import Draft
+from hostsim.lab.host_files.found import Found
+from hostsim.lab.host_files.reader import read_host_files
+
+INPUTS = Path(__file__).parent / "inputs"
+
+
+def read(*names: str) -> Found:
+    return read_host_files(INPUTS / name for name in names)
+
+
+def drafted(found: Found) -> dict[str, tuple[object, int]]:
+    """The first value and its line of each key of a draft."""
+    keys: dict[str, tuple[object, int]] = {}
+    for one in found.readings:
+        if one.given is not None:
+            keys.setdefault(one.to, (one.given, one.line))
+    return keys
+
+
+def measured(*names: str) -> dict[str, tuple[float, float | None]]:
+    return {one.metric: (round(one.value, 6), one.half) for one in Draft("host", read(*names)).measured}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (
+            "session-5.txt",
+            {
+                "platform": ("esxi-5.5", 2),
+                "cpu.model": ("GenuineIntel family 6 model 47 stepping 2", 11),
+                "cpu.family": ("westmere-ex", 8),
+                "cpu.sockets": (2, 6),
+                "cpu.clock": ("2.394 GHz", 12),
+                "nics.vmnic2.driver": ("bnx2x", 35),
+                "nics.vmnic2.rx_queues": (8, 46),
+            },
+        ),
+        (
+            "commands-7.txt",
+            {
+                "platform": ("esxi-7.0", 2),
+                "cpu.model": ("GenuineIntel family 6 model 85 stepping 4", 11),
+                "cpu.family": ("skylake-sp", 9),
+                "cpu.clock": ("2.095 GHz", 12),
+                "cpu.sockets": (2, 14),
+                "cpu.cores": (20, 15),
+                "cpu.threads": (2, 16),
+                "nics.vmnic0.driver": ("i40en", 21),
+                "nics.vmnic0.line_rate": ("10 Gbit/s", 21),
+                "nics.vmnic0.model": ("Intel(R) Ethernet Controller X710 for 10GbE SFP+", 21),
+                "mtu.vmnic0": (9000, 21),
+                "nics.vmnic1.driver": ("i40en", 22),
+                "nics.vmnic1.down": ("Down", 22),
+                "nics.vmnic1.model": ("Intel(R) Ethernet Controller X710 for 10GbE SFP+", 22),
+                "mtu.vmnic1": (1500, 22),
+                "nics.vmnic2.driver": ("igc-community", 23),
+                "nics.vmnic2.line_rate": ("2.5 Gbit/s", 23),
+                "nics.vmnic2.model": ("Intel Corporation Ethernet Controller I226-V", 23),
+                "mtu.vmnic2": (1500, 23),
+            },
+        ),
+        (
+            "nicinfo.txt",
+            {
+                "nics.vmnic0.driver": ("i40en", 5),
+                "nics.vmnic0.line_rate": ("10 Gbit/s", 5),
+                "nics.vmnic0.model": ("Intel(R) Ethernet Controller X710 for 10GbE SFP+", 5),
+                "mtu.vmnic0": (9000, 5),
+                "nics.vmnic0.rx_ring": (1024, 22),
+            },
+        ),
+        ("rx-summary.txt", {"vms.web-01.rx_ring": (512, 8)}),
+        (
+            "net-stats.json",
+            {
+                "vms.web-01.networks": ("DvsPortset-0", 5),
+                "vms.web-01.vcpus": (2, 5),
+                "vms.web-01.rx_ring": (1024, 5),
+                "traffic.web-01": ("receives 284 packets/s of 588 B, sends 189 packets/s of 174 B", 5),
+                "network.DvsPortset-0.uplinks": ("vmnic5", 10),
+                "nics.vmnic5.driver": ("i40en", 10),
+                "nics.vmnic5.rx_queues": (9, 10),
+            },
+        ),
+        (
+            "esxtop.csv",
+            {
+                "network.vSwitch6.uplinks": ("vmnic4", 1),
+                "vms.db-2.networks": ("vSwitch6", 1),
+                "vms.db-2.vcpus": (2, 1),
+            },
+        ),
+    ],
+)
+def test_a_draft_has_what_the_file_states_with_its_line(name: str, expected: dict[str, tuple[object, int]]) -> None:
+    """And no key more: a value that is not stated has none."""
+    assert drafted(read(name)) == expected
+
+
+def test_esxtop_gives_measures() -> None:
+    """Worked out by hand from the four samples after the first: means over vCPUs, sums over contexts and uplinks, with Student's interval."""
+    got = measured("esxtop.csv")
+    assert {metric: value for metric, (value, _) in got.items()} == {
+        "host_cpu": 19.0,
+        "host_used": 18.0,
+        "guest_cpu": 31.5,
+        "guest_ready": 3.5,
+        "netpoll_cpu": 15.5,
+        "busiest_netpoll": 13.5,
+        "networld_cpu": 4.0,
+        "rx_rate": 10.65,
+        "tx_rate": 2.1015,
+    }
+    # 16, 18, 20, 22: deviation 2.582, over the root of 4, times 3.182 of Student
+    assert got["host_used"][1] == pytest.approx(4.108, abs=0.001)
+    assert got["networld_cpu"][1] == 0.005  # equal samples, written with two decimals
+
+
+def test_net_stats_gives_measures() -> None:
+    """Two intervals: %USED of PCPUs without the sum at the end of the list, packets by the counters of the adapter."""
+    got = measured("net-stats.json")
+    assert {metric: value for metric, (value, _) in got.items()} == {
+        "guest_cpu": 60.0,
+        "guest_ready": 1.25,
+        "guest_costop": 0.0,
+        "netpoll_cpu": 7.5,
+        "busiest_netpoll": 6.0,
+        "networld_cpu": 4.0,
+        "host_used": 42.4625,
+        "rx_rate": 4.5,
+        "tx_rate": 2.5,
+    }
+
+
+def test_counters_without_a_use_are_kept_and_listed() -> None:
+    """Every column of the capture, every number of net-stats, every line of a block; with a mark of those that have a use."""
+    found = read("esxtop.csv", "net-stats.json", "nicinfo.txt")
+    rows = {(one.subject, one.name): one for one in found.readings}
+    disk = rows["Virtual Disk(db 2:scsi0:0)", "Average MilliSec/Write"]
+    assert (disk.value, disk.samples, disk.to, disk.column) == (117.87, 4, "", 27)
+    dropped = rows["Network Port(vSwitch6:134217732:28868:db 2.eth0)", "% Received Packets Dropped"]
+    assert (dropped.value, dropped.samples, dropped.to) == (0.25, 3, "")  # one cell is empty
+    assert rows["Physical Cpu(_Total)", "% Util Time"].to == "host_cpu"
+    assert rows["web.01.eth0", "vnic.ring2sz"].value == 256
+    assert rows["hclk-sched-vmnic5", "used"].to == ""
+    assert rows["vmnic5-pollWorld-1-0x430094472fc0", "used"].to == "netpoll_cpu"
+    assert rows["vmnic0", "Receive FIFO errors"].value == "12"
+    assert sum(one.column > 0 and one.samples > 0 for one in found.readings) == 27
+
+
+def test_a_spreadsheet_and_a_cut_off_line_do_no_harm() -> None:
+    """Cells without quotes, times without seconds; a last line that is not whole is reported."""
+    assert measured("esxtop-from-a-spreadsheet.csv")["host_cpu"][0] == pytest.approx(24.166667)
+    [note] = [note for note in read("esxtop.csv").notes if "left out, since" in note]
+    assert "esxtop.csv:7: " in note
+
+
+def test_what_a_user_should_know_is_noted() -> None:
+    """Turbo, a first sample since the start of the host, vCPUs that are missing, sections that are not read."""
+    notes = "\n".join(read("net-stats.json", "esxtop-from-a-spreadsheet.csv", "session-5.txt").notes)
+    assert "above their nominal clock" in notes
+    assert "not read: overhead" in notes
+    assert "the first sample is left out" in notes
+    assert "`esxtop -b -a` has them" in notes
+    assert "`esxcli hardware cpu global get` states cores and threads" in notes
+
+
+def test_cores_of_another_generation_are_unknown(tmp_path: Path) -> None:
+    """An AMD processor and a family without a platform have no key: nothing near is taken."""
+    text = (INPUTS / "commands-7.txt").read_text()
+    for old, new in (("GenuineIntel", "AuthenticAMD"), ("Model: 85", "Model: 158")):
+        file = tmp_path / "cpu.txt"
+        file.write_text(text.replace(old, new))
+        assert "cpu.family" not in drafted(read_host_files([file]))
+
+
+def packets(order: str, *, magic: bytes, units: int) -> bytes:
+    """A pcap file of three packets, 10 us apart, of which the bytes are cut to four."""
+    head = magic + struct.pack(order + "HHiIII", 2, 4, 0, 0, 4, 1)
+    rows = [struct.pack(order + "IIII", 1_700_000_000, n * 10 * units, 4, 60 + n) + b"abcd" for n in range(3)]
+    return head + b"".join(rows)
+
+
+def pcapng(order: str) -> bytes:
+    """The same as pcapng, in nanoseconds, with a block of an unknown kind before the packets."""
+
+    def block(kind: int, body: bytes) -> bytes:
+        length = struct.pack(order + "I", len(body) + 12)
+        return struct.pack(order + "I", kind) + length + body + length
+
+    section = block(0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
+    interface = block(
+        1, struct.pack(order + "HHI", 1, 0, 4) + struct.pack(order + "HHBxxx", 9, 1, 9) + struct.pack("I", 0)
+    )
+    rows = []
+    for n in range(3):
+        time = 1_700_000_000_000_000_000 + n * 10_000
+        rows.append(block(6, struct.pack(order + "IIIII", 0, time >> 32, time & 0xFFFFFFFF, 4, 60 + n) + b"abcd"))
+    return section + interface + block(0x0BAD, b"abcd") + b"".join(rows)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        packets("<", magic=b"\xd4\xc3\xb2\xa1", units=1),
+        packets(">", magic=b"\xa1\xb2\xc3\xd4", units=1),
+        packets("<", magic=b"\x4d\x3c\xb2\xa1", units=1000),
+        packets("<", magic=b"\xd4\xc3\xb2\xa1", units=1) + b"half a record",
+        pcapng("<"),
+        pcapng(">"),
+    ],
+)
+def test_captures_of_packets_give_arrivals(tmp_path: Path, data: bytes) -> None:
+    """Instants to the nanosecond and sizes on the wire, in both byte orders and units; a record that was cut off is left out."""
+    file = tmp_path / "a.pcap"
+    file.write_bytes(data)
+    [arrivals] = read_host_files([file]).arrivals
+    assert arrivals.instants_ns == (0, 10_000, 20_000)
+    assert arrivals.octets == (60, 61, 62)
+
+
+def test_times_of_tshark_give_arrivals() -> None:
+    """Epochs with sizes, put in order; the list of packets, whose sizes are not read."""
+    fields, listed = read("tshark-fields.txt", "tshark-list.txt").arrivals
+    assert fields.instants_ns == (0, 100_000, 100_500)
+    assert fields.octets == (242, 60, 1514)
+    assert (listed.instants_ns, listed.octets) == ((0, 100_000), ())
+
+
+def test_series_of_several_files_are_not_mixed() -> None:
+    """The one with more samples is taken, whichever file is given first."""
+    for names in (("esxtop.csv", "net-stats.json"), ("net-stats.json", "esxtop.csv")):
+        assert measured(*names)["guest_cpu"][0] == 31.5
+        assert measured(*names)["guest_costop"][0] == 0.0
+
+
+def test_correlated_samples_have_a_wider_interval() -> None:
+    """Samples of a slow wave: taken as independent they would have an interval of 0.14."""
+    from hostsim.lab.host_files.found import mean_of
+
+    wave = np.sin(np.arange(400) * 2 * np.pi / 400) + 5
+    mean, half, count = mean_of(wave, 0.005)
+    assert (round(mean, 6), count) == (5.0, 400)
+    assert half is not None
+    assert half > 0.2
