@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,6 +22,7 @@ from hostsim.cli.option import (
 from hostsim.cli.output import columns, plain, print_json, say_failed, say_warnings, verdict_table
 from hostsim.cli.shard import run_shard
 from hostsim.cli.status import Status
+from hostsim.config.files import is_there
 from hostsim.errors import Fault, InputError
 
 if TYPE_CHECKING:
@@ -55,7 +56,11 @@ def check(
     ] = None,
     against: Annotated[
         Path | None,
-        option("--against", "DIR", "Instead of claims: compare every point of the sweep with the results in DIR."),
+        option(
+            "--against",
+            "DIR|FILE",
+            "Instead of claims: compare every point of the sweep with the results in DIR, or judge the measurements in FILE, CSV as calibrate --to reads it.",
+        ),
     ] = None,
     tolerance: Annotated[
         str, option("--tolerance", "PERCENT", "With --against: accepted relative difference.")
@@ -76,6 +81,9 @@ def check(
         return
     if against is None:
         _check_claims(subjects or (), root, options, junit, as_json=as_json, dry_run=dry_run)
+    elif is_there(against):
+        measured = _measured(subjects or (), against, root, options.plugins)
+        _check_claims([measured], root, options, junit, as_json=as_json, dry_run=dry_run)
     else:
         swept = _swept(subjects or (), root, options.plugins)
         _check_against(against, swept, share, options, junit, as_json=as_json, dry_run=dry_run)
@@ -102,8 +110,20 @@ def _check_shard(
     run_shard(chosen, options, shard, dry_run=dry_run, sweep=False, expectations=True)
 
 
+def _measured(subjects: Sequence[str], file: Path, root: Path | None, plugins: Sequence[str | Path]) -> Scenario:
+    """The one scenario that measurements are of, with these as its expectations."""
+    from hostsim import api
+    from hostsim.lab.calibration.measured import read_measured
+
+    if len(subjects) != 1:
+        given = ", ".join(subjects) or "no scenario"
+        raise InputError(Fault("measurements are of one host", "--against", given, "one scenario with --against FILE"))
+    scenario = api.load(subjects[0], root=root, plugins=plugins)
+    return replace(scenario, expectations=read_measured(file, scenario), searched=())
+
+
 def _check_claims(
-    subjects: Sequence[str],
+    subjects: Sequence[str | Scenario],
     root: Path | None,
     options: RunOptions,
     junit: Path | None,
