@@ -28,6 +28,7 @@ from hostsim.errors import Fault, InputError
 if TYPE_CHECKING:
     from hostsim.campaign.run_option import RunOptions
     from hostsim.results.results import Results
+    from hostsim.scenario.scenario import Scenario
 
 __all__ = ["plot", "report", "reproduce", "run"]
 
@@ -46,6 +47,14 @@ def run(
         ),
     ] = None,
     root: Root = None,
+    capture: Annotated[
+        str | None,
+        option(
+            "--as",
+            "esxtop",
+            "Also write the first run of each point as a tool of the trade would have seen the host: esxtop writes the CSV of esxtop -b.",
+        ),
+    ] = None,
     *,
     shard: ShardText = None,
     dry_run: DryRun = False,
@@ -64,6 +73,8 @@ def run(
     from hostsim.views.report.folder import write
 
     loaded = api.load(scenario, pairs(overrides, "--set"), pairs(axes, "--axis"), root, options.plugins)
+    if capture is not None:
+        _require_capture(capture, shard)
     if shard is not None:
         if output is not None:
             raise InputError(Fault("does not go with --shard, which writes no tables", "--output", str(output)))
@@ -77,12 +88,44 @@ def run(
     with Reporter() as reporter:
         found = api.run(loaded, progress=reporter, options=options.model_copy(update={"plugins": []}))
     files = write(found, folder)
+    if capture is not None:
+        files = [*files, *_write_captures(found, loaded, folder)]
     typer.echo(f"{answer(found)}\n")
     for file in files:
         typer.echo(file)
     _warn(found)
     if len(found.failed):
         raise typer.Exit(Status.FAILED_RUNS)
+
+
+CAPTURES = ("esxtop",)
+"""Formats of ``run --as``."""
+
+
+def _require_capture(given: str, shard: str | None) -> None:
+    if given not in CAPTURES:
+        raise InputError(Fault("is not a format", "--as", repr(given), " or ".join(CAPTURES)))
+    if shard is not None:
+        raise InputError(Fault("does not go with --shard, which writes no files but runs", "--as", given))
+
+
+def _write_captures(found: Results, scenario: Scenario, folder: Path) -> list[Path]:
+    """Write the first run of each point in the format of esxtop, and say which points have none."""
+    from hostsim.config.files import write_whole
+    from hostsim.results.confinement import confined
+    from hostsim.views.esxtop import capture_name, to_esxtop
+
+    written = []
+    for row in found.table.drop_duplicates("point").to_dict("records"):
+        record = found.record_of(str(row["point"]), int(row["replication"]))
+        spec, _ = scenario.spec(record.axes, scenario.run.quick_length_ps)
+        if record.error is not None or not spec.hypervisor:
+            why = "has failed" if record.error is not None else "is a native host"
+            typer.echo(f"{scenario.name}: point {row['point']} {why}, and has no capture of esxtop", err=True)
+            continue
+        file = folder / "esxtop" / capture_name(record.axes)
+        written.append(write_whole(confined(folder, file), to_esxtop(record, spec, scenario.name).encode()))
+    return written
 
 
 def reproduce(

@@ -1,0 +1,215 @@
+r"""A run as ``esxtop -b`` would have written it: CSV with paths of counters, ``\\HOST\Object(instance)\Counter``, and a row for each sample.
+
+The first row covers the run up to the measured window, as the first sample of esxtop covers the time since the host started; each other row
+is a time slice of the window. Only counters that the simulator has are written. Sources of the names: captures and scripts in public
+repositories, and for the instance of a world, which none of them shows, the names that net-stats has.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from hostsim.config.host import PointSpec
+from hostsim.engine.record import AxisValues, FloatArray, RunRecord
+from hostsim.results.record_frame import require_finished
+from hostsim.units import SECOND
+
+__all__ = ["capture_name", "to_esxtop"]
+
+_START = datetime(2000, 1, 1)
+_MILLISECOND = SECOND // 1000
+_SYSTEM = 1
+"""Number of the group ``system``, which has the contexts of the VMkernel."""
+_FIRST_GROUP, _FIRST_WORLD = 10_001, 20_001
+_PORTSET = 1 << 24
+"""Ports of a switch have numbers from a multiple of this on."""
+_CPU = {"% Used": "used_ps", "% Ready": "ready_ps", "% CoStop": "costop_ps"}
+Columns = Iterator[tuple[str, str, FloatArray]]
+"""Object with its instance, counter, and a value for each row."""
+
+
+def to_esxtop(record: RunRecord, spec: PointSpec, host: str) -> str:
+    """The CSV of a run.
+
+    Args:
+        record: a finished run of a host with a hypervisor.
+        spec: its point.
+        host: name of the host.
+
+    Raises:
+        InputError: the run has failed.
+    """
+    require_finished(record)
+    rows = _Rows(record)
+    columns = [*_pcpus(rows), *_worlds(rows), *_uplinks(rows, spec), *_ports(rows, spec)]
+    text = io.StringIO()
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(["(PDH-CSV 4.0) (UTC)(0)", *(f"\\\\{host}\\{what}\\{counter}" for what, counter, _ in columns)])
+    values = np.array([column for _, _, column in columns]).T
+    for time, row in zip(rows.times(), values, strict=True):
+        writer.writerow([time, *(f"{value:.2f}" for value in row)])
+    return text.getvalue()
+
+
+def capture_name(axes: AxisValues) -> str:
+    """Name of the file of a point: ``receivers-8_rate-40-kpps.csv``."""
+    words = [re.sub(r"[^A-Za-z0-9.]+", "-", f"{axis} {value}").strip("-") for axis, value in axes.items()]
+    return ("_".join(words)[:150] or "point") + ".csv"
+
+
+class _Rows:
+    """Growth of counters from row to row."""
+
+    def __init__(self, record: RunRecord) -> None:
+        self.record = record
+        self._ends = record.instants_ps[record.cut :]
+        self._lengths = np.diff(self._ends, prepend=0).astype(np.float64)
+
+    def times(self) -> list[str]:
+        """The ends of the rows as perfmon writes times: with as many digits as they need to be told apart."""
+        if not (self._ends % SECOND).any():
+            digits = 0
+        else:
+            digits = 3 if np.diff(self._ends).min(initial=_MILLISECOND) >= _MILLISECOND else 6
+        found = []
+        for end in self._ends.tolist():
+            time = _START + timedelta(microseconds=round(end * 1_000_000 / SECOND))
+            fraction = f".{time.microsecond:06d}"[: digits + 1] if digits else ""
+            found.append(f"{time:%m/%d/%Y %H:%M:%S}{fraction}")
+        return found
+
+    def names(self, counter: str) -> tuple[str, ...]:
+        """Entities of a counter; none where the run has no such counter."""
+        return self.record.series[counter].entities if counter in self.record.series else ()
+
+    def growth(self, counter: str) -> FloatArray:
+        """Growth in each row, shape (rows, entities)."""
+        values = self.record.series[counter].values[self.record.cut :]
+        return np.diff(values, axis=0, prepend=0).astype(np.float64)
+
+    def rate(self, counter: str) -> FloatArray:
+        """Growth a second in each row, shape (rows, entities); 0 in a row without length."""
+        lengths = self._lengths[:, None]
+        return np.divide(
+            self.growth(counter) * SECOND,
+            lengths,
+            out=np.zeros((len(lengths), len(self.names(counter)))),
+            where=lengths > 0,
+        )
+
+    def percent(self, counter: str) -> FloatArray:
+        """A time as a share of each row, in percent."""
+        return self.rate(counter) * (100 / SECOND)
+
+
+def _pcpus(rows: _Rows) -> Columns:
+    for counter, name in (("% Processor Time", "pcpu.used_ps"), ("% Util Time", "pcpu.busy_ps")):
+        if rows.names(name):
+            table = rows.percent(name)
+            for number in range(table.shape[1]):
+                yield f"Physical Cpu({number})", counter, table[:, number]
+            yield "Physical Cpu(_Total)", counter, table.mean(axis=1)
+
+
+def _worlds(rows: _Rows) -> Columns:
+    """vCPUs, with the group of each VM, and the contexts of the VMkernel in the group ``system``."""
+    vms = _numbers(rows)
+    tables = {counter: rows.percent(f"vcpu.{name}") for counter, name in _CPU.items() if rows.names("vcpu.used_ps")}
+    entities = rows.names("vcpu.used_ps")
+    for vm, number in vms.items():
+        own = [place for place, name in enumerate(entities) if _vm(name) == vm]
+        for counter, table in tables.items():
+            yield f"Group Cpu({number}:{vm})", counter, table[:, own].sum(axis=1)
+    world = _FIRST_WORLD
+    for place, name in enumerate(entities):
+        vm = _vm(name)
+        instance = f"{vms[vm]}:{vm}:{world}:vmx-vcpu-{name.rpartition('vcpu')[2]}:{vm}"
+        world += 1
+        for counter, table in tables.items():
+            yield f"Vcpu({instance})", counter, table[:, place]
+    for kind in ("netpoll", "splitrx", "networld"):
+        for place, name in enumerate(rows.names(f"{kind}.used_ps")):
+            vm = _vm(name)
+            called = f"NetWorld-VM-{vms[vm]}" if kind == "networld" and vm in vms else name
+            for counter, short in _CPU.items():
+                yield f"Vcpu({_SYSTEM}:system:{world}:{called})", counter, rows.percent(f"{kind}.{short}")[:, place]
+            world += 1
+
+
+def _vm(entity: str) -> str:
+    """The VM of one of its parts: ``web[0]`` of ``web[0].vcpu1``."""
+    return entity.partition(".")[0]
+
+
+def _numbers(rows: _Rows) -> dict[str, int]:
+    """A number of the group of each VM."""
+    vms = dict.fromkeys(map(_vm, rows.names("vcpu.used_ps")))
+    return {vm: _FIRST_GROUP + place for place, vm in enumerate(vms)}
+
+
+def _switches(spec: PointSpec) -> Mapping[str, int]:
+    """The first port of each switch."""
+    return {name: (place + 2) * _PORTSET for place, name in enumerate(spec.vswitches)}
+
+
+def _uplinks(rows: _Rows, spec: PointSpec) -> Columns:
+    ports = _switches(spec)
+    for place, nic in enumerate(rows.names("nic.rx_frames")):
+        for switch, first in ports.items():
+            if nic in spec.vswitches[switch].uplinks:
+                instance = f"Network Port({switch}:{first + 2 + spec.vswitches[switch].uplinks.index(nic)}:{nic})"
+                received, sent = (rows.rate(name)[:, place] for name in ("nic.rx_frames", "nic.tx_packets"))
+                yield instance, "Packets Transmitted/sec", sent
+                yield instance, "Packets Received/sec", received
+                yield instance, "MBits Received/sec", rows.rate("nic.rx_octets")[:, place] * (8 / 1e6)
+                yield instance, "% Outbound Packets Dropped", _share(rows.rate("nic.tx_dropped")[:, place], sent)
+                yield instance, "% Received Packets Dropped", _share(rows.rate("nic.rx_dropped")[:, place], received)
+
+
+def _ports(rows: _Rows, spec: PointSpec) -> Columns:
+    """Ports of the vNICs of the VMs: their queues together."""
+    vms, ports = _numbers(rows), _switches(spec)
+    groups = {group.name: group for group in spec.vms}
+    received, lost = (_by_vnic(rows, name) for name in ("port.received", "port.ring_dropped"))
+    sent, refused = (_by_vnic(rows, name) for name in ("tx.taken", "tx.dropped"))
+    taken = dict.fromkeys(ports, 100)
+    for vnic in received:
+        vm, _, device = vnic.partition(".")
+        networks = groups[vm.rpartition("[")[0]].networks if vm.rpartition("[")[0] in groups else ()
+        number = device.removeprefix("eth")
+        if vm not in vms or not number.isdecimal() or int(number) >= len(networks):
+            continue
+        switch = networks[int(number)]
+        taken[switch] += 1
+        instance = f"Network Port({switch}:{ports[switch] + taken[switch]}:{vms[vm]}:{vm}.{device})"
+        out, away = sent.get(vnic), refused.get(vnic)
+        if out is not None and away is not None:
+            yield instance, "Packets Transmitted/sec", out
+            yield instance, "% Outbound Packets Dropped", _share(away, out)
+        yield instance, "Packets Received/sec", received[vnic]
+        yield instance, "% Received Packets Dropped", _share(lost[vnic], received[vnic])
+
+
+def _by_vnic(rows: _Rows, counter: str) -> dict[str, FloatArray]:
+    """A rate of each vNIC: ``web[0].eth0``; of its queues (``web[0].eth0-rx1``) together."""
+    found: dict[str, FloatArray] = {}
+    if not rows.names(counter):
+        return found
+    table = rows.rate(counter)
+    for place, name in enumerate(rows.names(counter)):
+        vm, _, device = name.partition(".")
+        vnic = f"{vm}.{device.partition('-')[0]}"
+        found[vnic] = found[vnic] + table[:, place] if vnic in found else table[:, place]
+    return found
+
+
+def _share(dropped: FloatArray, passed: FloatArray) -> FloatArray:
+    """Dropped packets in percent of all; 0 where there are none."""
+    whole = dropped + passed
+    return np.divide(100 * dropped, whole, out=np.zeros(len(whole)), where=whole > 0)
