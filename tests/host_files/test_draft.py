@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -121,17 +122,25 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["scenario.yaml"]
 
 
-@pytest.mark.parametrize("vm", ["a: {b}", "x\\n- !!python/object", "=cmd()|'x'!A1", "\U0001f600 \u202e", "'\"#", "-"])
+@pytest.mark.parametrize(
+    "vm", ["a: {b}", "x\\n- !!python/object", "=cmd()|'x'!A1", "\U0001f600 \u202e", "'\"#", "-", "a\nx: 1"]
+)
 def test_names_of_strangers_stay_names(tmp_path: Path, vm: str) -> None:
     """A VM may have any name: it is no YAML, no formula of a spreadsheet, and nothing that a terminal obeys."""
-    text = (INPUTS / "esxtop.csv").read_text().replace("db 2", vm.replace('"', '""'))
-    file = tmp_path / "esxtop.csv"
-    file.write_text(text)
-    Draft("host", read_host_files([file])).write(tmp_path / "out")
-    scenario = yaml.safe_load((tmp_path / "out" / "scenario.yaml").read_text())
-    [(_, group)] = scenario["vms"].items()
-    assert set(group) == {"count", "vcpus", "networks"}
-    with (tmp_path / "out" / "found.csv").open(newline="") as table:
-        assert not any(cell[:1] in "=+@" and cell for row in csv.reader(table) for cell in row)
-    for name in ("scenario.yaml", "hardware.yaml"):
-        assert all(c.isprintable() or c == "\n" for c in (tmp_path / "out" / name).read_text())
+    capture, stats = tmp_path / "esxtop.csv", tmp_path / "net-stats.json"
+    capture.write_text((INPUTS / "esxtop.csv").read_text().replace("db 2", vm.replace('"', '""')))
+    stats.write_text((INPUTS / "net-stats.json").read_text().replace("web.01", json.dumps(vm)[1:-1]))
+    own = {"count", "vcpus", "networks"}
+    for file, keys in ((capture, own), (stats, own | {"rx_ring"})):
+        if file == capture and "\n" in vm:
+            continue  # the header of a capture is one line
+        out = tmp_path / file.stem
+        Draft("host", read_host_files([file])).write(out)
+        scenario = yaml.safe_load((out / "scenario.yaml").read_text())
+        [(_, group)] = scenario["vms"].items()
+        assert set(group) == keys
+        assert scenario["traffic"] is None
+        with (out / "found.csv").open(newline="") as table:
+            assert not any(cell[:1] in "=+@" and cell for row in csv.reader(table) for cell in row)
+        for name in ("scenario.yaml", "hardware.yaml"):
+            assert all(c.isprintable() or c == "\n" for c in (out / name).read_text())

@@ -242,6 +242,15 @@ def test_times_of_tshark_give_arrivals() -> None:
     assert (listed.instants_ns, listed.octets) == ((0, 100_000), ())
 
 
+def test_worlds_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """VMs of two folders may have the same name: both of their vCPUs count."""
+    text = (INPUTS / "net-stats.json").read_text().replace("vmx-vcpu-1:web.01", "vmx-vcpu-0:web.01")
+    file = tmp_path / "net-stats.json"
+    file.write_text(text.replace('{"used": 50.0', '{"id": 2105236, "used": 50.0'))
+    draft = Draft("host", read_host_files([file]))
+    assert {one.metric: one.value for one in draft.measured}["guest_cpu"] == 60.0
+
+
 def test_series_of_several_files_are_not_mixed() -> None:
     """The one with more samples is taken, whichever file is given first."""
     for names in (("esxtop.csv", "net-stats.json"), ("net-stats.json", "esxtop.csv")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ __all__ = ["read_net_stats"]
 
 _NETPOLL = re.compile(r"vmnic\d+-pollWorld")
 _NETWORLD = re.compile(r"NetWorld-")
-_PORT = re.compile(r"(?P<vm>.+)\.eth\d+")
+_PORT = re.compile(r"(?P<vm>.+)\.eth\d+", re.DOTALL)
 _HUNDREDTH, _ONE = 0.005, 0.5
 """Rounding of shares, which have two decimals, and of packets a second."""
 _MOST_DEPTH = 8
@@ -101,14 +101,22 @@ def _number(value: Any) -> float:
 
 def _ports(entry: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Ports of an interval by name."""
-    ports = (_dict(port) for port in _list(entry.get("ports")))
-    return {port["name"]: port for port in ports if isinstance(port.get("name"), str)}
+    return _by_name(_list(entry.get("ports")))
 
 
 def _worlds(entry: Mapping[str, Any], kind: str) -> dict[str, dict[str, Any]]:
     """Worlds of an interval by name: vCPUs (``vcpus``) or others (``sys``)."""
-    worlds = (_dict(world) for world in _dict(entry.get(kind)).values())
-    return {world["name"]: world for world in worlds if isinstance(world.get("name"), str)}
+    return _by_name(_dict(entry.get(kind)).values())
+
+
+def _by_name(entries: Iterable[Any]) -> dict[str, dict[str, Any]]:
+    """Entries by name; the second of a name, since VMs may share one, has its id behind it."""
+    found: dict[str, dict[str, Any]] = {}
+    for entry in map(_dict, entries):
+        name = entry.get("name")
+        if isinstance(name, str):
+            found[name if name not in found else f"{name} ({entry.get('id')})"] = entry
+    return found
 
 
 def _is_uplink(port: Mapping[str, Any]) -> bool:
@@ -227,7 +235,7 @@ def _draft(intervals: list[dict[str, Any]], file: str, lines: _Lines, found: Fou
             if queues >= 1:
                 state(name, "rxqueue.count", f"nics.{name}.rx_queues", int(queues))
             continue
-        match = _PORT.fullmatch(name)
+        match = _PORT.fullmatch(str(port["name"]))
         if match is None:
             continue  # of the VMkernel
         group = f"vms.{group_name(match['vm'])}"
