@@ -177,7 +177,7 @@ def test_what_a_user_should_know_is_noted() -> None:
     assert "not read: overhead" in notes
     assert "the first sample is left out" in notes
     assert "`esxtop -b -a` has them" in notes
-    assert "`esxcli hardware cpu global get` states cores and threads" in notes
+    assert "`esxcli hardware cpu global get` states sockets, cores and threads" in notes
 
 
 def test_cores_of_another_generation_are_unknown(tmp_path: Path) -> None:
@@ -187,6 +187,16 @@ def test_cores_of_another_generation_are_unknown(tmp_path: Path) -> None:
         file = tmp_path / "cpu.txt"
         file.write_text(text.replace(old, new))
         assert "cpu.family" not in drafted(read_host_files([file]))
+
+
+def test_a_part_of_a_list_of_processors_has_no_sockets(tmp_path: Path) -> None:
+    """The end of a list, as `tail` leaves it, and its first block alone: what is left out may be of another socket."""
+    text = (INPUTS / "session-5.txt").read_text()
+    first, second = text.index("CPU:0"), text.index("CPU:1")
+    for part in (text[:first] + text[second:], text[:second]):
+        file = tmp_path / "cpu.txt"
+        file.write_text(part)
+        assert "cpu.sockets" not in drafted(read_host_files([file]))
 
 
 def packets(order: str, *, magic: bytes, units: int) -> bytes:

@@ -18,7 +18,7 @@ _NIC = re.compile(r"(?:vmnic|vusb)\d+")
 _KEY = re.compile(r"\s*(?P<key>[#\w][^:{}]*?)\s*:\s*(?P<value>.*?)\s*")
 _TABLE = re.compile(r"\s*Name\s+PCI(?: Device)?\s+Driver\b.*")
 _STATS = re.compile(r"\s*NIC statistics for (?P<nic>\S+)\s*", re.IGNORECASE)
-_CPU = re.compile(r"\s*CPU:\s?(?P<number>\d+)\s*")
+_CPU = re.compile(r"\s*CPU:\s?(?P<number>\d{1,5})\s*")
 _VSISH = re.compile(r"\s*(?P<title>\S.*?)\s*\{\s*")
 _VERSION = re.compile(r".*\bVMware ESXi (?P<version>\d+\.\d+(?:\.\d+)?)\b.*")
 _NAMED = re.compile(r".*(?:\bNIC:\s*|-n[= ]|--nic-name[= ]|/pNics/)(?P<nic>vmnic\d+)\b.*")
@@ -267,13 +267,16 @@ class _Reader:
         if not self._cpus:
             return
         name, first = next(iter(self._cpus.items()))
-        if not packages and len(sockets := list(self._known("Package Id"))) > 0:
-            number, _ = first["Package Id"]
-            self._add(number, "CPU", "Package Id", ", ".join(sockets), "cpu.sockets", len(sockets))
-            note = f"{len(self._cpus)} PCPUs; `esxcli hardware cpu global get` states cores and threads"
+        sockets = list(self._known("Package Id"))
+        numbers = [int(name.partition(":")[2]) for name in self._cpus]
+        if not packages and sockets:
+            number, _ = first.get("Package Id", (0, ""))
+            if len(numbers) > 1 and sorted(numbers) == list(range(len(numbers))):
+                self._add(number, "CPU", "Package Id", ", ".join(sockets), "cpu.sockets", len(sockets))
+            note = f"list of {len(numbers)} PCPUs; `esxcli hardware cpu global get` states sockets, cores and threads"
             self._found.note(f"{self._file}:{number}: {note}")
         nodes = list(self._known("Node"))
-        if nodes and len(nodes) != len(list(self._known("Package Id"))):
+        if nodes and len(nodes) != len(sockets):
             self._found.note(
                 f"{self._file}:{first['Node'][0]}: {len(nodes)} NUMA nodes on another number of sockets; hostsim has one node for each"
             )
