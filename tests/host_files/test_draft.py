@@ -144,3 +144,27 @@ def test_names_of_strangers_stay_names(tmp_path: Path, vm: str) -> None:
             assert not any(cell[:1] in "=+@" and cell for row in csv.reader(table) for cell in row)
         for name in ("scenario.yaml", "hardware.yaml"):
             assert all(c.isprintable() or c == "\n" for c in (out / name).read_text())
+
+
+def test_vms_and_switches_of_similar_names_stay_apart(tmp_path: Path) -> None:
+    """A space and a hyphen are the same in the draft: the second VM has a number, and keeps it in every file."""
+    text = (INPUTS / "net-stats.json").read_text()
+    web = next(line for line in text.splitlines() if '"web.01.eth0"' in line)
+    other = web.replace("web.01", "web 01").replace("DvsPortset-0", "DvsPortset 0")
+    file = tmp_path / "net-stats.json"
+    file.write_text(text.replace(web, f'{other} "vcpu": ["1"]}},\n{web}'))
+    text = Draft("host", read_host_files([file, INPUTS / "esxtop.csv", file])).scenario()
+    assert "  web-01:\n    count: 1\n" in text
+    assert "  web-01-2:\n    count: 1\n" in text
+    assert "networks: [DvsPortset-0]" in text
+    assert "networks: [DvsPortset-0-2]" in text
+    assert text.count("web-01") == 2
+
+
+def test_a_nic_has_the_name_of_a_nic(tmp_path: Path) -> None:
+    """An uplink whose name would be YAML is no NIC of the draft."""
+    file = tmp_path / "net-stats.json"
+    file.write_text((INPUTS / "net-stats.json").read_text().replace('"name": "vmnic5"', '"name": "x: 1\\n  y"'))
+    draft = Draft("host", read_host_files([file]))
+    assert yaml.safe_load(draft.hardware())["nics"] is None
+    assert yaml.safe_load(draft.scenario())["network"] is None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hostsim.lab.host_files.found import Found, Reading, group_name
+from hostsim.lab.host_files.found import Found, Reading
 from hostsim.scenario.yaml.foreign_text import has_controls, lines_of
 
 __all__ = ["is_esxcli_output", "read_esxcli_output"]
@@ -234,7 +234,7 @@ class _Reader:
             size = re.match(r"\d{1,5}", value)  # a remark may follow it
             if key == "1st ring size" and size is not None and client:
                 vm = re.sub(r"\.eth\d+$", "", client)
-                self._add(number, subject, key, value, f"vms.{group_name(vm)}.rx_ring", int(size[0]))
+                self._add(number, subject, key, value, f"vms.{self._found.called('vm', vm)}.rx_ring", int(size[0]))
             else:
                 self._add(number, subject, key, value)
         elif self._subject == "rx queues info":

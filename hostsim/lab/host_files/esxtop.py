@@ -16,7 +16,7 @@ import numpy as np
 
 from hostsim.engine.record import FloatArray
 from hostsim.errors import Fault, InputError
-from hostsim.lab.host_files.found import Found, Reading, group_name, mean_of
+from hostsim.lab.host_files.found import Found, Reading, mean_of
 
 __all__ = ["read_esxtop"]
 
@@ -239,18 +239,18 @@ def _draft(columns: list[_Column], file: str, line: int, found: Found) -> None:
     for column in columns:
         parts = _parts(column)
         if _is_uplink(column):
-            once(column, parts[0], "uplink", f"network.{group_name(parts[0])}.uplinks", parts[2])
+            once(column, parts[0], "uplink", f"network.{found.called('switch', parts[0])}.uplinks", parts[2])
         elif len(parts) == 4:
             vm = re.sub(r"\.eth\d+$", "", parts[3])
-            port = (f"vms.{group_name(vm)}.port", parts[1])
-            if port not in seen:
+            group = found.called("vm", vm)
+            if (port := (f"vms.{group}.port", parts[1])) not in seen:
                 seen.add(port)
-                to = f"vms.{group_name(vm)}.networks"
-                given = group_name(parts[0])
+                to = f"vms.{group}.networks"
+                given = found.called("switch", parts[0])
                 found.add(Reading(file, line, vm, "port of switch", given, to=to, given=given, column=column.number))
         elif column.object == "Vcpu" and (world := _VCPU.search(column.instance)):
             name = column.instance[world.end() :].lstrip(":") or (column.instance.split(":")[1:2] or [""])[0]
             vcpus.setdefault(name, set()).add(world[0])
             first.setdefault(name, column)
     for name, worlds in vcpus.items():
-        once(first[name], name, "vCPUs", f"vms.{group_name(name)}.vcpus", len(worlds))
+        once(first[name], name, "vCPUs", f"vms.{found.called('vm', name)}.vcpus", len(worlds))

@@ -81,6 +81,21 @@ class Found:
     arrivals: list[Arrivals] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """What a user should know before the draft is used, one sentence each."""
+    _called: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def called(self, kind: str, name: str) -> str:
+        """Name of a VM or a switch in the draft, the same for the same name, and for each another one.
+
+        Args:
+            kind: ``vm`` or ``switch``.
+            name: on the host.
+        """
+        plain = group_name(name)
+        for number in range(1, len(self._called) + 2):
+            tried = plain if number == 1 else f"{plain}-{number}"
+            if self._called.setdefault((kind, tried), name) == name:
+                return tried
+        raise AssertionError("one more name than there are")
 
     def add(self, reading: Reading) -> None:
         """Keep a reading, up to `MOST_READINGS`."""

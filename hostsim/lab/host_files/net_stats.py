@@ -225,9 +225,14 @@ def _draft(intervals: list[dict[str, Any]], file: str, lines: _Lines, found: Fou
 
     for name, port in ports.items():
         switch = port.get("switch")
+        if name != port["name"]:
+            found.note(f"{file}: several ports are called {port['name'][:60]!a}; the draft has the first")
+            continue
         if _is_uplink(port):
+            if group_name(name) != name:
+                continue  # no name of a NIC
             if isinstance(switch, str):
-                state(name, "switch", f"network.{group_name(switch)}.uplinks", name)
+                state(name, "switch", f"network.{found.called('switch', switch)}.uplinks", name)
             driver = str(_dict(port.get("vmnic")).get("devname", "")).partition(".")[2]
             if driver:
                 state(name, "vmnic.devname", f"nics.{name}.driver", driver)
@@ -235,12 +240,13 @@ def _draft(intervals: list[dict[str, Any]], file: str, lines: _Lines, found: Fou
             if queues >= 1:
                 state(name, "rxqueue.count", f"nics.{name}.rx_queues", int(queues))
             continue
-        match = _PORT.fullmatch(str(port["name"]))
+        match = _PORT.fullmatch(name)
         if match is None:
             continue  # of the VMkernel
-        group = f"vms.{group_name(match['vm'])}"
+        vm = found.called("vm", match["vm"])
+        group = f"vms.{vm}"
         if isinstance(switch, str):
-            state(name, "switch", f"{group}.networks", group_name(switch))
+            state(name, "switch", f"{group}.networks", found.called("switch", switch))
         if vcpus := len(_list(port.get("vcpu"))):
             state(name, "vcpu", f"{group}.vcpus", vcpus)
         ring = _number(_dict(port.get("vnic")).get("ring1sz"))
@@ -252,4 +258,4 @@ def _draft(intervals: list[dict[str, Any]], file: str, lines: _Lines, found: Fou
                 f"receives {rates['rxpps']:g} packets/s of {rates['rxsize']:g} B, "
                 f"sends {rates['txpps']:g} packets/s of {rates['txsize']:g} B"
             )
-            state(name, "rxpps, rxsize, txpps, txsize", f"traffic.{group_name(match['vm'])}", words)
+            state(name, "rxpps, rxsize, txpps, txsize", f"traffic.{vm}", words)
