@@ -199,6 +199,16 @@ def test_a_part_of_a_list_of_processors_has_no_sockets(tmp_path: Path) -> None:
         assert "cpu.sockets" not in drafted(read_host_files([file]))
 
 
+def test_nodes_on_another_number_of_sockets_are_noted(tmp_path: Path) -> None:
+    """With the first line that states one, also where the first block does not."""
+    text = (INPUTS / "session-5.txt").read_text().replace("   Node: 0\n", "")
+    file = tmp_path / "cpu.txt"
+    file.write_text(text)
+    [note] = [note for note in read_host_files([file]).notes if "NUMA nodes" in note]
+    line = text[: text.index("   Node: 1")].count("\n") + 1
+    assert f"cpu.txt:{line}: number of NUMA nodes 1, of sockets 2" in note
+
+
 def packets(order: str, *, magic: bytes, units: int) -> bytes:
     """A pcap file of three packets, 10 us apart, of which the bytes are cut to four."""
     head = magic + struct.pack(order + "HHiIII", 2, 4, 0, 0, 4, 1)

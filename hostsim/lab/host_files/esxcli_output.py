@@ -277,9 +277,9 @@ class _Reader:
             self._found.note(f"{self._file}:{number}: {note}")
         nodes = list(self._known("Node"))
         if nodes and len(nodes) != len(sockets):
-            self._found.note(
-                f"{self._file}:{first['Node'][0]}: {len(nodes)} NUMA nodes on another number of sockets; hostsim has one node for each"
-            )
+            number = next(values["Node"][0] for values in self._cpus.values() if "Node" in values)
+            note = f"number of NUMA nodes {len(nodes)}, of sockets {len(sockets)}; hostsim has one node for each socket"
+            self._found.note(f"{self._file}:{number}: {note}")
         self._generation(name, first)
 
     def _known(self, key: str) -> Iterator[str]:
