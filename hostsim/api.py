@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from hostsim.campaign.run_option import OPTIONS, RESULTS, RunOptions, run_options
 from hostsim.engine.record import Scalar
-from hostsim.errors import Fault, InputError
+from hostsim.errors import InputError
 from hostsim.results.compare import Differences, read_baseline
 from hostsim.results.folder import read, rerun_command
 from hostsim.results.results import LazyRecords, Results
 from hostsim.results.verdicts import Verdicts
 from hostsim.scenario.load import load as load_file
+from hostsim.scenario.load import options_over, reload
 from hostsim.scenario.option_text import option_texts
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import require_shipped, select
@@ -55,8 +56,8 @@ Change = Scalar | Sequence[Scalar]
 (``"40 kpps"``); for an axis a list of them, or a range (``"1..40:4"``), too."""
 Changes = Mapping[str, Change]
 """Values by dotted path, or by axis."""
-AnyScenario = str | Path | Scenario
-"""Name of a shipped scenario, path of a file, or a loaded one."""
+AnyScenario = str | Path | Mapping[str, Any] | Scenario
+"""Name of a shipped scenario, path of a file, YAML text, a mapping with the keys of a file, or a loaded scenario."""
 Plugins = Sequence[str | Path] | None
 """Plug-ins: paths of Python files, or names of installed ones."""
 _CALIBRATES = OPTIONS.keys() - {"quick", "replications", "thorough", "max_processor_time", "ensemble"}
@@ -64,7 +65,7 @@ _CALIBRATES = OPTIONS.keys() - {"quick", "replications", "thorough", "max_proces
 
 
 def load(
-    scenario: str | Path,
+    scenario: AnyScenario,
     overrides: Changes | None = None,
     axes: Changes | None = None,
     root: str | Path | None = None,
@@ -73,7 +74,9 @@ def load(
     """Load a scenario and check it whole: every point that it needs is made, nothing is run.
 
     Args:
-        scenario: name of a shipped one, or path of a file.
+        scenario: name of a shipped one, path of a file, YAML text, or a mapping with the keys and values of a file, whose lists may be
+            numpy arrays; relative paths of text and mappings start in the working folder. A loaded scenario is loaded again with
+            these options over its own.
         overrides: values in place of those of the file by dotted path (``{"vms.receiver.count": 8}``), quantities with their units
             (``"800 B"``). The axis that varies such a path keeps this one value.
         axes: values of axes in place of those of the file, by name (``{"receivers": [8, 16], "rate": "30 kpps"}``); a dotted path
@@ -83,11 +86,13 @@ def load(
             names of installed ones.
 
     Raises:
-        InputError: with everything that is wrong.
+        InputError: with everything that is wrong, each with file and line, or of a mapping the Python path
+            (``scenario["vms"]["receiver"]["count"]``).
     """
-    return load_file(scenario, overrides, axes, root, plugins or ())
+    return _chosen(scenario, overrides, axes, root, plugins)
 
 
+@overload
 def run(
     scenario: AnyScenario,
     *,
@@ -98,14 +103,41 @@ def run(
     progress: ProgressListener | None = None,
     options: RunOptions | None = None,
     **given: Any,
-) -> Results:
-    """Run the sweep of a scenario: every run that the results folder does not hold yet.
+) -> Results: ...
+
+
+@overload
+def run(
+    scenario: list[Any] | tuple[AnyScenario, ...],
+    *,
+    overrides: Changes | None = None,
+    axes: Changes | None = None,
+    root: str | Path | None = None,
+    expectations: bool = False,
+    progress: ProgressListener | None = None,
+    options: RunOptions | None = None,
+    **given: Any,
+) -> list[Results]: ...
+
+
+def run(
+    scenario: AnyScenario | list[Any] | tuple[AnyScenario, ...],
+    *,
+    overrides: Changes | None = None,
+    axes: Changes | None = None,
+    root: str | Path | None = None,
+    expectations: bool = False,
+    progress: ProgressListener | None = None,
+    options: RunOptions | None = None,
+    **given: Any,
+) -> Results | list[Results]:
+    """Run the sweep of a scenario, or of several at the same time: every run that the results folder does not hold yet.
 
     Args:
-        scenario: name of a shipped one, path of a file, or one that `load` returned.
-        overrides: values by dotted path, as `load` takes them; not with a loaded scenario.
-        axes: values of axes by name, as `load` takes them; not with a loaded scenario.
-        root: folder that holds all files of the scenario, as `load` takes it; not with a loaded scenario.
+        scenario: as `load` takes it, or a list of such scenarios, which gives a list of results.
+        overrides: values by dotted path, as `load` takes them.
+        axes: values of axes by name, as `load` takes them.
+        root: folder that holds all files of the scenario, as `load` takes it.
         expectations: run what the expectations need as well; without it only those are judged whose runs are there.
         progress: called with the scenario's name and its progress after each run; a notebook shows a bar by default.
         options: of the run.
@@ -116,11 +148,15 @@ def run(
         StoreError: the results folder cannot be used.
         KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
-    from hostsim.campaign.pipeline import run_sweep
+    from hostsim.campaign.pipeline import run_sweep, run_sweeps
 
     asked = run_options(run, options, given)
+    fidelity, execution = asked.fidelity(), asked.execution(_shown(progress))
+    if isinstance(scenario, list | tuple):
+        several = [_chosen(each, overrides, axes, root, asked.plugins) for each in scenario]
+        return list(run_sweeps(several, fidelity, execution, expectations=expectations))
     chosen = _chosen(scenario, overrides, axes, root, asked.plugins)
-    return run_sweep(chosen, asked.fidelity(), asked.execution(_shown(progress)), expectations=expectations)
+    return run_sweep(chosen, fidelity, execution, expectations=expectations)
 
 
 def check(
@@ -135,8 +171,7 @@ def check(
     The verdicts are in the order of the scenarios and of their expectations.
 
     Args:
-        subjects: names of shipped scenarios, paths of files, loaded scenarios, or patterns of claim ids (``split*.40k``);
-            all shipped scenarios where there is none.
+        subjects: scenarios as `load` takes them, or patterns of claim ids (``split*.40k``); all shipped scenarios where there is none.
         root: folder that holds all files of the scenarios, as `load` takes it.
         progress: as for `run`.
         options: as for `run`.
@@ -171,7 +206,7 @@ def what_if(
     At least three replications are run where their number is not given.
 
     Args:
-        scenario: name of a shipped one, path of a file, or one that `load` returned, which is read again with its options.
+        scenario: as `load` takes it; a loaded one with its options.
         changes: values afterwards, by dotted path (``{"hardware.cpu.clock": "3 GHz"}``) or by axis (``{"split": 1}``). An axis
             that is changed stands before at the one value that ``axes`` gives it, or the first of its sweep.
         costs: costs afterwards, by name (``{"context_switch": 0}``), in what the platform's file gives them in: cycles, a time with its
@@ -222,10 +257,11 @@ def sides(
     both, points = dict(overrides or {}), dict(axes or {})
     brought: Sequence[str | Path | PluginSpec] = plugins or ()
     if isinstance(scenario, Scenario):
-        both, points = {**scenario.overrides, **both}, {**scenario.axis_texts, **points}
+        both, points = options_over(scenario, both, points)
         brought = (*scenario.plugins, *brought)
-        root, scenario = scenario.resolver.root, scenario.file
-    return load_sides(scenario, changes or {}, option_texts(costs), both, points, root, brought)
+        root = scenario.resolver.root if root is None else root
+    source = scenario.source if isinstance(scenario, Scenario) else scenario
+    return load_sides(source, changes or {}, option_texts(costs), both, points, root, brought)
 
 
 def calibrate(
@@ -246,15 +282,15 @@ def calibrate(
     """Calibrate a host to its own measurements: an ensemble of hosts that agree with them, predictions, and files of parts.
 
     Args:
-        scenario: name of a shipped one, path of a file, or one that `load` returned: the host as far as it is known.
+        scenario: as `load` takes it: the host as far as it is known.
         to: CSV file of measurements: axes, metric, value, half-width of its 95 % interval; the scenario's own expectations by default.
         budget: processor time of all runs; a number is in seconds.
         members: hosts of the design over the priors, and of each wave after it, in place of a budget; the last wave is the ensemble.
         predict: what is to be predicted, ``"host_cpu@receivers=16"``; with it everything that was not measured is predicted.
         output: folder of everything that is run and found, from which a killed calibration goes on; one in the results folder by default.
-        overrides: values by dotted path, as `load` takes them; not with a loaded scenario.
-        axes: values of axes by name, as `load` takes them; not with a loaded scenario.
-        root: folder that holds all files of the scenario, as `load` takes it; not with a loaded scenario.
+        overrides: values by dotted path, as `load` takes them.
+        axes: values of axes by name, as `load` takes them.
+        root: folder that holds all files of the scenario, as `load` takes it.
         progress: as for `run`.
         options: as for `run`.
         **given: as for `run`, whose errors it raises.
@@ -380,9 +416,9 @@ def _chosen(
     root: str | Path | None,
     plugins: Plugins,
 ) -> Scenario:
-    if isinstance(scenario, str | Path):
+    """The scenario with options; a loaded one is loaded again if there are any."""
+    if not isinstance(scenario, Scenario):
         return load_file(scenario, overrides, axes, root, plugins or ())
     if overrides or axes or root is not None or plugins:
-        which = "overrides, axes, root and plugins"
-        raise InputError(Fault(f"{which} go with a scenario by name or file, not with a loaded one"))
+        return reload(scenario, overrides, axes, root, plugins or ())
     return scenario

@@ -24,7 +24,6 @@ from hostsim.campaign.interim_analysis import make_plan
 from hostsim.campaign.store import Store, code_digest
 from hostsim.campaign.stored_records import StoredRecords
 from hostsim.campaign.task import NO_LIMITS, ResourceLimits
-from hostsim.config.files import display_name
 from hostsim.results.results import AssumedInput, LazyRecords, Results, runs_frame
 from hostsim.results.search_answer import SearchAnswer
 from hostsim.results.verdicts import Verdicts
@@ -32,6 +31,7 @@ from hostsim.scenario.plan import Fidelity, Plan, Records
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.selection import restrict
 from hostsim.scenario.shipped_data import bibliography, known_red, predictions, shipped
+from hostsim.scenario.source import PYTHON, TEXT
 
 if TYPE_CHECKING:
     from hostsim.campaign.shard import Shard
@@ -86,27 +86,28 @@ def run_sweep(
         StoreError: the results folder cannot be used.
         KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
-    plan = make_plan(scenario, fidelity, expectations=expectations)
-    summary = _summary(plan)
-    [outcome] = execute_all([plan], execution, lambda _plan, record: summary.add(record))
-    records, answers = outcome.records, dict(outcome.answers)
-    if not expectations:
-        for extra in _stored_outcomes(scenario, fidelity, execution.store, summary):
-            records = records.after(extra.records)  # points that differ in axes only: the sweep has told them apart
-            answers |= extra.answers
-    return _results(plan, summary, records, answers)
+    [found] = run_sweeps([scenario], fidelity, execution, expectations=expectations)
+    return found
 
 
-def run_sweeps(scenarios: Sequence[Scenario], fidelity: Fidelity, execution: ExecutionOptions) -> Iterator[Results]:
-    """Run the sweeps and expectations of several scenarios at the same time; yield the results of one after the other.
+def run_sweeps(
+    scenarios: Sequence[Scenario], fidelity: Fidelity, execution: ExecutionOptions, *, expectations: bool = True
+) -> Iterator[Results]:
+    """Run the sweeps of several scenarios at the same time; yield the results of one after the other.
 
     The arguments and errors are those of `run_sweep`.
     """
-    plans = [make_plan(scenario, fidelity) for scenario in scenarios]
+    plans = [make_plan(scenario, fidelity, expectations=expectations) for scenario in scenarios]
     summaries = {id(plan): _summary(plan) for plan in plans}
     outcomes = execute_all(plans, execution, lambda plan, record: summaries[id(plan)].add(record))
     for plan, outcome in zip(plans, outcomes, strict=True):
-        yield _results(plan, summaries.pop(id(plan)), outcome.records, outcome.answers)
+        summary = summaries.pop(id(plan))
+        records, answers = outcome.records, dict(outcome.answers)
+        if not expectations:
+            for extra in _stored_outcomes(plan.scenario, fidelity, execution.store, summary):
+                records = records.after(extra.records)  # points that differ in axes only: the sweep has told them apart
+                answers |= extra.answers
+        yield _results(plan, summary, records, answers)
 
 
 def run_shard(plans: Sequence[Plan], shard: Shard, execution: ExecutionOptions) -> tuple[int, int]:
@@ -146,10 +147,15 @@ def execute_all(plans: Sequence[Plan], execution: ExecutionOptions, observe: Obs
         StoreError: the results folder cannot be used.
         KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
+    names = [plan.scenario.name for plan in plans]
+    labels = {
+        id(plan): plan.scenario.name if names.count(plan.scenario.name) == 1 else f"{plan.scenario.name} ({number})"
+        for number, plan in enumerate(plans, 1)
+    }
 
     def report(plan: Plan, progress: Progress) -> None:
         if execution.progress is not None:
-            execution.progress(plan.scenario.name, progress)
+            execution.progress(labels[id(plan)], progress)
 
     outcomes = run_together(
         plans,
@@ -223,7 +229,7 @@ def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers:
         records.flags,
         {
             "scenario": scenario.name,
-            **({} if _is_shipped(scenario) else {"file": display_name(scenario.file)}),
+            **_origin(scenario),
             "fidelity": "quick" if fidelity.quick else "full",
             "code": code_digest(),
             "seed": str(fidelity.seed),
@@ -268,9 +274,11 @@ def ensemble_words(fidelity: Fidelity) -> str:
     return f"{fidelity.ensemble.name} {fidelity.ensemble.digest[:12]}" if fidelity.ensemble else ""
 
 
-def _is_shipped(scenario: Scenario) -> bool:
-    """True when commands find the scenario by its name."""
-    return scenario.file in (*shipped().values(), *predictions().values())
+def _origin(scenario: Scenario) -> dict[str, str]:
+    """The provenance of a scenario that commands do not find by its name: its file, or what it was loaded from in Python."""
+    if scenario.file in (*shipped().values(), *predictions().values()):
+        return {}
+    return {"source" if scenario.source.name in (PYTHON, TEXT) else "file": scenario.source.name}
 
 
 def _citations(scenario: Scenario) -> dict[str, tuple[Citation, ...]]:

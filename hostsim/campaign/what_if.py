@@ -27,6 +27,7 @@ from hostsim.results.verdicts import Verdicts
 from hostsim.scenario.load import load
 from hostsim.scenario.option_text import option_texts
 from hostsim.scenario.scenario import Scenario
+from hostsim.scenario.source import Source, read_source
 from hostsim.scenario.yaml.source_tree import dotted
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def with_least_replications(scenario: Scenario, runs: Fidelity) -> Fidelity:
 
 
 def sides(
-    scenario: str | Path,
+    scenario: str | Path | Mapping[str, Any] | Source,
     changes: Mapping[str, Any],
     costs: Mapping[str, str] | None = None,
     overrides: Mapping[str, Any] | None = None,
@@ -175,7 +176,7 @@ def sides(
     """A scenario before and after a change.
 
     Args:
-        scenario: name of a shipped one, or path of a file.
+        scenario: as `hostsim.scenario.load.load` takes it.
         changes: by dotted path, or by axis, the value afterwards. An axis that is changed, by name or by its path, stands
             before at the one value that ``axes`` gives it, or the first of its sweep.
         costs: by name the value afterwards, as `cost_paths` takes them.
@@ -187,7 +188,7 @@ def sides(
     Raises:
         InputError: with everything that is wrong.
     """
-    plugins = read_plugins(plugins)
+    plugins, scenario = read_plugins(plugins), read_source(scenario)
     overrides, axes = dict(overrides or {}), dict(axes or {})
     if not changes and not costs:
         raise InputError(Fault("nothing is changed", allowed="at least one path, axis or cost with its value"))

@@ -53,7 +53,7 @@ _LONGEST = 200
 
 
 def rerun_command(kept: Mapping[str, Any], folder: Path | None = None) -> str:
-    """The command that makes results anew, from what is known of them in any format.
+    """The command that makes results anew, from what is known of them in any format; the function where the scenario has no file.
 
     Args:
         kept: ``scenario``, ``quick`` and ``provenance`` of the results; what is not there counts as usual.
@@ -61,6 +61,8 @@ def rerun_command(kept: Mapping[str, Any], folder: Path | None = None) -> str:
     """
     provenance = kept.get("provenance")
     told: Mapping[str, Any] = provenance if isinstance(provenance, Mapping) else {}
+    if "source" in told:  # no file has the scenario
+        return "hostsim.run"
     words = ["hostsim", "run", _text(told.get("file") or kept.get("scenario"))]
     words += ["--quick"] if kept.get("quick") is True else []
     if _text(told.get("seed", "1")) != "1":
@@ -179,7 +181,7 @@ def _require_format(folder: Path, kept: dict[str, Any]) -> None:
     which, first = ("a later", "install that one, or run ") if is_later else ("an earlier", "")
     command = f"`{rerun_command(kept, folder)}`"
     told, own = kept.get("provenance"), ""
-    if not (isinstance(told, dict) and "file" in told):
+    if not (isinstance(told, dict) and told.keys() & {"file", "source"}):
         own = "; for a scenario of your own give its file in place of its name"
     how = f"{first}{command}{'' if is_later else ' writes it anew, from the runs that are there'}{own}"
     raise StoreError(

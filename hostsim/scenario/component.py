@@ -26,7 +26,7 @@ from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import NUMBER_KEYS, AssumedValue, Place, Tree, keys, merge, unwrap
 from hostsim.scenario.yaml.validation import validate
 
-__all__ = ["Change", "Changes", "Part", "Parts", "range_faults"]
+__all__ = ["IN_PLACE", "Change", "Changes", "Part", "Parts", "hardware_in_place", "range_faults"]
 
 Change = tuple[KeyPath, Any, Place]
 """A value put at a path inside a part, and where that was written."""
@@ -36,6 +36,8 @@ _EXTENDABLE = {"platforms": "platform", "guests": "guest", "peers": "peer"}
 """Parts that may say what differs from another: folder of the shipped ones, and what one is called."""
 _COSTS = ("costs", "applications", "paths")
 """Sections of parts whose numbers say themselves where they come from."""
+IN_PLACE = "(in place)"
+"""Name of hardware that the scenario holds itself, as a mapping in place of a name."""
 MAX_CHAIN = 20
 """Most files of which one extends the other."""
 
@@ -54,9 +56,16 @@ class Part(Generic[Model]):
 class Parts:
     """The components that one scenario names: its platform, hardware, guests and peers."""
 
-    def __init__(self, beside: Path, root: Path | None = None) -> None:
-        """Names that are paths start at the folder ``beside`` and do not lead out of ``root``, by default the same folder."""
+    def __init__(self, beside: Path, root: Path | None = None, in_place: Tree | None = None) -> None:
+        """The parts of a scenario, none of them read yet.
+
+        Args:
+            beside: folder where names that are paths start.
+            root: folder that they do not lead out of; by default the same.
+            in_place: hardware that the scenario holds itself.
+        """
         self._beside, self._root = beside, root or beside
+        self.in_place = in_place
         self._read: dict[Any, Part[Any]] = {}
 
     def platform(self, name: str, prefix: KeyPath, changes: Changes = ()) -> Part[PlatformSpec]:
@@ -94,6 +103,8 @@ class Parts:
         return self._read[key]
 
     def _open(self, kind: str, model: type[Model], name: str, prefix: KeyPath, changes: Changes) -> Part[Model]:
+        if name == IN_PLACE and kind == "hardware" and self.in_place is not None:
+            return _checked(model, self.in_place, prefix, changes)
         file = find_part(kind, name, self._beside, self._root)
         shipped = _Shipped.of(kind, file)
         try:
@@ -103,6 +114,21 @@ class Parts:
         except InputError as error:
             return Part(None, Tree({}, {}, display_name(file)), (), error.faults)
         return _checked(model, written, prefix, changes)
+
+
+def hardware_in_place(tree: Tree) -> tuple[Tree, Tree | None]:
+    """Take the hardware out of a scenario that holds it itself. Other parts have costs, which no scenario may hold.
+
+    Returns:
+        The scenario with `IN_PLACE` where it stood, and the hardware, which needs no name; None where a name stands.
+    """
+    key: KeyPath = ("hardware",)
+    data = tree.get(key)
+    if not isinstance(data, dict) or {"value", "assumed"} <= data.keys():
+        return tree, None
+    places = {path[1:]: place for path, place in tree.places.items() if path[:1] == key}
+    held = Tree({"hardware": "in-place", **data}, places, tree.file, key)
+    return tree.put([(key, IN_PLACE, tree.place(key))]), held
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ def constants_of(part: Part[Any], key: KeyPath, changes: Iterable[Change]) -> It
         number = next(number for number in NUMBER_KEYS if number in body)
         if path not in put and (*path, number) not in put:
             file = part.tree.place(path).file
-            yield _costed((*path, number), body, names.get(file, file))
+            yield _costed((*path, number), body, names.get(file, _file_of(file, part.tree)))
     shared: dict[Any, list[AssumedValue]] = {}
     for assumption in part.assumptions:
         path = keys(assumption.path)[len(key) :]
@@ -138,9 +138,14 @@ def constants_of(part: Part[Any], key: KeyPath, changes: Iterable[Change]) -> It
         shared.setdefault(alike, []).append(assumption)
     for group in shared.values():
         file = group[0].place.file
-        constant = input_of(group, names.get(file, file), key)
+        constant = input_of(group, names.get(file, _file_of(file, part.tree)), key)
         if constant is not None and not constant.words:  # a part's spec takes numbers
             yield constant
+
+
+def _file_of(file: str, tree: Tree) -> str:
+    """The file of a constant; with the key of a part that the scenario holds itself, which may be one of several."""
+    return f"{file}.{dotted(tree.prefix)}" if tree.prefix and file == tree.file else file
 
 
 @functools.lru_cache(maxsize=4)
@@ -366,7 +371,8 @@ class _ChangedConstants(Resolver):
 
     def __init__(self, scenario: Scenario, known: Mapping[str, Constant], values: Mapping[str, float]) -> None:
         self._base = scenario.resolver
-        super().__init__(self._base.tree, (), scenario.file.parent, scenario.resolver.root)
+        in_place = self._base.parts.in_place
+        super().__init__(self._base.tree, (), scenario.file.parent, self._base.root, in_place=in_place)
         self._values = values
         self._in_part: dict[Any, list[Constant]] = {}
         own = {a.path for a in scenario.assumptions if _is_own(a)} & values.keys()

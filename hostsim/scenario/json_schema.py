@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -55,7 +56,7 @@ _INPUTS = (
     "QuickPart",
 )
 """Parts of the file whose values may be written as assumptions, beside traffic."""
-_WITH_ORIGIN = {"Cost", "Factor", "CostModel", "SettingSpec"}
+_WITH_ORIGIN = {"Assumed", "Cost", "Factor", "CostModel", "SettingSpec"}
 """Parts of component files that say themselves where a value comes from."""
 _PREFIXES = {"ethernetX.": r"^ethernet[0-9]\.", "pciPassthruX.": r"^pciPassthru[0-9]+\."}
 """Keys of ``.vmx`` files that stand for several: beginning, and the same as a regular expression."""
@@ -84,6 +85,7 @@ def scenario_schema(registry: Registry = SHIPPED) -> dict[str, Any]:
         (group, "guest", "guests"),
     ):
         properties[name] = {"description": properties[name]["description"], **_names(kind)}
+    top["hardware"]["anyOf"].append(_hardware_in_place(definitions))
     for part in ("HostPart", "VmGroupPart"):
         properties = definitions[part]["properties"]
         for section in SETTINGS & properties.keys():
@@ -128,6 +130,16 @@ def _names(kind: str) -> dict[str, Any]:
     names = list(shipped_parts(kind))
     told = f"one of {', '.join(names)}, or a path with a slash"
     return {"anyOf": [{"enum": names}, {"type": "string", "pattern": r"/|\.ya?ml$", "patternErrorMessage": told}]}
+
+
+def _hardware_in_place(definitions: dict[str, Any]) -> dict[str, Any]:
+    """A reference to the schema of hardware that the scenario holds itself, which needs no name; puts it among the definitions."""
+    text = json.dumps(component_schema("hardware")).replace('"#/$defs/', '"#/$defs/hardware.')
+    schema: dict[str, Any] = json.loads(text)
+    definitions |= {f"hardware.{name}": part for name, part in schema.pop("$defs").items()}
+    definitions["hardware"] = {name: schema[name] for name in ("type", "properties", "additionalProperties")}
+    definitions["hardware"]["required"] = [name for name in schema["required"] if name != "hardware"]
+    return {"$ref": "#/$defs/hardware"}
 
 
 def _let_assume(part: dict[str, Any]) -> None:

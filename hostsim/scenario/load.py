@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hostsim.config.files import display_name, require_root
+from hostsim.config.files import require_root
 from hostsim.config.plugin import PluginSpec
 from hostsim.config.quantity import LONGEST
 from hostsim.engine.record import Scalar
@@ -27,7 +27,7 @@ from hostsim.results.form import ExpectPart
 from hostsim.results.metrics.catalogue import RESERVED
 from hostsim.scenario.axis import Axis, make_axis, point_key, read_values, written_text
 from hostsim.scenario.check.effect import without_effect
-from hostsim.scenario.component import Change, range_faults
+from hostsim.scenario.component import Change, hardware_in_place, range_faults
 from hostsim.scenario.expect.expectation import LoadTrial, Reader
 from hostsim.scenario.expect.figure import FigurePart
 from hostsim.scenario.option_text import option_texts, unit_reader
@@ -36,13 +36,13 @@ from hostsim.scenario.resolve import Resolver, split_part_path
 from hostsim.scenario.scenario import PointResolver, Precision, RunSpec, Scenario
 from hostsim.scenario.schema import AxisPart, PointFile, RunPart, ScenarioFile, file_models
 from hostsim.scenario.settable import unsettable
-from hostsim.scenario.shipped_data import find_scenario
+from hostsim.scenario.source import Source, read_source
 from hostsim.scenario.yaml.reader import KeyPath, parse_value
-from hostsim.scenario.yaml.source_tree import Place, Tree, dotted, keys, unwrap
+from hostsim.scenario.yaml.source_tree import Place, dotted, keys, unwrap
 from hostsim.scenario.yaml.validation import MOST_FAULTS, in_order, validate
 from hostsim.units import SECOND
 
-__all__ = ["load"]
+__all__ = ["load", "options_over", "reload"]
 
 MOST_POINTS = 10_000
 """Most points of a sweep: each is made and checked before anything runs, a thousand in a second."""
@@ -50,7 +50,7 @@ _SWEEPABLE = tuple(PointFile.model_fields)
 
 
 def load(
-    scenario: str | Path,
+    scenario: str | Path | Mapping[str, Any] | Source,
     overrides: Mapping[str, Any] | None = None,
     axes: Mapping[str, Any] | None = None,
     root: str | Path | None = None,
@@ -59,7 +59,7 @@ def load(
     """Load a scenario: read, validate and check it at every point that it needs.
 
     Args:
-        scenario: name of a shipped scenario, or path of a file.
+        scenario: name of a shipped scenario, path of a file, YAML text, a mapping with the keys and values of a file, or one that was read.
         overrides: values in place of those of the file, by dotted path (``--set``): text, or from Python numbers, which
             are in the base unit of what the file has there. The axis that varies such a path
             keeps this one value.
@@ -71,35 +71,68 @@ def load(
         InputError: with everything that is wrong.
     """
     registry = registry_of(read_plugins(plugins))
-    file = find_scenario(scenario)
-    top = file.parent if root is None else require_root(Path(root), file)
-    return _Loading(file, overrides or {}, axes or {}, top, registry).scenario()
+    source = read_source(scenario)
+    top = source.file.parent if root is None else require_root(Path(root), source.file)
+    try:
+        return _Loading(source, overrides or {}, axes or {}, top, registry).scenario()
+    except InputError as error:
+        raise source.located(error) from None
+
+
+def reload(
+    scenario: Scenario,
+    overrides: Mapping[str, Any] | None = None,
+    axes: Mapping[str, Any] | None = None,
+    root: str | Path | None = None,
+    plugins: Sequence[str | Path | PluginSpec] = (),
+) -> Scenario:
+    """Load a scenario again with options beside those that it was loaded with; its file is not read again.
+
+    The arguments and errors are those of `load`. A value of a path or an axis replaces an earlier one of the same.
+    """
+    overrides, axes = options_over(scenario, overrides or {}, axes or {})
+    top = scenario.resolver.root if root is None else root
+    return load(scenario.source, overrides, axes, top, (*scenario.plugins, *plugins))
+
+
+def options_over(
+    scenario: Scenario, overrides: Mapping[str, Any], axes: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The overrides and axes of a loaded scenario with others over them; the later one of a path and the axis that varies it counts."""
+    paths = {name: axis.paths for name, axis in scenario.axes.items() if len(axis.paths) == 1}
+    varied = {path for name in axes for path in paths.get(name, (name,))}
+    kept = {path: text for path, text in scenario.overrides.items() if path not in varied}
+    values = {
+        name: text for name, text in scenario.axis_texts.items() if overrides.keys().isdisjoint(paths.get(name, ()))
+    }
+    return {**kept, **overrides}, {**values, **axes}
 
 
 class _Loading:
     """One file on its way to a scenario."""
 
     def __init__(
-        self, file: Path, overrides: Mapping[str, Any], axes: Mapping[str, Any], root: Path, registry: Registry
+        self, source: Source, overrides: Mapping[str, Any], axes: Mapping[str, Any], root: Path, registry: Registry
     ) -> None:
         _, self._model = file_models(registry)
-        written = Tree.of(file, display_name(file))
+        written, file = source.tree, source.file
         if not isinstance(written.data, dict):
             raise InputError(
                 written.fault((), "is not a mapping", "a mapping with " + ", ".join(ScenarioFile.model_fields))
             )
-        self._file = file
+        self._source = source
         self._faults: list[Fault] = []
+        written, in_place = hardware_in_place(written)
         tree, self._assumptions, faults = unwrap(written)
         self._faults += faults
-        base = Resolver(tree, (), file.parent, root, registry)
+        base = Resolver(tree, (), file.parent, root, registry, in_place)
         unit_of = unit_reader(tree, base)
         overrides, axes = option_texts(overrides, "[{}]", unit_of), option_texts(axes, "{}", unit_of)
         inside = self._set(base, overrides)
         self._tree = tree.put([change for change in inside if split_part_path(change[0]) is None])
         self._pinned = {dotted(path): (value, place) for path, value, place in inside}
         parts = [change for change in inside if split_part_path(change[0]) is not None]
-        self._resolver = Resolver(self._tree, parts, file.parent, root, registry)
+        self._resolver = Resolver(self._tree, parts, file.parent, root, registry, in_place)
         self._overrides, self._axis_texts = overrides, axes
 
     def scenario(self) -> Scenario:
@@ -130,7 +163,7 @@ class _Loading:
         if document is not None:
             self._check_assumptions()
         if self._faults or document is None or run is None:
-            raise InputError(in_order(self._faults, display_name(self._file)))
+            raise InputError(in_order(self._faults, self._source.name))
         lengths = self._run_spec(run, (p for p in precision if p))
         return self._finished(document, lengths, points, tuple(e for e in asked.values() if e), figures, warnings)
 
@@ -175,7 +208,8 @@ class _Loading:
         return Scenario(
             name=document.scenario,
             question=document.question,
-            file=self._file,
+            source=self._source,
+            reload=reload,
             axes=points.axes,
             expectations=expectations,
             figures=figures,
@@ -352,7 +386,7 @@ class _Loading:
             sizes = " x ".join(str(len(axis.values)) for axis in axes.values())
             most, given = f"at most {MOST_POINTS}", f"{sizes} = {count}"
             fault = self._tree.fault(("sweep",), "has too many points", most, given=given)
-            raise InputError(in_order([*self._faults, fault], display_name(self._file)))
+            raise InputError(in_order([*self._faults, fault], self._source.name))
 
     # --- points
 

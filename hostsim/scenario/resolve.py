@@ -71,7 +71,13 @@ class Resolver:
     """Resolves points of one scenario file: any values of its axes become a spec."""
 
     def __init__(
-        self, tree: Tree, changes: Iterable[Change], folder: Path, root: Path, registry: Registry = SHIPPED
+        self,
+        tree: Tree,
+        changes: Iterable[Change],
+        folder: Path,
+        root: Path,
+        registry: Registry = SHIPPED,
+        in_place: Tree | None = None,
     ) -> None:
         """A scenario, its assumptions unwrapped.
 
@@ -81,11 +87,12 @@ class Resolver:
             folder: where relative paths start.
             root: folder that no path may lead out of.
             registry: names that it may use.
+            in_place: hardware that the scenario holds itself.
         """
         self.tree = tree
         self.registry = registry
         self.root = root
-        self.parts = Parts(folder, root)
+        self.parts = Parts(folder, root, in_place)
         self._folder = folder
         self._changes = tuple(changes)
         self._instants: dict[str, tuple[int, ...]] = {}
@@ -127,7 +134,10 @@ class Resolver:
                 here.append((path, value, place))
             else:
                 key, inner = split
-                inside[key] = (*inside.get(key, ()), (inner, value, replace(place, whole_path=path)))
+                inside[key] = (
+                    *inside.get(key, ()),
+                    (inner, value, replace(place, whole_path=place.whole_path or path)),
+                )
         return (self.tree.put(here) if here else self.tree), inside
 
     def part_name(self, tree: Tree, key: KeyPath) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from hostsim.results.results import EffectiveSetting
 from hostsim.results.rich_view import rich_view
 from hostsim.scenario.axis import Axis, PointKey, point_key
 from hostsim.scenario.resolve import Resolution, Resolver
+from hostsim.scenario.source import Source
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import AssumedValue, Place, dotted, keys
 
@@ -65,7 +66,8 @@ class Scenario:
 
     name: str
     question: str
-    file: Path
+    source: Source = field(repr=False, compare=False)
+    """What it was loaded from, without options."""
     axes: Mapping[str, Axis]
     """In the order of the file; the last varies fastest."""
     expectations: tuple[Expectation, ...]
@@ -75,6 +77,10 @@ class Scenario:
     """What to know before trusting its numbers: settings that the model knows and does not model."""
     assumptions: tuple[AssumedValue, ...]
     settings: tuple[EffectiveSetting, ...]
+    reload: Callable[[Scenario, Mapping[str, Any] | None, Mapping[str, Any] | None], Scenario] = field(
+        repr=False, compare=False
+    )
+    """Loads it again with overrides and axes over its own (`hostsim.scenario.load.reload`)."""
     points: PointResolver = field(repr=False, compare=False)
     """Makes its points; keeps those that are made."""
     overrides: Mapping[str, str] = field(default_factory=dict)
@@ -87,6 +93,11 @@ class Scenario:
     """Expectations of the file that are thresholds, likewise."""
 
     @property
+    def file(self) -> Path:
+        """The file; of text and mappings a name in the working folder, where no file need be."""
+        return self.source.file
+
+    @property
     def departures(self) -> dict[str, str]:
         """Values that options have put in place of those of the file, by dotted path; axes of the file are not among them."""
         own = {name: text for name, text in self.axis_texts.items() if name in self.axes[name].paths}
@@ -97,6 +108,28 @@ class Scenario:
         """Departures that change the host or its traffic."""
         varied = {path for name, axis in self.axes.items() if name not in axis.paths for path in axis.paths}
         return {path: value for path, value in self.departures.items() if keys(path)[0] in HOST and path not in varied}
+
+    def with_(
+        self,
+        set: Mapping[str, Any] | None = None,  # noqa: A002  as the option --set
+        axes: Mapping[str, Any] | None = None,
+    ) -> Scenario:
+        """The same scenario with other values, checked whole; its file is not read again.
+
+        Args:
+            set: values by dotted path (``{"vms.receiver.count": 8}``): text as in a file, or numbers in the base unit.
+            axes: values of axes by name (``{"interrupts": [1000, 4000]}``); a dotted path makes an axis.
+
+        Raises:
+            InputError: with everything that is wrong.
+        """
+        try:
+            return self.reload(self, set, axes)
+        except InputError as error:
+            raise InputError(
+                replace(fault, path=f"set[{fault.path!r}]", file="") if fault.file == "--set" else fault
+                for fault in error.faults
+            ) from None
 
     def first(self) -> dict[str, Scalar]:
         """The first value of every axis."""

@@ -47,6 +47,15 @@ PartName = Annotated[
     str, Field(json_schema_extra={"x-allowed": "the name of a shipped one in text, or a path with a slash"})
 ]
 """What a part of the host is called."""
+HardwareName = Annotated[
+    str,
+    Field(
+        json_schema_extra={
+            "x-allowed": "the name of a shipped one in text, a path with a slash, or a mapping as in a hardware file"
+        }
+    ),
+]
+"""The same of a server. A mapping is taken out before: `hostsim.scenario.component.hardware_in_place`."""
 Target = Annotated[
     str, Field(json_schema_extra={"x-allowed": "a percentage of the mean, 2 %, or a quantity and abs, 0.005 % abs"})
 ]
@@ -165,8 +174,8 @@ class PointFile(Spec):
 
     platform: PartName
     """Name of a shipped platform (``esxi-5.0``), or a path to a platform file."""
-    hardware: PartName
-    """Name of a shipped server, or a path to a hardware file."""
+    hardware: HardwareName
+    """Name of a shipped server, a path to a hardware file, or a mapping with the keys of one."""
     peer: PartName = DEFAULT_PEER
     """What stands at the other ends of its traffic: name of a shipped kind of peer, or a path to a peer file."""
     host: HostPart = Field(default_factory=HostPart)

@@ -7,6 +7,7 @@ import fnmatch
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from hostsim.config.plugin import PluginSpec
 from hostsim.errors import Fault, InputError, nearest_name
@@ -15,12 +16,13 @@ from hostsim.results.expect import Expectation, Ratio
 from hostsim.scenario.load import load
 from hostsim.scenario.scenario import Scenario
 from hostsim.scenario.shipped_data import claims, predictions, shipped
+from hostsim.scenario.source import is_text
 
 __all__ = ["expected_claims", "require_shipped", "restrict", "select"]
 
 
 def select(
-    *subjects: str | Path | Scenario,
+    *subjects: str | Path | Mapping[str, Any] | Scenario,
     root: str | Path | None = None,
     plugins: Sequence[str | Path | PluginSpec] = (),
     among: Mapping[str, Path] | None = None,
@@ -34,7 +36,8 @@ def select(
         InputError: a subject is no scenario, no file and no pattern that matches a claim.
     """
     names_of = shipped() if among is None else among
-    load_once = functools.cache(functools.partial(_loaded, root=root, plugins=read_plugins(plugins)))
+    load_one = functools.partial(_loaded, root=root, plugins=read_plugins(plugins))
+    load_once = functools.cache(load_one)
     if not subjects:
         return [(scenario, frozenset(_names(scenario))) for scenario in map(load_once, names_of)]
     loaded: dict[str, Scenario] = {}
@@ -57,11 +60,18 @@ def select(
                     )
                 )
         else:
-            scenario = load_once(subject) if isinstance(subject, str | Path) else subject
+            if isinstance(subject, Mapping):
+                scenario = load_one(subject)
+            else:
+                scenario = load_once(subject) if isinstance(subject, str | Path) else subject
             matches = [(scenario, _names(scenario))]
         for scenario, names in matches:
-            if names:
-                key = str(scenario.file)
+            if names:  # loaded ones may differ in options alone
+                key = (
+                    str(scenario.file)
+                    if isinstance(subject, str | Path) and not is_text(subject)
+                    else str(id(scenario))
+                )
                 loaded.setdefault(key, scenario)
                 asked.setdefault(key, set()).update(names)
     if faults:
@@ -111,13 +121,21 @@ def restrict(scenario: Scenario, names: Iterable[str]) -> Scenario:
     )
 
 
-def _loaded(subject: str | Path, root: str | Path | None, plugins: Sequence[PluginSpec]) -> Scenario:
+def _loaded(
+    subject: str | Path | Mapping[str, Any], root: str | Path | None, plugins: Sequence[PluginSpec]
+) -> Scenario:
     """A subject as a scenario; the files of a shipped one lie where they were installed, below no root of a user's."""
-    return load(subject, root=None if str(subject) in shipped() | predictions() else root, plugins=plugins)
+    is_shipped = isinstance(subject, str | Path) and str(subject) in shipped() | predictions()
+    return load(subject, root=None if is_shipped else root, plugins=plugins)
 
 
 def _is_pattern(subject: str, known: Mapping[str, Path]) -> bool:
-    return subject not in known and not Path(subject).exists() and not subject.endswith((".yaml", ".yml"))
+    return (
+        not is_text(subject)
+        and subject not in known
+        and not Path(subject).exists()
+        and not subject.endswith((".yaml", ".yml"))
+    )
 
 
 def _names(scenario: Scenario) -> list[str]:

@@ -38,12 +38,16 @@ def rows(page: str) -> dict[str, list[str]]:
 
 
 def test_every_key_of_a_scenario_is_there(pages: dict[str, str]) -> None:
-    """Those of the JSON Schema, part by part."""
+    """Those of the JSON Schema, part by part; of hardware in the scenario on the page of its files."""
     schema = scenario_schema()
     known = rows(pages["scenario-file"])
-    parts = [schema, *(part for name, part in schema["$defs"].items() if name != "Assumed")]
+    definitions = {name: part for name, part in schema["$defs"].items() if name.rpartition(".")[2] != "Assumed"}
+    held = {name for name in definitions if name.partition(".")[0] == "hardware"}
+    parts = [schema, *(part for name, part in definitions.items() if name not in held)]
     keys = {key for part in parts for key in part.get("properties", {})}
     assert keys - set(known) == set()
+    keys_of_hardware = {key for name in held for key in definitions[name].get("properties", {})}
+    assert keys_of_hardware - set(rows(pages["part-files"])) == set()
     assert len(keys) > 80
 
 

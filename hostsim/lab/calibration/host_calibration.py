@@ -80,10 +80,14 @@ def own_host(
         seed: root seed.
 
     Raises:
-        InputError: what was measured or is to be predicted cannot be, or scikit-learn is not installed.
+        InputError: what was measured or is to be predicted cannot be, scikit-learn is not installed, or the scenario holds its hardware
+            itself.
         StoreError: the folder cannot be written.
     """
     require_library()
+    if scenario.resolver.parts.in_place is not None:  # a calibration writes files of parts
+        message = "hardware is part of the scenario; a calibration needs a file to extend"
+        raise InputError(Fault(message, "hardware", allowed="the name of a server, or the path of a hardware file"))
     measured = scenario.expectations if to is None else read_measured(Path(to), scenario)
     wanted = None if predict is None else read_prediction(predict, scenario)
     folder = execution.store.folder / FOLDER / scenario.name if output is None else Path(output)

@@ -26,6 +26,7 @@ __all__ = [
     "parse_value",
     "read",
     "syntax_fault",
+    "unprintable",
     "write_yaml",
 ]
 
@@ -232,7 +233,7 @@ class _Reader:
         if len(text) > MAX_TEXT:
             self.fault("is too long a text", path, event, f"{len(text)} characters", f"at most {MAX_TEXT} characters")
             return ""
-        if (odd := _unprintable(text)) is not None:
+        if (odd := unprintable(text)) is not None:
             allowed = "text of letters, digits and signs, with line feeds and tabs"
             self.fault(f"holds the character {odd!a}, which is not printed", path, event, allowed=allowed)
             return ""
@@ -254,7 +255,7 @@ class _Reader:
         return int(value) if "." not in text and value.is_integer() and abs(value) < 2**53 else value
 
 
-def _unprintable(text: str) -> str | None:
+def unprintable(text: str) -> str | None:
     """The first character that a terminal would obey and a reader would not see: controls, and those that turn the direction of writing."""
     if text.isprintable():
         return None

@@ -74,7 +74,7 @@ class Place:
     """A file as the user knows it, or an option: ``--set``, ``--axis``."""
     line: int | None = None
     whole_path: KeyPath | None = None
-    """For a value that an option put inside a part (hardware, guest): the path from the scenario's root."""
+    """The path from the scenario's root, of a value that an option put inside a part (hardware, guest), and of one in a Python mapping."""
 
     def __str__(self) -> str:
         return self.file if self.line is None else f"{self.file}:{self.line}"
@@ -103,6 +103,8 @@ class Tree:
     places: Mapping[KeyPath, Place]
     file: str
     """Place of what no line is known for."""
+    prefix: KeyPath = ()
+    """Path from the root of its file, of a tree that is a part of one."""
 
     @classmethod
     def of(cls, file: Path, name: str) -> Tree:
@@ -116,11 +118,14 @@ class Tree:
 
     def place(self, path: KeyPath) -> Place:
         """The source place of a path, or else of the nearest mapping around it."""
-        while path:
-            if path in self.places:
-                return self.places[path]
-            path = path[:-1]
-        return Place(self.file)
+        return self._placed(path)[0]
+
+    def _placed(self, path: KeyPath) -> tuple[Place, KeyPath]:
+        """The source place of a path, or of the nearest mapping around it and the rest of the path."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.places:
+                return self.places[path[:length]], path[length:]
+        return Place(self.file), path
 
     def get(self, path: KeyPath) -> Any:
         """The value at a path, None where there is none."""
@@ -138,16 +143,16 @@ class Tree:
         for path, value, place in changes:
             data = _put(data, path, value)
             places[path] = place
-        return Tree(data, over(places, self.places), self.file)
+        return replace(self, data=data, places=over(places, self.places))
 
     def fault(
         self, path: KeyPath, message: str, allowed: str = "", nearest: str = "", given: str | None = None
     ) -> Fault:
         """A fault at a path, with the value that stands there."""
-        place = self.place(path)
-        shown = dotted(path)
+        place, rest = self._placed(path)
+        shown = dotted((*self.prefix, *path) if place.file == self.file else path)
         if place.whole_path is not None:
-            shown = dotted(place.whole_path)
+            shown = dotted((*place.whole_path, *rest))
         if given is None:
             value = self.get(path)
             given = "" if value is None else show_value(value)
@@ -183,7 +188,7 @@ def merge(parent: Tree, delta: Tree) -> Tree:
 
     A delta that says nothing (``~``) of a key takes away what the parent has there.
     """
-    return Tree(_merge(parent.data, delta.data), over(delta.places, parent.places), delta.file)
+    return replace(delta, data=_merge(parent.data, delta.data), places=over(delta.places, parent.places))
 
 
 def _merge(parent: Any, delta: Any) -> Any:
@@ -228,4 +233,4 @@ def unwrap(tree: Tree, prefix: KeyPath = (), skip: Sequence[str] = ()) -> tuple[
             assumptions.append(AssumedValue(where, value["value"], reason, ends, tree.place(path), value.get("prior")))
         return value["value"]
 
-    return Tree(bare(tree.data, ()), tree.places, tree.file), assumptions, faults
+    return replace(tree, data=bare(tree.data, ())), assumptions, faults
