@@ -10,17 +10,17 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from hostsim.cli import check, inspection, sweep
 from hostsim.cli.calibrate import calibrate
 from hostsim.cli.cite import cite
 from hostsim.cli.import_files import import_
-from hostsim.cli.option import with_options
+from hostsim.cli.option import Command, with_options
 from hostsim.cli.predict import predict
 from hostsim.cli.prune import prune
 from hostsim.cli.sensitivity import sensitivity
@@ -46,6 +46,17 @@ read or written; 3 a sweep ended with failed runs; 4 an error in hostsim itself;
 
 class _Commands(TyperGroup):
     """The group of all commands; prints the faults of a `HostsimError` on stderr, without a traceback."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands by task."""
+        tasks: dict[str, list[tuple[str, str]]] = {}
+        commands = [(name, command) for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))]
+        for name, command in commands:
+            task = getattr(command, "rich_help_panel", None) or "More"
+            tasks.setdefault(task, []).append((name, command.get_short_help_str(200)))
+        for task, rows in tasks.items():
+            with formatter.section(task):
+                formatter.write_dl(rows)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse arguments; ``--ensemble`` takes the next one as its file if that is CSV: typer has no option with an optional value."""
@@ -118,22 +129,48 @@ def _options(
     logging.basicConfig(format="%(message)s", stream=sys.stderr, level=logging.WARNING)
 
 
-app.command("list")(inspection.list_)
-app.command("show", cls=with_options("quick", "replications", "plugins"))(inspection.show)
-app.command("run", cls=with_options())(sweep.run)
-app.command("check", cls=with_options())(check.check)
-app.command("predict", cls=with_options(without=("plugins",)))(predict)
-app.command("reproduce", cls=with_options())(sweep.reproduce)
-app.command("merge", cls=with_options("results"))(merge)
-app.command("prune", cls=with_options("results"))(prune)
-app.command("plot", cls=with_options("results"))(sweep.plot)
-app.command("report", cls=with_options("results"))(sweep.report)
-app.command("what-if", cls=with_options())(what_if)
-app.command("trace", cls=with_options("quick", "seed", "plugins"))(trace)
-app.command("metrics")(inspection.metrics)
-app.command("sensitivity", cls=with_options("quick", "seed", "jobs", "cluster", "results", "plugins"))(sensitivity)
-app.command("verify", cls=with_options("seed", "jobs"))(verify)
-app.command("calibrate", cls=with_options("seed", "jobs", "results", "plugins"))(calibrate)
-app.command("import")(import_)
-app.command("schema", cls=with_options("plugins"))(inspection.schema)
-app.command("cite")(cite)
+def _command(
+    name: str, function: Callable[..., None], example: str, task: str, cls: type[TyperCommand] = Command
+) -> None:
+    """Add a command with the task that its help is grouped by, and an example of its arguments."""
+    app.command(name, cls=cls, epilog=f"Example: hostsim {name} {example}".rstrip(), rich_help_panel=task)(function)
+
+
+_LOOK, _RUN, _JUDGE, _STUDY, _KEEP = "Look", "Run", "Compare with what was published", "Study", "Results"
+_command("list", inspection.list_, "", _LOOK)
+_command("show", inspection.show, "first-sweep --copy", _LOOK, with_options("quick", "replications", "plugins"))
+_command("metrics", inspection.metrics, "--json", _LOOK)
+_command("schema", inspection.schema, "hardware", _LOOK, with_options("plugins"))
+_command("import", import_, "esxtop.csv nics.txt -o my-host", _LOOK)
+_command("run", sweep.run, "first-sweep --quick --axis interrupts=1000,4000", _RUN, with_options())
+_command("what-if", what_if, "first-sweep --set vms.receiver.count=8 --quick", _RUN, with_options())
+_command(
+    "trace",
+    trace,
+    'first-sweep --at interrupts=4000 --from "300 ms" --quick',
+    _RUN,
+    with_options("quick", "seed", "plugins"),
+)
+_command("reproduce", sweep.reproduce, "splitrx latency --quick", _JUDGE, with_options())
+_command("check", check.check, "'split*.40k' --quick", _JUDGE, with_options())
+_command("predict", predict, "--quick", _JUDGE, with_options(without=("plugins",)))
+_command("cite", cite, "splitrx --bibtex", _JUDGE)
+_command("verify", verify, "--quick", _JUDGE, with_options("seed", "jobs"))
+_command(
+    "sensitivity",
+    sensitivity,
+    "splitrx --metric loss --at receivers=24 --quick",
+    _STUDY,
+    with_options("quick", "seed", "jobs", "cluster", "results", "plugins"),
+)
+_command(
+    "calibrate",
+    calibrate,
+    'my-host.yaml --to measured.csv --budget "30 min"',
+    _STUDY,
+    with_options("seed", "jobs", "results", "plugins"),
+)
+_command("plot", sweep.plot, "first-sweep --x interrupts --y latency_p99", _KEEP, with_options("results"))
+_command("report", sweep.report, "first-sweep --contexts --at interrupts=4000", _KEEP, with_options("results"))
+_command("merge", merge, "shard-1 shard-2 --results results", _KEEP, with_options("results"))
+_command("prune", prune, "--unusable --dry-run", _KEEP, with_options("results"))

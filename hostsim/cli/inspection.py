@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.cli.option import Root, ScenarioName, SetAsRun, Texts, option, pairs
+from hostsim.cli.option import Root, ScenarioName, SetAsRun, Texts, complete_axis, option, pairs
 from hostsim.cli.output import columns, print_json, say_warnings
 from hostsim.errors import Fault, InputError, nearest_name
 
@@ -46,7 +46,9 @@ def show(
     context: typer.Context,
     scenario: ScenarioName,
     overrides: SetAsRun = None,
-    axes: Annotated[Texts, option("--axis", "NAME=VALUES", "Give an axis other values, as `run` would.")] = None,
+    axes: Annotated[
+        Texts, option("--axis", "NAME=VALUES", "Give an axis other values, as `run` would.", complete_axis)
+    ] = None,
     root: Root = None,
     *,
     copy: Annotated[

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperCommand
 
 from hostsim.errors import Fault, InputError
 
+if TYPE_CHECKING:
+    from hostsim.scenario.scenario import Scenario
+
 __all__ = [
+    "Command",
     "DryRun",
     "Root",
     "ScenarioName",
     "SetAsRun",
     "ShardText",
     "Texts",
+    "complete_axis",
+    "complete_change",
+    "complete_drawn",
+    "complete_metric",
+    "complete_path",
     "complete_scenario",
     "complete_shipped",
     "complete_subject",
@@ -81,9 +90,70 @@ DryRun = Annotated[
 ]
 
 
-def option(flags: str, metavar: str, about: str) -> Any:
-    """An option with a value, as typer declares it."""
-    return typer.Option(*flags.split(), metavar=metavar, help=about)
+def option(flags: str, metavar: str, about: str, complete: Callable[..., list[str]] | None = None) -> Any:
+    """An option with a value, as typer declares it, and the function that completes it in a shell."""
+    return typer.Option(*flags.split(), metavar=metavar, help=about, autocompletion=complete)
+
+
+def complete_path(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Dotted paths of the scenario on the command line with an equals sign, as ``--set`` takes them."""
+    return _assignments([setting.name for setting in loaded.settings] if (loaded := _loaded(ctx)) else [], incomplete)
+
+
+def complete_axis(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Axes of the scenario on the command line with an equals sign, as ``--axis`` takes them, and from a dot on paths."""
+    if "." in incomplete:
+        return complete_path(ctx, incomplete)
+    return _assignments(list(loaded.axes) if (loaded := _loaded(ctx)) else [], incomplete)
+
+
+def complete_change(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Axes and dotted paths of the scenario on the command line, as a change takes them."""
+    return [*complete_axis(ctx, incomplete), *(complete_path(ctx, incomplete) if "." not in incomplete else [])]
+
+
+def complete_drawn(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Axes of the results on the command line."""
+    from hostsim.errors import StoreError
+    from hostsim.results.folder import read
+
+    subject = _first(ctx, "subject", "subjects")
+    for folder in (Path(ctx.params.get("results") or "results", subject), Path(subject)):
+        try:
+            return [axis for axis in read(folder).axes if axis.startswith(incomplete)]
+        except StoreError:
+            continue
+    return []
+
+
+def complete_metric(incomplete: str) -> list[str]:
+    """Measures of the catalogue."""
+    from hostsim.results.metrics.catalogue import CATALOGUE
+
+    return [name for name in CATALOGUE if name.startswith(incomplete)]
+
+
+def _loaded(ctx: typer.Context) -> Scenario | None:
+    """The scenario on the command line; None where it is not there yet, or has faults."""
+    from hostsim.scenario.load import load
+
+    name = _first(ctx, "scenario")
+    if not name:
+        return None
+    try:
+        return load(name, root=ctx.params.get("root"))
+    except InputError:
+        return None
+
+
+def _first(ctx: typer.Context, *names: str) -> str:
+    """The first argument of a command that is being typed; click leaves it unparsed where the last option has no value yet."""
+    given = next((value for name in names if (value := ctx.params.get(name))), ctx.args)
+    return given if isinstance(given, str) else next(iter(given), "")
+
+
+def _assignments(names: Iterable[str], incomplete: str) -> list[str]:
+    return [f"{name}=" for name in names if name.startswith(incomplete)]
 
 
 ShardText = Annotated[
@@ -94,15 +164,54 @@ ShardText = Annotated[
         "Only store the runs of part I of N, for jobs of a batch system; combine them with `hostsim merge`.",
     ),
 ]
-SetAsRun = Annotated[Texts, option("--set", "PATH=VALUE", "Set a value, as `run` would.")]
+SetAsRun = Annotated[Texts, option("--set", "PATH=VALUE", "Set a value, as `run` would.", complete_path)]
 
 
-def repeated(flag: str, metavar: str, about: str) -> Any:
+def repeated(flag: str, metavar: str, about: str, complete: Callable[..., list[str]] | None = None) -> Any:
     """A repeatable option."""
-    return option(flag, metavar, f"{about} Repeatable.")
+    return option(flag, metavar, f"{about} Repeatable.", complete)
 
 
-class _RunCommand(TyperCommand):
+_TASKS: Mapping[str, tuple[str, ...]] = {
+    "How long and how often": (
+        "quick",
+        "seed",
+        "replication",
+        "replications",
+        "thorough",
+        "max_processor_time",
+        "ensemble",
+        "no_ensemble",
+        "budget",
+        "members",
+        "trajectories",
+        "samples",
+        "most",
+    ),
+    "Where runs are made and stored": ("jobs", "cluster", "shard", "results", "max_memory", "max_time", "dry_run"),
+    "What is printed and written": ("output", "as_json", "junit", "bibtex", "help"),
+}
+"""Options of commands by task, by the names of their parameters; others say what a command is about."""
+
+
+class Command(TyperCommand):
+    """A command whose help groups options by task and ends with an example."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options by task."""
+        rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "What": [], **{task: [] for task in _TASKS}}
+        for parameter in self.get_params(ctx):
+            row = parameter.get_help_record(ctx)
+            task = next((task for task, names in _TASKS.items() if parameter.name in names), "What")
+            if row is not None:
+                rows["Arguments" if parameter.param_type_name == "argument" else task].append(row)
+        for title, records in rows.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class _RunCommand(Command):
     """A command with run options after its own; it has them as the `RunOptions` of its context."""
 
     offers: ClassVar[Callable[[str], bool]]

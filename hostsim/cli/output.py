@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import typer
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Reporter",
+    "coloured",
     "columns",
     "duration",
     "json_text",
@@ -32,9 +33,14 @@ __all__ = [
 
 
 def say_warnings(warnings: Iterable[str]) -> None:
-    """Each warning once."""
+    """Print each warning once on stderr, in colour where that is a terminal."""
     for warning in dict.fromkeys(warnings):
-        typer.echo(f"warning: {warning}", err=True)
+        typer.echo(coloured(f"warning: {warning}", "yellow", sys.stderr), err=True)
+
+
+def coloured(text: str, colour: str, stream: TextIO) -> str:
+    """Text in a colour where its stream is a terminal, unless the environment asks for none."""
+    return typer.style(text, fg=colour) if stream.isatty() and "NO_COLOR" not in os.environ else text
 
 
 def say_failed(found: Results) -> None:

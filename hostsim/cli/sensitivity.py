@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.cli.option import DryRun, Root, ScenarioName, Texts, option, pairs, repeated
+from hostsim.cli.option import (
+    DryRun,
+    Root,
+    ScenarioName,
+    Texts,
+    complete_axis,
+    complete_metric,
+    complete_path,
+    option,
+    pairs,
+    repeated,
+)
 from hostsim.cli.output import columns, duration, say_warnings
 from hostsim.cli.status import Status
 from hostsim.errors import Fault, InputError
@@ -27,10 +38,12 @@ __all__ = ["sensitivity"]
 def sensitivity(
     context: typer.Context,
     scenario: ScenarioName,
-    metric: Annotated[str, option("--metric", "NAME", "Measure to explain, as `metrics` lists it.")],
-    at: Annotated[Texts, repeated("--at", "AXIS=VALUE", "The point; other axes have their first value.")] = None,
+    metric: Annotated[str, option("--metric", "NAME", "Measure to explain, as `metrics` lists it.", complete_metric)],
+    at: Annotated[
+        Texts, repeated("--at", "AXIS=VALUE", "The point; other axes have their first value.", complete_axis)
+    ] = None,
     overrides: Annotated[
-        Texts, option("--set", "PATH=VALUE", "Set a value, as `run` would, and do not vary it.")
+        Texts, option("--set", "PATH=VALUE", "Set a value, as `run` would, and do not vary it.", complete_path)
     ] = None,
     only: Annotated[
         Texts, repeated("--only", "PATTERN", "Vary only constants whose names match: '*.costs.guest_*'.")

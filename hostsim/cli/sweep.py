@@ -15,6 +15,10 @@ from hostsim.cli.option import (
     ScenarioName,
     ShardText,
     Texts,
+    complete_axis,
+    complete_drawn,
+    complete_metric,
+    complete_path,
     complete_shipped,
     option,
     pairs,
@@ -36,9 +40,12 @@ __all__ = ["plot", "report", "reproduce", "run"]
 def run(
     context: typer.Context,
     scenario: ScenarioName,
-    overrides: Annotated[Texts, repeated("--set", "PATH=VALUE", "Set a value: vms.receiver.count=8.")] = None,
+    overrides: Annotated[
+        Texts, repeated("--set", "PATH=VALUE", "Set a value: vms.receiver.count=8.", complete_path)
+    ] = None,
     axes: Annotated[
-        Texts, repeated("--axis", "NAME=VALUES", "Give an axis other values: receivers=1..40:4, or a,b,c.")
+        Texts,
+        repeated("--axis", "NAME=VALUES", "Give an axis other values: receivers=1..40:4, or a,b,c.", complete_axis),
     ] = None,
     output: Annotated[
         Path | None,
@@ -85,6 +92,7 @@ def run(
     if dry_run:
         typer.echo(dry_run_table([loaded], options, sweep=True, expectations=False))
         return
+    say_warnings(loaded.warnings)  # before the run: a setting without effect may be a reason to stop it
     with Reporter() as reporter:
         found = api.run(loaded, progress=reporter, options=options.model_copy(update={"plugins": []}))
     files = write(found, folder)
@@ -93,7 +101,7 @@ def run(
     typer.echo(f"{answer(found)}\n")
     for file in files:
         typer.echo(file)
-    _warn(found)
+    say_failed(found)
     if len(found.failed):
         raise typer.Exit(Status.FAILED_RUNS)
 
@@ -166,7 +174,8 @@ def reproduce(
     typer.echo(f"\n{_cost_table(found)}\n\n{page}")
     typer.echo(f"took {duration(time.monotonic() - started)}", err=True)
     for entry in found:
-        _warn(entry)
+        say_warnings(entry.warnings)
+        say_failed(entry)
     if any(len(entry.failed) for entry in found):
         raise typer.Exit(Status.FAILED_RUNS)
     if not all(is_accepted(verdict, quick=options.quick) for verdict in verdicts):
@@ -198,8 +207,25 @@ def plot(
         bool,
         typer.Option("--warm-up", help="Draw the part cut as warm-up instead, of the run with the longest one."),
     ] = False,
+    x: Annotated[
+        str | None,
+        option(
+            "--x",
+            "AXIS",
+            "Draw one figure instead: its axis, by default the first with several values.",
+            complete_drawn,
+        ),
+    ] = None,
+    y: Annotated[
+        str | None, option("--y", "METRIC", "The measure of that figure, as `metrics` lists it.", complete_metric)
+    ] = None,
+    by: Annotated[Texts, repeated("--by", "AXIS", "An axis that tells its lines apart.", complete_drawn)] = None,
+    at: Annotated[
+        Texts,
+        repeated("--at", "AXIS=VALUE", "A value of another axis; the first by default.", complete_drawn),
+    ] = None,
 ) -> None:
-    """Draw the figures of an earlier run; runs nothing."""
+    """Draw the figures of an earlier run, or any measure against an axis; runs nothing."""
     options: RunOptions = context.obj
     from hostsim import api
     from hostsim.results.confinement import confined
@@ -208,6 +234,10 @@ def plot(
     from hostsim.views.plots.time_series import draw_warm_up, longest_warm_up
     from hostsim.views.report.folder import draw_figures
 
+    if y is None and (x or by or at):
+        raise InputError(Fault("draw nothing without a measure", "--x, --by and --at", allowed="--y METRIC as well"))
+    if y is not None and warm_up:
+        raise InputError(Fault("draws no measure", "--warm-up", allowed="--warm-up, or --y METRIC"))
     partial, results = 0, options.results
     for folder in _folders(subject, results, context):
         if warm_up:
@@ -218,11 +248,31 @@ def plot(
                 typer.echo(file)
             continue
         found = read(folder)
-        for file in draw_figures(found, folder):
+        made = draw_figures(found, folder) if y is None else _drawn(found, folder, x, y, by or (), pairs(at, "--at"))
+        for file in made:
             typer.echo(file)
         partial += say_partial(found)
     if partial:
         raise typer.Exit(Status.FAILED_RUNS)
+
+
+def _drawn(
+    found: Results, folder: Path, x: str | None, y: str, by: Sequence[str], at: Mapping[str, str]
+) -> tuple[Path, ...]:
+    """Draw a measure against an axis into the figures of a folder."""
+    from hostsim.results.confinement import confined
+    from hostsim.results.table import as_written
+    from hostsim.views.plots.style import KINDS, figure_of, save
+
+    runs = as_written(found.table)
+    varied = [axis for axis in found.axes if axis not in (*by, *at) and runs[axis].nunique() > 1]
+    if x is None and not (varied or found.axes):
+        raise InputError(Fault("has no axis to draw against", given=found.scenario, allowed="a run with an axis"))
+    axes = found.plot(x=x or (varied or found.axes)[0], y=y, by=tuple(by), at=at or None)
+    name = "-".join([y, *by])
+    for kind in KINDS:
+        confined(folder, folder / "figures" / f"{name}.{kind}")
+    return save(figure_of(axes), folder / "figures" / name)
 
 
 def report(
@@ -241,7 +291,9 @@ def report(
             help="Print the context of each queue and the bottleneck instead, at the last point of each series or at --at.",
         ),
     ] = False,
-    at: Annotated[Texts, repeated("--at", "AXIS=VALUE", "With --contexts: the points to print.")] = None,
+    at: Annotated[
+        Texts, repeated("--at", "AXIS=VALUE", "With --contexts: the points to print.", complete_drawn)
+    ] = None,
 ) -> None:
     """Write a self-contained HTML page; runs nothing."""
     options: RunOptions = context.obj
@@ -294,8 +346,3 @@ def _folders(subject: str, results: Path, context: typer.Context) -> list[Path]:
         if (folder / "results.json").is_file():
             return [folder]
     return sorted(file.parent for file in Path(subject).glob("*/results.json")) or [Path(subject)]
-
-
-def _warn(found: Results) -> None:
-    say_warnings(found.warnings)
-    say_failed(found)

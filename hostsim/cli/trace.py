@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.cli.option import Root, ScenarioName, SetAsRun, Texts, option, pairs, repeated
+from hostsim.cli.option import Root, ScenarioName, SetAsRun, Texts, complete_axis, option, pairs, repeated
 from hostsim.cli.output import say_warnings
 from hostsim.errors import Fault, InputError
 
@@ -27,7 +27,7 @@ def trace(
     scenario: ScenarioName,
     at: Annotated[
         Texts,
-        repeated("--at", "AXIS=VALUE", "The point to run; other axes have their first value."),
+        repeated("--at", "AXIS=VALUE", "The point to run; other axes have their first value.", complete_axis),
     ] = None,
     overrides: SetAsRun = None,
     begin: Annotated[

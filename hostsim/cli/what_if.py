@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hostsim.cli.option import DryRun, Root, ScenarioName, Texts, pairs, repeated
+from hostsim.cli.option import (
+    DryRun,
+    Root,
+    ScenarioName,
+    Texts,
+    complete_axis,
+    complete_change,
+    complete_metric,
+    complete_path,
+    pairs,
+    repeated,
+)
 from hostsim.cli.output import plain, print_json, say_failed
 from hostsim.cli.status import Status
 from hostsim.errors import Fault, InputError
@@ -28,17 +39,24 @@ def what_if(
     scenario: ScenarioName,
     changes: Annotated[
         Texts,
-        repeated("--set", "PATH=VALUE", "The change: a dotted path, or an axis of the scenario."),
+        repeated("--set", "PATH=VALUE", "The change: a dotted path, or an axis of the scenario.", complete_change),
     ] = None,
     costs: Annotated[
         Texts,
         repeated("--cost", "NAME=VALUE", "A changed cost, for studies: context_switch=0."),
     ] = None,
-    both: Annotated[Texts, repeated("--both", "PATH=VALUE", "Set a value on both sides.")] = None,
-    axes: Annotated[Texts, repeated("--axis", "NAME=VALUES", "The points to compare: receivers=16,24.")] = None,
+    both: Annotated[Texts, repeated("--both", "PATH=VALUE", "Set a value on both sides.", complete_path)] = None,
+    axes: Annotated[
+        Texts, repeated("--axis", "NAME=VALUES", "The points to compare: receivers=16,24.", complete_axis)
+    ] = None,
     metrics: Annotated[
         Texts,
-        repeated("--metric", "NAME", "Only this measure, certain or not; by default all whose difference is certain."),
+        repeated(
+            "--metric",
+            "NAME",
+            "Only this measure, certain or not; by default all whose difference is certain.",
+            complete_metric,
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print strict JSON instead of a table, every measure.")

@@ -45,7 +45,7 @@ def _command(name: str, command: Any, above: Any) -> str:
         record = parameter.get_help_record(context)
         if record is not None:
             rows.append([code(record[0]), record[1].strip()])
-    shown = f"hostsim {name} [OPTIONS] {usage}".strip()
+    shown = f"hostsim {name} [OPTIONS] {usage}".strip() + f"\n\n{command.epilog}"
     return f"\n({anchor('command', name)})=\n\n## {name}\n\n```text\n{shown}\n```\n\n{help_text}\n\n{table(('', ''), rows)}"
 
 

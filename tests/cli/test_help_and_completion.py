@@ -1,0 +1,89 @@
+"""Help, examples and completion of commands; warnings before answers; one figure of any measure."""
+
+from __future__ import annotations
+
+import io
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from hostsim.cli.app import app
+from hostsim.cli.option import complete_axis, complete_change, complete_drawn, complete_metric, complete_path
+
+
+def test_warnings_precede_the_answer_and_are_coloured_in_a_terminal(tiny, monkeypatch):
+    """A setting without effect is known before the run, and is no footnote below the files."""
+    from hostsim.cli.output import coloured
+
+    tiny.write_text(tiny.read_text().replace("vms:", "host: {advanced: {Net.NetSchedCoalesceTxUsecs: 30}}\nvms:"))
+    done = CliRunner().invoke(app, ["run", "tiny.yaml", "--quick", "--jobs", "1", "--axis", "receivers=1"])
+    assert done.output.startswith("warning: tiny.yaml:7: ")
+    terminal, file = io.StringIO(), io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert coloured("warning", "yellow", terminal) == "\x1b[33mwarning\x1b[0m"
+    assert coloured("warning", "yellow", file) == "warning"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert coloured("warning", "yellow", terminal) == "warning"
+
+
+@pytest.mark.parametrize("name", sorted(typer.main.get_command(app).commands))
+def test_the_example_of_a_command_has_its_options(cli, name):
+    """Click refuses unknown options and values that cannot be before it prints help."""
+    example = typer.main.get_command(app).commands[name].epilog
+    words = shlex.split(example.removeprefix("Example: hostsim "))
+    assert words[0] == name
+    assert cli(*words, "--help").exit_code == 0, example
+
+
+@pytest.mark.parametrize(
+    ("words", "complete", "start", "found"),
+    [
+        (["run", "tiny.yaml", "--axis"], complete_axis, "r", ["receivers=", "rate="]),
+        (["run", "tiny.yaml", "--axis"], complete_axis, "vms.receiver.c", ["vms.receiver.count="]),
+        (["run", "tiny.yaml", "--set"], complete_path, "traffic.stream.packet", ["traffic.stream.packet_size="]),
+        (["run", "tiny.yaml", "--set"], complete_path, "hardware.cpu.cl", ["hardware.cpu.clock="]),
+        (["run", "--quick", "--set"], complete_path, "vms.", []),
+        (["run", "no.yaml", "--set"], complete_path, "vms.", []),
+        (["what-if", "tiny.yaml", "--set"], complete_change, "rece", ["receivers="]),
+        (["plot", "tiny", "--x"], complete_drawn, "", []),
+    ],
+)
+def test_shells_complete_axes_and_paths(tiny, words, complete, start, found):
+    """Of the scenario that the line names, as far as it can be loaded."""
+    command = typer.main.get_command(app).commands[words[0]]
+    with command.make_context(words[0], words[1:], resilient_parsing=True) as context:
+        assert complete(context, start) == found
+
+
+def test_shells_complete_measures():
+    """Those of the catalogue."""
+    assert complete_metric("latency_p9") == ["latency_p95", "latency_p99", "latency_p999", "latency_p9999"]
+
+
+def test_plot_draws_any_measure_against_an_axis(cli, tiny):
+    """Files named by the measure and what tells lines apart; an error names the option that is wrong."""
+    assert cli("run", tiny, "--quick", "--jobs", "1").exit_code == 0
+    done = cli("plot", "tiny", "--x", "receivers", "--y", "latency_p95", "--by", "rate")
+    assert [Path(line).name for line in done.stdout.split()] == [
+        "latency_p95-rate.svg",
+        "latency_p95-rate.png",
+        "latency_p95-rate.pdf",
+    ]
+    assert cli("plot", "tiny", "--y", "loss", "--at", "rate=2 kpps").exit_code == 0
+    assert Path("results/tiny/figures/loss.png").is_file()
+    command = typer.main.get_command(app).commands["plot"]
+    with command.make_context("plot", ["tiny", "--x"], resilient_parsing=True) as context:
+        assert complete_drawn(context, "r") == ["receivers", "rate"]
+    for wrong, said in (
+        (("--x", "recivers", "--y", "loss"), "x: unknown axis; given recivers"),
+        (("--y", "los"), "did you mean 'loss'?"),
+        (("--x", "receivers"), "--x, --by and --at: draw nothing without a measure"),
+        (("--y", "loss", "--warm-up"), "--warm-up: draws no measure"),
+    ):
+        done = cli("plot", "tiny", *wrong)
+        assert done.exit_code == 2, wrong
+        assert said in done.stderr
