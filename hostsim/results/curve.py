@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -12,7 +12,7 @@ import pandas as pd
 from hostsim.engine.record import AxisValues
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.results.estimate import DETERMINISTIC, Interval, student
-from hostsim.results.expect import Verdict
+from hostsim.results.expect import Difference, Ratio, Verdict
 from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
 from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
 from hostsim.results.prediction_interval import prediction_interval, replication_interval
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "PairedContrast",
     "answers_frame",
     "bars_frame",
     "curve_frame",
@@ -31,6 +32,7 @@ __all__ = [
     "intervals_of",
     "is_partial",
     "is_percentile",
+    "paired_contrasts",
     "require_axes",
     "require_figure",
     "rows_at",
@@ -235,6 +237,56 @@ def intervals_of(rows: pd.DataFrame, measure: str, *, signed: bool = False) -> l
     values = dict(zip(rows["replication"], rows[measure], strict=True))
     least = -math.inf if signed or min(values.values()) < 0 else 0.0
     return [replication_interval(values), prediction_interval(values, least)]
+
+
+@dataclass(frozen=True)
+class PairedContrast:
+    """A paired ratio or difference of two points of a figure whose own intervals do not show what a verdict says."""
+
+    points: tuple[tuple[str, float], tuple[str, float]]
+    """The value of x, as written, and the mean of each point."""
+    words: str
+    """``paired: interrupts=1000 / interrupts=16000: 0.811 [0.81, 0.812]``."""
+
+
+def paired_contrasts(table: pd.DataFrame, figure: FigureSpec, verdicts: Iterable[Verdict]) -> Iterator[PairedContrast]:
+    """The paired contrasts that a figure has to show beside its intervals, so that it agrees with the verdicts on its points.
+
+    Intervals of two points may overlap although their difference is certain, because common random numbers cancel in it; and they
+    may lie apart by chance although it is not. A contrast is made for each such ratio or difference of the figure's measure.
+
+    Args:
+        table: one row a point and replication.
+        figure: a curve.
+        verdicts: of the scenario.
+    """
+    if figure.per is not None or figure.reference or figure.stack:
+        return
+    rows = figure_rows(table, figure)
+    for verdict in verdicts:
+        match verdict.expectation.form:
+            case Ratio(metric=figure.y, of=dict() as of, to=dict() as to, at=at):
+                sides, neutral, sign = ({**at, **of}, {**at, **to}), 1.0, "/"
+            case Difference(metric=figure.y, at=at, less=less):
+                sides, neutral, sign = (dict(at), dict(less)), 0.0, "−"
+            case _:
+                continue
+        value, low, high = verdict.value, verdict.ci_low, verdict.ci_high
+        drawn = [rows[rows["point"].isin(rows_at_points(table, side, ())["point"])] for side in sides]
+        if any(part.empty or part[figure.y].isna().any() for part in drawn):
+            continue
+        if value is None or low is None or high is None:
+            continue
+        one, other = (intervals_of(part, figure.y)[0] for part in drawn)
+        is_apart = one.low > other.high or one.high < other.low
+        if is_apart == (low > neutral or high < neutral):
+            continue
+        firsts = [part.iloc[0] for part in drawn]
+        varied = [axis for axis in (figure.x, *figure.series) if firsts[0][axis] != firsts[1][axis]]
+        names = [", ".join(f"{axis}={first[axis]}" for axis in varied) for first in firsts]
+        numbers = f"{value:.3g} [{low:.3g}, {high:.3g}]"
+        places = (str(firsts[0][figure.x]), one.mean), (str(firsts[1][figure.x]), other.mean)
+        yield PairedContrast(places, f"paired: {names[0]} {sign} {names[1]}: {numbers}")
 
 
 def y_unit(table: pd.DataFrame, figure: FigureSpec) -> str:

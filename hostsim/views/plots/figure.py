@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hostsim.results.curve import figure_rows, is_partial, require_figure, y_unit
+from hostsim.results.curve import figure_rows, is_partial, paired_contrasts, require_figure, y_unit
 from hostsim.results.expect import NOT_ESTIMABLE, Verdict
 from hostsim.results.figure import AnswersSpec, FigureSpec, TableSpec
 from hostsim.results.figure import Figure as Drawing
@@ -164,6 +164,10 @@ def _draw_curves(axes: Axes, layers: Sequence[Layer]) -> int:
     if values and (bars or not numeric):
         axes.set_xlim(-0.5, len(values) - 0.5)
         axes.grid(visible=False, axis="x")
+    for contrast in paired_contrasts(table, figure, published):
+        ends = [(place[x], mean) for x, mean in contrast.points] if not bars and numeric else []
+        xs, means = [x for x, _ in ends], [mean for _, mean in ends]
+        axes.plot(xs, means, color=INK, linewidth=0.8, linestyle=DOTS, label=contrast.words, zorder=1.8)
     tops = {x: top for curve in curves for x, top in curve.tops.items()}
     draw_accepted(axes, published, figure, series, table, tops, width, joined=numeric)
     named = any(figure.tick(figure.x, str(value)) != str(value) for value in values)
