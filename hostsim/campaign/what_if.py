@@ -6,7 +6,7 @@ arrivals; its interval is that of the paired differences.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,8 @@ from hostsim.engine.record import Scalar
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.plugin.source import read_plugins
 from hostsim.results.compare import Differences
-from hostsim.results.metrics.catalogue import SIDE
+from hostsim.results.figure import FigureSpec
+from hostsim.results.metrics.catalogue import CATALOGUE, SIDE
 from hostsim.results.prediction_interval import BLOCK
 from hostsim.results.results import Results
 from hostsim.results.rich_view import rich_view
@@ -40,6 +41,8 @@ __all__ = ["LEAST_REPLICATIONS", "WhatIf", "cost_paths", "sides", "what_if", "wi
 
 LEAST_REPLICATIONS = 3
 """Replications at least: fewer have no interval worth the name."""
+_HEADLINES = ("host_cpu", "throughput", "loss", "latency_p95", "response_time_p95")
+"""Measures of the sentence of a comparison, beside those that the scenario draws."""
 LEAST_OF_ENSEMBLE = BLOCK
 """The same of an ensemble: fewer do not tell its noise from the model."""
 
@@ -77,6 +80,17 @@ class WhatIf:
         return f"{self.scenario}: what if " + ", ".join(f"{name} = {value}" for name, value in self.changes.items())
 
     @property
+    def sentence(self) -> str:
+        """The answer in one sentence: the change of the measures that the scenario draws, of CPU, of loss and of times; empty without differences."""
+        drawn = [figure.y for figure in self.before.figures if isinstance(figure, FigureSpec) and figure.y in CATALOGUE]
+        return self.sentence_of(dict.fromkeys((*drawn, *_HEADLINES)))
+
+    def sentence_of(self, metrics: Iterable[str]) -> str:
+        """The change of some measures in one sentence; empty where no run can be compared."""
+        told = self.differences.sentence(metrics)
+        return told and f"{', '.join(f'{name} = {value}' for name, value in self.changes.items())}: {told}"
+
+    @property
     def _changed_axes(self) -> set[str]:
         """Axes that the change sets."""
         old, new = (
@@ -105,11 +119,13 @@ class WhatIf:
         return whole.plot(x=x or varied[0], y=metric, by=(SIDE, *series), ax=ax)
 
     def _repr_html_(self) -> str:
-        page: str = rich_view("notebook.page").differences_html(self.differences.certain, self.question, self.notes)
+        notes = (*filter(None, [self.sentence]), *self.notes)
+        page: str = rich_view("notebook.page").differences_html(self.differences.distinct.certain, self.question, notes)
         return page
 
     def __repr__(self) -> str:
-        return "\n".join([self.question, *self.notes, repr(self.differences.certain)])
+        told = filter(None, [self.sentence])
+        return "\n".join([self.question, *told, *self.notes, repr(self.differences.distinct.certain)])
 
 
 def what_if(

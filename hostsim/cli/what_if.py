@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,7 @@ from hostsim.cli.option import (
     pairs,
     repeated,
 )
-from hostsim.cli.output import plain, print_json, say_failed
+from hostsim.cli.output import coloured, plain, print_json, say_failed
 from hostsim.cli.status import Status
 from hostsim.errors import Fault, InputError
 
@@ -102,9 +103,9 @@ def what_if(
         return
     with Reporter() as reporter:
         found = run_both(before, after, {**wanted, **prices}, options.fidelity(), options.execution(reporter))
-    _print_differences(found, metrics or (), as_json=as_json)
     for note in found.notes:
-        typer.echo(f"note: {note}", err=True)
+        typer.echo(coloured(f"note: {note}", "yellow", sys.stderr), err=True)
+    _print_differences(found, metrics or (), as_json=as_json)
     for side in (found.before, found.after):
         say_failed(side)
     if len(found.before.failed) or len(found.after.failed):
@@ -131,15 +132,23 @@ def _default_ensemble(before: Scenario, after: Scenario, options: RunOptions) ->
 
 
 def _print_differences(found: WhatIf, metrics: Sequence[str], *, as_json: bool) -> None:
-    """Print the differences of some measures, certain or not, or all certain ones."""
+    """Print the change in one sentence, and the differences of some measures, certain or not, or all certain ones."""
     from hostsim.cli.output import columns
     from hostsim.results.compare import difference_rows
 
     shown = found.differences.only(*metrics) if metrics else found.differences
     if as_json:
         print_json([{name: plain(value) for name, value in row.items()} for row in shown.frame().to_dict("records")])
-    elif shown := shown if metrics else shown.certain:
-        typer.echo(columns(*difference_rows(shown)))
+    elif metrics and shown:
+        typer.echo(f"{found.sentence_of(metrics)}\n\n{columns(*difference_rows(shown))}")
+    elif shown := shown.distinct.certain:
+        typer.echo(f"{found.sentence}\n\n{columns(*difference_rows(shown))}")
+        known = {entry.metric for entry in shown}
+        same = [
+            f"  {', '.join(others)} as {first}" for first, others in found.differences.alike.items() if first in known
+        ]
+        if same:
+            typer.echo("\n".join(["", "measures that change alike:", *same]))
     elif not found.differences:
         typer.echo("nothing could be compared: no two finished runs make a pair")
     else:

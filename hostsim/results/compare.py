@@ -15,6 +15,7 @@ from hostsim.errors import Fault, InputError
 from hostsim.results.estimate import NOT_ESTIMABLE, Interval, paired_difference, variance_ratio
 from hostsim.results.folder import read
 from hostsim.results.metrics.catalogue import CATALOGUE, NO_BOUND, nearest_metric
+from hostsim.results.metrics.label import label_of
 from hostsim.results.prediction_interval import prediction_interval, replication_interval
 from hostsim.results.results import Results
 from hostsim.results.rich_view import rich_view
@@ -321,6 +322,49 @@ class Differences(tuple[PairedDifference, ...]):
         """The significant differences: those whose 95 % interval excludes 0."""
         return type(self)(entry for entry in self if entry.is_certain)
 
+    @property
+    def alike(self) -> dict[str, tuple[str, ...]]:
+        """Measures that say the same: by the first of the catalogue, the others whose difference and interval are the same share of the value before at every point."""
+        shares: dict[str, list[tuple[Any, ...]]] = {}
+        for entry in self:
+            one, before = entry.difference, abs(entry.before)
+            ends = [end / before if before else math.nan for end in (one.mean, one.low, one.high)]
+            shares.setdefault(entry.metric, []).append((*entry.at.items(), *(f"{end:.3g}" for end in ends)))
+        groups: dict[tuple[Any, ...], list[str]] = {}
+        for metric, found in shares.items():
+            if not any("nan" in share for share in found) and any(share[-3] != "0" for share in found):
+                groups.setdefault(tuple(found), []).append(metric)
+        return {first: tuple(others) for first, *others in groups.values() if others}
+
+    @property
+    def distinct(self) -> Self:
+        """The differences without those of measures that say the same as another one, see `alike`."""
+        repeated = {name for others in self.alike.values() for name in others}
+        return type(self)(entry for entry in self if entry.metric not in repeated)
+
+    def sentence(self, metrics: Iterable[str]) -> str:
+        """The change of some measures in one sentence; empty where there are none of these.
+
+        Args:
+            metrics: in the order in which they are to be named; of measures that say the same the first is.
+        """
+        same = {name: first for first, others in self.alike.items() for name in (first, *others)}
+        changed, unchanged, named = [], [], set[str]()
+        for metric in metrics:
+            entries = self.only(metric)
+            if not entries or same.get(metric, metric) in named:
+                continue
+            named.add(same.get(metric, metric))
+            certain = entries.certain
+            if certain:
+                where = "" if len(certain) == len(entries) else f" at {len(certain)} of {len(entries)} points"
+                changed.append(f"{label_of(metric)} {_change(certain)}{where}")
+            else:
+                unchanged.append(label_of(metric))
+        parts = [", ".join(changed)] if changed else []
+        parts += [f"no certain change of {', '.join(unchanged)}"] if unchanged else []
+        return "; ".join(parts)
+
     def frame(self) -> pd.DataFrame:
         """The differences as a tidy frame, a row for each metric and point.
 
@@ -360,6 +404,17 @@ class Differences(tuple[PairedDifference, ...]):
     def _repr_html_(self) -> str:
         page: str = rich_view("notebook.page").differences_html(self)
         return page
+
+
+def _change(entries: Differences) -> str:
+    """The change of a measure at some points: ``+3 %``, ``+3 % to +8 %``; in its unit where it was 0."""
+    shares = [100 * entry.relative for entry in entries]
+    if all(map(math.isfinite, shares)):
+        ends = [f"{share:+.3g} %" for share in (min(shares), max(shares))]
+    else:
+        apart = [entry.difference.mean for entry in entries]
+        ends = [f"{number:+.3g} {entries[0].unit}".rstrip() for number in (min(apart), max(apart))]
+    return " to ".join(dict.fromkeys(ends))
 
 
 def require_metrics(names: Iterable[str]) -> None:

@@ -11,17 +11,25 @@ def test_certain_differences_are_a_table(cli, tiny):
     """What moved, and no more; all else on stderr."""
     done = cli("what-if", tiny, "--set", "hardware.cpu.clock=2 GHz", *OPTIONS)
     assert done.exit_code == 0, done.stderr
-    headings, *lines = done.stdout.splitlines()
+    sentence, empty, headings, *lines = done.stdout.splitlines()
+    assert sentence.startswith("hardware.cpu.clock = 2 GHz: Host CPU utilisation +")
+    assert sentence.endswith("; no certain change of Throughput, Packet loss")
+    assert empty == ""
     assert headings.split()[:5] == ["receivers", "rate", "metric", "unit", "before"]
     assert any(" guest_cpu " in line and line.endswith("%") for line in lines)
     assert not any(" loss " in line for line in lines)
+    assert not any(" host_used " in line for line in lines)
+    assert lines[-1].startswith("  ")
+    assert any(line.startswith("  host_used") and line.endswith(" as host_cpu") for line in lines)
 
 
 def test_one_measure_is_shown_certain_or_not_and_json_is_strict(cli, tiny):
     """What does not move has a row when it was asked for."""
     change = ("--set", "hardware.cpu.clock=2 GHz", *OPTIONS)
     done = cli("what-if", tiny, *change, "--metric", "loss")
-    assert [line.split()[3] for line in done.stdout.splitlines()[1:]] == ["loss"]
+    sentence, _, _, row = done.stdout.splitlines()
+    assert sentence == "hardware.cpu.clock = 2 GHz: no certain change of Packet loss"
+    assert row.split()[3] == "loss"
     (row,) = json.loads(cli("what-if", tiny, *change, "--metric", "guest_cpu", "--json").stdout)
     assert row["metric"] == "guest_cpu"
     assert row["low"] <= row["difference"] <= row["high"]
