@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ from hostsim.cli.calibrate import calibrate
 from hostsim.cli.cite import cite
 from hostsim.cli.import_files import import_
 from hostsim.cli.option import Command, with_options
+from hostsim.cli.output import BEGAN
 from hostsim.cli.predict import predict
 from hostsim.cli.prune import prune
 from hostsim.cli.sensitivity import sensitivity
@@ -73,6 +75,8 @@ class _Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         from hostsim.errors import ClusterError, HostsimError, InputError
+
+        ctx.meta[BEGAN] = time.monotonic()
 
         try:
             with _until_read():

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import typer
 
+from hostsim.campaign.interim_analysis import make_plan
 from hostsim.campaign.run_option import SHIPPED
 from hostsim.cli.output import columns, duration, say_warnings
+from hostsim.errors import StoreError
+from hostsim.results.expect import VerdictState
 from hostsim.results.prediction_interval import members_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hostsim.campaign.run_option import RunOptions
     from hostsim.campaign.shard import Shard
     from hostsim.campaign.store import Store
+    from hostsim.results.results import Results
     from hostsim.scenario.plan import Plan, Task
     from hostsim.scenario.scenario import Scenario
 
@@ -37,35 +43,73 @@ class Forecast:
     runs: int
     stored: int
     searched: int
-    """Runs that the searches may ask for later, at most."""
+    """Runs that the searches may ask for later: as many as in the last run of the scenario, else at most."""
     seconds: float
-    """Wall-clock seconds that everything missing takes, at most, on all workers together."""
+    """Wall-clock seconds that everything missing takes on all workers together."""
+    is_known: bool = False
+    """The last run of the scenario is known, and both are by it."""
 
 
 def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
-    """Estimate the time of a plan from runs in the store, or where it has none from a few runs of a fraction of their length."""
+    """Estimate the time of a plan from the last run of the scenario, else from runs in the store, else from a few runs of a fraction of their length."""
     from hostsim.campaign.driver import preview
     from hostsim.campaign.executor.base import worker_count
 
     standing = preview(plan, store)
     missing = standing.total - standing.done
     searched = _searched(plan) if missing else 0
-    if standing.seconds_left is not None:
+    last = _last_run(plan, store.folder) if missing else None
+    if last is not None:
+        each = last.usage.wall_s / last.usage.runs
+        if searched and _is_judged(last):
+            whole = preview(make_plan(plan.scenario, plan.fidelity), store)
+            searched = max(last.usage.runs - whole.total, 0)
+    elif standing.seconds_left is not None:
         each = standing.seconds_left / max(missing, 1)
     else:
         each = _tried(plan) if missing else 0.0
+    drawing_s = last.usage.drawing_s if last is not None and plan.swept else 0.0
     return Forecast(
         scenario=plan.scenario.name,
         points=len({task.point.id for task in plan.tasks}),
         runs=standing.total,
         stored=standing.done,
         searched=searched,
-        seconds=each * (missing + searched) / worker_count(jobs),
+        seconds=each * (missing + searched) / worker_count(jobs) + drawing_s,
+        is_known=last is not None and (not searched or _is_judged(last)),
     )
 
 
+def _last_run(plan: Plan, folder: Path) -> Results | None:
+    """The results of the last run of a scenario with the same options, by whatever version of the code; None where there are none."""
+    from hostsim.campaign.pipeline import ensemble_words
+    from hostsim.results.folder import read
+
+    scenario, fidelity = plan.scenario, plan.fidelity
+    try:
+        found = read(folder / scenario.name)
+    except StoreError:
+        return None
+    told = found.provenance
+    changes = "; ".join(f"{path}={value}" for path, value in scenario.departures.items())
+    is_same = (told.get("set", ""), told.get("ensemble", "")) == (changes, ensemble_words(fidelity))
+    is_same = is_same and (found.scenario, found.quick) == (scenario.name, fidelity.quick)
+    return found if is_same and found.usage.runs else None
+
+
+def _is_judged(last: Results) -> bool:
+    """True when all expectations of the last run have a value, so that its searches are among its runs."""
+    return all(verdict.state is not VerdictState.MISSING for verdict in last.verdicts)
+
+
 def dry_run_table(
-    scenarios: Iterable[Scenario], options: RunOptions, shard: Shard | None = None, *, sweep: bool, expectations: bool
+    scenarios: Iterable[Scenario],
+    options: RunOptions,
+    shard: Shard | None = None,
+    *,
+    sweep: bool,
+    expectations: bool,
+    began: float | None = None,
 ) -> str:
     """The table that ``--dry-run`` prints: one row for each scenario, and the total of several. Their warnings go to stderr.
 
@@ -75,6 +119,7 @@ def dry_run_table(
         shard: the part of it that would be run; all by default.
         sweep: run the points of the sweep.
         expectations: run what the expectations need.
+        began: when the command began, on the monotonic clock; by default its start is not counted.
 
     Raises:
         InputError: the options cannot be used together, or a limit cannot be kept.
@@ -90,6 +135,10 @@ def dry_run_table(
     known = [forecast(plan, execution.store, execution.jobs) for plan in (deal(plans, shard) if shard else plans)]
     if len(known) > 1:
         known.append(_total(known))
+    if (
+        began is not None and known[-1].is_known
+    ):  # a run imports and plans the same, and its workers import it once more
+        known[-1] = replace(known[-1], seconds=known[-1].seconds + 2 * (time.monotonic() - began))
     say_warnings(warnings)
     if fidelity.ensemble is not None:
         most = 1 + max((task.replication for plan in plans for task in plan.tasks), default=0)
@@ -132,13 +181,14 @@ def _total(known: Sequence[Forecast]) -> Forecast:
     points, runs, stored, searched = (
         sum(getattr(one, name) for one in known) for name in ("points", "runs", "stored", "searched")
     )
-    return Forecast("total", points, runs, stored, searched, sum(one.seconds for one in known))
+    seconds, is_known = sum(one.seconds for one in known), all(one.is_known for one in known)
+    return Forecast("total", points, runs, stored, searched, seconds, is_known)
 
 
 def _row(known: Forecast) -> tuple[object, ...]:
     """A forecast as a row of the table."""
     missing = known.runs - known.stored
-    more = f"up to {known.searched}" if known.searched else "none"
+    more = f"{'about' if known.is_known else 'up to'} {known.searched}" if known.searched else "none"
     took = f"about {duration(known.seconds)}" if missing else "nothing"
     return known.scenario, known.points, known.runs, known.stored, missing, more, took
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hostsim.results.results import Results
 
 __all__ = [
+    "BEGAN",
     "Reporter",
     "coloured",
     "columns",
@@ -30,6 +31,10 @@ __all__ = [
     "say_warnings",
     "verdict_table",
 ]
+
+
+BEGAN = "hostsim.began"
+"""Key of the context's ``meta`` with the time, of the monotonic clock, at which the command began."""
 
 
 def say_warnings(warnings: Iterable[str]) -> None:

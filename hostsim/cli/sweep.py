@@ -24,7 +24,7 @@ from hostsim.cli.option import (
     pairs,
     repeated,
 )
-from hostsim.cli.output import columns, duration, say_failed, say_partial, say_warnings
+from hostsim.cli.output import BEGAN, columns, duration, say_failed, say_partial, say_warnings
 from hostsim.cli.shard import run_shard
 from hostsim.cli.status import Status
 from hostsim.errors import Fault, InputError
@@ -90,7 +90,7 @@ def run(
     folder = output or Path(options.results, loaded.name)
     require_folder(folder)
     if dry_run:
-        typer.echo(dry_run_table([loaded], options, sweep=True, expectations=False))
+        typer.echo(dry_run_table([loaded], options, sweep=True, expectations=False, began=context.meta[BEGAN]))
         return
     say_warnings(loaded.warnings)  # before the run: a setting without effect may be a reason to stop it
     with Reporter() as reporter:
@@ -162,7 +162,7 @@ def reproduce(
         if shard is not None:
             run_shard(scenarios, options, shard, dry_run=dry_run, expectations=True)
         else:
-            typer.echo(dry_run_table(scenarios, options, sweep=True, expectations=True))
+            typer.echo(dry_run_table(scenarios, options, sweep=True, expectations=True, began=context.meta[BEGAN]))
         return
     page = Path(options.results, "report.html")
     require_file(page)

@@ -86,6 +86,8 @@ class ResourceUsage:
     dispatches: int = 0
     wall_s: float = 0.0
     """Wall-clock seconds of all runs added up, whenever they were made and however many ran side by side."""
+    drawing_s: float = 0.0
+    """Wall-clock seconds that drawing the figures of their folder took; 0 of results without a folder."""
 
 
 def _no_contexts() -> pd.DataFrame:

@@ -127,6 +127,6 @@ def content(folder: Path) -> dict[str, Any]:
     found["table.csv"] = (results / "table.csv").read_bytes()
     found["contexts.parquet"] = (results / "contexts.parquet").read_bytes()
     kept = json.loads((results / "results.json").read_text())
-    del kept["cost"]["wall_s"], kept["tables"]["table.parquet"], kept["digest"]
+    del kept["cost"]["wall_s"], kept["cost"]["drawing_s"], kept["tables"]["table.parquet"], kept["digest"]
     found["results.json"] = kept
     return {name: repr(value) for name, value in found.items()}  # NaN is NaN here

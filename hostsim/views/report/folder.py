@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from dataclasses import replace
 from pathlib import Path
 
 from hostsim.results import folder as plain
@@ -23,7 +25,10 @@ def write(results: Results, folder: Path) -> list[Path]:
     Raises:
         StoreError: the folder cannot be written.
     """
-    return plain.write(results, folder) + draw_figures(results, folder)
+    started = time.monotonic()
+    figures = draw_figures(results, folder)
+    usage = replace(results.usage, drawing_s=time.monotonic() - started)
+    return plain.write(replace(results, usage=usage), folder) + figures
 
 
 def draw_figures(results: Results, folder: Path) -> list[Path]:

@@ -1,0 +1,44 @@
+"""The estimate of a dry run where the last run of the scenario is known."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hostsim import api
+from hostsim.campaign.store import Store
+from hostsim.cli.forecast import forecast
+from hostsim.scenario.plan import Fidelity
+from tests.tiny_scenario import TINY
+
+
+def test_the_last_run_gives_the_time_and_the_runs_of_searches(tmp_path: Path) -> None:
+    """Also when other code has to run all of it again; with other options or without its searches it does not."""
+    store = Store(tmp_path)
+    found = api.run(TINY, quick=True, expectations=True, jobs=1, results=tmp_path)
+    shutil.rmtree(tmp_path / "runs")
+    scenario = api.load(TINY)
+    whole = api.plan(scenario, Fidelity(quick=True), expectations=True)
+    usage = replace(found.usage, wall_s=120.0)
+    replace(found, usage=usage).save(tmp_path / "tiny")
+    drawing_s = api.open_results(tmp_path / "tiny").usage.drawing_s
+    assert drawing_s > 0
+    known = forecast(whole, store, 2)
+    assert known.is_known
+    assert known.runs + known.searched == usage.runs
+    assert known.seconds == pytest.approx(60.0 + drawing_s)
+    checked = forecast(api.plan(scenario, Fidelity(quick=True), sweep=False, expectations=True), store, 2)
+    assert checked.searched == known.searched
+    share = (checked.runs + checked.searched) / usage.runs
+    assert checked.seconds == pytest.approx(60.0 * share)
+    for other in (scenario.with_({"vms.receiver.vcpus": 2}), scenario):
+        fidelity = Fidelity(quick=other is not scenario)
+        assert not forecast(api.plan(other, fidelity, expectations=True), store, 2).is_known
+    api.run(TINY, quick=True, jobs=1, results=tmp_path).save(tmp_path / "tiny")
+    shutil.rmtree(tmp_path / "runs")
+    partly = forecast(whole, store, 2)
+    assert not partly.is_known
+    assert partly.searched >= known.searched
