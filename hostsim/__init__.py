@@ -120,4 +120,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """The public names, imported or not."""
-    return sorted({*globals(), *__all__, "__version__"})
+    return sorted([*__all__, "__version__"])

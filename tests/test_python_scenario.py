@@ -62,6 +62,7 @@ def test_hardware_stands_in_the_scenario(tmp_path: Path) -> None:
     assert [a.path for a in held.assumptions] == [a.path for a in named.assumptions]
     changes = {"hardware.cpu.clock": "3 GHz"}
     assert digest(held.with_(changes)) == digest(named.with_(changes)) != digest(held)
+    assert held.with_({"hardware.cpu.clock": 3e9}).overrides == {"hardware.cpu.clock": "3000000000 Hz"}
     with pytest.raises(hostsim.InputError, match=r"hardware is part of the scenario; .*a hardware file"):
         hostsim.calibrate(held, results=tmp_path)
 
