@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import deque
 from types import SimpleNamespace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostsim.engine.ring import Chain, Ring, Train
+from hostsim.engine.ring import Ring, Train
 
 FLOW = SimpleNamespace(size=64)
 
@@ -136,38 +135,3 @@ def test_a_ring_with_room_never_drops():
         ring.push(train(2, instant, 1))
         assert [taken.count for taken in ring.take(4, instant + 1)] == [2]
     assert (ring.pushed, ring.taken, ring.dropped) == (250_000, 250_000, 0)
-
-
-def instants(chain: Chain[Train]) -> list[int]:
-    found, link = [], chain.first
-    while link is not None:
-        found.append(link.ready)
-        link = link.following
-    return found
-
-
-@pytest.mark.parametrize("removed", range(4))
-def test_a_chain_keeps_its_order_whatever_is_removed(removed: int) -> None:
-    """First, middle, last: what is appended next stands behind all that stay."""
-    chain: Chain[Train] = Chain()
-    links = [train(1, ready, 0) for ready in range(4)]
-    for link in links:
-        chain.append(link)
-    chain.remove(links[removed], links[removed - 1] if removed else None)
-    assert links[removed].following is None
-    chain.append(links[removed])
-    assert instants(chain) == [*(ready for ready in range(4) if ready != removed), removed]
-
-
-def test_a_chain_that_was_emptied_begins_anew() -> None:
-    """Taken one by one, then filled from either end."""
-    chain: Chain[Train] = Chain()
-    assert chain.pop() is None
-    for ready in (1, 2):
-        chain.append(train(1, ready, 0))
-    assert [link.ready for link in (chain.pop(), chain.pop()) if link is not None] == [1, 2]
-    assert chain.pop() is None
-    for ready in (4, 3):
-        chain.prepend(train(1, ready, 0))
-    chain.append(train(1, 5, 0))
-    assert instants(chain) == [3, 4, 5]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostsim.engine.ring import Train
+from hostsim.engine.ring import Chain, Train
 from hostsim.model.receive.nic import Pnic
 from hostsim.model.receive.wire import OpenLoopWire
-from hostsim.model.transmit.nic_transmit import TxRoom
+from hostsim.model.transmit.nic_transmit import Departure, TxRoom
 from hostsim.units import NS, US
 
 FRAME = 120 * NS
@@ -134,3 +134,42 @@ def test_descriptors_in_use_are_those_of_packets_not_through(sent: list[tuple[in
             free = first + (fits - 1) * max(step, 10)
             room.use(fits, each, first, max(step, 10))
             leaving += [(first + place * max(step, 10), each) for place in range(fits)]
+
+
+def leaving(first: int) -> Departure:
+    return Departure(SimpleNamespace(), first, 0, 0, None, None, cut=False)
+
+
+def instants(chain: Chain[Departure]) -> list[int]:
+    found, link = [], chain.first
+    while link is not None:
+        found.append(link.first)
+        link = link.following
+    return found
+
+
+@pytest.mark.parametrize("removed", range(4))
+def test_a_chain_keeps_its_order_whatever_is_removed(removed: int) -> None:
+    """First, middle, last: what is appended next stands behind all that stay."""
+    chain: Chain[Departure] = Chain()
+    links = [leaving(ready) for ready in range(4)]
+    for link in links:
+        chain.append(link)
+    chain.remove(links[removed], links[removed - 1] if removed else None)
+    assert links[removed].following is None
+    chain.append(links[removed])
+    assert instants(chain) == [*(ready for ready in range(4) if ready != removed), removed]
+
+
+def test_a_chain_that_was_emptied_begins_anew() -> None:
+    """Taken one by one, then filled from either end."""
+    chain: Chain[Departure] = Chain()
+    assert chain.pop() is None
+    for ready in (1, 2):
+        chain.append(leaving(ready))
+    assert [link.first for link in (chain.pop(), chain.pop()) if link is not None] == [1, 2]
+    assert chain.pop() is None
+    for ready in (4, 3):
+        chain.prepend(leaving(ready))
+    chain.append(leaving(5))
+    assert instants(chain) == [3, 4, 5]

@@ -108,18 +108,18 @@ _DROPS = (
     Fault(
         "drop: one train in 100,000 of each ring, counted as a drop",
         _RING,
-        "        self.pushed += train.count\n        coming = self._coming\n",
+        "        self.pushed += train.count\n        if self._next is None:\n",
         "        before = self.pushed\n        self.pushed += train.count\n"
         "        if before // 100_000 != self.pushed // 100_000:\n            self.dropped += train.count\n"
-        "            return\n        coming = self._coming\n",
+        "            return\n        if self._next is None:\n",
         ("tests/engine/test_ring.py::test_a_ring_with_room_never_drops",),
     ),
     Fault(
         "drop: one train in 1,000 of each ring, counted nowhere",
         _RING,
-        "        self.pushed += train.count\n        coming = self._coming\n",
+        "        self.pushed += train.count\n        if self._next is None:\n",
         "        before = self.pushed\n        self.pushed += train.count\n"
-        "        if before // 1_000 != self.pushed // 1_000:\n            return\n        coming = self._coming\n",
+        "        if before // 1_000 != self.pushed // 1_000:\n            return\n        if self._next is None:\n",
         model("invariants", "test_a_sound_host_keeps_all_laws_and_its_record_closes_every_balance"),
     ),
     Fault(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hostsim.engine.ring import Chain, Train
+from hostsim.engine.ring import Train
 from hostsim.errors import InvariantError
 from hostsim.model.contract import UNBOUNDED, Sender
 
@@ -22,13 +22,14 @@ class DatagramSocket:
 
     Attributes:
         wake_ps: what it takes to wake the process, in picoseconds.
-        waiting: packets in the buffer; ``step`` of a train is the time to read each.
+        waiting: the first packets in the buffer, linked to those behind them; ``step`` is the time to read each.
         reading: picoseconds that the process takes for all that waits, its wake-up included.
     """
 
     def __init__(self, name: str, wake: int, buffer: int, overhead: int) -> None:
         self._name, self.wake_ps, self._buffer, self._overhead = name, wake, buffer, overhead
-        self.waiting: Chain[Train[Sender]] = Chain()
+        self.waiting: Train[Sender] | None = None
+        self._last: Train[Sender] | None = None
         self._octets = self.reading = self._waking = 0
         self._newest: dict[Sender, int] = {}
         """Arrival of the newest packet of each sender that was read, but for that of the latest sender."""
@@ -47,10 +48,14 @@ class DatagramSocket:
         self._octets += train.count * size
         self.reading += train.count * read
         train.step = read
-        if self.waiting.first is None:
+        last = self._last
+        if self.waiting is None or last is None:
+            self.waiting = train
             self._waking = self.wake_ps
             self.reading += self.wake_ps
-        self.waiting.append(train)
+        else:
+            last.following = train
+        self._last = train
         return dropped
 
     def read(self, now: int, left: int = 0) -> int:
@@ -66,8 +71,7 @@ class DatagramSocket:
             self._waking -= woken
             self.reading -= woken
             at += woken
-        waiting = self.waiting
-        while (train := waiting.first) is not None:
+        while (train := self.waiting) is not None:
             read = train.step
             spent = self.reading - left
             done = train.count if train.count * read <= spent else spent // read if read else 0
@@ -76,7 +80,8 @@ class DatagramSocket:
             if done < train.count:
                 train = train.split(done)
             else:
-                waiting.pop()
+                self.waiting = train.following
+                train.following = None
             self.count(train, at, read)
             at += done * read
             self.reading -= done * read
@@ -91,13 +96,13 @@ class DatagramSocket:
 
     def call_ps(self) -> int | None:
         """Return the time that the process takes for the next datagram that waits, in picoseconds; None when none does."""
-        waiting = self.waiting.first
+        waiting = self.waiting
         return None if waiting is None else self._waking + waiting.step
 
     def held(self) -> int:
         """Return the number of packets that wait."""
         count = 0
-        train = self.waiting.first
+        train = self.waiting
         while train is not None:
             count += train.count
             train = train.following

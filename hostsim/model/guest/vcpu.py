@@ -190,7 +190,7 @@ class NetworkSoftirq:
         """Poll all rings from ``start`` on, round robin, up to the budget; returns the end."""
         polling, end = self.polling, start
         sleeps, self.paused_until = start < self.paused_until, 0
-        if self.socket.waiting.first is None:
+        if self.socket.waiting is None:
             self._caught_up = start
         if self._goes_on:
             self._goes_on = False
@@ -203,7 +203,7 @@ class NetworkSoftirq:
         while polling:
             if self._left <= 0 or end >= self._deadline:
                 self._is_done = False
-                if self.socket.waiting.first is not None:
+                if self.socket.waiting is not None:
                     self._move_reader()
                 self.paused_until = end + self._turn(end)
                 return end
@@ -730,7 +730,7 @@ class Vcpu(InterruptTarget):
         return end
 
     def end(self, now: int) -> None:
-        if self._socket.waiting.first is not None:
+        if self._socket.waiting is not None:
             self.read += self._socket.read(now - self._work_ps)
         if self._work_ps:
             self._work_ps = 0
