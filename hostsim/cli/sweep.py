@@ -69,7 +69,7 @@ def run(
     """Sweep a scenario: a table and figures.
 
     Runs only what the results folder does not hold yet, so the same command resumes a stopped sweep. Writes the table as
-    Parquet and CSV and the figures as SVG, PNG and PDF; prints the main values and the bottleneck, then the names of the files.
+    Parquet and CSV and the figures as SVG and PNG; prints the main values and the bottleneck, then the names of the files.
     """
     options: RunOptions = context.obj
     from hostsim import api
@@ -224,6 +224,7 @@ def plot(
         Texts,
         repeated("--at", "AXIS=VALUE", "A value of another axis; the first by default.", complete_drawn),
     ] = None,
+    pdf: Annotated[bool, typer.Option("--pdf", help="As PDF as well.")] = False,
 ) -> None:
     """Draw the figures of an earlier run, or any measure against an axis; runs nothing."""
     options: RunOptions = context.obj
@@ -244,11 +245,15 @@ def plot(
             record = longest_warm_up(api.open_results(folder, results))
             for kind in KINDS:
                 confined(folder, folder / "figures" / f"warm-up.{kind}")
-            for file in save(draw_warm_up(record), folder / "figures" / "warm-up"):
+            for file in save(draw_warm_up(record), folder / "figures" / "warm-up", pdf=pdf):
                 typer.echo(file)
             continue
         found = read(folder)
-        made = draw_figures(found, folder) if y is None else _drawn(found, folder, x, y, by or (), pairs(at, "--at"))
+        made = (
+            draw_figures(found, folder, pdf=pdf)
+            if y is None
+            else _drawn(found, folder, x, y, by or (), pairs(at, "--at"), pdf=pdf)
+        )
         for file in made:
             typer.echo(file)
         partial += say_partial(found)
@@ -257,7 +262,7 @@ def plot(
 
 
 def _drawn(
-    found: Results, folder: Path, x: str | None, y: str, by: Sequence[str], at: Mapping[str, str]
+    found: Results, folder: Path, x: str | None, y: str, by: Sequence[str], at: Mapping[str, str], *, pdf: bool
 ) -> tuple[Path, ...]:
     """Draw a measure against an axis into the figures of a folder."""
     from hostsim.results.confinement import confined
@@ -272,7 +277,7 @@ def _drawn(
     name = "-".join([y, *by])
     for kind in KINDS:
         confined(folder, folder / "figures" / f"{name}.{kind}")
-    return save(figure_of(axes), folder / "figures" / name)
+    return save(figure_of(axes), folder / "figures" / name, pdf=pdf)
 
 
 def report(

@@ -384,7 +384,7 @@ def write(result: SensitivityResult, scenario: str, folder: Path) -> list[Path]:
     """
     files = [write_whole(folder / f"{result.metric}.csv", _as_csv(result).encode())]
     if result.influential:
-        files += save(figure_of(draw(result, scenario)), folder / result.metric)
+        files += save(figure_of(draw(result, scenario)), folder / result.metric, pdf=True)
     return files
 
 

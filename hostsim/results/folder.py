@@ -7,7 +7,7 @@ A sweep writes it whole; plots and reports read it without running anything::
     cpu.parquet                  where the CPU time of each point went
     runs.parquet                 the runs behind all this, by which their records are found in the store
     results.json                 question, figures, verdicts, settings, assumptions, provenance, cost
-    figures/NAME.svg  .png .pdf  drawn by `hostsim.views.report.folder`
+    figures/NAME.svg  .png  drawn by `hostsim.views.report.folder`, .pdf on demand
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ def test_run_writes_table_figures_and_says_which_files(cli, tiny):
     files = [Path(line) for line in done.stdout.split("\n\n")[-1].splitlines()]
     assert [file.name for file in files] == [
         *("table.parquet", "table.csv", "contexts.parquet", "cpu.parquet", "runs.parquet", "results.json"),
-        *("cpu.svg", "cpu.png", "cpu.pdf"),
+        *("cpu.svg", "cpu.png"),
     ]
     assert all(file.parts[:2] == ("results", "tiny") for file in files)
     table = pd.read_parquet(files[0])
@@ -486,7 +486,7 @@ def test_plot_and_report_draw_from_a_folder_without_running(cli, tiny):
     """What was run is enough."""
     cli("run", tiny, "--jobs", "1", "--quick")
     tiny.unlink()
-    drawn = cli("plot", "results/tiny")
+    drawn = cli("plot", "results/tiny", "--pdf")
     assert [Path(line).name for line in drawn.stdout.splitlines()] == ["cpu.svg", "cpu.png", "cpu.pdf"]
     report = cli("report", "tiny", "-o", "page.html")
     assert report.stdout.strip() == "page.html"
@@ -603,7 +603,7 @@ def test_plot_warm_up_draws_the_run_that_lost_the_most_to_it(cli, tiny, tmp_path
     """From the runs that the results folder keeps; without them it says what to do."""
     assert cli("run", tiny, "--jobs", "1").exit_code == 0
     done = cli("plot", "tiny", "--warm-up")
-    assert [Path(line).name for line in done.stdout.splitlines()] == ["warm-up.svg", "warm-up.png", "warm-up.pdf"]
+    assert [Path(line).name for line in done.stdout.splitlines()] == ["warm-up.svg", "warm-up.png"]
     table = pd.read_parquet("results/tiny/table.parquet")
     row = table.loc[(table["cut_s"] / table["length_s"]).idxmax()]
     drawn = Path("results/tiny/figures/warm-up.svg").read_text()

@@ -175,8 +175,11 @@ def test_the_same_table_gives_the_same_svg_with_text_as_text():
 
 
 def test_a_saved_figure_is_an_svg_a_png_and_a_pdf_with_the_same_bytes_every_time(tmp_path):
-    """For screens, slides and paper; no half-written file is left behind, and no date is in any of them."""
-    first, second = (save(draw(table(), LOSS).get_figure(root=True), tmp_path / name / "loss") for name in "ab")
+    """For screens, slides and, on demand, paper; no half-written file is left behind, and no date is in any of them."""
+    figures = (draw(table(), LOSS).get_figure(root=True) for _ in "ab")
+    first, second = (
+        save(figure, tmp_path / name / "loss", pdf=True) for figure, name in zip(figures, "ab", strict=True)
+    )
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["loss.pdf", "loss.png", "loss.svg"]
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
 

@@ -107,7 +107,7 @@ class Calibrated:
         write_ensemble(folder / "ensemble.csv", self.ensemble)
         text = json.dumps(_finite(self.as_json()), indent=1, allow_nan=False, default=str)
         write_whole(folder / "summary.json", (text + "\n").encode())
-        save(figure_of(self.draw()), folder / "residuals")
+        save(figure_of(self.draw()), folder / "residuals", pdf=True)
         parts: dict[str, dict[str, Path]] = {}
         for scenario in scenarios:
             for path, files in write_parts(scenario, self.ensemble, self.centre, folder, reason).items():

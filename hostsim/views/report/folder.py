@@ -1,4 +1,4 @@
-"""Results folder with figures: the tables and facts of `hostsim.results.folder`, and every figure as SVG, PNG and PDF."""
+"""Results folder with figures: the tables and facts of `hostsim.results.folder`, and every figure as SVG and PNG, and PDF on demand."""
 
 from __future__ import annotations
 
@@ -31,8 +31,13 @@ def write(results: Results, folder: Path) -> list[Path]:
     return plain.write(replace(results, usage=usage), folder) + figures
 
 
-def draw_figures(results: Results, folder: Path) -> list[Path]:
-    """Draw every figure of the results into ``figures/`` below a folder, as SVG, PNG and PDF.
+def draw_figures(results: Results, folder: Path, *, pdf: bool = False) -> list[Path]:
+    """Draw every figure of the results into ``figures/`` below a folder, as SVG and PNG.
+
+    Args:
+        results: what to draw.
+        folder: of the results.
+        pdf: as PDF as well.
 
     Returns:
         The files.
@@ -46,5 +51,5 @@ def draw_figures(results: Results, folder: Path) -> list[Path]:
         name = re.sub(r"[^\w.-]+", "-", figure.name)
         for kind in KINDS:
             confined(folder, folder / "figures" / f"{name}.{kind}")
-        files += save(figure_of(axes), folder / "figures" / name)
+        files += save(figure_of(axes), folder / "figures" / name, pdf=pdf)
     return files
