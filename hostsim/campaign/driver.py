@@ -2,7 +2,7 @@
 
 The set of runs depends on the plans alone, not on the number of workers or the order in which runs end. Runs requested by a search
 have priority, because a search requests one after another. Idle workers take the longest remaining run, so that no worker is busy
-long after the others have ended.
+long after the others have ended. While the runs that are left take less time than the start of workers, they run in this process.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from hostsim.engine.record import RunRecord
 from hostsim.results.search_answer import SearchAnswer
 from hostsim.scenario.plan import Plan, RecordKey, Search, Task
 from hostsim.scenario.scenario import Scenario
+from hostsim.units import SECOND
 
 __all__ = [
     "Observer",
@@ -33,6 +34,12 @@ __all__ = [
     "run_together",
     "stored_outcome",
 ]
+
+
+_SMALL_S = 1.5
+"""Seconds of runs that this process does itself: two workers have done no more by then, as they need 0.9 s to start."""
+_SMALL_EFFORT = 3 * SECOND
+"""Largest effort of a run that this process does before any has said how long it takes: half a second at the slowest shipped rate."""
 
 
 Observer = Callable[[Plan, RunRecord], None]
@@ -87,7 +94,7 @@ def run_together(
     Args:
         plans: fixed points and searches.
         store: where runs are kept, each as soon as it has ended.
-        jobs: worker processes; None for one each processor, 1 for none but this process.
+        jobs: worker processes; None for one each processor, and none while the work left is small; 1 for none but this process.
         cluster: address of a Dask scheduler to run on instead.
         limits: what a run may need; one that needs more fails.
         progress: told where a plan stands, once at the start and after each run.
@@ -103,12 +110,16 @@ def run_together(
     for sweep in front.sweeps:
         tell(sweep.plan, front.progress(sweep, workers=1))
     interrupted = False
-    if any(sweep.waiting for sweep in front.sweeps):
-        with open_executor(simulate or _simulate(), jobs, cluster, limits) as executor:
-            try:
-                _work_off(front, executor, tell)
-            except KeyboardInterrupt:
-                interrupted = True
+    in_turn: list[tuple[int | None, Callable[[], bool]]] = [(jobs, front.has_work)]
+    if jobs is None and cluster is None and not limits:
+        in_turn.insert(0, (1, front.is_small))
+    try:
+        for workers, goes_on in in_turn:
+            if goes_on():
+                with open_executor(simulate or _simulate(), workers, cluster, limits) as executor:
+                    _work_off(front, executor, tell, goes_on)
+    except KeyboardInterrupt:
+        interrupted = True
     return [sweep.outcome(interrupted=interrupted) for sweep in front.sweeps]
 
 
@@ -124,9 +135,12 @@ def preview(plan: Plan, store: Store) -> Progress:
     return front.progress(front.sweeps[0], workers=1)
 
 
-def _work_off(front: _Front, executor: Executor, tell: Callable[[Plan, Progress], None]) -> None:
+def _work_off(
+    front: _Front, executor: Executor, tell: Callable[[Plan, Progress], None], goes_on: Callable[[], bool]
+) -> None:
+    """Hands out runs while a condition holds, and waits for those that are handed out."""
     while True:
-        while len(front.running) < executor.capacity and (task := front.start()) is not None:
+        while goes_on() and len(front.running) < executor.capacity and (task := front.start()) is not None:
             executor.submit(task)
         if not front.running:
             return
@@ -162,6 +176,19 @@ class _Front:
         self._costs = Costs()
         self.sweeps = [_Sweep(plan, store, self._costs, observe or _say_nothing) for plan in plans]
         self._turn = 0
+
+    def has_work(self) -> bool:
+        """True while there are tasks that are not begun."""
+        return any(sweep.waiting for sweep in self.sweeps)
+
+    def is_small(self) -> bool:
+        """True where the work that is left is not worth a worker process: it is known, and takes little time."""
+        if not self.has_work() or any(sweep.plan.searches for sweep in self.sweeps):
+            return False
+        left_s = self._costs.left_s()
+        if left_s is None:
+            return max(sweep.next_s()[1] for sweep in self.sweeps if sweep.waiting) <= _SMALL_EFFORT
+        return left_s <= _SMALL_S
 
     def start(self) -> Task | None:
         """The next task to hand out; None when there is nothing to do but to wait."""

@@ -22,6 +22,7 @@ from hostsim.engine.record import RunRecord
 from hostsim.results.metrics.catalogue import CATALOGUE
 from hostsim.results.table import WALL_CLOCK, write_table
 from hostsim.scenario.plan import Plan, RecordKey, Task
+from hostsim.units import SECOND
 from tests.conftest import HANGS_S
 from tests.single_plan import run_all
 from tests.tables import to_table
@@ -276,6 +277,23 @@ def test_no_run_of_several_plans_is_made_twice(tmp_path: Path) -> None:
     outcomes = run_together(plans, Store(tmp_path), jobs=1, simulate=noted)
     assert noted.begun == [1, 2, 3]
     assert [(outcome.ran, outcome.reused) for outcome in outcomes] == [(2, 0), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("runs", "effort", "here"),
+    [
+        (4, 0, 4),
+        (20, 0, 1),  # the first says that almost five seconds are left
+        (4, 4 * SECOND, 0),
+    ],
+)
+def test_small_work_is_done_in_this_process(tmp_path: Path, runs: int, effort: int, here: int) -> None:
+    """Workers are started for runs that are long, or many; with a number of jobs they are always."""
+    work = tasks([replace(point(n=n, took=0.25), effort=effort) for n in range(runs)], 1)
+    for jobs, expected in ((None, here), (2, 0)):
+        outcome = run_all(plan(work), Store(tmp_path / f"{jobs}"), jobs=jobs, simulate=simulate)
+        processes = [record.facts["process"] for record in outcome.records.values()]
+        assert processes.count(os.getpid()) == expected
 
 
 SCRIPT = """

@@ -85,7 +85,7 @@ def requests_record(slices_ms: Sequence[Sequence[float]], *, slice_ms: int = 10,
 def simulate(
     spec: Mapping[str, Any], *, point_id: str, axes: Mapping[str, Scalar], seed: int, replication: int
 ) -> RunRecord:
-    """A run that does what its spec says: takes a while, or as long as the file ``held`` is there, raises, kills its process, counts ``n``."""
+    """A run that does what its spec says: takes a while, or as long as the file ``held`` is there, raises, kills its process, counts ``n``, says that it ``took`` some seconds."""
     started = time.perf_counter()
     time.sleep(float(spec.get("sleep", 0)))
     while spec.get("held") and Path(str(spec["held"])).exists():
@@ -101,6 +101,8 @@ def simulate(
     record = toy_record(seed, replication, point_id=point_id, axes=axes, flags=("toy",))
     record.series["flow.sent"].values[-1] += int(spec.get("n", 0)) * 10**9
     record.facts["wall_s"] = time.perf_counter() - started  # type: ignore[index]
+    if "took" in spec:
+        record.facts.update(wall_s=spec["took"], process=os.getpid())  # type: ignore[attr-defined]
     return record
 
 
