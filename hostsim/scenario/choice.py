@@ -85,7 +85,7 @@ def _part(spec: type[Spec]) -> type[BaseModel]:
     if not issubclass(spec, Traffic) or arrivals is None:
         return spec
     default = ArrivalsPart(process=getattr(arrivals.default, "process", "constant"))
-    field = Field(default, description=arrivals.description)
+    field = Field(default)
     name = f"{spec.__name__.removesuffix('Spec')}Part"
     return create_model(name, __base__=spec, __doc__=spec.__doc__, __module__=__name__, arrivals=(ArrivalsPart, field))
 

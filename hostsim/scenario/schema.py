@@ -231,5 +231,5 @@ def _refined(model: type[Model], annotations: Mapping[str, Any]) -> type[Model]:
         known = model.model_fields[name]
         default = annotation if name == "policies" else known.default_factory
         more = {"default_factory": default} if default is not None else {"default": known.default}
-        fields[name] = (annotation, Field(description=known.description, **more))
+        fields[name] = (annotation, Field(**more))
     return create_model(model.__name__, __base__=model, __doc__=model.__doc__, __module__=__name__, **fields)

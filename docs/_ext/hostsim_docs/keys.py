@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from hostsim.config.field_docs import field_docs
 from hostsim.config.guest import GuestSpec
 from hostsim.config.host import HardwareSpec
 from hostsim.config.peer import PeerSpec
@@ -159,7 +160,7 @@ def _row(
         value = _QUANTITY.sub(r"{ref}`\1 <quantities>`", allowed_at(section.model, (name,))) + _bounds(field)
     if (section.model.__name__, name) in assumable and _is_amount(value):
         value += " ({ref}`assumable <assumptions>`)"
-    return [code(name), value, _default(field, value), prose(field.description or "")]
+    return [code(name), value, _default(field, value), prose(field_docs(section.model).get(key, ""))]
 
 
 def _short(path: str) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from hostsim.config.field_docs import field_docs
 from hostsim.config.platform import PlatformSpec, SettingSpec
 from hostsim.scenario.component import Parts
 from hostsim.scenario.shipped_data import shipped_parts
@@ -46,13 +48,14 @@ The *source* names a section of the project's collection of published facts (`fa
         rows = [_row(name, platforms, section, newest) for name in sorted(known)]
         headings = ("name", "allowed", "default", "meaning", "source")
         blocks.append(f"\n({anchor('settings', section)})=\n\n## {title}\n\n{where}\n\n{table(headings, rows)}")
-    features = list(PlatformSpec.model_fields["features"].annotation.model_fields.items())  # type: ignore[union-attr]
+    features: Any = PlatformSpec.model_fields["features"].annotation
+    docs = field_docs(features)
     rows = [
         [
-            prose(field.description or name),
+            prose(docs.get(name, name)),
             *("yes" if getattr(spec.features, name) else "no" for spec in platforms.values()),
         ]
-        for name, field in features
+        for name in features.model_fields
     ]
     blocks.append("\n## What a version can do\n\n" + table(("feature", *map(code, platforms)), rows))
     return "".join(blocks)

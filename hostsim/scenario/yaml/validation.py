@@ -263,6 +263,9 @@ def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ())
         path: keys to follow.
         shown: keys to name before them.
     """
+    here = tree.get(path)
+    if here is not None and not isinstance(here, dict):
+        return None  # a value is there; the schema, which takes 0.1 s to make, is for other paths
     root = schema_of(model)
     node = root
     for i, key in enumerate(path):
@@ -270,8 +273,8 @@ def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ())
         known = _properties(root, node)
         is_open = i > 0 and (path[i - 1] in _OPEN or path[:i] == _OPTIONS)
         if inner is not None and key not in known and not is_open:
-            here = tree.get(path[:i])
-            known = list(here) if isinstance(here, dict) else []
+            above = tree.get(path[:i])
+            known = list(above) if isinstance(above, dict) else []
             inner = inner if key in known else None
         if inner is None:
             allowed = "one of " + ", ".join(known) if known else f"nothing below {dotted((*shown, *path[:i]))}"
@@ -279,7 +282,6 @@ def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ())
                 "there is no such path", dotted((*shown, *path)), allowed=allowed, nearest=nearest_name(str(key), known)
             )
         node = inner
-    here = tree.get(path)
     if isinstance(here, dict):
         allowed = "a path to one of its values" + (f": one of {', '.join(here)} behind it" if here else "")
         return Fault("is no value but a mapping", dotted((*shown, *path)), allowed=allowed)

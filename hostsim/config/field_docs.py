@@ -1,0 +1,48 @@
+"""Prose under the fields of specs, read from the sources when a schema or a page needs it: no run does."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import itertools
+import linecache
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["describe", "field_docs"]
+
+
+def describe(schema: dict[str, Any], model: type[Any]) -> None:
+    """Put the prose under the fields of a model into its JSON Schema, where a field has no other description."""
+    docs = field_docs(model)
+    for name, field in model.model_fields.items():
+        entry = schema.get("properties", {}).get(field.alias or name)
+        if entry is not None and name in docs:
+            entry.setdefault("description", docs[name])
+
+
+def field_docs(model: type[Any]) -> dict[str, str]:
+    """The description of each field of a model that has one: its own, or the prose under it or under the field that it replaces."""
+    found: dict[str, str] = {}
+    for cls in reversed(model.__mro__):
+        file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+        found |= _prose(file).get(cls.__qualname__, {}) if file else {}
+    own = {name: field.description for name, field in model.model_fields.items() if field.description}
+    return {name: text for name, text in (found | own).items() if name in model.model_fields}
+
+
+@functools.lru_cache(maxsize=64)
+def _prose(file: str) -> Mapping[str, Mapping[str, str]]:
+    """The prose under the fields of the classes of a module, by class and field."""
+    found: dict[str, dict[str, str]] = {}
+    for cls in ast.parse("".join(linecache.getlines(file))).body:
+        if not isinstance(cls, ast.ClassDef):
+            continue
+        fields = found.setdefault(cls.name, {})
+        for field, prose in itertools.pairwise(cls.body):
+            match field, prose:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                    fields[name] = inspect.cleandoc(text)
+    return found
