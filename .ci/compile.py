@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import gc
 import os
-import shlex
 import shutil
-import subprocess
 import sys
-import sysconfig
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from mypyc.build import mypycify
 from setuptools import setup
+from setuptools.command.build_ext import build_ext
 
 from hostsim.campaign.processors import processor_count
 from hostsim.engine import compiled
@@ -25,11 +26,23 @@ from hostsim.engine import compiled
 TYPES = "--config-file=.ci/mypyc.ini"
 
 
-def _is_gcc() -> bool:
-    """True where the C compiler of this interpreter is GCC, whatever its name."""
-    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC"))
-    asked = subprocess.run([*compiler, "--version"], check=False, capture_output=True, text=True)  # noqa: S603  CC's
-    return "Free Software Foundation" in asked.stdout
+class _FileByFile(build_ext):
+    """Runs one compiler for each C file, as many at a time as there are processors, where setuptools does one extension at a time."""
+
+    def build_extensions(self) -> None:
+        """Compile and link all extensions."""
+        compiler = self.compiler
+        one_after_another = compiler.compile
+
+        def at_the_same_time(sources: Sequence[str], **options: Any) -> list[str]:
+            # The largest takes as long as a tenth of all others, and must not be the last.
+            largest_first = sorted(sources, key=os.path.getsize, reverse=True)
+            futures = {file: pool.submit(one_after_another, [file], **options) for file in largest_first}
+            return [objects for file in sources for objects in futures[file].result()]
+
+        with ThreadPoolExecutor(processor_count()) as pool:
+            compiler.compile = at_the_same_time
+            super().build_extensions()
 
 
 def main(folder: Path = compiled.FOLDER, *beside: Path) -> None:
@@ -48,17 +61,14 @@ def main(folder: Path = compiled.FOLDER, *beside: Path) -> None:
         only_compile_paths=hot,
         opt_level="2",
         debug_level="0",
+        multi_file=True,
         group_name="hostsim",
         target_dir=c_sources,
     )
     if os.name == "posix":
         large = next(extension for extension in extensions if extension.name.endswith("__mypyc"))
-        # Nobody else provides its functions, so that one may be compiled into another; GCC, when it optimizes as it links,
-        # takes all processors for what is one file.
-        late = ["-flto=auto"] if _is_gcc() else []
-        flags = [*large.extra_compile_args, "-fno-semantic-interposition", "-fvisibility=hidden", *late]
-        large.extra_compile_args = flags
-        large.extra_link_args = flags if late else []
+        # Its functions are called within it alone: direct calls, which may be inlined.
+        large.extra_compile_args += ["-fno-semantic-interposition", "-fvisibility=hidden"]
     steps = [
         "build_ext",
         "--build-lib",
@@ -68,7 +78,13 @@ def main(folder: Path = compiled.FOLDER, *beside: Path) -> None:
         "--parallel",
         str(processor_count()),
     ]
-    setup(name="hostsim-compiled", packages=[], ext_modules=extensions, script_args=steps)
+    setup(
+        name="hostsim-compiled",
+        packages=[],
+        ext_modules=extensions,
+        script_args=steps,
+        cmdclass={"build_ext": _FileByFile},
+    )
     (unfinished / compiled.DIGEST).write_text(found, encoding="ascii")
     shutil.rmtree(folder, ignore_errors=True)
     unfinished.rename(folder)
