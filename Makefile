@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+ALL := .venv/.all-installed
 WHERE := .venv/lib/python3*/site-packages/_editable_impl_hostsim.pth
 RESULTS ?= results
 # Images of containers like to set it; every process would compile anew what is installed without bytecode, for seconds.
@@ -25,19 +26,24 @@ SOURCES := $(addprefix hostsim/,errors.py units.py plugin/module.py plugin/regis
 
 setup: $(COMPILED)
 
-# The lock is complete, so nothing is resolved; modules are compiled to bytecode when they are first imported, which most never are.
+# What runs and compiles: uv is a package like the others, and pip does what it cannot.
 $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hostsim needs Python 3.11 or newer; try make PYTHON=python3.12")'
 	@rm -f $(WHERE) # an earlier one, which this locale may not read
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --require-hashes --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	.ci/install requirements.lock
+	.ci/install --editable .
 	@# Python reads this file by the locale, and does not start where it names a folder that the locale cannot say.
 	@for file in $(WHERE); do echo ../../../.. >"$$file"; done
 	@$(BIN)/hostsim --version >/dev/null || { echo 'hostsim is installed in .venv/ and does not start; the lines above say why' >&2; exit 1; }
 	@touch $(STAMP)
 
-# The hot modules as machine code, in a minute or two: eight to seventeen times the speed, the same results.
+# What else tests, pages and notebooks need.
+$(ALL): requirements-all.lock $(STAMP)
+	.ci/install requirements-all.lock
+	@touch $(ALL)
+
+# The hot modules as machine code, in half a minute or a minute: eight to seventeen times the speed, the same results.
 $(COMPILED): $(STAMP) $(SOURCES)
 	@mkdir -p build
 	@HOSTSIM_PURE=1 $(BIN)/hostsim --version >/dev/null || { echo 'hostsim does not start; the lines above say why' >&2; exit 1; }
@@ -53,38 +59,38 @@ check: setup
 # Tests of what is compiled run the sources, for they take hosts apart; that both give the same bytes is tested where it is there.
 # Tests of what is not (OUTER), and those that only run hosts and look at them (RUNS), take what is compiled where it fits, as users do.
 # So do those in WHOLE (`make long-tests`), which run whole points, long ones or with policies of a user's own.
-test: $(STAMP)
+test: $(ALL)
 	$(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(WHOLE) $(OUTER) $(RUNS))
 	HOSTSIM_PURE= $(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(WHOLE)) $(OUTER) $(RUNS)
 
 # Tests that take longer and that `.ci/run` has time for: whole points, compiled code, clusters.
 long-tests: whole-points long-code-tests
 
-whole-points: setup
+whole-points: setup $(ALL)
 	HOSTSIM_PURE= $(BIN)/python -m pytest $(WHOLE)
 
-long-code-tests: setup
+long-code-tests: setup $(ALL)
 	$(BIN)/python -m pytest -m slow tests/test_compiled.py tests/faults/test_cluster.py
 
 # Executes the notebooks and keeps their outputs; NOTEBOOKS=--check holds them against those that are kept, NOTEBOOKS=splitrx takes one.
-notebooks: setup
+notebooks: setup $(ALL)
 	$(BIN)/python .ci/notebooks.py $(NOTEBOOKS)
 
 # Oracles against theory, and slow tests: all seeded faults are among them (docs/mutation.md).
-verify: setup
+verify: setup $(ALL)
 	$(BIN)/hostsim verify
 	$(BIN)/python -m pytest -m slow
 
 # The random mutants that have no stored result yet (MUTANTS=--again: also those that survived), then the page about them.
-mutants: $(STAMP)
+mutants: $(ALL)
 	$(BIN)/python -m tests.mutation $(MUTANTS)
 
 # Other examples of all tests that draw some, then files with random edits through the loaders, for an hour.
-fuzz: $(STAMP)
+fuzz: $(ALL)
 	$(BIN)/python -m pytest -n auto -m hypothesis --hypothesis-profile=random
 	HOSTSIM_FUZZ_S=$(or $(SECONDS),3600) $(BIN)/python -m pytest -m slow -s tests/scenario/test_fuzz.py
 
-lint: $(STAMP)
+lint: $(ALL)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -117,7 +123,7 @@ verification-page: setup
 	PYTHONPATH=docs/_ext $(BIN)/python -m hostsim_docs.verification_page docs/verification.md
 
 # The pages of docs/ as a site in build/docs/html; sessions on them are run, and a warning is an error.
-docs: $(STAMP)
+docs: $(ALL)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/docs/doctrees docs build/docs/html
 	@echo build/docs/html/index.html
 
