@@ -12,14 +12,19 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.metadata
+import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["PACKAGE", "Code", "import_closure", "read_code"]
+from hostsim.engine import compiled
+
+__all__ = ["CACHE", "PACKAGE", "Code", "import_closure", "read_code", "write_cache"]
 
 PACKAGE = Path(__file__).parents[1]
+CACHE = compiled.FOLDER / "source_digest.json"
+"""What the modules of a closure mean, by the hashes of their bytes: those that are there need no parsing, which takes 0.1 s."""
 _ROOT = "campaign/simulate"
 
 _NO_INFLUENCE = {
@@ -53,18 +58,45 @@ class Code:
         return hashlib.sha256(named.encode()).hexdigest()[:16]
 
 
-def read_code(package: Path = PACKAGE) -> Code:
-    """The code of a run, read from its sources."""
-    modules = import_closure(package)
+def read_code(package: Path = PACKAGE, cache: Path = CACHE) -> Code:
+    """The code of a run, read from its sources, or from a cache of what sources with the same bytes mean."""
+    modules = import_closure(package, _read_cache(cache))
     libraries = {name for module in modules.values() for name in module.libraries} - _NO_INFLUENCE.keys()
     parts = {name: module.meaning for name, module in modules.items()}
     return Code(parts | {name: importlib.metadata.version(name) for name in libraries})
+
+
+def write_cache(file: Path, package: Path = PACKAGE) -> None:
+    """Write what the modules of a package's closure mean, for `read_code`."""
+    modules = {module.source: [module.meaning, module.imports] for module in import_closure(package).values()}
+    file.write_text(json.dumps({"reader": _reader(), "modules": modules}), encoding="ascii")
+
+
+def _read_cache(file: Path) -> Mapping[str, _Module]:
+    """The modules of a cache, by the hashes of their bytes; none where no reader like this one wrote it."""
+    try:
+        kept = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    if kept["reader"] != _reader():
+        return {}
+    return {source: _Module(source, meaning, tuple(imports)) for source, (meaning, imports) in kept["modules"].items()}
+
+
+def _reader() -> str:
+    return _hash(Path(__file__).read_bytes())
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 @dataclass(frozen=True)
 class _Module:
     """A module of the closure."""
 
+    source: str
+    """Hash of its bytes."""
     meaning: str
     imports: tuple[str, ...]
     """Dotted names of all that it may import, of modules and of what they hold."""
@@ -76,8 +108,12 @@ class _Module:
         return tops - sys.stdlib_module_names - {PACKAGE.name}
 
 
-def import_closure(package: Path = PACKAGE) -> Mapping[str, _Module]:
+def import_closure(package: Path = PACKAGE, known: Mapping[str, _Module] | None = None) -> Mapping[str, _Module]:
     """Modules that a run can reach, by their paths in the package, without ending.
+
+    Args:
+        package: the package.
+        known: modules that need not be parsed, by the hashes of their bytes.
 
     Raises:
         FileNotFoundError: the package is without its sources.
@@ -89,15 +125,20 @@ def import_closure(package: Path = PACKAGE) -> Mapping[str, _Module]:
         source = package / f"{name}.py"
         if name in found or name in _NO_INFLUENCE or not (name == _ROOT or source.is_file()):
             continue
-        tree = _Tree()
-        tree.read(ast.parse(source.read_bytes(), source))
-        meaning = hashlib.sha256("".join(tree.text).encode(errors="surrogatepass")).hexdigest()[:12]
-        found[name] = _Module(meaning, tuple(tree.imports))
-        waiting += _paths(tree.imports)
+        data = source.read_bytes()
+        found[name] = (known or {}).get(_hash(data)) or _parsed(data, source)
+        waiting += _paths(found[name].imports)
     return found
 
 
-def _paths(imports: list[str]) -> Iterator[str]:
+def _parsed(data: bytes, source: Path) -> _Module:
+    tree = _Tree()
+    tree.read(ast.parse(data, source))
+    meaning = _hash("".join(tree.text).encode(errors="surrogatepass"))[:12]
+    return _Module(_hash(data), meaning, tuple(tree.imports))
+
+
+def _paths(imports: Iterable[str]) -> Iterator[str]:
     """Where modules of the package may be that are imported: each, and the packages it is in."""
     for dotted in imports:
         first, *inside = dotted.split(".")

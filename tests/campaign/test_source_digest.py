@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import hostsim.errors
-from hostsim.campaign.source_digest import PACKAGE, import_closure, read_code
+from hostsim.campaign.source_digest import PACKAGE, import_closure, read_code, write_cache
 from tests.writable_copy import copy_tree
 
 COMMENT = (r"\A", "# a comment\n\n")
@@ -195,6 +195,26 @@ def test_an_import_inside_a_function_is_followed(tmp_path: Path) -> None:
         "model/policy/rule",
         "numpy",
     ]
+
+
+def test_a_cache_saves_parsing_and_changes_nothing(tmp_path: Path) -> None:
+    """What has the bytes that it had is not parsed; what has others is, and all is where another reader wrote the cache."""
+    package, cache, nowhere = tmp_path / "hostsim", tmp_path / "cache.json", tmp_path / "none.json"
+    for name, text in {"simulate": "from hostsim.campaign import task\n", "task": "A = 1\n", "late": "B = 1\n"}.items():
+        (package / "campaign").mkdir(parents=True, exist_ok=True)
+        (package / f"campaign/{name}.py").write_text(text)
+    before = read_code(package, nowhere)
+    write_cache(cache, package)
+    assert read_code(package, cache) == before
+    (package / "campaign/task.py").write_text("from hostsim.campaign import late\nA = 1\n")
+    after = read_code(package, nowhere)
+    assert after.parts.keys() - before.parts.keys() == {"campaign/late"}
+    assert read_code(package, cache) == after
+    meaning = before.parts["campaign/simulate"]
+    cache.write_text(cache.read_text().replace(meaning, "f" * len(meaning)))
+    assert read_code(package, cache).parts == {**after.parts, "campaign/simulate": "f" * len(meaning)}
+    cache.write_text(json.dumps({**json.loads(cache.read_text()), "reader": "another"}))
+    assert read_code(package, cache) == after
 
 
 def test_a_run_depends_on_these_rooms_numpy_and_simpy_alone(parts: Mapping[str, str]) -> None:
