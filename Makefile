@@ -1,6 +1,7 @@
 # hostsim: `make reproduce` runs everything that is published, `make test` the tests. Every target sets up .venv/ first.
 # Quick fidelity; FULL=1 for full. RESULTS=DIR for another results folder.
-PYTHON ?= python3
+# Its name, by the environment or the command line; one that simulates faster is preferred.
+PYTHON ?= $(shell .ci/find_python)
 BIN := .venv/bin
 STAMP := .venv/.installed
 ALL := .venv/.all-installed
