@@ -126,7 +126,7 @@ class RunOptions(BaseModel):
             "--jobs",
             metavar="N",
             min=1,
-            help="Number of worker processes; one per processor by default, 1 runs in this process.",
+            help="Number of worker processes; one per processor by default, none while little work is left; 1 runs in this process.",
         ),
     ] = None
     cluster: Annotated[
