@@ -17,15 +17,15 @@ __all__ = ["LEVELS", "READING", "experiment_title", "interval_ends", "level", "o
 
 LEVELS = {
     "Trust it for": "the whole 95 % interval lies in the accepted band",
-    "Within 20 % for": "the whole interval lies within 20 % of the published value",
-    "Direction only for": "a published direction or limit is met, or a quotient lies on the published side of 1",
-    "Do not use it for": "all else, wrong or not shown. A topic of several claims counts as the worst of them",
+    "Within 20 % for": "it lies within 20 % of the published value",
+    "Direction only for": "it meets the published direction or limit, or lies on the published side of 1",
+    "Do not use it for": "everything else: missed or undecided. A topic has the level of its worst claim",
 }
 """The levels from best to worst, each with its meaning; `level` is the rule."""
 READING = (
-    "A quotient that was published as other than 1 is compared by its difference from 1: 1.03 where 1.06 was published is 0.5. "
-    "Where only a direction or a limit was published, the limit is 1; of a range the middle is, and of yes or no, yes. "
-    "A value without an interval counts alone."
+    "A ratio published as other than 1 is compared by its difference from 1: 1.03 instead of 1.06 is 0.5. "
+    "If only a limit was published, the limit is 1; of a range, its middle; of yes or no, yes. "
+    "A value without an interval counts as it is."
 )
 """How values are compared with what was published."""
 

@@ -28,7 +28,12 @@ from hostsim_docs.session import run_session
 __all__ = ["FIGURE", "FIRST", "ROOT", "answer_blocks", "blocks", "figure", "levels", "main", "stale", "with_blocks"]
 
 ROOT = Path(__file__).parents[3]
-README, INDEX, CHANGELOG = "README.md", "docs/index.md", "docs/changelog.md"
+README, INDEX, CHANGELOG, EXPERIMENTS = (
+    "README.md",
+    "docs/index.md",
+    "docs/changelog.md",
+    "docs/explanation/experiments.md",
+)
 FIGURE = ROOT / "docs" / "images" / "score.svg"
 """The forest plot."""
 FIRST = "hostsim run first-sweep --quick"
@@ -47,17 +52,18 @@ def blocks(verdicts: Mapping[str, Verdict], *, quick: bool) -> Blocks:
     """
     counts = Counter(outcome(verdict, quick=quick) for verdict in verdicts.values())
     score = (
-        f"{_sentence(counts, quick=quick)} `scenarios/known_red.yaml` gives the reason and the range of each known red.\n\n"
-        f"{levels(verdicts, 'docs/images')}\n{_coverage()}\nNot everything was published: {count_fitted().sentence}"
+        f"{_wrapped(f'{_sentence(counts, quick=quick)} `scenarios/known_red.yaml` has the reason for each known miss.')}\n\n"
+        f"{levels(verdicts, 'docs/images')}"
     )
     default, split = (
         f"{number(verdicts[name].value)} receivers lose nothing, where {claims()[name].published} are published"
         for name in ("splitrx.default.40k", "splitrx.split.40k")
     )
     return {
-        (README, "score"): f"\n{score}\n",
-        (README, "splitrx"): f"By default {default}; with splitRxMode {split}.",
-        (INDEX, "score"): f"\n{levels(verdicts, 'images')}",
+        (README, "score"): f"\n{score}",
+        (INDEX, "splitrx"): f"By default {default}; with splitRxMode {split}.",
+        (INDEX, "score"): f"\n{_sentence(counts, quick=quick)}\n\n{levels(verdicts, 'images')}",
+        (EXPERIMENTS, "fitted"): f"\n{_wrapped(f'{_coverage()} {count_fitted().sentence}')}\n",
         (CHANGELOG, "score"): _sentence(counts, quick=quick),
     }
 
@@ -71,10 +77,14 @@ def levels(verdicts: Mapping[str, Verdict], images: str) -> str:
     """
     lines = [f"- **{name}** {words}." for name, words in topics(_rows(verdicts)).items()]
     lines.append(" ".join(f"*{name.removesuffix(' for')}*: {meaning}." for name, meaning in LEVELS.items()))
-    wrapped = ("\n".join(textwrap.wrap(line, 190, subsequent_indent="  " * (line[0] == "-"))) for line in lines)
     alt = "Forest plot of all claims: simulated over published, by experiment"
-    *four, meanings = wrapped
+    *four, meanings = map(_wrapped, lines)
     return "\n".join([f"![{alt}]({images}/{FIGURE.name})", "", *four, "", meanings, ""])
+
+
+def _wrapped(text: str) -> str:
+    """Text in lines of at most 200 characters."""
+    return "\n".join(textwrap.wrap(text, 200, subsequent_indent="  " * (text[0] == "-"), break_long_words=False))
 
 
 def figure(verdicts: Mapping[str, Verdict]) -> str:
@@ -89,15 +99,15 @@ def _rows(verdicts: Mapping[str, Verdict]) -> list[tuple[Claim, Verdict]]:
 def _sentence(counts: Counter[str], *, quick: bool) -> str:
     """All outcomes in a sentence."""
     words = {
-        "in band": "lie in their accepted bands with their whole intervals",
+        "in band": "are reproduced (the whole interval lies in the accepted band)",
         "undecided": "are undecided",
-        "known red": "are known reds",
-        "red": "red",
+        "known red": "are known misses",
+        "red": "are new misses",
         "missing": "have no value",
     }
-    counted = [f"{counts[name]} {words[name]}" for name in OUTCOMES if counts[name] or name == "in band"]
-    fidelity = "quick" if quick else "full"
-    return f"hostsim is compared with {counts.total()} published numbers; at {fidelity} fidelity {', '.join(counted)}."
+    *others, last = [f"{counts[name]} {words[name]}" for name in OUTCOMES if counts[name] or name == "in band"]
+    counted = f"{', '.join(others)} and {last}" if others else last
+    return f"Of {counts.total()} published numbers, at {'quick' if quick else 'full'} fidelity, {counted}."
 
 
 def _coverage() -> str:
@@ -106,9 +116,9 @@ def _coverage() -> str:
     pattern = re.compile(r"^\| all (?:\| all )?\| (\d+) \| (\d+) \(", re.MULTILINE)
     (asked, inside), (_, alone), (measured, predicted) = (row for page in pages for row in pattern.findall(page))
     return (
-        "[One calibration](docs/calibration.md) conditions all constants at once, from priors that know no claim; without an experiment it predicts "
-        f"{inside} of {asked} claims within their 90 % intervals, and {alone} without a term for the model's own error, as in the intervals of `--ensemble`. "
-        f"[Measurements that nothing was fitted to](docs/predictions.md) were predicted before they were run: {predicted} of {measured} lie in these."
+        "[One calibration](../calibration.md) fits all constants together, from priors that were set without the claims. With each experiment left out in turn, "
+        f"{inside} of {asked} claims lie in their 90 % prediction intervals, and {alone} do in those of `--ensemble`, which leave out the model's own error. "
+        f"Of {measured} [measurements that nothing was fitted to](../predictions.md), predicted before they were compared, {predicted} lie in the latter."
     )
 
 

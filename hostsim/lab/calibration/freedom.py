@@ -78,8 +78,8 @@ class FittedCount:
         """The count in a sentence."""
         return (
             f"{self.fitted} numbers count as fitted: {self.effective:.1f} effective parameters of the calibration, which moved {len(self.moved)} constants and inputs "
-            f"within what their sources allow, and {len(self.chosen)} that were chosen after an outcome had been seen. They face {len(self.informative)} claims that can "
-            "fail: rules, arithmetic of the wire and ratios of other claims are left out."
+            f"within the ranges of their sources, and {len(self.chosen)} values that were chosen after an outcome had been seen. They face {len(self.informative)} claims that can "
+            "fail; rules, the arithmetic of the wire and ratios of other claims are not counted."
         )
 
 
