@@ -25,32 +25,32 @@ __all__ = ["page", "shipped_page"]
 HEAD = """\
 # Calibration
 
-The shipped host is the most likely one: of all values that the sources allow, those with the least sum of squared residuals of the published claims and squared distances from the stated values (the *maximum a posteriori* host). All experiments are fitted at once, and no claim is weighted by hand.
+The shipped host is the most likely one (*maximum a posteriori*): of all values that the sources allow, it minimises the sum of the squared residuals of the published claims and the squared distances from the stated values. All experiments are fitted together, and no claim is weighted by hand.
 
-- **Distance of a number** is in standard deviations of its prior: half of the prior's probability lies on either side of the stated value, up to the ends of the range ({doc}`decisions/index`, 0158).
-- **Residual of a claim** is (simulated - published) / half-width of its band. A direction, or a band with one end, counts only what lies beyond that end, in units of 5 % of it. Rules are left out; so is a ratio of two claims, which enter themselves.
-- **Runs** are quick ones with common random numbers. A threshold is interpolated between fixed values of its axis. Steps are Gauss-Newton's, with derivatives by differences of runs; a difference that noise explains counts as none.
+- **Distance of a number**: in standard deviations of its prior. Half of the prior's probability lies on either side of the stated value, up to the ends of the range ({doc}`decisions/index`, 0158).
+- **Residual of a claim**: (simulated - published) / half-width of its band. A direction, or a band with one end, counts only the distance beyond that end, in units of 5 % of it. Rules do not count, nor does a ratio of two claims that count themselves.
+- **Runs**: quick, with common random numbers. A threshold is interpolated between fixed values of its axis. Steps are Gauss-Newton steps with derivatives from differences of runs; a difference within the noise counts as zero.
 
-`hostsim calibrate` repeats it, and goes on from its folder when it is stopped; `python .ci/ship_calibration.py FOLDER` ships what it has found. {doc}`cost-model` has the source of each number.
+`hostsim calibrate` repeats the calibration and resumes in its folder if stopped; `python .ci/ship_calibration.py FOLDER` ships its result. {doc}`cost-model` has the source of each number.
 """
 MOVED = """\
 ## Numbers that the claims move
 
-Stated value and 90 % of the prior, shipped value and 90 % of what the claims leave (by the linear model about the best fit). *Moved* is the distance from the stated value, *sd left* the share of the prior's standard deviation that is left. *Held by* names the claims that the number moves most, in half-widths.
+*Stated*: stated value and 90 % interval of the prior. *Fitted*: shipped value and 90 % interval of the posterior, by the linear model around the best fit. *Moved*: distance from the stated value. *sd left*: posterior over prior standard deviation. *Held by*: the claims that the number moves most, in half-widths.
 """
 LEFT_OUT = f"""\
 ## Each experiment predicted by all others
 
-The fit is repeated from the stated values without the experiment, by the linear model about the best fit; what was published about the experiment is not used. The resulting host was run. The interval holds constants, noise and the error of the model itself, which the errors of these predictions tell: {{errors}} of a value. {MEANING}"""
+The fit is repeated from the stated values without the published values of the experiment, by the linear model around the best fit, and the resulting host is run. The interval includes constants, noise and the model's own error, estimated from the errors of these predictions: {{errors}} of a value. {MEANING}"""
 HOSTS_ALONE = """\
 ## The same without the model's own error
 
-Intervals of `--ensemble` ({doc}`guide/how-sure`) hold constants and noise alone:
+Intervals of `--ensemble` ({doc}`guide/how-sure`) include only constants and noise:
 """
 ONE_BY_ONE = """\
 ## Claim by claim
 
-Bold: the published value is outside.
+In bold rows the published value lies outside the interval.
 """
 
 

@@ -64,8 +64,7 @@ def api_page() -> str:
     blocks = [
         """# Python interface
 
-`import hostsim` offers these names, and costs nothing until one of them is used. Frames are pandas, figures matplotlib; what the columns of a table are called and
-count in is the {doc}`catalogue of measures <measures>`.
+`import hostsim` provides these names, and loads each when it is first used. Frames are pandas, figures matplotlib. The {doc}`catalogue of measures <measures>` has the names and units of columns.
 """
     ]
     for title, kind, members in (("Functions", "function", functions), ("Classes", "class", classes)):

@@ -39,10 +39,10 @@ def scenario_page() -> str:
     """The reference of scenario files."""
     intro = """# Scenario files
 
-A scenario file is one YAML mapping. Unknown keys, keys that stand twice and values out of range are errors, all told at once with file, line, what is allowed and the nearest
-name that is known. `hostsim schema` prints the same reference as JSON Schema, for editors. {doc}`../guide/write-a-scenario` shows how a file comes about.
+A scenario file is one YAML mapping. Unknown keys, duplicate keys and values out of range are errors, all reported at once with file, line, allowed values and nearest valid
+name. `hostsim schema` prints the same reference as JSON Schema, for editors. {doc}`../guide/write-a-scenario` builds a file step by step.
 
-`NAME` in a path is yours to choose: letters, digits, `-` and `_`.
+`NAME` in a path is a name that you choose: letters, digits, `-` and `_`.
 """
     return intro + _quantities() + _assumptions() + _sections((ScenarioFile, "the file"), assumable=_assumable())
 
@@ -67,7 +67,7 @@ published as {ref}`an assumption <assumptions>`.
 def _quantities() -> str:
     rows = [[kind, ", ".join(map(code, units))] for kind, units in UNITS.items()]
     return (
-        "\n(quantities)=\n\n## Quantities\n\nA number, a space and a unit: `40 kpps`. A bare number is refused where a unit is needed.\n\n"
+        "\n(quantities)=\n\n## Quantities\n\nA number, a space and a unit: `40 kpps`. A number without a unit is an error if the key has a unit.\n\n"
         + table(("quantity", "units"), rows)
     )
 
@@ -78,8 +78,8 @@ def _assumptions() -> str:
 
 ## Assumptions
 
-Where the tables below say *assumable*, an unpublished input of an experiment may be written as `{value: 125 us, assumed: why, range: [80 us, 250 us]}`. The range must
-hold the value. `hostsim show` lists what is assumed, and reports carry it.
+A value that the tables below call *assumable* may be written as `{value: 125 us, assumed: why, range: [80 us, 250 us]}` if it is not published. The range must
+contain the value. `hostsim show` and reports list the assumptions.
 """
 
 

@@ -37,15 +37,14 @@ __all__ = ["main", "page"]
 HEAD = """\
 # Predictions
 
-Published measurements that nothing is fitted to and no input is chosen by. The inputs of each were written down and committed from its source and from documented facts before it was run for the first time; its first value came in a later commit and stays here permanently,
-beside the value of today, whatever the model has become since. A miss is a miss. {ref}`How a prediction is made <predict-first>`. {doc}`explanation/missed-predictions` has the mechanisms of the large misses.
+Published measurements to which no constant is fitted and by which no input is chosen. The inputs of each were committed, from its source and from documented facts, before the first run; the first value came in a later commit and stays here permanently, beside the value of today's model. {ref}`How a prediction is made <predict-first>`. {doc}`explanation/missed-predictions` has the mechanisms of the large misses.
 
-An error is relative to the published value. Orders are those that were published without doubt: a quotient above or below 1, and two measurements of one source whose bands are apart. A measurement for which a mechanism was changed, or whose inputs are other ones now, is scored apart.
+Errors are relative to the published value. An order is a published ratio above or below 1, or two measurements of one source whose bands do not overlap. A measurement whose inputs have changed, or for which a mechanism was changed, is scored apart.
 """
 SURE = f"""\
 ## Prediction intervals
 
-Every host of the shipped ensemble predicts each measurement, in quick runs ({{doc}}`guide/how-sure`, {{doc}}`calibration`): 90 % of the hosts lie between the ends, which know nothing of how far the model itself is off. As many draws from the priors predict it, too. {MEANING}"""
+Every host of the shipped ensemble predicts each measurement, in quick runs ({{doc}}`guide/how-sure`, {{doc}}`calibration`): 90 % of the hosts lie in the interval, which does not include the model's own error. As many draws from the priors predict it too. {MEANING}"""
 NOT_YET = "not yet"
 AS_IT_IS = "model as it was"
 
@@ -71,7 +70,7 @@ def page(found: Sequence[Prediction], intervals: Sequence[PredictedInterval], *,
         "",
     ]
     lines += [
-        "The inputs as they were for the first value, and the commit that it came in. The ledger is `scenarios/predictions/first.yaml`.",
+        "Commits of the inputs and of the first value. The ledger is `scenarios/predictions/first.yaml`.",
         "",
         row(("measurement", "scenario", "inputs", "first value", "on", "fidelity, root seed")),
         row(("---",) * 6),

@@ -37,10 +37,10 @@ def settings_page() -> str:
     blocks = [
         f"""# Settings by platform
 
-Settings have the names that administrators type. One that is not in these tables is an error. One that is marked *not modelled* may be set: it changes nothing, and is a warning that
-the results carry where it is not its default; where the model behaves as another value than that, it is any but that one. Defaults are those of {code(newest)}; where an earlier version has another one, that stands beside it. `hostsim show SCENARIO` tells which value is in force and who says so.
+Settings have the names that administrators type. A setting that is not in these tables is an error. A setting marked *not modelled* may be set: it changes nothing, and gives a warning, stored with the results,
+unless it is set to its default, or, if the model behaves as another value, to that one. Defaults are those of {code(newest)}, with those of earlier versions if they differ. `hostsim show SCENARIO` prints each effective value and its origin.
 
-The *source* names a section of the project's collection of published facts (`facts`) and formats, with the version that it was read from, or the document itself; LAMW is the public list of settings github.com/lamw/esxi-advanced-and-kernel-settings.
+The *source* is a section of the project's collection of published facts (`facts`) and formats, with the version that it was read from, or the document itself; LAMW is the public list of settings github.com/lamw/esxi-advanced-and-kernel-settings.
 """
     ]
     for section, (title, where) in _SECTIONS.items():
@@ -57,7 +57,7 @@ The *source* names a section of the project's collection of published facts (`fa
         ]
         for name in features.model_fields
     ]
-    blocks.append("\n## What a version can do\n\n" + table(("feature", *map(code, platforms)), rows))
+    blocks.append("\n## Features by version\n\n" + table(("feature", *map(code, platforms)), rows))
     return "".join(blocks)
 
 

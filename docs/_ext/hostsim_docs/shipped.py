@@ -44,10 +44,10 @@ def measures_page() -> str:
     rows = [[code(m.name), m.unit, m.kind, prose(m.meaning)] for m in CATALOGUE.values()]
     return f"""# Measures
 
-Every measure is taken over the measured window of a run, which begins where warm-up ends ({{doc}}`../explanation/statistics`). `hostsim metrics` prints this table. A measure of something that the
-host does not have, or of too few packets, is no number: NaN in tables, `not estimable` where it is shown.
+Every measure covers the measured window of a run, after its warm-up ({{doc}}`../explanation/statistics`). `hostsim metrics` prints this table. A measure of a part that the
+host does not have, or of too few packets, is undefined: NaN in tables, printed as `not estimable`.
 
-An *instant* is a ratio or a level over the window, a *rate* an amount in each second of it, a *percentile* is told from the histogram of all values in it.
+An *instant* is a ratio or a level over the window, a *rate* an amount per second, a *percentile* comes from the histogram of all values.
 
 {table(("measure", "unit", "kind", "what it includes"), rows)}"""
 
@@ -57,14 +57,14 @@ def shipped_page() -> str:
     scenarios = [load(name) for name in shipped()]
     rows = [[code(s.name), s.question, ", ".join(map(code, s.axes)), str(len(s.expectations))] for s in scenarios]
     blocks = [
-        "# What is shipped\n\nScenarios are found by name from any folder; `hostsim show NAME --copy` puts a file here, to edit it.\n\n",
+        "# Shipped files\n\nScenarios have names that work in any folder; `hostsim show NAME --copy` writes a copy to edit.\n\n",
         table(("scenario", "question", "axes", "expectations"), rows),
     ]
     rows = [
         [code(s.name), s.question, ", ".join(code(e.name) for e in s.expectations)] for s in map(load, predictions())
     ]
     blocks += [
-        "\n## Predictions\n\nPublished measurements that nothing is fitted to ({ref}`predict-first`); `check` and `reproduce` leave them out.\n\n",
+        "\n## Predictions\n\nPublished measurements that nothing is fitted to ({ref}`predict-first`); not part of `check` and `reproduce`.\n\n",
         table(("scenario", "question", "measurements"), rows),
     ]
     parts = Parts(Path())
@@ -113,7 +113,7 @@ def claims_page() -> str:
     )
     return f"""# Published claims
 
-hostsim is compared with {len(rows)} published numbers, counted by one rule: {tally_words(found)}. Each has a band in which its value is accepted, and a source that can be looked up ({{doc}}`sources`).
+hostsim is compared with {len(rows)} published numbers, counted by one rule: {tally_words(found)}. Each has a band in which its value is accepted, and a public source ({{doc}}`sources`).
 Values are those of `hostsim check`, at {kept["fidelity"]} fidelity with root seed {kept["seed"]}; square brackets are 95 % intervals.
 
 {levels(verdicts, "../images")}
@@ -127,9 +127,9 @@ Values are those of `hostsim check`, at {kept["fidelity"]} fidelity with root se
 ## The claims
 
 {table(("claim", "verdict", "published", "simulated", "accepted", "condition and measure; kind and basis; source"), rows)}
-## Known to be red
+## Known reds
 
-Each with the range of its value, in the unit of the claim: a quick check with the default root seed accepts it there and nowhere else ({{ref}}`known-red`).
+Each has the range of its value, in the unit of the claim, in which a quick check with the default root seed accepts it ({{ref}}`known-red`).
 
 {reasons}
 """
@@ -162,7 +162,7 @@ to cite hostsim.
     rows = [[code(words), ", ".join(_link(c.publication.key) for c in cited)] for words, cited in found.texts.items()]
     blocks.append(
         "## Names in texts\n\nTexts of costs, settings and assumptions name their sources in short. `facts` and `formats` are the project's collected notes, by section; "
-        f"of several names in one text the longest counts.\n\n{table(('name', 'publications'), rows)}"
+        f"if a text contains several names, the longest counts.\n\n{table(('name', 'publications'), rows)}"
     )
     return "".join(blocks)
 
