@@ -104,7 +104,13 @@ class Ensemble:
             allowed = f"an ensemble with constants of this platform, such as {costs[0]}"
             raise InputError(
                 Fault(
-                    "is of another platform than the scenario", scenario.name, "", allowed, "", self.name, self._line(0)
+                    "belongs to another platform than the scenario",
+                    scenario.name,
+                    "",
+                    allowed,
+                    "",
+                    self.name,
+                    self._line(0),
                 )
             )
 
@@ -155,7 +161,7 @@ def read_ensemble(file: Path) -> Ensemble:
     except csv.Error as error:
         raise InputError(Fault(f"is not CSV: {error}", file=name, line=reader.line_num)) from None
     if len(rows) < 2 or rows[0][1][:1] != ["member"]:
-        raise InputError(Fault("is no ensemble", file=name, allowed="a file that `hostsim calibrate` wrote"))
+        raise InputError(Fault("is not an ensemble", file=name, allowed="a file that `hostsim calibrate` wrote"))
     names = rows[0][1][1:]
     members, faults = [], []
     for column in (column for column, count in Counter(names).items() if count > 1):

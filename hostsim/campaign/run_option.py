@@ -179,7 +179,7 @@ class RunOptions(BaseModel):
         """
         most = self.max_processor_time
         if most is not None and not most > 0:
-            raise InputError(Fault("is no limit", "--max-processor-time", f"{most:g} s", "a time above 0"))
+            raise InputError(Fault("is not a limit", "--max-processor-time", f"{most:g} s", "a time above 0"))
         return Fidelity(self.quick, self.seed, self.replications, self.thorough, most, self._members())
 
     def execution(self, progress: "ProgressListener | None" = None) -> "ExecutionOptions":

@@ -48,7 +48,7 @@ def read_shard(text: str) -> Shard:
         if 1 <= number <= count <= MOST_SHARDS:
             return Shard(number, count)
     allowed = f"I/N, such as 2/8 for the second of eight shards; N at most {MOST_SHARDS}"
-    raise InputError(Fault("is no shard", "--shard", repr(text), allowed))
+    raise InputError(Fault("is not a shard", "--shard", repr(text), allowed))
 
 
 def deal(plans: Sequence[Plan], shard: Shard) -> list[Plan]:
@@ -144,7 +144,7 @@ def merge(folders: Sequence[Path], target: Path) -> list[Merged]:
 def _faults(folder: Path, target: Path) -> list[Fault]:
     try:
         if not (folder / "runs").is_dir():
-            return [Fault("holds no runs", "merge", str(folder), "a results folder")]
+            return [Fault("contains no runs", "merge", str(folder), "a results folder")]
         if folder.resolve() == target.resolve():
             return [Fault("is the folder to merge into", "merge", str(folder), "other folders")]
     except (OSError, RuntimeError) as error:

@@ -95,13 +95,13 @@ def read_origin(metadata: Mapping[bytes, bytes]) -> Origin | None:
     """The origin that the metadata of a run's file says; None where it says none.
 
     Raises:
-        ValueError: it is no origin.
+        ValueError: it is not an origin.
     """
     if b"hostsim.origin" not in metadata:
         return None
     kept = json.loads(metadata[b"hostsim.origin"])
     if not isinstance(kept, dict) or not isinstance(kept.get("parameters"), dict):
-        raise ValueError("is no origin")
+        raise ValueError("is not an origin")
     return Origin(str(kept.get("scenario", "")), kept["parameters"])
 
 
@@ -144,7 +144,7 @@ class Store:
             StoreError: it is no such digest.
         """
         if code and not CODE.fullmatch(code):
-            raise StoreError(f"{folder}: {code[:40]!r} is no version of the code")
+            raise StoreError(f"{folder}: {code[:40]!r} is not a version of the code")
         self.folder = Path(folder)
         self._swept = False
         self._runs = self.folder / "runs" / (code or code_digest())

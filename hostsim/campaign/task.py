@@ -64,14 +64,14 @@ def resource_limits(memory_bytes: float | None, time_s: float | None) -> Resourc
     """Checks the resource limits that options give, and returns them.
 
     Raises:
-        InputError: a value is no limit, or this system cannot enforce it.
+        InputError: a value is not a limit, or this system cannot enforce it.
     """
     faults = []
     if memory_bytes is not None and not (0 < memory_bytes < _MOST_BYTES and memory_bytes % 1 == 0):
         allowed = f"whole bytes above 0 and below {_MOST_BYTES:.3g}"
-        faults.append(Fault("is no limit", "--max-memory", _words(memory_bytes, "B"), allowed))
+        faults.append(Fault("is not a limit", "--max-memory", _words(memory_bytes, "B"), allowed))
     if time_s is not None and not (isinstance(time_s, Real) and 0 < time_s < math.inf):
-        faults.append(Fault("is no limit", "--max-time", _words(time_s, "s"), "a finite time above 0"))
+        faults.append(Fault("is not a limit", "--max-time", _words(time_s, "s"), "a finite time above 0"))
     if memory_bytes is not None and sys.platform != "linux":
         faults.append(Fault("cannot be kept on this system", "--max-memory", f"{memory_bytes} B", "Linux"))
     if faults:

@@ -217,14 +217,20 @@ def sides(
         values = _values(plain)[name]
         if name in axes and len(values) > 1:
             raise InputError(
-                Fault("is changed, and has several values before", name, str(axes[name]), "one value", file="--axis")
+                Fault(
+                    "is changed, but has several values before the change",
+                    name,
+                    str(axes[name]),
+                    "one value",
+                    file="--axis",
+                )
             )
         first |= option_texts({name: values[0]}, "{}")
     inside = {name: value for name, value in moved.items() if name not in plain.axes}
     known = list(plain.axes)
     faults = [
         Fault(
-            "is no axis of the scenario and no path",
+            "is neither an axis of the scenario nor a path",
             "--set",
             name,
             "an axis or a dotted path",
@@ -240,7 +246,7 @@ def sides(
     several = [name for name in chosen if len(_values(after)[name]) > 1]
     if several:
         raise InputError(
-            Fault("has several values afterwards", name, str(chosen[name]), "one value; ask once for each")
+            Fault("has several values after the change", name, str(chosen[name]), "one value; use one call for each")
             for name in several
         )
     return (plain if first == axes else load(scenario, overrides, first, root, plugins)), after

@@ -101,7 +101,7 @@ def calibrate(
         _calibrate_shipped(output, options, dry_run=dry_run)
     else:
         if budget is not None and members is not None:
-            raise InputError(Fault("go in place of one another", "--budget, --members", allowed="one of them"))
+            raise InputError(Fault("exclude each other", "--budget, --members", allowed="one of them"))
         _calibrate_own(scenario, to, budget or BUDGET, members, predict, output, root, options, dry_run=dry_run)
 
 
@@ -202,7 +202,7 @@ def _numbers(text: str | None) -> list[int] | None:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise InputError(
-            Fault("are no waves", "--members", repr(text), "numbers with commas, such as 160,50,50")
+            Fault("is not a list of wave sizes", "--members", repr(text), "numbers with commas, such as 160,50,50")
         ) from None
 
 

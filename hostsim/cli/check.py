@@ -105,7 +105,7 @@ def _check_shard(
 
     given = {"--junit": junit is not None, "--against": against is not None, "--json": as_json}
     for name in (name for name, is_given in given.items() if is_given):
-        raise InputError(Fault("does not go with --shard, which judges nothing", name))
+        raise InputError(Fault("cannot be combined with --shard, which judges nothing", name))
     chosen = [scenario for scenario, _ in api.select(*subjects, root=root, plugins=options.plugins)]
     run_shard(chosen, options, shard, dry_run=dry_run, sweep=False, expectations=True)
 

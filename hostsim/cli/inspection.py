@@ -159,7 +159,7 @@ def schema(
     if kind == "scenario":
         print_json(scenario_schema(registry_of(read_plugins(plugins))))
     elif plugins:
-        raise InputError(Fault("brings nothing to this kind of file", "--plugin", ", ".join(map(str, plugins))))
+        raise InputError(Fault("adds nothing to this kind of file", "--plugin", ", ".join(map(str, plugins))))
     else:
         print_json(component_schema(kind))
 

@@ -262,7 +262,7 @@ def pairs(given: Iterable[str] | None, option: str) -> dict[str, str]:
     """Read the ``name=value`` texts of a repeated option as a mapping.
 
     Raises:
-        InputError: one has no equals sign or no name, or a name stands twice.
+        InputError: one has no equals sign or no name, or a name is given twice.
     """
     found: dict[str, str] = {}
     faults = []
@@ -271,7 +271,7 @@ def pairs(given: Iterable[str] | None, option: str) -> dict[str, str]:
         if not sign or not name:
             faults.append(Fault("is not name=value", option, repr(text), "name=value"))
         elif name in found:
-            faults.append(Fault("stands twice", option, repr(text), f"one value for {name}"))
+            faults.append(Fault("is given twice", option, repr(text), f"one value for {name}"))
         found[name] = value
     if faults:
         raise InputError(faults)

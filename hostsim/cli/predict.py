@@ -54,7 +54,7 @@ def predict(
 
     if record and options.ensemble:
         allowed = "a first prediction is one of the shipped constants"
-        raise InputError(Fault("does not go with --ensemble", "--record-first", allowed=allowed))
+        raise InputError(Fault("cannot be combined with --ensemble", "--record-first", allowed=allowed))
     chosen = api.select(*(subjects or ()), root=root, among=predictions())
     prediction.require_measurements(chosen)
     scenarios = [scenario for scenario, _ in chosen]

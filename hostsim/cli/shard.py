@@ -57,7 +57,7 @@ def run_shard(
         expectations: run what the expectations need.
 
     Raises:
-        InputError: the text is no shard, or the options cannot be met.
+        InputError: the text is not a shard, or the options cannot be met.
         typer.Exit: a run failed.
     """
     from hostsim import api

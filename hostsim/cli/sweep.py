@@ -84,7 +84,7 @@ def run(
         _require_capture(capture, shard)
     if shard is not None:
         if output is not None:
-            raise InputError(Fault("does not go with --shard, which writes no tables", "--output", str(output)))
+            raise InputError(Fault("cannot be combined with --shard, which writes no tables", "--output", str(output)))
         run_shard([loaded], options, shard, dry_run=dry_run)
         return
     folder = output or Path(options.results, loaded.name)
@@ -308,9 +308,9 @@ def report(
     from hostsim.views.report.page import write_report
 
     if at and not contexts:
-        raise InputError(Fault("goes with --contexts", "--at", " ".join(at)))
+        raise InputError(Fault("needs --contexts", "--at", " ".join(at)))
     if contexts and output is not None:
-        raise InputError(Fault("goes with the page, not with --contexts", "--output", str(output)))
+        raise InputError(Fault("applies to the page, not to --contexts", "--output", str(output)))
 
     folders = [folder for subject in subjects for folder in _folders(subject, options.results, context)]
     found = [read(folder) for folder in folders]

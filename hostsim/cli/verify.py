@@ -39,7 +39,7 @@ def verify(
     chosen = [oracle for oracle in known if not only or any(text in oracle.name for text in only)]
     if not chosen:
         names = ", ".join(oracle.name for oracle in known)
-        raise InputError(Fault("is in no case's name", "--only", ", ".join(map(repr, only or ())), names))
+        raise InputError(Fault("matches no case", "--only", ", ".join(map(repr, only or ())), names))
     started = time.monotonic()
     effort = QUICK if quick else FULL
     results = run(chosen, seed=options.seed, effort=effort, jobs=options.jobs, progress=_tell)

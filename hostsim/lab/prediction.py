@@ -175,7 +175,9 @@ def refuse_again(file: Path, names: list[str]) -> None:
     again = [name for name in names if name in known]
     allowed = "measurements without a first prediction"
     if faults := [
-        tree.fault((name,), "has its first prediction, which is never changed", allowed, given=f"{known[name].value:g}")
+        tree.fault(
+            (name,), "already has its first prediction, which never changes", allowed, given=f"{known[name].value:g}"
+        )
         for name in again
     ]:
         raise InputError(faults)
@@ -381,7 +383,7 @@ def require_measurements(chosen: Chosen) -> None:
     """
     allowed = "a scenario whose expectations say measurement: ID"
     if faults := [
-        Fault("is no published measurement", name, allowed=allowed, file=str(scenario.file))
+        Fault("is not a published measurement", name, allowed=allowed, file=str(scenario.file))
         for scenario, names in chosen
         for name in sorted(names - measurements().keys())
     ]:

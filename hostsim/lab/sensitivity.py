@@ -318,7 +318,7 @@ def _check(metric: str, sample_size: SampleSize) -> None:
         allowed = "an integer from 2: of one there is no interval"
         faults.append(Fault("is too few", "--trajectories", str(sample_size.trajectories), allowed))
     if sample_size.samples < 2 or sample_size.samples & (sample_size.samples - 1):
-        faults.append(Fault("is no power of 2", "--samples", str(sample_size.samples), "64, 128, 256 and so on"))
+        faults.append(Fault("is not a power of 2", "--samples", str(sample_size.samples), "64, 128, 256 and so on"))
     if sample_size.most < 1:
         faults.append(Fault("is out of range", "--most", str(sample_size.most), "an integer from 1"))
     if faults:

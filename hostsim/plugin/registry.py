@@ -91,13 +91,15 @@ class Registry:
             InputError: the spec is no such class, or the name is taken.
         """
         if not (isinstance(spec, type) and issubclass(spec, Traffic)):
-            raise InputError(Fault("is no kind of traffic", given=repr(spec), allowed="a class derived from Traffic"))
+            raise InputError(
+                Fault("is not a kind of traffic", given=repr(spec), allowed="a class derived from Traffic")
+            )
         if not kind_of(spec) or "to" not in spec.model_fields:
             allowed = "kind: Literal[one name], and to: Names"
             raise InputError(Fault("has no kind, or no receiver", given=spec.__name__, allowed=allowed))
         if inspect.isgeneratorfunction(attach) and not spec.closed_loop:
             raise InputError(
-                Fault("is no spec of a SimPy process", given=spec.__name__, allowed="derived from Sourced")
+                Fault("is not a spec of a SimPy process", given=spec.__name__, allowed="derived from Sourced")
             )
         self._add("traffic", kind_of(spec), spec, attach)
 
@@ -127,14 +129,14 @@ class Registry:
         """Register a slow control loop: a SimPy process, called with environment and host, and its settings if it has any."""
         if not inspect.isgeneratorfunction(loop):
             allowed = "a function that yields events, such as env.timeout(ms(10))"
-            raise InputError(Fault("is no SimPy process", given=repr(name), allowed=allowed))
+            raise InputError(Fault("is not a SimPy process", given=repr(name), allowed=allowed))
         self._add("control_loop", name, settings, loop)
 
     def _add(self, role: str, name: str, settings: type[Spec], factory: Callable[..., object] | None = None) -> None:
         what, plugin, known = ROLES[role], self._loading if factory is not None else None, self._known[role]
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             allowed = "letters, digits, _ and -, at most 100"
-            raise InputError(Fault(f"is no name of a {what}", given=repr(name), allowed=allowed))
+            raise InputError(Fault(f"is not a name of a {what}", given=repr(name), allowed=allowed))
         if not (isinstance(settings, type) and issubclass(settings, Spec)):
             allowed = "a class derived from hostsim.config.field.Spec"
             raise InputError(Fault(f"has settings that nothing checks: the {what} {name!r}", allowed=allowed))

@@ -28,7 +28,7 @@ def read_plugins(named: Sequence[str | Path | PluginSpec]) -> tuple[PluginSpec, 
     for name in named:
         plugin = name if isinstance(name, PluginSpec) else _read(name)
         if any(plugin.digest == other.digest for other in found):
-            raise InputError(Fault("stands twice", "--plugin", repr(str(plugin.file)), "each plug-in once"))
+            raise InputError(Fault("is given twice", "--plugin", repr(str(plugin.file)), "each plug-in once"))
         found.append(plugin)
     return tuple(found)
 
@@ -56,7 +56,7 @@ def _installed(entry: EntryPoint) -> PluginSpec:
         raise InputError(Fault(f"cannot be found: {reason}", "--plugin", repr(entry.name))) from None
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         allowed = "an entry point that names a module of Python"
-        raise InputError(Fault("is no module with a source", "--plugin", repr(entry.name), allowed))
+        raise InputError(Fault("is not a module with a source", "--plugin", repr(entry.name), allowed))
     return _plugin(entry.name, Path(spec.origin), "" if entry.dist is None else entry.dist.version)
 
 

@@ -116,7 +116,7 @@ def require_axes(table: pd.DataFrame, axes: Sequence[str], whose: str) -> None:
     table, keys = as_written(table), [*axes, "replication"]
     absent = [axis for axis in keys if axis not in table.columns]
     if absent:
-        raise InputError(Fault(f"is no column of the {whose} table", given=", ".join(absent)))
+        raise InputError(Fault(f"is not a column of the {whose} table", given=", ".join(absent)))
     if table.duplicated(keys).any():
         more = [axis for axis in axes_of(table) if axis not in axes and len(table[axis].unique()) > 1]
         values = "; ".join(f"{axis} = {', '.join(map(str, table[axis].unique()))}" for axis in more)
@@ -133,7 +133,7 @@ def coverage(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) -> 
         axes: columns that make a point.
 
     Raises:
-        InputError: an axis is no column of the earlier table, or does not tell the points of a table apart.
+        InputError: an axis is not a column of the earlier table, or does not tell the points of a table apart.
     """
     now, then = _comparable(after, before, axes)
     pairs: Counter[tuple[Any, ...]] = Counter(dict.fromkeys(_places(pd.concat([now, then]), axes), 0))
@@ -189,7 +189,7 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) 
         In the order of ``after`` and of the catalogue.
 
     Raises:
-        InputError: the tables have no run in common, an axis is no column of the earlier one, or the axes do not tell the points
+        InputError: the tables have no run in common, an axis is not a column of the earlier one, or the axes do not tell the points
             of a table apart.
     """
     now, then = (table[table["error"] == ""] for table in _comparable(after, before, axes))

@@ -161,7 +161,7 @@ def read(folder: Path) -> Results:
             **kept,
         )
     except FileNotFoundError:
-        raise StoreError(f"{folder}: holds no results; `hostsim run` writes them") from None
+        raise StoreError(f"{folder}: contains no results; `hostsim run` writes them") from None
     except StoreError:
         raise
     except Exception as error:  # whatever is in a file of somebody else's
@@ -185,7 +185,7 @@ def _require_format(folder: Path, kept: dict[str, Any]) -> None:
         own = "; for a scenario of your own give its file in place of its name"
     how = f"{first}{command}{'' if is_later else ' writes it anew, from the runs that are there'}{own}"
     raise StoreError(
-        f"{folder}: is of format {given!s:.20}, of {which} version of hostsim; this one reads {FORMAT}: {how}"
+        f"{folder}: has format {given!s:.20}, of {which} version of hostsim; this one reads {FORMAT}: {how}"
     )
 
 

@@ -424,11 +424,11 @@ class PointsPart(Spec):
     @model_validator(mode="after")
     def _one_set_of_points(self) -> PointsPart:
         if (self.over is None) != (self.values is None):
-            raise ValueError("is half a line|over: AXIS and values: [...]")
+            raise ValueError("is an incomplete line|over: AXIS and values: [...]")
         if (self.over is None) == (self.cases is None):
             raise ValueError("needs one set of points|over: AXIS and values: [...]; or cases: [{AXIS: VALUE}, ...]")
         if (self.of is None) != (self.to is None):
-            raise ValueError("is half a ratio|of: {AXIS: VALUE} and to: {AXIS: VALUE}")
+            raise ValueError("is an incomplete ratio|of: {AXIS: VALUE} and to: {AXIS: VALUE}")
         if self.of is not None and self.less is not None:
             raise ValueError("is a ratio and a difference|of and to; or less")
         return self
@@ -449,7 +449,7 @@ class PointsPart(Spec):
         if self.less is not None:
             taken_off = names.written(self.less, (*path, "less"), varied)
             if taken_off.items() <= shared.items():
-                names.fault((*path, "less"), "is the point that it is taken off", "another point")
+                names.fault((*path, "less"), "is the point that it is subtracted from", "another point")
             return tuple(Difference(self.metric, point, {**point, **taken_off}) for point in points), unit
         if self.of is None or self.to is None:
             return tuple(At(self.metric, point) for point in points), unit
@@ -522,7 +522,9 @@ def _in_unit(end: int | str) -> tuple[int, str]:
         return end, ""
     number, _, unit = end.partition(" ")
     if not number.isdecimal() or not any(unit in units for units in UNITS.values()):
-        raise ValueError("has an end that is no whole number of a unit|an integer, or an integer, a space and a unit")
+        raise ValueError(
+            "has an end that is not a whole number of a unit|an integer, or an integer, a space and a unit"
+        )
     return int(number), unit
 
 
@@ -547,7 +549,7 @@ class FindPart(Spec):
         if self.unit != _in_unit(self.stop)[1]:
             raise ValueError("has ends in two units|from and to in one unit, or both without")
         if self.least > self.most:
-            raise ValueError("has its ends the wrong way round|from: a number not above to")
+            raise ValueError("has its ends in the wrong order|from: a number not above to")
         return self
 
     @property
@@ -858,9 +860,9 @@ class PredicatePart(Spec):
         if (self.direction is not None) + limits != 1:
             raise ValueError("needs exactly one condition|one of is, below, above")
         if (self.along is None) != (self.values is None):
-            raise ValueError("is half a line|along: AXIS and values: [...]")
+            raise ValueError("is an incomplete line|along: AXIS and values: [...]")
         if (self.of is None) != (self.to is None):
-            raise ValueError("is half a ratio|of: {AXIS: VALUE} and to: {AXIS: VALUE}")
+            raise ValueError("is an incomplete ratio|of: {AXIS: VALUE} and to: {AXIS: VALUE}")
         if self.of is not None and (self.direction is not None or self.along is not None):
             raise ValueError("is a ratio and a line|below or above with of and to; or along and values")
         if self.direction is not None and len(self.values or ()) < 2:
@@ -1100,9 +1102,7 @@ class ExpectPart(Spec):
                 + (f"; has {' and '.join(forms)}" if forms else "")
             )
         if self.metric is None and (self.at is not None or self.less is not None):
-            raise ValueError(
-                "has an at or a less that belongs to no metric|at and less beside metric, at inside other forms"
-            )
+            raise ValueError("has at or less without a metric|at and less beside metric, at inside other forms")
         named = [key for key in ("claim", "measurement", "name") if getattr(self, key) is not None]
         if len(named) != 1 or (self.name is None) != (self.between is None):
             raise ValueError(
@@ -1142,7 +1142,7 @@ class ExpectPart(Spec):
             return At(str(self.metric), point), unit
         less = {**point, **names.written(self.less, (*path, "less"))}
         if less == point:
-            names.fault((*path, "less"), "is the point that it is taken off", "another point")
+            names.fault((*path, "less"), "is the point that it is subtracted from", "another point")
         return Difference(str(self.metric), point, less), unit
 
 

@@ -71,7 +71,7 @@ def require_digest(results: Path, given: int, earlier: int, *, has_digest: bool)
         ValueError: it is of another format, or lacks its digest.
     """
     if given not in (FORMAT, earlier):
-        raise ValueError(f"is of format {given}, not {FORMAT}")
+        raise ValueError(f"has format {given}, not {FORMAT}")
     if given == FORMAT and not has_digest:
         raise ValueError("has no digest: it is damaged or was edited")
     if not has_digest:
@@ -81,7 +81,7 @@ def require_digest(results: Path, given: int, earlier: int, *, has_digest: bool)
 @functools.cache
 def _warn(results: Path) -> None:
     _log.warning(
-        "%s: holds files of an earlier version of hostsim that carry no digest: damage to them is not noticed", results
+        "%s: contains files of an earlier version of hostsim without a digest: damage to them is not detected", results
     )
 
 

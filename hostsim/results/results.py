@@ -222,7 +222,7 @@ class Results:
         """The record of a replication of a point, by the point's id.
 
         Raises:
-            InputError: the results have no such record.
+            InputError: the results do not have this record.
             StoreError: the results folder does not hold the run any more.
         """
         try:
@@ -231,7 +231,7 @@ class Results:
             return {(record.point_id, record.replication): record for record in self.records}[point, replication]
         except KeyError:
             raise InputError(
-                Fault("the results have no such record", given=f"{point}, replication {replication}")
+                Fault("the results do not have this record", given=f"{point}, replication {replication}")
             ) from None
 
     def to_xarray(self) -> Any:
@@ -294,7 +294,7 @@ class Results:
         if answers and (name, x, y, at, right) == (None,) * 5 and not by:
             figure = self._answers(answers)
         elif answers:
-            raise InputError(Fault("ask for answers by themselves", "answers", str(answers)))
+            raise InputError(Fault("answers cannot be combined with other arguments", "answers", str(answers)))
         elif x is not None and y is not None and name is None:
             figure = curve_spec(self.table, x, y, by, at, kind, right, names_of(self.figures))
         elif x is None and y is None and at is None and not by:

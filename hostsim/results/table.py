@@ -323,9 +323,7 @@ def to_dataset(table: pd.DataFrame) -> Any:
     values = [_coordinate(table[name]) for name in dimensions]
     shape = tuple(len(one) for one in values)
     if math.prod(shape) > MOST_CELLS:
-        raise InputError(
-            Fault("spans too many places", "to_xarray", " x ".join(map(str, shape)), f"at most {MOST_CELLS}")
-        )
+        raise InputError(Fault("has too many cells", "to_xarray", " x ".join(map(str, shape)), f"at most {MOST_CELLS}"))
     ranks = [{value: rank for rank, value in enumerate(one)} for one in values]
     place = tuple(table[name].map(rank).to_numpy() for name, rank in zip(dimensions, ranks, strict=True))
     units = table.attrs.get("units", {})

@@ -124,7 +124,7 @@ def make_axis(
         elif not isinstance(label, Scalar):
             allowed, message = "text or a number", "is not a value"
         elif canonical_text(label) in index:
-            allowed, message = "each value once", "stands twice"
+            allowed, message = "each value once", "is given twice"
         else:
             index[canonical_text(label)] = len(values)
             values.append(label)

@@ -193,7 +193,7 @@ def _extended(file: Path, kind: str, root: Path, chain: tuple[Path, ...]) -> Tre
     chain = (*chain, file.resolve())
     if len(chain) > MAX_CHAIN:
         raise InputError(
-            tree.fault(("extends",), "is too long a chain", f"at most {MAX_CHAIN} files, one on the other")
+            tree.fault(("extends",), "has too long a chain", f"at most {MAX_CHAIN} files, one on the other")
         )
     try:
         parent_file = find_part(kind, parent, file.parent, root)

@@ -298,7 +298,7 @@ class _Loading:
             if written_text(value) not in known and not replaced:
                 allowed, near = "one of " + ", ".join(known), nearest_name(value, list(known))
                 path: KeyPath = ("sweep", name, "value_labels", value)
-                self._faults.append(self._tree.fault(path, "is no value of the axis", allowed, near, value))
+                self._faults.append(self._tree.fault(path, "is not a value of the axis", allowed, near, value))
         named = {written_text(value): words for value, words in part.value_labels.items()}
         values = {str(value): named[written] for value in axis.values if (written := written_text(value)) in named}
         return AxisNames(part.label, values)

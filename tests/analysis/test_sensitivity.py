@@ -188,7 +188,7 @@ def test_a_host_on_which_nothing_can_be_varied_is_refused(scenario, monkeypatch)
 @pytest.mark.parametrize(
     ("size", "said"),
     [
-        (replace(SIZE, samples=100), "is no power of 2"),
+        (replace(SIZE, samples=100), "is not a power of 2"),
         (replace(SIZE, trajectories=1), "is too few"),
         (replace(SIZE, most=0), "from 1"),
     ],

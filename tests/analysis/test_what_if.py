@@ -136,7 +136,7 @@ def test_a_changed_axis_has_one_value_before(tiny):
 @pytest.mark.parametrize("name", ["receivers", "vms.receiver.count"])
 def test_a_changed_axis_has_one_value_afterwards(tiny, name, values):
     """Two hosts would pass for replications of one."""
-    with pytest.raises(hostsim.InputError, match="receivers: has several values afterwards"):
+    with pytest.raises(hostsim.InputError, match="receivers: has several values after the change"):
         ask(tiny, {name: values}, axes={"rate": "5 kpps"})
 
 

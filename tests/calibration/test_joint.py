@@ -145,7 +145,7 @@ def test_an_ensemble_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a,b\n1,2\n", "is no ensemble"),
+        ("a,b\n1,2\n", "is not an ensemble"),
         ("member,a\n1,x\n", ":2: is not a row"),
         ('member,a\n1,"2', ":2: is not CSV"),
         (f"member,a\n1,{'2' * 200_000}\n", ":2: is not CSV"),

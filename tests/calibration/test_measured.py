@@ -53,7 +53,7 @@ def test_a_number_is_in_the_unit_that_tables_have(scenario: Scenario) -> None:
     ("text", "words"),
     [
         ("", ["measured.csv: is empty"]),
-        (HEADER, ["measured.csv: measures nothing"]),
+        (HEADER, ["measured.csv: contains no measurements"]),
         ("receivrs,metric,value,interval\n1,host_cpu,1,1\n", [":1: unknown column", "'receivrs'", "mean 'receivers'"]),
         (
             '"(PDH-CSV 4.0) (UTC)(0)"' + ',"Util"' * 9000 + "\n",
@@ -65,10 +65,10 @@ def test_a_number_is_in_the_unit_that_tables_have(scenario: Scenario) -> None:
         (f"{HEADER}\n1,5 kpp,host_cpu,1,1\n", [":3: traffic.stream.rate", "'5 kpp'"]),
         (f"{HEADER}-1,5 kpps,host_cpu,1,1\n", [":2: vms.receiver.count"]),
         (f"{HEADER}1,5 kpps,host_cpu,nan,1\n", [":2: value", "'nan'"]),
-        (f"{HEADER}1,5 kpps,host_cpu,1,0\n", [":2: is no measurement; given 1 +- 0"]),
-        (f"{HEADER}1,5 kpps,host_cpu,1,-1\n", [":2: is no measurement"]),
+        (f"{HEADER}1,5 kpps,host_cpu,1,0\n", [":2: is not a measurement; given 1 +- 0"]),
+        (f"{HEADER}1,5 kpps,host_cpu,1,-1\n", [":2: is not a measurement"]),
         (f"{HEADER}1,5 kpps,host_cpu,1 ms,1\n", [":2: value: has the unit 'ms'"]),
-        (f"{HEADER}1,5 kpps,host_cpu,1\n", [":2: has not as many values as columns"]),
+        (f"{HEADER}1,5 kpps,host_cpu,1\n", [":2: has another number of values than columns"]),
         (f"{HEADER}1,5 kpps,host_cpu,1,1\n1,5000 pps,host_cpu,2,1\n", [":3: is measured twice"]),
         (f'{HEADER}"1', [":2: is not CSV"]),
     ],

@@ -178,7 +178,7 @@ def test_a_folder_of_another_calibration_is_refused(found: Calibrated, scenario:
         (prepared(scenario, home / "out", seed=2), "other seed"),
         (prepared(longer, home / "out"), "other hosts"),
     ):
-        with pytest.raises(InputError, match=f"holds another calibration; given {word}"):
+        with pytest.raises(InputError, match=f"contains another calibration; given {word}"):
             calibrate_host(host, execution(home / "results"), WAVES)
 
 
@@ -214,6 +214,6 @@ def test_what_was_measured_is_not_predicted_and_nothing_is_no_measurement(scenar
     one = expected_at("host_cpu", WANTED[1], 1.0, 0.1)
     with pytest.raises(InputError, match="predict: was measured"):
         prepare(scenario, [one], tmp_path, predicted=WANTED)
-    with pytest.raises(InputError, match="has nothing to calibrate to"):
+    with pytest.raises(InputError, match="has no measurements to calibrate to"):
         prepare(scenario, [expected_at(*WANTED)], tmp_path)
     assert list(tmp_path.iterdir()) == []

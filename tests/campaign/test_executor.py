@@ -41,7 +41,7 @@ def test_one_job_needs_no_other_process() -> None:
 
 def test_jobs_and_cluster_exclude_each_other() -> None:
     """Neither silently wins."""
-    with pytest.raises(InputError, match="does not go with the address of a cluster"):
+    with pytest.raises(InputError, match="cannot be combined with the address of a cluster"):
         open_executor(simulate, 2, "tcp://127.0.0.1:1")
 
 
@@ -84,13 +84,13 @@ def test_a_run_that_needs_too_much_memory_fails_and_the_others_do_not(tmp_path: 
 @pytest.mark.parametrize(
     ("memory", "time", "words"),
     [
-        (None, 0.0, "max_time: is no limit; given 0 s; allowed: a finite time above 0"),
-        (None, math.inf, "max_time: is no limit; given inf s"),
-        (None, math.nan, "max_time: is no limit; given nan s"),
-        (None, "10 min", "max_time: is no limit; given '10 min'"),
-        (-1, None, "max_memory: is no limit; given -1 B; allowed: whole bytes above 0"),
-        (2**63, None, "max_memory: is no limit; given 9.22337e"),
-        (1.5, None, "max_memory: is no limit; given 1.5 B"),
+        (None, 0.0, "max_time: is not a limit; given 0 s; allowed: a finite time above 0"),
+        (None, math.inf, "max_time: is not a limit; given inf s"),
+        (None, math.nan, "max_time: is not a limit; given nan s"),
+        (None, "10 min", "max_time: is not a limit; given '10 min'"),
+        (-1, None, "max_memory: is not a limit; given -1 B; allowed: whole bytes above 0"),
+        (2**63, None, "max_memory: is not a limit; given 9.22337e"),
+        (1.5, None, "max_memory: is not a limit; given 1.5 B"),
     ],
 )
 def test_limits_are_above_nothing_and_finite(memory: Any, time: Any, words: str) -> None:
@@ -102,7 +102,7 @@ def test_limits_are_above_nothing_and_finite(memory: Any, time: Any, words: str)
 
 def test_limits_are_for_workers_of_this_machine() -> None:
     """What cannot be kept is refused."""
-    with pytest.raises(InputError, match="goes with worker processes of this machine"):
+    with pytest.raises(InputError, match="needs worker processes of this machine"):
         open_executor(simulate, None, "tcp://127.0.0.1:1", resource_limits(None, 1.0))
 
 

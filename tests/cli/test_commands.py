@@ -641,7 +641,7 @@ def test_report_contexts_prints_who_serves_which_queue(cli, tiny):
     assert "receiver[0].vcpu0" in one.stdout
     for options, told in (
         (("--contexts", "--at", "rte=1"), "did you mean 'rate'"),
-        (("--at", "rate=5 kpps"), "goes with --contexts"),
+        (("--at", "rate=5 kpps"), "needs --contexts"),
         (("--contexts", "-o", "page.html"), "not with --contexts"),
     ):
         bad = cli("report", "tiny", *options)

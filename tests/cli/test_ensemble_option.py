@@ -133,7 +133,7 @@ def test_the_option_by_itself_is_the_shipped_ensemble(cli, tiny):
         ),
         ("member,rhel6.interrupt_coalescing\n0,1\n1,2\n2,3\n", "unknown constant"),
         (f"# x\nmember,{COST}\n0,1\n1,nan\n2,3\n", "own.csv:4: is not a row of numbers"),
-        ("a,b\n1,2\n", "own.csv: is no ensemble"),
+        ("a,b\n1,2\n", "own.csv: is not an ensemble"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused(cli, tiny, text, said):
@@ -150,7 +150,8 @@ def test_an_ensemble_of_another_platform_is_refused(cli, tiny):
     done = cli("run", tiny, *FIVE, "--ensemble", "own.csv")
     assert done.exit_code == 2
     assert (
-        "own.csv:1: tiny: is of another platform than the scenario; allowed: an ensemble with constants" in done.stderr
+        "own.csv:1: tiny: belongs to another platform than the scenario; allowed: an ensemble with constants"
+        in done.stderr
     )
 
 
@@ -168,4 +169,4 @@ def test_a_first_prediction_is_none_of_an_ensemble(cli):
     """The ledger keeps one interval."""
     done = cli("predict", "--ensemble", "--record-first", "--dry-run")
     assert done.exit_code == 2
-    assert "--record-first: does not go with --ensemble" in done.stderr
+    assert "--record-first: cannot be combined with --ensemble" in done.stderr

@@ -61,7 +61,7 @@ def test_a_first_value_is_recorded_once_and_never_overwritten(cli, tiny, committ
     again = cli("predict", tiny, *QUICK, "--seed", "2", "--record-first")
     assert again.exit_code == 2
     assert len(again.stderr.splitlines()) == 3
-    assert "first.yaml:3: esx5-latency.most: has its first prediction, which is never changed" in again.stderr
+    assert "first.yaml:3: esx5-latency.most: already has its first prediction, which never changes" in again.stderr
     assert ledger.read_bytes() == written
     other = json.loads(cli("predict", tiny, *QUICK, "--seed", "2", "--json").stdout)["predictions"][0]
     assert {key: other["first"][key] for key in ("value", "seed")} == {"value": first["value"], "seed": 1}
@@ -108,7 +108,9 @@ def test_what_predicts_nothing_is_refused(cli, tiny):
     """A scenario with expectations of its own, and a name that no prediction has."""
     done = cli("predict", tiny, *QUICK)
     assert done.exit_code == 2
-    assert "tiny.yaml: nothing lost: is no published measurement; allowed: a scenario whose expectations" in done.stderr
+    assert (
+        "tiny.yaml: nothing lost: is not a published measurement; allowed: a scenario whose expectations" in done.stderr
+    )
     done = cli("predict", "esxi55-40g.1vcp")
     assert (done.exit_code, "did you mean" in done.stderr) == (2, True)
 

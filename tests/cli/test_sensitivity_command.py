@@ -69,7 +69,7 @@ def test_it_prints_a_table_and_writes_table_and_figure(cli, tiny, tmp_path):
         (("--metric", "loss", "--at", "rates=1"), "--at: unknown axis; given 'rates'"),
         (("--metric", "loss", "--at", "rate"), "is not name=value"),
         (("--metric", "loss", "--only", "esxi.cost.*"), "matches no constant"),
-        (("--metric", "loss", "--samples", "100"), "is no power of 2"),
+        (("--metric", "loss", "--samples", "100"), "is not a power of 2"),
         (("--metric", "loss", "--set", "vms.receiver.counts=2"), "did you mean 'count'"),
         (("--metric", "loss", "--set", "traffic.stream.rate=fast"), "is not a rate"),
     ],

@@ -35,11 +35,11 @@ def test_a_dry_run_of_a_shard_counts_its_runs_only(tiny: Path, cli: Cli) -> None
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("run", "tiny.yaml", "--shard", "0/2"), "--shard: is no shard"),
-        (("run", "tiny.yaml", "--shard", "1/2", "--output", "out"), "--output: does not go with --shard"),
-        (("check", "tiny.yaml", "--shard", "1/2", "--json"), "--json: does not go with --shard"),
-        (("check", "tiny.yaml", "--shard", "1/2", "--junit", "x.xml"), "--junit: does not go with --shard"),
-        (("merge", "nowhere"), "holds no runs; given nowhere"),
+        (("run", "tiny.yaml", "--shard", "0/2"), "--shard: is not a shard"),
+        (("run", "tiny.yaml", "--shard", "1/2", "--output", "out"), "--output: cannot be combined with --shard"),
+        (("check", "tiny.yaml", "--shard", "1/2", "--json"), "--json: cannot be combined with --shard"),
+        (("check", "tiny.yaml", "--shard", "1/2", "--junit", "x.xml"), "--junit: cannot be combined with --shard"),
+        (("merge", "nowhere"), "contains no runs; given nowhere"),
     ],
 )
 def test_what_a_shard_cannot_do_is_bad_input(tiny: Path, cli: Cli, arguments: tuple[str, ...], words: str) -> None:

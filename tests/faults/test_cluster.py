@@ -145,7 +145,7 @@ def test_a_lost_scheduler_ends_with_3_and_the_same_command_goes_on(tmp_path: Pat
     assert command.returncode == 3, told
     assert "Traceback" not in told
     assert re.search(
-        rf"the scheduler at {address} is gone; \d+ finished runs are kept, the same command goes on\n\Z", told
+        rf"the scheduler at {address} is gone; \d+ finished runs are kept, the same command resumes\n\Z", told
     )
     assert kept >= 2
     status, told = sweep.run(folder)

@@ -1,4 +1,4 @@
-"""Processes that are killed or interrupted: nothing finished is lost, and the same command goes on."""
+"""Processes that are killed or interrupted: nothing finished is lost, and the same command resumes."""
 
 from __future__ import annotations
 

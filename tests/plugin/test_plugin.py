@@ -110,11 +110,11 @@ SPEC = "from hostsim.config.field import Spec\n"
         ("\nx = 1 / 0\n", "mine.py:2: fails: ZeroDivisionError: division by zero"),
         (REGISTER + "raise SystemExit(0)\n", "mine.py:2: fails: SystemExit: 0"),
         (REGISTER + "registry.scheduler('proportional_share', object)\n", "mine.py:2: registers the scheduler policy 'proportional_share' a second time: a shipped one has this name; allowed: another name"),
-        (REGISTER + "registry.steering('a b', object)\n", "mine.py:2: is no name of a steering rule; given 'a b'; allowed: letters, digits, _ and -, at most 100"),
+        (REGISTER + "registry.steering('a b', object)\n", "mine.py:2: is not a name of a steering rule; given 'a b'; allowed: letters, digits, _ and -, at most 100"),
         (REGISTER + "registry.steering('ab', object, dict)\n", "mine.py:2: has settings that nothing checks: the steering rule 'ab'; allowed: a class derived from hostsim.config.field.Spec"),
         (REGISTER + "registry.coalescing('ab', 5)\n", "mine.py:2: cannot be called: the coalescing scheme 'ab'; given 5; allowed: a function"),
-        (REGISTER + "registry.control_loop('ab', print)\n", "mine.py:2: is no SimPy process; given 'ab'; allowed: a function that yields events, such as env.timeout(ms(10))"),
-        (SPEC + REGISTER + "registry.traffic(Spec, print)\n", "mine.py:3: is no kind of traffic; given <class 'hostsim.config.field.Spec'>; allowed: a class derived from Traffic"),
+        (REGISTER + "registry.control_loop('ab', print)\n", "mine.py:2: is not a SimPy process; given 'ab'; allowed: a function that yields events, such as env.timeout(ms(10))"),
+        (SPEC + REGISTER + "registry.traffic(Spec, print)\n", "mine.py:3: is not a kind of traffic; given <class 'hostsim.config.field.Spec'>; allowed: a class derived from Traffic"),
         ("from hostsim.config.traffic import Traffic\n" + REGISTER + "registry.traffic(Traffic, print)\n", "mine.py:3: has no kind, or no receiver; given Traffic; allowed: kind: Literal[one name], and to: Names"),
         ("\0", "mine.py: is not Python: source code string cannot contain null bytes"),
     ],
@@ -133,7 +133,7 @@ def test_a_faulty_plug_in_is_told_by_file_and_line(tmp_path, monkeypatch, text, 
     [
         (["absent.py"], "plugins: file not found; given 'absent.py'; allowed: the path of a Python file"),
         (["ticken"], "plugins: unknown plug-in; given 'ticken'; allowed: the path of a Python file (my_policy.py)"),
-        ([TICKING, TICKING], "plugins: stands twice; given"),
+        ([TICKING, TICKING], "plugins: is given twice; given"),
     ],
 )
 def test_a_plug_in_that_is_not_there_is_told(named, fault):

@@ -206,7 +206,7 @@ def test_a_scenario_without_expectations_or_figures_has_a_page_too(tmp_path):
 
 
 def test_figures_and_columns_have_names_for_who_does_not_see_them(page):
-    """Every drawing says what it shows, every heading what it heads; nothing stands twice under Provenance."""
+    """Every drawing says what it shows, every heading what it heads; nothing is given twice under Provenance."""
     drawings = re.findall(r"<svg [^>]*>", page)
     assert drawings
     assert all('role="img" aria-label="' in drawing for drawing in drawings)

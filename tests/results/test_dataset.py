@@ -51,7 +51,7 @@ def test_coordinates_and_measures_have_units(table) -> None:
 def test_axes_that_are_not_crossed_are_refused_where_they_span_too_much(table, monkeypatch) -> None:
     """Before memory is full."""
     monkeypatch.setattr(dataset, "MOST_CELLS", 7)
-    with pytest.raises(InputError, match="spans too many places; given 2 x 2 x 2; allowed: at most 7"):
+    with pytest.raises(InputError, match="has too many cells; given 2 x 2 x 2; allowed: at most 7"):
         to_dataset(table)
 
 

@@ -84,7 +84,7 @@ def test_an_option_chooses_among_labels(tmp_path: Path) -> None:
         (
             (AT, ("[few, 2, many]", "[few, few, many]")),
             {},
-            "small.yaml:17: sweep.receivers.values: stands twice; given 'few'; allowed: each value once",
+            "small.yaml:17: sweep.receivers.values: is given twice; given 'few'; allowed: each value once",
         ),
         (
             (AT, ("[vms.receiver.count, traffic.stream.rate]", "vms.receiver.count"),

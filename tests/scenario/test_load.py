@@ -183,7 +183,7 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
             id="value of an axis",
         ),
         pytest.param(
-            "[1, 2]", "[2, 2]", "small.yaml:17: sweep.receivers.values: stands twice; given 2; allowed: each value once",
+            "[1, 2]", "[2, 2]", "small.yaml:17: sweep.receivers.values: is given twice; given 2; allowed: each value once",
             id="value twice",
         ),
         pytest.param(
@@ -871,7 +871,7 @@ def test_a_shorter_run_in_which_nothing_comes_is_refused_where_it_is_planned(tmp
     """A quick look may be too quick."""
     scenario = load_text(tmp_path, ("40 kpps", "1.5 pps"))
     make_plan(scenario, Fidelity())
-    with pytest.raises(InputError, match=r"small\.yaml:14: traffic\.stream\.rate: makes nothing in a run of 0\.5 s"):
+    with pytest.raises(InputError, match=r"small\.yaml:14: traffic\.stream\.rate: has no traffic in a run of 0\.5 s"):
         make_plan(scenario, Fidelity(quick=True))
 
 
@@ -904,7 +904,7 @@ def test_ports_of_flows_are_told_apart_by_vm_kind_and_range(tmp_path: Path) -> N
 def test_instants_after_the_run_are_refused(tmp_path: Path) -> None:
     """A trace whose clock began long before."""
     (tmp_path / "trace.txt").write_text("1.5\n2\n")
-    with pytest.raises(InputError, match=r"arrivals\.file: holds no instant within a run of 1 s; .*instants below 1 s"):
+    with pytest.raises(InputError, match=r"arrivals\.file: has no instant within a run of 1 s; .*instants below 1 s"):
         load_text(tmp_path, ("rate: 40 kpps", "arrivals: {process: replay, file: trace.txt}"))
 
 
@@ -917,7 +917,7 @@ def test_traffic_of_no_vm_may_be_slow(tmp_path: Path) -> None:
         ("receivers: 2}", "receivers: 100}"),
     )
     assert load_text(tmp_path, *slow, axes={"receivers": "0,100"}).name == "small"
-    with pytest.raises(InputError, match=r"makes nothing in a run of 1 s; .*from 0\.010101 /s on"):
+    with pytest.raises(InputError, match=r"has no traffic in a run of 1 s; .*from 0\.010101 /s on"):
         load_text(tmp_path, *slow, axes={"receivers": "99"})
 
 
@@ -972,7 +972,7 @@ def test_a_figure_of_two_things_is_refused(tmp_path: Path, written: str, told: s
 def test_only_values_of_an_axis_have_labels(tmp_path: Path) -> None:
     """A misspelt one would leave the figure without its name."""
     (told,) = faults(tmp_path, ('values: ["0", "1"]}', 'values: ["0", "1"], value_labels: {"2": off}}'))
-    assert "sweep.split.value_labels.2: is no value of the axis" in told
+    assert "sweep.split.value_labels.2: is not a value of the axis" in told
 
 
 def test_labels_of_values_that_others_replace_are_left_unused() -> None:

@@ -210,7 +210,7 @@ class DaskExecutor:
     def _loss(self) -> ClusterError:
         self._is_lost = True
         runs = "1 finished run is" if self._finished == 1 else f"{self._finished} finished runs are"
-        return ClusterError(f"the scheduler at {self._address} is gone; {runs} kept, the same command goes on")
+        return ClusterError(f"the scheduler at {self._address} is gone; {runs} kept, the same command resumes")
 
     def __enter__(self) -> Self:
         return self

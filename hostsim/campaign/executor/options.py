@@ -48,7 +48,9 @@ def check_options(jobs: int | None, cluster: str | None, limits: ResourceLimits)
         worker_count(jobs)
     elif jobs is not None:
         raise InputError(
-            Fault("does not go with the address of a cluster", "--jobs", str(jobs), "a cluster or a number of jobs")
+            Fault(
+                "cannot be combined with the address of a cluster", "--jobs", str(jobs), "a cluster or a number of jobs"
+            )
         )
     if cluster is None:
         return
@@ -56,7 +58,7 @@ def check_options(jobs: int | None, cluster: str | None, limits: ResourceLimits)
         allowed = "limits of Dask's own workers: dask worker --memory-limit"
         options = {"--max-memory": limits.memory_bytes, "--max-time": limits.time_s}
         raise InputError(
-            Fault("goes with worker processes of this machine", option, "", allowed)
+            Fault("needs worker processes of this machine", option, "", allowed)
             for option, limit in options.items()
             if limit is not None
         )

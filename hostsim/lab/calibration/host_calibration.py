@@ -38,7 +38,7 @@ def read_budget(budget: str | float, members: Sequence[int] | None) -> float | W
         message, _, allowed = str(error).partition("|")
         raise InputError(Fault(message, "--budget", repr(budget), allowed)) from None
     if not seconds > 0:
-        raise InputError(Fault("is no budget", "--budget", repr(budget), "a time above 0"))
+        raise InputError(Fault("is not a budget", "--budget", repr(budget), "a time above 0"))
     return seconds
 
 
@@ -56,7 +56,7 @@ def read_waves(members: Sequence[int]) -> Waves:
         and all(1 < n <= WAVE for n in others)
     ):
         allowed = f"at least two numbers: the design, {LEAST_MEMBERS} to {WAVE}, and waves of 2 to {WAVE} hosts, such as 160,50,50"
-        raise InputError(Fault("are no waves", "--members", ",".join(map(str, members)), allowed))
+        raise InputError(Fault("is not a list of wave sizes", "--members", ",".join(map(str, members)), allowed))
     return Waves(int(first), tuple(map(int, others)))
 
 

@@ -82,7 +82,7 @@ class Joint:
             True when every wave is there, False where the budget ended it.
 
         Raises:
-            InputError: the folder holds another calibration.
+            InputError: the folder contains another calibration.
             KeyboardInterrupt: Ctrl-C; what was run is kept.
         """
         self._claim_folder()
@@ -142,7 +142,7 @@ class Joint:
         if not found:
             raise InputError(
                 Fault(
-                    "has no value that tells hosts apart",
+                    "has the same value for all hosts",
                     str(self.folder),
                     allowed=f"{LEAST} hosts with values",
                 )
@@ -204,7 +204,9 @@ class Joint:
         other = [name for name, value in own.items() if kept.get(name) != value]
         if other:
             allowed = "an empty folder, or what the calibration in it was begun with"
-            raise InputError(Fault("holds another calibration", str(self.folder), f"other {', '.join(other)}", allowed))
+            raise InputError(
+                Fault("contains another calibration", str(self.folder), f"other {', '.join(other)}", allowed)
+            )
 
     def _identity(self) -> dict[str, object]:
         """What makes a calibration: digests of everything but its size."""
@@ -237,7 +239,7 @@ class Joint:
             other = sorted(set(rows[0][1:]).symmetric_difference(names))
             raise InputError(
                 Fault(
-                    "is of other priors",
+                    "has other priors",
                     str(file),
                     given=", ".join(other)[:200] or "another order",
                     allowed="an empty folder",

@@ -85,7 +85,7 @@ def read_measured(file: Path, scenario: Scenario) -> tuple[Expectation, ...]:
     except csv.Error as error:
         raise InputError(Fault(f"is not CSV: {error}", file=name, line=reader.reader.line_num)) from None
     if not found and not faults:
-        faults.append(Fault("measures nothing", file=name, allowed="a row for each measurement"))
+        faults.append(Fault("contains no measurements", file=name, allowed="a row for each measurement"))
     if faults:
         raise InputError(faults)
     return tuple(found.values())
@@ -132,7 +132,9 @@ def read_prediction(text: str, scenario: Scenario) -> tuple[str, AxisValues]:
     for pair in filter(None, (part.strip() for part in point.split(","))):
         axis, sign, value = (part.strip() for part in pair.partition("="))
         if not sign or not axis or axis in at:
-            raise InputError(Fault("is no metric at a point", "--predict", repr(text), "METRIC@axis=value,axis=value"))
+            raise InputError(
+                Fault("is not a metric at a point", "--predict", repr(text), "METRIC@axis=value,axis=value")
+            )
         at[axis] = _scalar(value)
     return _point(metric.strip(), at, scenario, Place("--predict"))
 
@@ -160,7 +162,7 @@ def _require_columns(columns: list[str], scenario: Scenario, name: str) -> None:
 def _measured(row: Mapping[str, Any], scenario: Scenario, place: Place) -> Expectation:
     """A row; all keys are known columns but None, under which what is beyond them stands."""
     if None in row or None in row.values():
-        raise InputError(Fault("has not as many values as columns", file=place.file, line=place.line))
+        raise InputError(Fault("has another number of values than columns", file=place.file, line=place.line))
     written: dict[str, Scalar] = {column: _scalar(text) for column, text in row.items()}
     metric, at = _point(
         str(written["metric"]), {axis: written[axis] for axis in scenario.axes if axis in written}, scenario, place
@@ -172,7 +174,7 @@ def _measured(row: Mapping[str, Any], scenario: Scenario, place: Place) -> Expec
         raise InputError(lookup.faults)
     if value is None or interval is None or not (math.isfinite(value) and 0 < interval < math.inf):
         fault = Fault(
-            "is no measurement",
+            "is not a measurement",
             given=f"{row['value']} +- {row['interval']}",
             allowed="a number, and an interval above 0",
         )

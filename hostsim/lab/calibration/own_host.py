@@ -145,7 +145,7 @@ def prepare(
     observations = observations_of((scenario.name, one) for one in measured)
     if not observations:
         allowed = "measurements with --to FILE, or expectations with a band that has a width"
-        raise InputError(Fault("has nothing to calibrate to", scenario.name, allowed=allowed))
+        raise InputError(Fault("has no measurements to calibrate to", scenario.name, allowed=allowed))
     observed = {one.name for one in observations}
     wanted = None if predicted is None else expected_at(*predicted)
     if wanted is not None and wanted.name in observed:
@@ -195,7 +195,7 @@ def calibrate_host(
         tell: called with each host that was run.
 
     Raises:
-        InputError: there is no time for enough hosts, or the folder holds another calibration.
+        InputError: there is no time for enough hosts, or the folder contains another calibration.
         KeyboardInterrupt: Ctrl-C; what was run is kept.
     """
     if isinstance(budget, Waves):

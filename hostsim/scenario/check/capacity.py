@@ -91,7 +91,7 @@ def vm_faults(tree: Tree, file: PointFile, groups: Iterable[VmGroupSpec], hardwa
                 asked, (least, step) = getattr(file.vms[group.name], key), _RINGS[device]
                 if asked is not None and (asked < least or asked % step):
                     allowed = f"a multiple of {step}, {least}..4096"
-                    yield tree.fault((*path, key), f"is no ring of a {device}", allowed)
+                    yield tree.fault((*path, key), f"is not a ring of a {device}", allowed)
         for number, vnic in enumerate(group.settings.vnics):
             if vnic.split_rx and vnic.rss and _rings(file, group.networks[number]) > 1:
                 key = f"ethernet{number}.emuRxMode"
@@ -322,14 +322,14 @@ def _pace_faults(tree: Tree, path: KeyPath, flow: Traffic, streams: int, length_
         return
     if pace.instants is not None and pace.instants[0] >= length_ps:
         key_path, last = (*path, "arrivals", "file"), f"instants below {run}"
-        yield tree.fault(key_path, f"holds no instant within a run of {run}", last)
+        yield tree.fault(key_path, f"has no instant within a run of {run}", last)
     rate, key, unit, each = pace.rate, pace.key, pace.unit, pace.burst
     if not rate:
         return  # recorded instants
     least = max(SECOND / (length_ps * streams), 1 / LONGEST)
     if rate < least * (1 - 1e-12):
         allowed = f"from {least * each:.6g} {unit} on" if key == "rate" else f"up to {1 / least:.6g} s"
-        yield tree.fault((*path, key), f"makes nothing in a run of {run}", allowed)
+        yield tree.fault((*path, key), f"has no traffic in a run of {run}", allowed)
     elif rate > _FASTEST:
         yield tree.fault((*path, key), "is more than one in a picosecond", f"up to {_FASTEST * each:g} {unit}")
 
@@ -338,10 +338,10 @@ def _delay_faults(tree: Tree, path: KeyPath, flow: Connected, vms: int, length_p
     """Times that peers and users wait, against the length of a run."""
     run = _words(length_ps)
     if flow.delay >= length_ps:
-        yield tree.fault((*path, "delay"), "lets nothing arrive in a run", f"below {run}, the length of a run")
+        yield tree.fault((*path, "delay"), "has no arrivals in a run", f"below {run}, the length of a run")
     if flow.pause and flow.pause > length_ps * flow.connections * vms:
         most = f"up to {_words(length_ps * flow.connections * vms)}: a request in a run, of all users together"
-        yield tree.fault((*path, "think_time"), f"makes no request in a run of {run}", most)
+        yield tree.fault((*path, "think_time"), f"has no request in a run of {run}", most)
 
 
 def _port_faults(tree: Tree, file: PointFile, traffic: Mapping[str, Traffic]) -> Iterator[Fault]:

@@ -158,7 +158,7 @@ def _in_order(
     """Limits that are none, and pairs of which the first is above the second."""
     for name in dict.fromkeys(high for _, high in ORDERED[path[-1]] if high in written):  # type: ignore[index]
         if _number(written[name]) is None and str(written[name]) not in _OPEN:
-            yield tree.fault((*path, name), "is no limit", 'a number from 0 on, or "unlimited"')
+            yield tree.fault((*path, name), "is not a limit", 'a number from 0 on, or "unlimited"')
     for low, high in ORDERED[path[-1]]:  # type: ignore[index]
         if low not in table or high not in table or (low not in written and high not in written):
             continue

@@ -48,9 +48,7 @@ def _end_faults(tree: Tree, path: KeyPath, flow: VmTraffic, groups: Mapping[str,
     """Groups that are at both ends, and vNICs that there are not."""
     both = next((name for name in flow.sender if name in flow.to), None)
     if both is not None:
-        yield tree.fault(
-            (*path, "sender"), f"is also to receive: {both}", "groups that are not in to", given=repr(both)
-        )
+        yield tree.fault((*path, "sender"), f"also receives: {both}", "groups that are not in to", given=repr(both))
         return
     for names, key in ((flow.sender, "vnic"), (flow.to, "to_vnic")):
         number = getattr(flow, key)
@@ -94,7 +92,7 @@ def _guest_faults(
         group = groups[name]
         settings = group.settings.vnics[flow.vnic]
         if group.guest.paths is None:
-            yield tree.fault((*path, "sent_by"), f"is nothing that the guest of {name} can do", "process")
+            yield tree.fault((*path, "sent_by"), f"is not supported by the guest of {name}", "process")
         elif settings.device != "vmxnet3":
             yield tree.fault((*path, "vnic"), f"is an {settings.device} of {name}", "a vmxnet3", given=str(flow.vnic))
         elif flow.vcpu + flow.streams > group.vcpus:
@@ -105,7 +103,7 @@ def _guest_faults(
     for name in flow.to if flow.taken_by not in _OF_SOCKETS else ():
         group, key = groups[name], (*path, "taken_by")
         if group.guest.paths is None:
-            yield tree.fault(key, f"is nothing that the guest of {name} can do", "socket, stack")
+            yield tree.fault(key, f"is not supported by the guest of {name}", "socket, stack")
         elif flow.taken_by == "poll" and group.settings.vnics[flow.to_vnic].device != "vmxnet3":
             yield tree.fault(key, f"asks for a vmxnet3, which vNIC {flow.to_vnic} of {name} is not", "socket, stack")
 

@@ -267,7 +267,7 @@ class Bisection:
             if key not in self._measures:
                 record = done[key]
                 if record.error is not None:
-                    reason = record.error.strip().splitlines()[-1:] or ["no reason told"]
+                    reason = record.error.strip().splitlines()[-1:] or ["no reason given"]
                     state = replace(state, failed=f"the run at {find.axis} = {value} failed: {reason[0]}")
                     continue
                 self._measures[key] = CATALOGUE[find.metric].evaluate(record)

@@ -105,7 +105,7 @@ class Reader(Lookup):
         else:
             low, high = (self.bound(end, unit, (*path, "between")) for end in part.between or (None, None))
             if low is not None and high is not None and low > high:
-                self.fault((*path, "between"), "has its ends the wrong way round", "[low, high]")
+                self.fault((*path, "between"), "has its ends in the wrong order", "[low, high]")
             made = Expectation(str(part.name), form, Band(low, high), unit, _in_words(part.between), is_claim=False)
         return made if len(self.faults) == before else None
 
@@ -130,7 +130,7 @@ class Reader(Lookup):
         if value is None or not unit:
             return None
         if not 0 < value < math.inf:
-            self.fault(path, "is no half-width", "a number above 0 with its unit", given=repr(text))
+            self.fault(path, "is not a half-width", "a number above 0 with its unit", given=repr(text))
             return None
         return Precision(name, value / 100 if relative else value, relative)
 
@@ -141,7 +141,7 @@ class Reader(Lookup):
             name = part.label
             path: KeyPath = ("expect", index)
             if name in seen:
-                self.fault((*path, part.named_by), "stands twice", "each expectation once")
+                self.fault((*path, part.named_by), "is given twice", "each expectation once")
             seen.setdefault(name, index)
             for side, other in (("of", part.ratio.of), ("to", part.ratio.to)) if part.ratio else ():
                 if isinstance(other, str) and (other not in self._named or other == name):
@@ -153,7 +153,7 @@ class Reader(Lookup):
                     self.fault(
                         (*path, "ratio", side),
                         "is a ratio of ratios itself",
-                        "an expectation that is no ratio of ratios",
+                        "an expectation that is not a ratio of ratios",
                     )
 
     def _unknown(self, name: str, path: KeyPath, allowed: str, known: Sequence[str]) -> None:

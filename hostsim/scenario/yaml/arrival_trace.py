@@ -58,7 +58,7 @@ def read_instants(file: Path) -> tuple[int, ...]:
         message = f"is {seen}, not an arrival trace"
         faults = [Fault(message, given=faults[0].given, allowed="seconds, one a line", file=name, line=faults[0].line)]
     if not instants and not faults:
-        faults.append(Fault("holds no instants", allowed="seconds, one a line", file=name))
+        faults.append(Fault("contains no instants", allowed="seconds, one a line", file=name))
     if faults:
         raise InputError(faults)
     return tuple(instants)

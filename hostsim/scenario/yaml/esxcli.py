@@ -60,7 +60,7 @@ def read_advanced(text: str, file: str) -> FileSettings:
         if entry is None:
             continue
         if entry.name in found:
-            message = f"stands twice, already on line {found[entry.name].line}"
+            message = f"is given twice, already on line {found[entry.name].line}"
             faults.append(Fault(message, entry.name, "", "each setting once", file=file, line=entry.line))
         else:
             found[entry.name] = entry
@@ -108,7 +108,7 @@ def _blocks(lines: Iterable[str], file: str, faults: list[Fault]) -> Iterator[_B
         if block is None and key != "Path":
             if key in _KEYS:
                 given = repr((match["value"] or "").strip()) if match is not None else ""
-                faults.append(Fault("stands before any Path", key, given, _ALLOWED, file=file, line=number))
+                faults.append(Fault("comes before the first Path", key, given, _ALLOWED, file=file, line=number))
             continue
         if match is None or has_controls(line):
             if not has_controls(line) and (last in _TEXTS or _PROMPT.fullmatch(line)):
@@ -242,7 +242,7 @@ def _xml(text: str, first: int) -> list[_Block]:
     parser.buffer_text = True
     parser.Parse(text, True)
     if others:
-        raise ValueError("is a list of something else")
+        raise ValueError("is a list of another kind")
     return found
 
 

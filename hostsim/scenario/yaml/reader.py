@@ -169,7 +169,7 @@ class _Reader:
         tree = self.node(())
         self.loader.get_event()
         if not self.loader.check_event(yaml.StreamEndEvent):
-            self.fault("holds more than one document", (), self.loader.peek_event(), allowed="one document")
+            self.fault("contains more than one document", (), self.loader.peek_event(), allowed="one document")
         return tree
 
     def node(self, path: KeyPath) -> Any:
@@ -231,11 +231,11 @@ class _Reader:
     def scalar(self, path: KeyPath, event: yaml.ScalarEvent) -> Any:
         text = event.value
         if len(text) > MAX_TEXT:
-            self.fault("is too long a text", path, event, f"{len(text)} characters", f"at most {MAX_TEXT} characters")
+            self.fault("is too long", path, event, f"{len(text)} characters", f"at most {MAX_TEXT} characters")
             return ""
         if (odd := unprintable(text)) is not None:
             allowed = "text of letters, digits and signs, with line feeds and tabs"
-            self.fault(f"holds the character {odd!a}, which is not printed", path, event, allowed=allowed)
+            self.fault(f"contains the character {odd!a}, which is not printed", path, event, allowed=allowed)
             return ""
         plain = event.implicit[0]
         tag = self.loader.resolve(yaml.ScalarNode, text, (plain, False)) if plain else ""
@@ -285,10 +285,10 @@ def parse(text: str, file: str) -> Text:
     except yaml.reader.ReaderError as error:
         position = error.position if isinstance(error.position, int) else 0
         letter = error.character if isinstance(error.character, str) else chr(error.character)
-        message = f"holds the character {letter!a}, which YAML does not allow"
+        message = f"contains the character {letter!a}, which YAML does not allow"
         raise InputError([*faults, Fault(message, file=file, line=text.count("\n", 0, position) + 1)]) from None
     except UnicodeEncodeError as error:  # half of a character, as arguments have it that are not UTF-8
-        message = f"holds the character {text[error.start]!a}, which YAML does not allow"
+        message = f"contains the character {text[error.start]!a}, which YAML does not allow"
         raise InputError(Fault(message, file=file, line=text.count("\n", 0, error.start) + 1)) from None
     except yaml.MarkedYAMLError as error:
         raise InputError([*faults, syntax_fault(error, text, file)]) from None

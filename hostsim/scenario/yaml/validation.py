@@ -284,7 +284,7 @@ def walk(model: type[BaseModel], tree: Tree, path: KeyPath, shown: KeyPath = ())
         node = inner
     if isinstance(here, dict):
         allowed = "a path to one of its values" + (f": one of {', '.join(here)} behind it" if here else "")
-        return Fault("is no value but a mapping", dotted((*shown, *path)), allowed=allowed)
+        return Fault("is a mapping, not a value", dotted((*shown, *path)), allowed=allowed)
     return None
 
 

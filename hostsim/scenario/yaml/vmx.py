@@ -109,7 +109,7 @@ def read_vmx(text: str, file: str) -> FileSettings:
             continue
         key, folded = match["key"], match["key"].casefold()
         if folded in lines:
-            message = f"stands twice, already on line {lines[folded]}"
+            message = f"is given twice, already on line {lines[folded]}"
             faults.append(Fault(message, key, repr(match["value"]), "each key once", file=file, line=number))
             continue
         lines[folded] = number
@@ -121,7 +121,7 @@ def read_vmx(text: str, file: str) -> FileSettings:
         message = f"is {seen}, not a .vmx file" if seen else "is not a .vmx file"
         faults = [Fault(message, "", faults[0].given, 'key = "value" on each line', file=file, line=faults[0].line)]
     elif not lines:
-        faults.append(Fault("holds no keys", allowed='key = "value" on each line', file=file))
+        faults.append(Fault("contains no keys", allowed='key = "value" on each line', file=file))
     return tuple(found), tuple(faults)
 
 

@@ -49,11 +49,11 @@ def test_the_scenario_is_sound_without_changes(tmp_path: Path) -> None:
     ("old", "new", "expected"),
     [
         ("sender: tester, to: taker, packet", "sender: testers, to: taker, packet", "unknown group of VMs; given 'testers'"),
-        ("sender: tester, to: taker, packet", "sender: taker, to: taker, packet", "is also to receive: taker"),
+        ("sender: tester, to: taker, packet", "sender: taker, to: taker, packet", "also receives: taker"),
         ("sent_by: poll", "sent_by: poll, to_vnic: 2", "is not a vNIC of taker; given 2; allowed: an integer 0..1"),
         ("sent_by: poll", "sent_by: poll, to_vnic: 1", "is on another virtual switch, vSwitch1, by this vNIC"),
         ("300 B", "2000 B", "does not fit in a frame; given '2000 B'; allowed: at most 1472 B"),
-        ("to: taker, packet", "to: old, packet", "taken_by: is nothing that the guest of old can do"),
+        ("to: taker, packet", "to: old, packet", "taken_by: is not supported by the guest of old"),
         ("sent_by: poll", "sent_by: poll, streams: 2", "need a vCPU each of tester, from number 0 on; given 2; allowed: at most 1"),
         ("vnic: 1, window", "window", "leaves vNIC 0 of tester to one process, and data needs it too"),
         ("sent_by: poll", "sent_by: poll, rate: 1 kpps", "sends as fast as it can"),

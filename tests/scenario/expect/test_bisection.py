@@ -501,9 +501,9 @@ def test_steps_may_be_whole_numbers_of_a_unit(tmp_path: Path) -> None:
     [
         ("10 kpps", "60 pps", "has ends in two units"),
         ("10 kpps", "60", "has ends in two units"),
-        ("1.5 kpps", "60 kpps", "has an end that is no whole number of a unit"),
-        ("10 parrots", "60 parrots", "has an end that is no whole number of a unit"),
-        ("60 kpps", "10 kpps", "has its ends the wrong way round"),
+        ("1.5 kpps", "60 kpps", "has an end that is not a whole number of a unit"),
+        ("10 parrots", "60 parrots", "has an end that is not a whole number of a unit"),
+        ("60 kpps", "10 kpps", "has its ends in the wrong order"),
     ],
 )
 def test_a_bracket_has_one_unit(tmp_path: Path, start: str, stop: str, message: str) -> None:

@@ -87,8 +87,11 @@ def test_every_point_that_a_condition_looks_at_is_run(tmp_path: Path) -> None:
         ("{metric: loss, is: rising, along: receivers, values: [1, 1]}", "values: has a value twice; given [1, 1]"),
         ("{metric: loss}", " needs exactly one condition; allowed: one of is, below, above"),
         ("{metric: loss, below: 1, above: 0}", " needs exactly one condition; allowed"),
-        ("{metric: loss, below: 1, along: receivers}", " is half a line; allowed: along: AXIS and values: [...]"),
-        ("{metric: loss, below: 1, of: {split: 0}}", " is half a ratio; allowed: of: {AXIS: VALUE} and to"),
+        (
+            "{metric: loss, below: 1, along: receivers}",
+            " is an incomplete line; allowed: along: AXIS and values: [...]",
+        ),
+        ("{metric: loss, below: 1, of: {split: 0}}", " is an incomplete ratio; allowed: of: {AXIS: VALUE} and to"),
         (
             "{metric: loss, below: 1, of: {split: 0}, to: {split: 1}, along: receivers, values: [1]}",
             " is a ratio and a line; allowed",

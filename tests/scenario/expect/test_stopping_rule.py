@@ -72,7 +72,7 @@ def test_it_is_loaded_with_units_and_kinds(tmp_path: Path) -> None:
         ("loss: 2", "run.precision.loss"),
         ("loss: 5 us abs", "run.precision.loss: .*'us'"),
         ("latency_p95: 2 us", "run.precision.latency_p95: .*'us'"),
-        ("loss: 0 %", "run.precision.loss: is no half-width; given '0 %'; allowed: a number above 0"),
+        ("loss: 0 %", "run.precision.loss: is not a half-width; given '0 %'; allowed: a number above 0"),
         ("loss: -1 % abs", "run.precision.loss"),
         ("loss: lots", "run.precision.loss: is not a percent"),
     ],

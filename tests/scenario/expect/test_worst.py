@@ -71,15 +71,18 @@ def test_a_difference_is_taken_at_every_point_of_a_mean(tmp_path: Path) -> None:
         ("metric: los, cases: [{split: 1}]", ".metric: unknown metric; given 'los'"),
         ("metric: loss", ": needs one set of points; allowed: over: AXIS and values: [...]; or cases:"),
         ("metric: loss, over: receivers, values: [1], cases: [{split: 1}]", ": needs one set of points; allowed"),
-        ("metric: loss, over: receivers", ": is half a line; allowed: over: AXIS and values: [...]"),
-        ("metric: loss, values: [1], cases: [{split: 1}]", ": is half a line; allowed"),
+        ("metric: loss, over: receivers", ": is an incomplete line; allowed: over: AXIS and values: [...]"),
+        ("metric: loss, values: [1], cases: [{split: 1}]", ": is an incomplete line; allowed"),
         ("metric: loss, cases: []", ".cases: has too few entries; given []"),
         ("metric: loss, cases: [{split: 1}, {splt: 1}]", ".cases[1].splt: unknown axis; given 'splt'; allowed: one of"),
         ("metric: loss, cases: [{split: 1}, {split: '1'}]", ".cases: has a case twice; given"),
         ("metric: loss, cases: [{split: 0}, {receivers: 1}]", ".cases: has a case twice; given"),  # both are the first
         ("metric: loss, cases: [{split: 1}], at: {split: 0}", ".at.split: is an axis that this runs along; given 0"),
         ("metric: loss, over: receivers, values: [1, 1]", ".values: has a value twice; given [1, 1]"),
-        ("metric: loss, of: {split: 1}, cases: [{receivers: 1}]", ": is half a ratio; allowed: of: {AXIS: VALUE} and"),
+        (
+            "metric: loss, of: {split: 1}, cases: [{receivers: 1}]",
+            ": is an incomplete ratio; allowed: of: {AXIS: VALUE} and",
+        ),
         (
             "metric: loss, of: {split: 1}, to: {split: 0}, cases: [{split: 1}]",
             ".of.split: is an axis that this runs along; given 1; allowed: the other axes",
@@ -90,7 +93,7 @@ def test_a_difference_is_taken_at_every_point_of_a_mean(tmp_path: Path) -> None:
         ),
         (
             "metric: loss, less: {split: 0}, over: receivers, values: [1, 3], at: {split: 0}",
-            ".less: is the point that it is taken off; given",
+            ".less: is the point that it is subtracted from; given",
         ),
         (
             "metric: loss, of: {split: 1}, to: {split: 0}, less: {split: 1}, cases: [{receivers: 1}]",

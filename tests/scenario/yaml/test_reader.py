@@ -73,14 +73,14 @@ def test_every_place_knows_its_line() -> None:
         ("a: &x 1", "file:1: a: anchors are not read; given &x; allowed: the value itself"),
         ("a: *x", "file:1: a: aliases are not read; given *x; allowed: the value itself"),
         ("1: a", 'file:1: key is not text; given 1; allowed: a word, or a number in quotes: "1"'),
-        ("---\na: 1\n---\nb: 2\n", "file:3: holds more than one document; allowed: one document"),
+        ("---\na: 1\n---\nb: 2\n", "file:3: contains more than one document; allowed: one document"),
         ("# nothing", "file: is empty; allowed: keys and values"),
         (
             "a: 1e999",
             "file:1: a: is not a number of a usable size; given 1e999; allowed: a number of at most 40 characters",
         ),
-        ("a: \udcff", "file:1: holds the character '\\udcff', which YAML does not allow"),
-        ("a: \x07", "file:1: holds the character '\\x07', which YAML does not allow"),
+        ("a: \udcff", "file:1: contains the character '\\udcff', which YAML does not allow"),
+        ("a: \x07", "file:1: contains the character '\\x07', which YAML does not allow"),
     ],
 )
 def test_refusals_name_line_and_reason(text: str, expected: str) -> None:
