@@ -1,4 +1,4 @@
-"""Answer of a sweep in a few lines: the curves of its figures, the values of its expectations, and the bottleneck."""
+"""Short answer of a sweep: the curves of its figures, the values of its expectations, and the bottleneck."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_POINTS = 4
 
 
 def answer(found: Results) -> str:
-    """The answer in words: the question, each figure's curves, the judged expectations, the bottleneck at the end of each curve."""
+    """Format the question, each figure's curves, the judged expectations, and the bottleneck at the end of each curve."""
     blocks = [f"{found.question}{found.caveat}"]
     curves = [figure for figure in found.figures if isinstance(figure, FigureSpec) and not figure.stack]
     blocks += ["\n".join(lines) for figure in curves if (lines := list(_curves(found.table, figure)))]
@@ -35,7 +35,7 @@ def answer(found: Results) -> str:
 
 
 def _curves(table: pd.DataFrame, figure: FigureSpec) -> Iterator[str]:
-    """A figure in words: a heading, then a line for each series."""
+    """Format a figure: a heading, then a line for each series."""
     from hostsim.results.curve import curve_frame, y_unit
     from hostsim.results.table import as_written
 

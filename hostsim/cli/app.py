@@ -1,6 +1,6 @@
 """The typer application: its commands, and the exit status of errors and Ctrl-C.
 
-Nothing heavy is imported before a command needs it: ``hostsim --help`` answers at once.
+Heavy modules are imported when a command needs them, so that ``hostsim --help`` is fast.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``calibrate``: one's own host to its measurements, or the shipped constants to all published claims, with an ensemble of hosts."""
+"""``calibrate``: an ensemble for your own host by its measurements, or the shipped constants by all published claims."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["calibrate"]
 
 BUDGET = "1 h"
-"""Of one's own host."""
+"""Of your own host."""
 MEMBERS = 50
 """Hosts of the ensemble about the best fit to the published claims."""
 LEAST_SHOWN = 0.25
@@ -91,9 +91,9 @@ def calibrate(
 ) -> None:
     """Calibrate a host to measurements: an ensemble of hosts that agree with them.
 
-    Hosts are spread over the priors of all assumed constants and inputs, emulators learn what the measurements depend on, and two waves
-    of hosts follow that agree with them; the last is the ensemble. The shipped constants are fitted in another way: by the host that is most
-    likely by its priors and all published claims. A calibration that was killed goes on from its folder.
+    The first hosts cover the priors of all assumed constants and inputs, emulators learn what the measurements depend on, and two waves
+    of hosts agree with them; the last is the ensemble. Without a scenario, the shipped constants are fitted: the host that is most
+    likely by its priors and all published claims. A stopped calibration resumes in its folder.
     """
     options: RunOptions = context.obj
     if scenario is None:
@@ -207,7 +207,7 @@ def _numbers(text: str | None) -> list[int] | None:
 
 
 class _Teller:
-    """Prints a line on stderr for each host that was run."""
+    """Prints a line on stderr for each finished host."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -232,7 +232,7 @@ def _own_forecast(host: OwnHost, budget: float | Waves, options: RunOptions) -> 
 
 
 def _host_seconds(joint: Joint, options: RunOptions) -> float:
-    """Processor time of a host: of one that was run, or estimated."""
+    """Processor time of a host, measured or estimated."""
     from hostsim.cli.forecast import forecast
     from hostsim.scenario.plan import Fidelity
 
@@ -244,7 +244,7 @@ def _host_seconds(joint: Joint, options: RunOptions) -> float:
 
 
 def _forecast(joint: Joint, waves: Waves, each: float, options: RunOptions) -> str:
-    """What would be calibrated, and what it would cost, a line each."""
+    """The subject of the calibration and its cost, one line for each."""
     from hostsim.campaign.executor.base import worker_count
 
     sizes = (waves.first, *waves.others)
@@ -265,7 +265,7 @@ def _forecast(joint: Joint, waves: Waves, each: float, options: RunOptions) -> s
 
 
 def _answer(found: Calibrated, name: str) -> str:
-    """The answer: what the data held and what they did not, residuals, the prediction, and what to measure next."""
+    """The answer: numbers that the data determine, residuals, the prediction, and the next measurement."""
     held = found.held
     others = [one.name for one in found.summary.learnt if one not in held]
     rows = [
@@ -311,7 +311,7 @@ def _spread(ends: Sequence[float]) -> str:
 
 
 def _command(scenario: Scenario, parts: Mapping[str, Mapping[str, Path]]) -> str:
-    """The command that runs a scenario with parts of its own; empty where it sweeps over parts, or is shipped."""
+    """The command that runs a scenario with its own parts; empty if it sweeps over parts or is shipped."""
     from hostsim.scenario.shipped_data import find_scenario, predictions, shipped
 
     if scenario.file in {find_scenario(name) for name in (*shipped(), *predictions())} or any(

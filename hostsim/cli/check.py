@@ -72,7 +72,7 @@ def check(
 ) -> None:
     """Expectations: value, interval, band, verdict.
 
-    Runs only the points they need that the results folder does not hold yet.
+    Runs only the points that they need and that the results folder does not contain yet.
     """
     options: RunOptions = context.obj
     share = percent(tolerance, "--tolerance")
@@ -100,7 +100,7 @@ def _check_shard(
     as_json: bool,
     dry_run: bool,
 ) -> None:
-    """Run a part of what the expectations need, and judge nothing."""
+    """Run a part of the points that expectations need, without judging."""
     from hostsim import api
 
     given = {"--junit": junit is not None, "--against": against is not None, "--json": as_json}
@@ -173,7 +173,7 @@ def _write_junit(file: Path, suites: Sequence[Suite], started: datetime, options
 
 
 def print_verdicts(verdicts: Sequence[Verdict], *, quick: bool) -> None:
-    """Print the table of verdicts and their tally by kind on stdout, and on stderr the reasons and notes to know before trusting them."""
+    """Print verdicts and their tally by kind on stdout, and their reasons and notes on stderr."""
     from hostsim.results.verdicts import TALLY_HEADINGS, as_rows, awaiting_words, headings, outcomes, tally_rows
 
     typer.echo(verdict_table(headings(verdicts), as_rows(verdicts, quick=quick)))
@@ -217,7 +217,7 @@ def _earlier(folder: Path, scenario: Scenario, options: RunOptions) -> Results:
 
 @dataclass
 class Comparison:
-    """Curves that moved between earlier results and those of now, and the coverage of the comparison."""
+    """Curves that moved since earlier results, and the coverage of the comparison."""
 
     moves: list[tuple[str, PairedDifference]] = field(default_factory=list)
     """With the scenario of each."""
@@ -239,7 +239,7 @@ def _check_against(
     as_json: bool,
     dry_run: bool,
 ) -> None:
-    """Sweep each scenario and print the curves that have moved since an earlier run."""
+    """Sweep each scenario and print the curves that moved since an earlier run."""
     from hostsim.cli.forecast import dry_run_table
     from hostsim.config.files import require_file
 

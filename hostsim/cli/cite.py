@@ -71,7 +71,7 @@ def _citations(subjects: Sequence[str], root: Path | None) -> Iterator[tuple[Cit
     """Every citation of the subjects, with the claim or input that makes it.
 
     Raises:
-        InputError: a subject is no scenario, no file and no pattern that matches a claim or a measurement.
+        InputError: a subject is neither a scenario, a file nor a pattern that matches a claim or a measurement.
     """
     from hostsim.scenario.shipped_data import bibliography, claims, measurements, predictions, shipped
 

@@ -51,7 +51,7 @@ class Forecast:
 
 
 def forecast(plan: Plan, store: Store, jobs: int | None) -> Forecast:
-    """Estimate the time of a plan from the last run of the scenario, else from runs in the store, else from a few runs of a fraction of their length."""
+    """Estimate the time of a plan from the last run of the scenario, stored runs, or a few shortened runs, in this order."""
     from hostsim.campaign.driver import preview
     from hostsim.campaign.executor.base import worker_count
 
@@ -114,7 +114,7 @@ def dry_run_table(
     """The table that ``--dry-run`` prints: one row for each scenario, and the total of several. Their warnings go to stderr.
 
     Args:
-        scenarios: what would be run.
+        scenarios: those to run.
         options: of the run.
         shard: the part of it that would be run; all by default.
         sweep: run the points of the sweep.
@@ -122,7 +122,7 @@ def dry_run_table(
         began: when the command began, on the monotonic clock; by default its start is not counted.
 
     Raises:
-        InputError: the options cannot be used together, or a limit cannot be kept.
+        InputError: the options cannot be combined, or a limit cannot be enforced.
     """
     from hostsim import api
     from hostsim.campaign.executor.options import check_options
@@ -150,14 +150,14 @@ def dry_run_table(
 
 
 def ensemble_adds_s(sides: Sequence[Scenario], options: RunOptions) -> float:
-    """Wall-clock seconds that a what-if comparison takes longer with the shipped ensemble than without one.
+    """Additional wall-clock seconds of a what-if comparison with the shipped ensemble.
 
     Args:
         sides: before and after.
         options: of the run.
 
     Raises:
-        InputError: the shipped ensemble is of other hosts.
+        InputError: the shipped ensemble has other hosts.
     """
     from hostsim import api
     from hostsim.campaign.driver import preview
@@ -194,27 +194,27 @@ def _row(known: Forecast) -> tuple[object, ...]:
 
 
 def _searched(plan: Plan) -> int:
-    """Runs that searches may need beyond those they ask for at first."""
+    """Number of runs that searches may request later."""
     return sum(max(search.most() - len(search.wants({})), 0) for search in plan.searches)
 
 
 def _tried(plan: Plan) -> float:
-    """Processor seconds of a run of the plan, from the first, the middle and the last of it, each cut short."""
+    """Processor seconds of a run, from shortened runs of the first, the middle and the last task of the plan."""
     tasks = list(plan.tasks) or [task for search in plan.searches for task in search.wants({})]
     tried = [tasks[place * (len(tasks) - 1) // max(PROBES - 1, 1)] for place in range(PROBES)]
-    _seconds(tried[0])  # the first time pays for imports and is no measure of the others
+    _seconds(tried[0])  # the first run pays for imports
     return sum(map(_seconds, tried)) / len(tried)
 
 
 def _seconds(task: Task) -> float:
-    """Processor seconds of a run, extrapolated from a part of it; 0 where it fails, which is reported when it is run."""
+    """Processor seconds of a run, extrapolated from a part of it; 0 if it fails, which the real run reports."""
     from hostsim.campaign.deferred_sigint import deferred_sigint
     from hostsim.campaign.simulate import simulate
     from hostsim.engine.random_stream import Streams
     from hostsim.model.build import build_host
 
     spec = task.point.spec.model_copy(update={"length": max(task.point.spec.length // CUT, 1)})
-    started = time.process_time()  # of a busy machine, the clock on the wall says nothing about the run
+    started = time.process_time()  # wall-clock time of a busy machine would mislead
     try:
         with deferred_sigint():
             build_host(spec, Streams(task.seed, task.replication))
@@ -222,7 +222,7 @@ def _seconds(task: Task) -> float:
         record = simulate(
             spec, point_id=task.point.id, axes=task.point.axes, seed=task.seed, replication=task.replication
         )
-    except (Exception, SystemExit):  # a plug-in may raise whatever it likes
+    except (Exception, SystemExit):  # a plug-in may raise anything
         return 0.0
     # a host is built once, however long it runs; and a short run may go on because it is all warm-up: what counts is how far it came
     building = built - started

@@ -58,7 +58,7 @@ def show(
 ) -> None:
     """A scenario's points and settings, with origins.
 
-    Axes, expectations, every setting in force with its origin, assumed inputs, and all points of the sweep.
+    Axes, expectations, every effective setting with its origin, assumed inputs, and all points of the sweep.
     """
     options: RunOptions = context.obj
     from hostsim import api
@@ -76,7 +76,7 @@ def show(
 
 
 def _registered(scenario: Scenario) -> list[tuple[str, str, str]]:
-    """Name and digest of each plug-in of a scenario, and what it registers."""
+    """Name, digest and registrations of each plug-in of a scenario."""
     from hostsim.plugin.registry import ROLES
 
     registry = scenario.resolver.registry
@@ -183,7 +183,7 @@ SCHEMA_FILE = "hostsim-scenario.schema.json"
 
 
 def _copy(scenario: Scenario) -> None:
-    """Put the file of a scenario, the files of arrivals that it replays, and the schema for editors into this folder."""
+    """Copy the file of a scenario, its replayed arrivals, and the schema for editors into this folder."""
     from hostsim.cli.output import json_text
     from hostsim.config.files import write_whole
     from hostsim.scenario.json_schema import scenario_schema

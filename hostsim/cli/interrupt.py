@@ -1,4 +1,4 @@
-"""Ctrl-C on the command line: a command ends soon, whatever it is doing, and with everything finished kept."""
+"""Ctrl-C on the command line: a command ends soon, and every finished run is stored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GRACE_S = 1.5
 class CommandSigint:
     """SIGINT handler of a command: raises KeyboardInterrupt, and ends the process if that has not ended it soon.
 
-    Whatever holds the interrupt back, a second Ctrl-C or `GRACE_S` of processor time after the first ends the process with
+    A second Ctrl-C, or `GRACE_S` of processor time after the first, always ends the process with
     status 130. Nothing that has finished is lost: every run is stored when it ends.
     """
 
@@ -52,12 +52,12 @@ class CommandSigint:
 
 
 def _end_late(number: int, frame: FrameType | None) -> None:
-    is_told = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # the command has said it, and ends already
+    is_told = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # the command has printed it, and is ending
     end(b"" if is_told else b"interrupted\n")
 
 
 def end(words: bytes = b"") -> None:
-    """Ends the process at once with the status of an interrupt, and its worker processes before it.
+    """End the worker processes, then this process, at once with the status of an interrupt.
 
     Args:
         words: for stderr.

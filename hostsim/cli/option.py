@@ -1,4 +1,4 @@
-"""Command-line options that several commands share: the run options as typer takes them, and how the text of an option is read."""
+"""Command-line options that several commands share: the run options for typer, and parsers of option texts."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def percent(text: str, option: str) -> float:
     """Read a percentage: ``2 %`` is the share 0.02.
 
     Raises:
-        InputError: it is no percentage from 0 on.
+        InputError: the text is not a percentage from 0.
     """
     from hostsim.campaign.run_option import quantity
 

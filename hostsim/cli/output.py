@@ -65,7 +65,7 @@ def say_partial(found: Results) -> int:
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON without NaN, which no strict reader takes."""
+    """Print a value as JSON without NaN, which strict parsers reject."""
     typer.echo(json_text(value))
 
 
@@ -75,7 +75,7 @@ def json_text(value: object) -> str:
 
 
 def plain(value: object) -> object:
-    """A cell of a table as JSON takes it: a number that is not finite is null."""
+    """A cell of a table for JSON: a number that is not finite is null."""
     cell = value.item() if hasattr(value, "item") else value
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 

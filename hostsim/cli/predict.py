@@ -1,4 +1,4 @@
-"""``predict``: published measurements that nothing is fitted to, predicted; the first prediction is kept for ever beside today's."""
+"""``predict``: predictions of published measurements that nothing is fitted to; the first is kept beside today's."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def predict(
 ) -> None:
     """Predictions: published, first and today's value.
 
-    Measurements that nothing is fitted to, each with its first prediction, which is kept permanently, and today's, and how good both are by
-    kind. A miss is shown and fails nothing; only a measurement without any value ends the command with status 1.
+    Measurements that nothing is fitted to, each with its first prediction, kept permanently, and today's; scores of both by
+    kind. A miss is not a failure; only a measurement without any value ends the command with status 1.
     """
     options: RunOptions = context.obj
     from hostsim import api
@@ -78,7 +78,7 @@ def predict(
 
 
 def _print_tables(found: list[Prediction]) -> None:
-    """Print the predictions and their scores on stdout, and on stderr the reasons and notes to know before trusting them."""
+    """Print the predictions and their scores on stdout, and their reasons and notes on stderr."""
     from hostsim.lab.prediction import SCORE_HEADINGS, headings, rows, score_rows
 
     typer.echo(columns(headings(found), rows(found)) + "\n\n" + columns(SCORE_HEADINGS, score_rows(found)))

@@ -1,4 +1,4 @@
-"""``prune``: remove stored runs that nobody needs any more, and count what there is."""
+"""``prune``: count the stored runs, and remove those that nothing needs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def prune(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be removed; remove nothing.")] = False,
 ) -> None:
-    """Remove stored runs from the results folder, and print what each version of the code has stored.
+    """Remove stored runs from the results folder, and count those of each version of the code.
 
     Removes nothing unless --unusable, --older-than, --scenario or --keep is given; they combine. Runs of the installed version, and
     runs that saved results in the folder refer to, stay unless --usable or --saved is given.
@@ -90,7 +90,7 @@ def _bytes(text: str) -> int:
     """Read the size of --keep.
 
     Raises:
-        InputError: it is no size from 0 on.
+        InputError: the text is not a size from 0.
     """
     from hostsim.campaign.run_option import quantity
 

@@ -80,8 +80,8 @@ def sensitivity(
     Constants and assumed inputs by their influence on a measure at a point, with a tornado plot.
 
     Every constant of the cost model and every assumed input behind the point is varied over its stated range, or by 20 % to either
-    side where it has none. Morris' method screens them, Sobol's method attributes the variance to the influential ones. All runs draw the
-    same random numbers and are kept in the results folder, so the same command resumes a stopped one.
+    side without one. Morris' method screens them, Sobol's method attributes the variance to the influential ones. All runs draw the
+    same random numbers and are stored in the results folder, so the same command resumes a stopped one.
     """
     options: RunOptions = context.obj.model_copy(update={"replications": replications})
     from hostsim import api
@@ -135,9 +135,9 @@ def _announcement(constants: tuple[Constant, ...], screening: int, known: Foreca
     """The number of runs and an estimate of their time, in a sentence.
 
     Args:
-        constants: what is varied.
+        constants: those that vary.
         screening: runs of the screening.
-        known: of all runs; it knows those of the closer look once the screening is over.
+        known: all runs; those of the variance shares are known after the screening.
     """
     without = sum(constant.range is None for constant in constants)
     closer = f"{known.runs - screening}" if known.runs > screening else f"up to {known.searched}"

@@ -22,9 +22,9 @@ def merge(
     context: typer.Context,
     folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="Results folders, such as those of shards.")],
 ) -> None:
-    """Put the runs of several results folders into that of --results; runs nothing.
+    """Copy the runs of several results folders into that of --results; runs nothing.
 
-    The folders stay as they are. The command that was split into shards, given again without --shard, finds every run there.
+    The source folders do not change. The command that was split into shards then finds every run without --shard.
     """
     options: RunOptions = context.obj
     from hostsim.campaign.shard import merge as merge_runs
@@ -49,15 +49,15 @@ def run_shard(
     """Run one shard of some scenarios, and print how many of its runs are stored.
 
     Args:
-        scenarios: what the command without ``--shard`` would run.
+        scenarios: those of the command without ``--shard``.
         options: of the run.
         text: number of the shard and of all shards, as ``2/8``.
-        dry_run: only print what would be run.
+        dry_run: only print the planned runs.
         sweep: run the points of the sweep.
         expectations: run what the expectations need.
 
     Raises:
-        InputError: the text is not a shard, or the options cannot be met.
+        InputError: the text is not a shard, or an option cannot be satisfied.
         typer.Exit: a run failed.
     """
     from hostsim import api

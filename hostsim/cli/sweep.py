@@ -1,4 +1,4 @@
-"""Commands about sweeps: ``run`` and ``reproduce`` make results, ``plot`` and ``report`` read them."""
+"""Commands on sweeps: ``run`` and ``reproduce`` write results, ``plot`` and ``report`` read them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def run(
 ) -> None:
     """Sweep a scenario: a table and figures.
 
-    Runs only what the results folder does not hold yet, so the same command resumes a stopped sweep. Writes the table as
+    Runs only points that the results folder does not contain yet, so the same command resumes a stopped sweep. Writes the table as
     Parquet and CSV and the figures as SVG and PNG; prints the main values and the bottleneck, then the names of the files.
     """
     options: RunOptions = context.obj
@@ -341,7 +341,7 @@ def _print_contexts(found: Sequence[Results], at: Mapping[str, str]) -> None:
 def _folders(subject: str, results: Path, context: typer.Context) -> list[Path]:
     """The results folders of a subject: the subject itself, the scenario below ``--results``, or all folders of results inside it.
 
-    Where ``--results`` is given the scenario below it goes before a folder of the same name.
+    With ``--results`` the scenario below it has priority over a folder of the same name.
     """
     places = [Path(subject), results / subject]
     source = context.get_parameter_source("results")

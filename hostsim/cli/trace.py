@@ -45,7 +45,7 @@ def trace(
 ) -> None:
     """Timeline of one point, for Perfetto.
 
-    Worlds on PCPUs, and what waited. Runs one point up to the end of the window, whether the results folder holds it or not, and writes the events in the window:
+    Worlds on PCPUs, and waiting times. Always runs the point up to the end of the window, and writes the events in the window:
     a track for every PCPU and every world, counters of rings and coalescing, interrupts. Open the file at https://ui.perfetto.dev
     or with trace_processor.
     """
@@ -82,7 +82,7 @@ def _summary(seen: Timeline, start: int, end: int) -> str:
 
 
 def _point(scenario: Scenario, at: Mapping[str, str], fidelity: Fidelity) -> Point:
-    """The point with these values of axes."""
+    """The point with the given values of axes."""
     from hostsim.scenario.option_text import parse_point
     from hostsim.scenario.plan import point_at
 

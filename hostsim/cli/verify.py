@@ -27,7 +27,7 @@ def verify(
     """Compare the simulator's parts with queueing theory.
 
     Scheduler, rings, coalescing, poll budgets and arrivals simulate cases whose answers are known. A mean passes when its
-    99.9 % interval contains the answer and is narrow enough to mean something; exit status 1 unless all do.
+    99.9 % interval contains the answer and is narrow enough; the exit status is 1 unless all pass.
     """
     options: RunOptions = context.obj
     from hostsim.errors import Fault, InputError

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["what_if"]
 
 LONGEST_S = 60.0
-"""Wall-clock time that nobody is asked about."""
+"""Longest additional time for which the ensemble is the default."""
 
 
 def what_if(
@@ -73,7 +73,7 @@ def what_if(
     """Before and after a change: paired differences.
 
     Both sides run on common random numbers, at least three replications each; a difference is certain when its 95 % interval
-    excludes 0. Where that adds less than a minute, replications are runs of the shipped ensemble of hosts, at least five: the model is sure
+    excludes 0. If that adds less than a minute, replications are runs of the shipped ensemble of hosts, at least five: the model is sure
     of a difference whose 90 % prediction interval excludes 0. The value before of a changed axis is the one that --axis gives it, or the first of its sweep.
     """
     options: RunOptions = context.obj
@@ -113,7 +113,7 @@ def what_if(
 
 
 def _default_ensemble(before: Scenario, after: Scenario, options: RunOptions) -> tuple[str | None, str]:
-    """The ensemble of a comparison for which none is asked, none where it would take long, and what to say of it."""
+    """The default ensemble of a comparison, or none if it takes long, and a note on it."""
     from dataclasses import replace
 
     from hostsim.campaign.run_option import SHIPPED
