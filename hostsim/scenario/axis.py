@@ -149,7 +149,7 @@ def read_values(text: str, like: Iterable[Scalar]) -> list[Scalar]:
     """The values of ``--axis name=VALUES``: a list with commas, of values and ranges ``start..stop[:step] [unit]``.
 
     Args:
-        text: what stands behind the equals sign.
+        text: text after the equals sign.
         like: values that the axis has in the file: where all are text, numbers are read as text.
 
     Raises:

@@ -32,7 +32,7 @@ class ArrivalsPart(Spec):
 
 
 class _ByName:
-    """One of several models, told apart by the name under a key; where there is nothing else to say, the name alone will do."""
+    """One of several models, chosen by the name under a key; a model without other values may be given by its name alone."""
 
     def __init__(
         self, key: str, what: str, models: Mapping[str, type[BaseModel]], plugins: Iterable[PluginSpec]
@@ -80,7 +80,7 @@ def choice_of(registry: Registry, role: str) -> Any:
 
 
 def _part(spec: type[Spec]) -> type[BaseModel]:
-    """A kind of traffic as its file says it: a file of instants stands where the spec has the instants."""
+    """A kind of traffic as written in a file: a file of instants in place of the instants of the spec."""
     arrivals = spec.model_fields.get("arrivals")
     if not issubclass(spec, Traffic) or arrivals is None:
         return spec

@@ -1,6 +1,6 @@
 """Components of a scenario: platforms, guests and peers with what they extend, and hardware; each is read once.
 
-Shipped ones are read once a process, and anew when a file of theirs has changed: they are most of what loading a scenario reads.
+Shipped ones are read once per process, and again if one of their files changes: they are most of the reading for a scenario.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Parts:
             kind: folder of the shipped ones.
             model: what its file is.
             name: a shipped name or a path.
-            prefix: where the part stands below the scenario's root.
+            prefix: path of the part below the scenario's root.
             changes: values in place of those of its file.
 
         Raises:

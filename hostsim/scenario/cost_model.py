@@ -61,7 +61,7 @@ class Constant:
     file: str
     """Name of a shipped part, or a file as the user knows it; empty for the scenario itself."""
     paths: tuple[str, ...]
-    """Where it stands in the file; several paths where equal ports share one assumption."""
+    """Path in the file; several paths if equal ports share one assumption."""
     value: float
     unit: str
     """As it is written: ``cycles``, ``us``, ``B``; empty for a number without one."""
@@ -71,7 +71,7 @@ class Constant:
     range: tuple[float, float] | None = None
     """Both ends, in ``unit``; of a choice, its place among ``words``. None where a source leaves no range."""
     prior: float | None = None
-    """Median of the prior distribution, likewise; None where the value itself is that."""
+    """Median of the prior distribution, in ``unit`` or as a place among ``words``; None if the value is the median."""
     is_whole: bool = False
     """It has no values between whole numbers: it counts something, or is a size of which all ends are whole numbers of its unit."""
     words: tuple[str, ...] = ()

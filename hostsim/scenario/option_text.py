@@ -71,7 +71,7 @@ def _at(tree: Tree, resolver: Resolver, path: str) -> Any:
     try:
         part = resolver.part(tree, split[0])
     except InputError:
-        return None  # told when the point is made
+        return None  # reported when the point is made
     return None if part is None else part.tree.get(split[1])
 
 

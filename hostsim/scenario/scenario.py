@@ -47,7 +47,7 @@ class RunSpec:
     quick_length_ps: int
     quick_replications: int
     swept_length_ps: int
-    """Of points of the sweep on which no expectation rests; likewise the others."""
+    """Of points of the sweep that no expectation needs, as the three fields below."""
     swept_replications: int
     quick_swept_length_ps: int
     quick_swept_replications: int
@@ -90,7 +90,7 @@ class Scenario:
     judged: frozenset[PointKey] = frozenset()
     """Points on which expectations of the file rest, those of searches apart; all of them where it is restricted to a few."""
     searched: tuple[Expectation, ...] = ()
-    """Expectations of the file that are thresholds, likewise."""
+    """Expectations of the file that are thresholds; all of them if the scenario is restricted to a few."""
 
     @property
     def file(self) -> Path:

@@ -67,7 +67,7 @@ class HostPart(Spec):
 
     advanced: dict[str, Value] = Field(default_factory=dict)
     """Advanced settings: ``Net.MaxPortRxQueueLen: 80``. ``file: host.txt`` takes them from the output of ``esxcli system settings advanced
-    list``; what stands beside it goes before what the file says."""
+    list``; values beside it override the file."""
     kernel: dict[str, Value] = Field(default_factory=dict)
     """VMkernel boot settings: ``netMaxPktsToProcess: 64``."""
     nics: dict[str, NicOptions] = Field(default_factory=dict)
@@ -87,13 +87,13 @@ class VmGroupPart(Spec):
     """vCPUs of each VM."""
     vmx: dict[str, Value] = Field(default_factory=dict)
     """Keys of the VM's ``.vmx`` file: ``ethernet0.emuRxMode: "1"``. ``file: web.vmx`` reads a real one, with its ``numvcpus`` where the group
-    says no ``vcpus``; what stands beside it goes before what the file says."""
+    says no ``vcpus``; values beside it override the file."""
     uses: tuple[Literal["vMotion", "Network I/O Control"], ...] = ()
     """What else the VMs are to be able to have. Nothing of it is simulated, but with DirectPath I/O it is refused."""
     rx_ring: Descriptors | None = None
     """Receive descriptors of each queue of its vNICs, where the guest does not ask for its driver's default."""
     tx_ring: Descriptors | None = None
-    """Transmit descriptors of each queue, likewise."""
+    """Transmit descriptors of each queue of its vNICs, where the guest does not ask for its driver's default."""
 
 
 class PoliciesPart(Spec):
@@ -177,7 +177,7 @@ class PointFile(Spec):
     hardware: HardwareName
     """Name of a shipped server, a path to a hardware file, or a mapping with the keys of one."""
     peer: PartName = DEFAULT_PEER
-    """What stands at the other ends of its traffic: name of a shipped kind of peer, or a path to a peer file."""
+    """Peer of its traffic: name of a shipped kind of peer, or a path to a peer file."""
     host: HostPart = Field(default_factory=HostPart)
     """Settings of the host."""
     network: dict[Name, VSwitchSpec]

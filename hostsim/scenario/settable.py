@@ -48,7 +48,7 @@ def unsettable(
         try:
             part = None if fault else resolver.part(resolver.tree, key)
         except InputError:
-            part = None  # told when the point is made
+            part = None  # reported when the point is made
         if part is not None and not part.faults:
             fault = walk(part_model, part.tree, inner, key)
     if fault is None and len(path) > 2 and path[-2] in SETTINGS and (len(path) > 3 or path[0] == "host"):
@@ -63,7 +63,7 @@ def _unknown_setting(resolver: Resolver, path: KeyPath) -> Fault | None:
     try:
         spec = resolver.parts.platform(platform, ("platform",)).spec if isinstance(platform, str) else None
     except InputError:
-        return None  # told when the point is made
+        return None  # reported when the point is made
     if spec is None:
         return None
     known = list(getattr(spec, str(path[-2])))

@@ -157,7 +157,7 @@ class Bisection:
         self._swept = [] if maker.thorough else [value for value in swept if maker.is_swept(self._axes(value))]
         self._asked_of: Records = {}
         self._measures: dict[RecordKey, float] = {}
-        """Of the records that were asked of last: every run that ends has each replication walk anew, and a record may lie in a file."""
+        """Of the latest records: every run that ends repeats the walk of each replication, and a record may be in a file."""
 
     def wants(self, done: Records) -> list[Task]:
         """The next run of each replication that is not finished: see `Search`."""

@@ -41,7 +41,7 @@ class Reader(Lookup):
         self._trial = trial
         written = tree.get(("expect",))
         entries = [entry for entry in written if isinstance(entry, dict)] if isinstance(written, tuple) else []
-        # those that are wrong themselves are told where they stand
+        # faults of these are reported at their own place
         self._named = [str(entry.get("claim", entry.get("measurement", entry.get("name")))) for entry in entries]
         tables = {"claim": claims().keys(), "measurement": measurements().keys()}
         self._misspelt = {
@@ -65,7 +65,7 @@ class Reader(Lookup):
         """Read all figures.
 
         Args:
-            parts: what stands in the file, by name.
+            parts: entries of the file, by name.
             asked: the expectations, as far as they can be asked.
         """
         known = {entry.name: entry for entry in asked if entry is not None}
@@ -157,7 +157,7 @@ class Reader(Lookup):
                     )
 
     def _unknown(self, name: str, path: KeyPath, allowed: str, known: Sequence[str]) -> None:
-        """Tells of a name that no expectation has, unless it is meant for a claim that is misspelt where it stands."""
+        """Report a name that no expectation has, unless it belongs to a claim that is misspelt at its own place."""
         nearest = nearest_name(name, known)
         if nearest not in self._misspelt:
             self.fault(path, "unknown expectation", allowed, nearest, given=repr(name))
@@ -174,7 +174,7 @@ class LoadTrial:
 
         Args:
             tried: values by dotted path.
-            at: values of the axes; one that no axis can have is told elsewhere.
+            at: values of the axes; impossible values are reported elsewhere.
             place: where the changes stand.
         """
         changes = [

@@ -61,15 +61,15 @@ class FigurePart(Spec):
     at: AxisValues = Field(default_factory=dict)
     """Values of the other axes."""
     answers: Names | tuple[()] = ()
-    """Names of expectations of the scenario, ids of claims or one's own, whose answers are in one unit: a bar each, in this order, with its
-    interval and, of a claim, the accepted band. In a table their units may differ. An answer whose runs nobody has made has no bar;
+    """Names of expectations of the scenario, ids of claims or your own, whose answers are in one unit: a bar each, in this order, with its
+    interval and, of a claim, the accepted band. In a table their units may differ. An answer without runs has no bar;
     ``hostsim check`` makes them."""
     columns: Names | tuple[()] = ()
     """Of a table: names of metrics, a column each."""
     label: str = ""
     """Label of the left-hand axis, without the unit; the catalogue's by default."""
     title: str = ""
-    """What the figure shows; the measures and the axis by default. It becomes the caption in a report, and stands above a figure for the screen."""
+    """What the figure shows; the measures and the axis by default. It is the caption in a report, and the title of a figure on the screen."""
     size: Literal["", "column", "page"] = ""
     """Printed width, that of a ``column`` (89 mm) or a ``page`` (183 mm) of a journal, with no title; for the screen by default."""
 

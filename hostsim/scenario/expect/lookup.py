@@ -29,7 +29,7 @@ class Lookup:
         """What was wrong, in the order in which it was found."""
 
     def fault(self, path: KeyPath, message: str, allowed: str, nearest: str = "", given: str | None = None) -> None:
-        """Gather a fault at a path, with the value that stands there unless another is given."""
+        """Gather a fault at a path, with its value unless another is given."""
         self.faults.append(self._tree.fault(path, message, allowed, nearest, given))
 
     def axis(self, name: str, path: KeyPath) -> None:

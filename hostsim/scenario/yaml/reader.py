@@ -45,7 +45,7 @@ def syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
     mark = error.problem_mark or error.context_mark
     end = min(mark.index, len(text)) if mark else 0
     if text[end : end + 1] in ("", "\n"):
-        end = max(len(text[:end].rstrip()) - 1, 0)  # a parser at the end stands behind the last line
+        end = max(len(text[:end].rstrip()) - 1, 0)  # a parser at the end is behind the last line
     start = text.rfind("\n", 0, end) + 1
     number, here = text.count("\n", 0, start) + 1, _line_at(text, start)
     opened = error.context_mark.line + 1 if error.context_mark else number
@@ -113,7 +113,7 @@ _MOST_FAULTS = 100
 """Faults after which a file is given up."""
 
 KeyPath = tuple[str | int, ...]
-"""Where a value stands in a tree: keys of mappings, positions in lists."""
+"""Path of a value in a tree: keys of mappings, positions in lists."""
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ def parse(text: str, file: str) -> Text:
         file: what faults call it.
 
     Raises:
-        InputError: syntax, and everything that this reader refuses; as many faults as can be told apart.
+        InputError: syntax, and everything that this reader refuses; all faults that can be separated.
     """
     faults: list[Fault] = []
     try:

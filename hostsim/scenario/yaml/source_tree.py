@@ -148,7 +148,7 @@ class Tree:
     def fault(
         self, path: KeyPath, message: str, allowed: str = "", nearest: str = "", given: str | None = None
     ) -> Fault:
-        """A fault at a path, with the value that stands there."""
+        """A fault at a path, with its value."""
         place, rest = self._placed(path)
         shown = dotted((*self.prefix, *path) if place.file == self.file else path)
         if place.whole_path is not None:
@@ -172,7 +172,7 @@ def over(upper: Mapping[KeyPath, Place], lower: Mapping[KeyPath, Place]) -> Mapp
     layers = [
         layer for places in (upper, lower) for layer in (places.maps if isinstance(places, ChainMap) else [places])
     ]
-    return ChainMap(*layers)  # type: ignore[arg-type]  # of which nobody changes anything
+    return ChainMap(*layers)  # type: ignore[arg-type]  # never changed
 
 
 def _put(data: Any, path: KeyPath, value: Any) -> Any:
@@ -204,7 +204,7 @@ def unwrap(tree: Tree, prefix: KeyPath = (), skip: Sequence[str] = ()) -> tuple[
 
     Args:
         tree: what a file says.
-        prefix: where the tree stands below the scenario's root.
+        prefix: path of the tree below the scenario's root.
         skip: top-level keys that are left as they are.
 
     Returns:

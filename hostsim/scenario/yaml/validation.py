@@ -51,7 +51,7 @@ def _step(root: JsonSchema, node: JsonSchema, key: str | int) -> JsonSchema | No
 
 
 def _branches(node: JsonSchema) -> list[JsonSchema]:
-    """The members of a union; in one that is told apart by a key, each names its own value of the key."""
+    """The members of a union; with a discriminating key, each names its own value of the key."""
     return [*node.get("anyOf", []), *node.get("oneOf", [])]
 
 
@@ -141,13 +141,13 @@ _MESSAGES = {
 }
 
 MOST_FAULTS = 100
-"""Faults of a file, or of a part of one, that are told: nobody reads more, and looking for nearest names takes time."""
+"""Largest number of reported faults of a file or a part of one: searching for nearest names takes time."""
 
 _UNTOLD = ("union_tag_invalid", "union_tag_not_found")
 """Errors of a union's key, whose location pydantic gives as the union's."""
 
 _BOUNDS = {"greater_than": "above", "greater_than_equal": "from", "less_than": "below", "less_than_equal": "up to"}
-"""How a bound is told of a quantity, whose schema is text."""
+"""Words for the bound of a quantity, whose schema is text."""
 
 
 def validate(model: type[Model], tree: Tree, at: KeyPath = (), data: Any = None) -> tuple[Model | None, list[Fault]]:
@@ -155,9 +155,9 @@ def validate(model: type[Model], tree: Tree, at: KeyPath = (), data: Any = None)
 
     Args:
         model: what the value must be.
-        tree: where it stands, for faults.
+        tree: the tree with its place, for faults.
         at: path of the value in the tree.
-        data: the value, when it is not what stands there as it is.
+        data: the value, by default that of the tree.
 
     Returns:
         The model, or None and everything that is wrong with the value.
@@ -249,7 +249,7 @@ def _properties(root: JsonSchema, node: JsonSchema) -> list[str]:
 
 
 _OPEN = (*SETTINGS, "precision")
-"""Mappings that take a new key by ``--set``; what may be one is told by whoever reads it."""
+"""Mappings that take a new key by ``--set``; their readers check the key."""
 _OPTIONS: KeyPath = ("host", "nics")
 """Likewise, but only there: in a hardware file the NICs are what they are."""
 
