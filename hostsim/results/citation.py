@@ -48,7 +48,7 @@ class Publication:
 
     @property
     def link(self) -> str:
-        """The web address, if it is one that a page may link to; a folder of results may come from somebody else."""
+        """The web address, if it is one that a page may link to; a folder of results may come from another user."""
         return self.address if self.address.startswith(("https://", "http://")) else ""
 
 

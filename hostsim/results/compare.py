@@ -133,7 +133,7 @@ def coverage(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) -> 
         axes: columns that make a point.
 
     Raises:
-        InputError: an axis is not a column of the earlier table, or does not tell the points of a table apart.
+        InputError: an axis is not a column of the earlier table, or does not identify the points of a table.
     """
     now, then = _comparable(after, before, axes)
     pairs: Counter[tuple[Any, ...]] = Counter(dict.fromkeys(_places(pd.concat([now, then]), axes), 0))

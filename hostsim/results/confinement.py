@@ -1,6 +1,6 @@
 """Confinement of a results folder: no link leads out of it, its files are regular and small enough, and nothing unfinished piles up.
 
-A results folder may come from somebody else. It is read by commands that run nothing, so that reading it must be harmless:
+A results folder may come from another user. It is read by commands that run nothing, so that reading it must be harmless:
 each file is checked before it is opened, by where it leads, what kind it is of and how large it is.
 """
 
@@ -117,7 +117,7 @@ def sweep_unfinished(folder: Path, pattern: str = "*.tmp") -> None:
     for file in folder.glob(pattern):
         if _UNFINISHED.fullmatch(file.name) is None:
             continue
-        with contextlib.suppress(OSError):  # somebody else sweeps, or may do so alone
+        with contextlib.suppress(OSError):  # another process sweeps, or may do so alone
             status = file.lstat()
             if stat.S_ISREG(status.st_mode) and status.st_mtime < oldest:
                 file.unlink()

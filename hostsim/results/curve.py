@@ -64,8 +64,8 @@ def curve_spec(
         table: one row a point and replication.
         x: an axis.
         y: a measure of the catalogue, or another column of numbers.
-        by: axes that tell lines apart.
-        at: values of the other axes; the first value of the sweep where nothing is given.
+        by: axes that distinguish lines.
+        at: values of the other axes; the first value of the sweep by default.
         kind: lines, or groups of bars.
         right: a second measure, on the right-hand axis.
         axes: names of axes and of their values, see `hostsim.results.figure.names_of`.
@@ -304,7 +304,7 @@ def is_percentile(metric: str) -> bool:
 
 
 def _is_own(table: pd.DataFrame, name: str) -> bool:
-    """True of a column of numbers that somebody added to a table."""
+    """True of a column of numbers that a user added to a table."""
     from hostsim.results.table import axes_of
 
     return name in table.columns and name not in axes_of(table) and bool(table[name].dtype.kind in "fiu")
@@ -325,7 +325,7 @@ def _finished(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def rows_at_points(table: pd.DataFrame, at: AxisValues, free: Sequence[str]) -> pd.DataFrame:
-    """The rows at the values of axes, or at the first of the table where nothing is given, those of failed runs included.
+    """The rows at the values of axes, or at the first of the table by default, those of failed runs included.
 
     Args:
         table: one row a point and replication.

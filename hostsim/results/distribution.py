@@ -71,7 +71,7 @@ def distribution_frame(
     Args:
         results: with the records.
         of: ``latency``, ``response_time`` or ``work_time``.
-        by: axes that tell distributions apart.
+        by: axes that distinguish distributions.
         at: values of the other axes; the first value of the sweep for one that is not named.
 
     Returns:

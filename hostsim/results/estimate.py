@@ -168,7 +168,7 @@ def _lag_1(values: FloatArray) -> float:
 
 
 def least_count(share: float) -> int:
-    """Fewest independent values of which a quantile can be told: the ends of an equal-tailed 95 % interval lie among them."""
+    """Fewest independent values for a quantile: the ends of an equal-tailed 95 % interval lie among them."""
     return math.ceil(math.log(0.025) / math.log(max(share, 1 - share)))
 
 

@@ -75,7 +75,7 @@ class Expectation:
     band: Band
     unit: str
     published: str
-    """The published number as text; for an expectation of one's own the band in words."""
+    """The published number as text; for an expectation of your own the band in words."""
     is_claim: bool
     """Published: a claim, or a measurement that is predicted."""
     kind: str = ""

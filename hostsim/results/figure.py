@@ -20,7 +20,7 @@ class AxisNames:
     """Names of an axis and its values in figures and tables."""
 
     label: str = ""
-    """Of the axis; its name in words where nothing is given."""
+    """Of the axis; its name in words by default."""
     values: Mapping[str, str] = field(default_factory=dict)
     """Of its values, by their text."""
 
@@ -35,7 +35,7 @@ def _axis_label(names: Names, axis: str) -> str:
 
 
 def _value_name(names: Names, axis: str, value: Scalar) -> str:
-    """The name of a value by itself: ``NUMA I/O on``, or ``rate = 30 kpps`` where it has none."""
+    """The name of a value alone: ``NUMA I/O on``, or ``rate = 30 kpps`` where it has none."""
     known = names.get(axis)
     named = known.values.get(str(value)) if known else None
     return f"{_axis_label(names, axis)} = {value}" if named is None else named
@@ -54,13 +54,13 @@ class FigureSpec:
     y: str
     series: tuple[str, ...] = ()
     at: AxisValues = field(default_factory=dict)
-    """Values of the axes that are neither x nor series; the first value of the sweep where nothing is said."""
+    """Values of the axes that are neither x nor series; the first value of the sweep by default."""
     kind: Literal["line", "bar"] = "line"
     """``bar`` puts a group of bars at each value of x, one bar a series."""
     right: str | None = None
     """A second metric, drawn as lines on an axis of its own on the right."""
     stack: tuple[str, ...] = ()
-    """Metrics in the unit of y whose bars stand on its bar; there are no series then."""
+    """Metrics in the unit of y whose bars are stacked on its bar; there are no series then."""
     per: str | None = None
     """A metric that y is divided by, run by run."""
     less: AxisValues = field(default_factory=dict)
@@ -70,7 +70,7 @@ class FigureSpec:
     lines: tuple[float, ...] = ()
     """Limits of y, drawn across the figure, in its unit."""
     label: str = ""
-    """Of the left-hand axis, without the unit; that of the catalogue where nothing is given."""
+    """Of the left-hand axis, without the unit; that of the catalogue by default."""
     title: str = ""
     """What the figure shows, in the author's words."""
     size: Size = ""
@@ -79,7 +79,7 @@ class FigureSpec:
 
     @property
     def reference(self) -> AxisValues:
-        """Values of axes of the reference point of a difference or ratio; empty for a measure by itself."""
+        """Values of axes of the reference point of a difference or ratio; empty for a plain measure."""
         return self.less or self.to
 
     @property
@@ -115,7 +115,7 @@ class FigureSpec:
         return _axis_label(self.axes, axis)
 
     def value_name(self, axis: str, value: Scalar) -> str:
-        """Name of a value of an axis where it stands by itself, in a legend or a caption."""
+        """Name of a value of an axis alone, in a legend or a caption."""
         return _value_name(self.axes, axis, value)
 
     def tick(self, axis: str, text: str) -> str:
@@ -177,7 +177,7 @@ class TableSpec:
 
 
 Figure = FigureSpec | AnswersSpec | TableSpec
-"""Whatever stands under ``figures`` of a scenario."""
+"""Entries under ``figures`` of a scenario."""
 
 
 def names_of(figures: Iterable[Figure]) -> Names:

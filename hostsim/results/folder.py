@@ -80,7 +80,7 @@ def rerun_command(kept: Mapping[str, Any], folder: Path | None = None) -> str:
 
 
 def _text(value: object) -> str:
-    """Text of a file that may come from somebody else: without control characters, and not too long."""
+    """Text of a file that may come from another user: without control characters, and not too long."""
     return "".join(letter for letter in str(value) if letter.isprintable())[:_LONGEST]
 
 
@@ -164,7 +164,7 @@ def read(folder: Path) -> Results:
         raise StoreError(f"{folder}: contains no results; `hostsim run` writes them") from None
     except StoreError:
         raise
-    except Exception as error:  # whatever is in a file of somebody else's
+    except Exception as error:  # the file may come from another user
         raise StoreError(f"{folder}: results cannot be read: {error}") from error
 
 
@@ -231,7 +231,7 @@ def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         named = {entry.name: _plain(getattr(value, entry.name)) for entry in dataclasses.fields(value)}
         if isinstance(value, Verdict) and value.prediction is None:
-            del named["prediction"]  # which nobody has asked for
+            del named["prediction"]  # which was not requested
         return {"form": type(value).__name__} | named if type(value).__name__ in TAGGED else named
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}

@@ -461,7 +461,7 @@ class PointsPart(Spec):
 
 @dataclass(frozen=True)
 class Find(Form):
-    """A threshold on an axis of integers, or of whole numbers of a unit, found by bisection in steps of 1, each replication by itself."""
+    """A threshold on an axis of integers, or of whole numbers of a unit, found by bisection in steps of 1, each replication separately."""
 
     largest: bool
     """True: the largest value at which the condition holds; False: the smallest."""
@@ -1060,16 +1060,16 @@ class RefusedPart(Spec):
 
 
 class ExpectPart(Spec):
-    """One thing that is expected: a published claim, or a measurement of one's own."""
+    """One thing that is expected: a published claim, or a measurement of your own."""
 
     claim: str | None = None
     """Id of a published claim; its band and unit are those of ``claims.csv``."""
     measurement: str | None = None
     """Id of a published measurement that is predicted; its band and unit are those of ``published-2.csv``. `hostsim predict` runs it."""
     name: str | None = None
-    """Name of an expectation of one's own; needs ``between``."""
+    """Name of an expectation of your own; needs ``between``."""
     between: tuple[BandEnd, BandEnd] | None = None
-    """Accepted values, ends included, of an expectation of one's own."""
+    """Accepted values, ends included, of an expectation of your own."""
     metric: str | None = None
     """The mean of this metric at the point ``at``."""
     at: WrittenValues | None = None
@@ -1118,7 +1118,7 @@ class ExpectPart(Spec):
 
     @property
     def named_by(self) -> str:
-        """The key that the label stands under."""
+        """The key of the label."""
         return "claim" if self.claim else "measurement" if self.measurement else "name"
 
     def read(self, names: Names, path: KeyPath) -> tuple[Form, str]:

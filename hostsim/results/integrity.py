@@ -1,6 +1,6 @@
 """Integrity of a results folder: the format of what it stores, and the digests by which a reader notices a change.
 
-A digest finds damage and edits by hand. It has no key, so it does not find a forgery: whoever writes a file can write its digest.
+A digest finds damage and edits by hand. It has no key, so it does not find a forgery: anyone who writes a file can write its digest.
 """
 
 from __future__ import annotations

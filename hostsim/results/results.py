@@ -150,7 +150,7 @@ class Results:
     """The runs behind all this, those of searches included, by which their records are found: ``point``, ``replication``, ``seed``,
     and as JSON ``axes``, ``warnings`` and ``flag``."""
     records: Sequence[RunRecord] = ()
-    """The records of the runs, each read from the results folder when it is asked for and kept by nobody."""
+    """The records of the runs, each read from the results folder when it is needed and not kept in memory."""
 
     @property
     def axes(self) -> list[str]:
@@ -183,7 +183,7 @@ class Results:
         Args:
             x: an axis.
             y: a measure of the catalogue.
-            by: axes that tell lines apart.
+            by: axes that distinguish lines.
             at: values of the other axes; the first value of the sweep for one that is not named.
 
         Returns:
@@ -266,23 +266,23 @@ class Results:
         label: str | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw one of the scenario's figures, the first where nothing is given, or a curve or answers of one's own choice.
+        """Draw one of the scenario's figures, the first by default, or a curve or answers of your choice.
 
         What was published is drawn beside the means and their 95 % intervals.
 
         Args:
-            name: of a figure of the scenario; x and y, or answers, instead of it are a figure of one's own.
+            name: of a figure of the scenario; x and y, or answers, instead of it are a figure of your own.
             x: an axis.
             y: a measure of the catalogue.
-            by: axes that tell lines, or bars, apart.
-            at: values of the other axes; one that is not named stands at the first value of the sweep.
+            by: axes that distinguish lines or bars.
+            at: values of the other axes; others have the first value of the sweep.
             kind: ``bar`` draws a group of bars at each value of x.
             right: a second measure, on an axis of its own on the right.
             answers: names of expectations, by themselves: a bar for each answer, with its interval and, of a claim, the accepted band.
             label: name of these results in the legend of axes that several share; the scenario by default, with what options changed.
             ax: where to draw, together with the results that are drawn there: ``before.plot(...)``, then ``after.plot(..., ax=ax)``
                 gives each its own style and name. Without it a new figure is made: one of pyplot's where pyplot is in use, so that notebooks show
-                it, and else one that belongs to nobody (``ax.figure.savefig(...)``).
+                it, and else one outside pyplot (``ax.figure.savefig(...)``).
 
         Raises:
             InputError: there is no such figure, axis, measure or expectation, or no such value; answers in several units;
@@ -377,7 +377,7 @@ class Results:
 
         Args:
             of: ``latency``, ``response_time`` or ``work_time``.
-            by: axes that tell lines apart.
+            by: axes that distinguish lines.
             at: values of the other axes; the first value of the sweep for one that is not named.
             label: name of these results in the legend; the scenario by default, with what options changed.
             ax: where to draw, beside what is there; see `plot`.

@@ -124,7 +124,7 @@ class TableRow:
     flags: tuple[str, ...]
     error: str
     digest: bytes
-    """Of a finished run, see `hostsim.results.curve`; empty where nobody compares it with another one."""
+    """Of a finished run, see `hostsim.results.curve`; empty unless it is compared with another one."""
 
 
 def table_of(rows: Sequence[TableRow], provenance: Mapping[str, str] | None = None) -> pd.DataFrame:

@@ -103,7 +103,7 @@ class Verdicts(tuple[Verdict, ...]):  # noqa: SLOT001  a tuple has no room for `
         return pd.DataFrame(as_json(self, quick=self.quick), columns=columns).astype(dict.fromkeys(numbers, "float64"))
 
     def tally(self) -> pd.DataFrame:
-        """Counts by kind of claim as a tidy frame: in band, undecided, known red, red and missing, each by itself."""
+        """Counts by kind of claim as a tidy frame: in band, undecided, known red, red and missing, each separately."""
         import pandas as pd
 
         rows = tally(outcomes(self, quick=self.quick))

@@ -24,7 +24,7 @@ class Metric:
     evaluate: Callable[[RunRecord], float]
     """Value over the measured window; NaN where the run has nothing to measure it on, or too little."""
     least: int = 1
-    """Fewest observations that it can be told from; a percentile of fewer is not estimable."""
+    """Fewest observations of a percentile; with fewer it is not estimable."""
     raw: str = ""
     """Of a settled response time: the measure of the same requests that is finite even where they pile up."""
 
