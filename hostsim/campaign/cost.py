@@ -14,7 +14,7 @@ class Costs:
     """Wall-clock seconds of runs, as far as they are known, and what the runs that are left will take.
 
     A run that is left takes as long as its point took before, else as long as points took on average. Sums are kept up with
-    each run: to add them up anew after each would take the square of a sweep's size.
+    each run: to add them up again after each would take the square of a sweep's size.
     """
 
     def __init__(self) -> None:

@@ -67,7 +67,7 @@ class Outcome:
 
     records: StoredRecords
     """Fixed points in the order of the plan, then what the searches asked for, in the order they asked. Each record is
-    read from the store when it is looked up and kept by nobody else: a sweep may be larger than memory."""
+    read from the store when it is looked up and not kept in memory: a sweep may be larger than memory."""
     answers: Mapping[str, SearchAnswer]
     """Of the searches that came to an end, by name."""
     interrupted: bool
@@ -97,7 +97,7 @@ def run_together(
         jobs: worker processes; None for one each processor, and none while the work left is small; 1 for none but this process.
         cluster: address of a Dask scheduler to run on instead.
         limits: what a run may need; one that needs more fails.
-        progress: told where a plan stands, once at the start and after each run.
+        progress: called with the progress of a plan, once at the start and after each run.
         observe: gets each record of each plan once, as soon as it is there.
         simulate: what a run is, `hostsim.campaign.simulate.simulate` by default.
 
@@ -223,7 +223,7 @@ class _Front:
         return ended
 
     def progress(self, sweep: _Sweep, workers: int) -> Progress:
-        """Where a sweep stands, with that many workers to share what is left of all."""
+        """Progress of a sweep, with that many workers to share what is left of all."""
         left = self._costs.left_s()
         return Progress(
             done=sweep.done,
@@ -240,8 +240,8 @@ class _Sweep:
 
     Attributes:
         plan: the plan.
-        fixed: tasks known from the start that nobody has begun, the longest first.
-        asked: tasks that searches ask for, likewise.
+        fixed: tasks known from the start that have not begun, the longest first.
+        asked: tasks that searches request, the longest first.
         running: those that are being run.
     """
 
@@ -253,7 +253,7 @@ class _Sweep:
         self.reused = self.ran = self.failed = 0
         self._store = store
         self._known: dict[RecordKey, Task] = {}
-        self._done = CondensedRecords(store)  # for the searches; nobody else needs a record again
+        self._done = CondensedRecords(store)  # only searches need a record again
         self._wall_s: dict[RecordKey, float] = {}
         self._open = set(range(len(plan.searches)))  # searches that have not ended, by their place in the plan
         self._awaited: dict[RecordKey, set[int]] = {}  # and which of them wait for a run
@@ -266,7 +266,7 @@ class _Sweep:
 
     @property
     def waiting(self) -> int:
-        """Number of tasks that nobody has begun."""
+        """Number of tasks that have not begun."""
         return len(self.asked) + len(self.fixed)
 
     def next_s(self) -> tuple[float, int]:

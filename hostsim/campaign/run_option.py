@@ -269,7 +269,7 @@ def run_options(
 
 
 def quantity(text: str, kind: str, option: str) -> float:
-    """The number that the text of an option stands for, in the base unit of its kind: ``2 GB`` is 2e9 bytes.
+    """The number in the text of an option, in the base unit of its kind: ``2 GB`` is 2e9 bytes.
 
     Raises:
         InputError: it is no such quantity.

@@ -4,7 +4,7 @@ Followed are all imports of the package, in functions too, but not those for typ
 without comments, layout, docstrings and texts of errors: a change of these changes no number. What a scenario file says is not in
 here: a run is kept under the hash of its resolved point as well (docs/decisions/0102).
 
-This is not the digest of compiled modules (`hostsim.engine.compiled`), nor does it tell compiled code from its sources: both give the same bytes.
+This is not the digest of compiled modules (`hostsim.engine.compiled`), nor does it distinguish compiled code from its sources: both give the same bytes.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ class Store:
         except FileNotFoundError:
             self._tell_of_others(path)
             return None
-        except Exception as error:  # whatever is in a file that somebody put there
+        except Exception as error:  # whatever is in a file that a user put there
             problem = f"cannot be read ({(str(error) or type(error).__name__).splitlines()[0]})"
         _log.warning("%s %s: the run counts as missing", path, problem)
         return None
@@ -228,7 +228,7 @@ class Store:
             folders = [folder for folder in self._runs.parent.iterdir() if folder != self._runs and folder.is_dir()]
             folders = [folder for folder in folders if is_below(folder, self.folder)]
             folders.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
-        except (OSError, RuntimeError):  # no run at all is there, nobody may look, or links go in a circle
+        except (OSError, RuntimeError):  # no run at all is there, permission is missing, or links go in a circle
             return []
         return [folder for folder in folders if any(folder.rglob("*.parquet"))]
 
@@ -351,7 +351,7 @@ def _from_table(table: pa.Table, facts: Mapping[bytes, bytes]) -> RunRecord:
 
 
 def _parts(table: pa.Table, name: str) -> Callable[[int], IntArray]:
-    """A function that gives the list of a column in a row. All lists are taken from one array: to make each by itself takes longer."""
+    """A function that gives the list of a column in a row. All lists are taken from one array: separate arrays take longer."""
     column = table.column(name).combine_chunks()
     flat: IntArray = column.values.to_numpy()
     bounds = column.offsets.to_pylist()

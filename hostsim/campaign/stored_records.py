@@ -37,7 +37,7 @@ def condensed(record: RunRecord) -> RunRecord:
 
 
 class StoredRecords(Mapping[RecordKey, RunRecord]):
-    """Records of finished and failed tasks. Each is read when it is looked up and kept by nobody else."""
+    """Records of finished and failed tasks. Each is read when it is looked up and not kept in memory."""
 
     def __init__(
         self, store: Store, tasks: Mapping[RecordKey, Task], flags: Mapping[str, str], wall_s: Mapping[RecordKey, float]

@@ -1,4 +1,4 @@
-"""Runs that a results folder stores, of all versions of the code: found by their files' heads, and removed when nobody needs them."""
+"""Runs that a results folder stores, of all versions of the code: found by their files' heads, and removed when nothing needs them."""
 
 from __future__ import annotations
 
@@ -150,5 +150,5 @@ def _scenario(run: StoredRun) -> str | None:
 
 
 def _remove_empty(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # it is not empty, or somebody has just stored a run there
+    with contextlib.suppress(OSError):  # it is not empty, or another process has just stored a run there
         folder.rmdir()

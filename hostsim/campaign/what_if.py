@@ -44,7 +44,7 @@ LEAST_REPLICATIONS = 3
 _HEADLINES = ("host_cpu", "throughput", "loss", "latency_p95", "response_time_p95")
 """Measures of the sentence of a comparison, beside those that the scenario draws."""
 LEAST_OF_ENSEMBLE = BLOCK
-"""The same of an ensemble: fewer do not tell its noise from the model."""
+"""The same of an ensemble: fewer do not separate its noise from the model."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,7 +105,7 @@ class WhatIf:
         Args:
             metric: of the catalogue.
             x: an axis of the sweep; by default the first that still has several values.
-            by: axes that tell lines apart.
+            by: axes that distinguish lines.
             ax: where to draw; a new figure by default.
 
         Raises:

@@ -195,7 +195,7 @@ class _WorkerProcess(SpawnProcess):
     """A worker process of a pebble pool, ended with this process."""
 
     def start(self) -> None:
-        """Starts the process without the caller's script, which would start its sweep anew in there, and deaf to Ctrl-C."""
+        """Starts the process without the caller's script, which would start its sweep again there, and deaf to Ctrl-C."""
         self.daemon = True
         with _START:
             main, sys.modules["__main__"] = sys.modules["__main__"], types.ModuleType("__main__")
