@@ -1,4 +1,4 @@
-"""Calibration of one's own host for Jupyter: what the data held, residuals, predictions and the next measurement as frames."""
+"""Calibration of your own host for Jupyter: what the data determined, residuals, predictions and the next measurement as frames."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["Calibration"]
 
 @dataclass(frozen=True)
 class Calibration:
-    """Calibration of one's own host; a notebook shows what the data held."""
+    """Calibration of your own host; a notebook shows what the data determined."""
 
     found: Calibrated
     parts: Mapping[str, Mapping[str, Path]]
-    """Files of platforms, servers, peers and guests with calibrated constants, by the path of the setting that names the part, and by the name that stands there."""
+    """Files of platforms, servers, peers and guests with calibrated constants, by the path of the setting that names the part, and by its name there."""
 
     @property
     def folder(self) -> Path:

@@ -492,7 +492,7 @@ def with_ledgers(chosen: Chosen, predictions: Iterable[Prediction]) -> list[Pred
 
 
 def scores(predictions: Sequence[Prediction]) -> list[Score]:
-    """Scores by kind, first and today; what is scored apart stands behind the others of its kind."""
+    """Scores by kind, first and today; those scored apart follow the others of their kind."""
     found = []
     for kind in CLAIM_KINDS:
         of_kind = [each for each in predictions if each.measurement.kind == kind]

@@ -72,7 +72,7 @@ class SobolIndices:
     """Sobol indices of one constant: its share of the metric's variance, with half-widths of 95 % intervals."""
 
     first: float
-    """First-order index: by itself."""
+    """First-order index: its effect alone."""
     first_half: float
     total: float
     """Total index: with its interactions."""

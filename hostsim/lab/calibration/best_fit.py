@@ -41,7 +41,7 @@ WORST = 10.0
 NOISE = 2.0
 """A difference of less than so many standard deviations of the noise of a run is none."""
 SHORT = 12
-"""The runs that tell whether a number has any effect last this part of a run."""
+"""Length of runs that test whether a number has any effect, as a share of a run."""
 MOST_EFFORT = 250 * 10**12
 """The points of least effort that are run for it, of each scenario: their effort together, or two of them."""
 LEAST_NOISE = 0.05

@@ -27,7 +27,7 @@ __all__ = ["HELD", "Calibrated", "Residual", "calibrated"]
 HELD = 0.7
 """A number is held by the data where less than this share of its prior standard deviation is left, or its mean has moved by `LEAST_MOVED`."""
 FEW_CHAINS = 100
-"""Hosts of the posterior of one's own host, whose chains would else take longer than its runs."""
+"""Hosts of the posterior of your own host, whose chains would else take longer than its runs."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Calibrated:
 
     @property
     def prediction(self) -> Predicted | None:
-        """What is predicted of one's own host."""
+        """What is predicted of your own host."""
         return None if self.host is None else self.host.prediction()
 
     @property
@@ -96,7 +96,7 @@ class Calibrated:
             reason: why a constant has its value, for these.
 
         Returns:
-            The files of the parts, by the path of the setting that names the part, and by the name that stands there.
+            The files of the parts, by the path of the setting that names the part, and by its name there.
 
         Raises:
             StoreError: the folder cannot be written.
@@ -135,7 +135,7 @@ def calibrated(joint: Joint, host: OwnHost | None = None) -> Calibrated:
 
     Args:
         joint: the calibration.
-        host: one's own, where it is of one.
+        host: your own, if it is of one.
     """
     summary = summarize(joint, CHAINS if host is None else FEW_CHAINS)
     return Calibrated(joint, summary, joint.ensemble(), _centre(joint, summary), tuple(_residuals(joint)), host)

@@ -36,7 +36,7 @@ Subjects = Sequence[tuple[Scenario, Collection[str]]]
 
 @dataclass(frozen=True)
 class Design:
-    """Design over the priors: a scrambled Sobol sequence, so that more members can be added and any of them made by itself.
+    """Design over the priors: a scrambled Sobol sequence, so that more members can be added and any of them made separately.
 
     Member 0 is the host of the medians.
     """

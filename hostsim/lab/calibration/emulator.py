@@ -45,7 +45,7 @@ class Emulator:
 
         Args:
             shares: of the priors' probability, one row a host and one column a prior.
-            features: `features_of` the same shares, by whoever asks several emulators.
+            features: `features_of` the same shares, for callers of several emulators.
 
         Returns:
             One number a host.

@@ -29,7 +29,7 @@ SPREAD = (0.65, 0.85, 0.97, 1.05, 1.2)
 FARTHEST = 3.0
 """A crossing beyond the last value is at most this many times as far away as the last two are apart."""
 _LOAD = "host_cpu"
-"""What tells where a metric loses its bound: it rises with the load in a straight line, and stops where the host is full."""
+"""Signal that a metric loses its bound: it rises with the load in a straight line, and stops where the host is full."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class FixedPoints:
 
         Args:
             host: the scenario with other constants.
-            fidelity: its root seed tells hosts apart, so that noise is not mistaken for an effect of constants.
+            fidelity: its root seed differs by host, so that noise is not mistaken for an effect of constants.
         """
         maker = PointMaker(host, fidelity)
         tasks = [maker.task(point, 0) for point in maker.distinct(self._points(maker))]

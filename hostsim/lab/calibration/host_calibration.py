@@ -1,4 +1,4 @@
-"""Calibration of one's own host from options to files: what is calibrated, with what budget, where to, and what is written."""
+"""Calibration of your own host from options to files: what is calibrated, with what budget, where to, and what is written."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def own_host(
     predict: str | None = None,
     seed: int = 1,
 ) -> OwnHost:
-    """Prepare a calibration to one's own host: nothing is run.
+    """Prepare a calibration to your own host: nothing is run.
 
     Args:
         scenario: the host as far as it is known.
@@ -96,7 +96,7 @@ def own_host(
 
 
 def own_reason(to: str | Path | None, scenario: Scenario) -> str:
-    """Why a constant of a part of one's own has its value."""
+    """Why a constant of a part of your own has its value."""
     what = f"what {scenario.name} expects" if to is None else display_name(Path(to))
     return f"Calibrated to {what}; the range holds 90 % of the ensemble."
 
@@ -112,10 +112,10 @@ def calibrate_own(
     seed: int = 1,
     tell: Callable[[Evaluated], None] | None = None,
 ) -> tuple[Calibrated, Mapping[str, Mapping[str, Path]]]:
-    """Calibrate one's own host, and write what was found.
+    """Calibrate your own host, and write what was found.
 
     Args:
-        scenario: as for `own_host`, likewise ``to``, ``output``, ``predict`` and ``seed``.
+        scenario: as for `own_host`, as are ``to``, ``output``, ``predict`` and ``seed``.
         to: measurements.
         budget: as `read_budget` gives it.
         execution: what runs are made with.
@@ -125,7 +125,7 @@ def calibrate_own(
         tell: called with each host that was run.
 
     Returns:
-        The result, and the files of parts by the path of the setting that names the part, and by the name that stands there.
+        The result, and the files of parts by the path of the setting that names the part, and by its name there.
 
     Raises:
         InputError: as `own_host` and `calibrate_host`.

@@ -34,7 +34,7 @@ WAVE = 1000
 """Numbers of members a wave has room for: member 2003 is the third of wave 2."""
 LOG, MEMBERS, IDENTITY = "log.csv", "members.csv", "calibration.json"
 FARTHEST = 60.0
-"""Distance beyond which an emulator need not tell hosts apart; what is infinite is as far."""
+"""Distance beyond which an emulator need not distinguish hosts; infinite values count as this distance."""
 
 
 @dataclass(frozen=True)

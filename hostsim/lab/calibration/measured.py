@@ -1,4 +1,4 @@
-"""Measurements of one's own host: a CSV file of axis values, metric, value and interval, read as expectations of a scenario."""
+"""Measurements of your own host: a CSV file of axis values, metric, value and interval, read as expectations of a scenario."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _require_columns(columns: list[str], scenario: Scenario, name: str) -> None:
 
 
 def _measured(row: Mapping[str, Any], scenario: Scenario, place: Place) -> Expectation:
-    """A row; all keys are known columns but None, under which what is beyond them stands."""
+    """A row; all keys are known columns but None, which has the excess values."""
     if None in row or None in row.values():
         raise InputError(Fault("has another number of values than columns", file=place.file, line=place.line))
     written: dict[str, Scalar] = {column: _scalar(text) for column, text in row.items()}

@@ -1,4 +1,4 @@
-"""Observations that a calibration is conditioned on: published claims, or measurements of one's own host, in half-widths of their bands."""
+"""Observations that a calibration is conditioned on: published claims, or measurements of your own host, in half-widths of their bands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hostsim.results.expect import Expectation
 __all__ = ["Observation", "observations_of"]
 
 STRAIGHT = 10.0
-"""Half-widths up to which a distance counts as it is. Beyond, its logarithm does: no claim that is far from every host outweighs the others, and an emulator of it still tells a far host from a farther one."""
+"""Half-widths up to which a distance counts as it is. Beyond, its logarithm does: no claim that is far from every host outweighs the others, and an emulator of it still ranks far hosts."""
 EDGE = 0.05
 """Half-width of a band with one end, as a share of that end."""
 

@@ -1,4 +1,4 @@
-"""Calibration to one's own host: from a scenario and measurements to an ensemble of hosts, their predictions and the next measurement."""
+"""Calibration to your own host: from a scenario and measurements to an ensemble of hosts, their predictions and the next measurement."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def prepare(
     predicted: tuple[str, AxisValues] | None = None,
     seed: int = 1,
 ) -> OwnHost:
-    """Prepare a calibration to one's own host: nothing is run.
+    """Prepare a calibration to your own host: nothing is run.
 
     Args:
         scenario: the host as far as it is known.

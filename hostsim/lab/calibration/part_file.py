@@ -43,7 +43,7 @@ def write_parts(
         reason: why a constant has its value.
 
     Returns:
-        The files, by the path of the setting that names the part, and by the name that stands there.
+        The files, by the path of the setting that names the part, and by its name there.
     """
     found: dict[str, dict[str, Path]] = {}
     points = [scenario.first() | {name: value} for name, axis in scenario.axes.items() for value in axis.values]

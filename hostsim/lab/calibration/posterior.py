@@ -1,7 +1,7 @@
 """Posterior of the constants: Markov chains over the priors that weigh hosts by how far emulated claims lie from the published ones.
 
 The chains move by the preconditioned Crank-Nicolson proposal (Cotter, Roberts, Stuart and White, "MCMC methods for functions", Statistical
-Science 28, 2013), which leaves the prior as it is: a number that no claim tells anything about keeps its prior, however many there are of these.
+Science 28, 2013), which leaves the prior as it is: a number that no claim depends on keeps its prior, however many there are of these.
 """
 
 from __future__ import annotations

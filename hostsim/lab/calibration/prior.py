@@ -33,13 +33,13 @@ class Prior:
     members: tuple[str, ...]
     """Every name that this number has: that of the constant, or those of the same input in all scenarios that share it."""
     value: float
-    """The median: the ``prior`` that stands beside the number, or else the number itself."""
+    """The median: the ``prior`` beside the number, or else the number."""
     low: float
     high: float
     unit: str
     is_whole: bool = False
     words: tuple[str, ...] = ()
-    """Of a choice: all that may stand in its place; its value is a place among them."""
+    """Of a choice: all its values; its value is an index into them."""
 
     def __post_init__(self) -> None:
         if not self.low <= self.value <= self.high or self.low == self.high:

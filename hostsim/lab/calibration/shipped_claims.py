@@ -33,7 +33,7 @@ __all__ = ["FittedClaim", "FittedNumber", "ShippedFit", "draw_hosts", "prepare_s
 Z90 = 1.6449
 """Half-width of an interval of 90 %, in standard deviations."""
 FACTORS = ".costs.generations."
-"""In the names of the factors of processors, which are never fitted: claims cannot tell a processor from what runs on it (docs/decisions/0148)."""
+"""In the names of the factors of processors, which are never fitted: claims cannot separate a processor from its software (docs/decisions/0148)."""
 DRAWS = 1000
 """Hosts drawn for a quantile; they take no runs."""
 

@@ -1,4 +1,4 @@
-"""Summary of a joint calibration: priors beside posteriors, what the data held, how far emulators err, and predictions of what was left out."""
+"""Summary of a joint calibration: priors beside posteriors, what the data determined, how far emulators err, and predictions of what was left out."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Times are in units of the mean service time unless a parameter says otherwise; rates are per that unit. Sources: Kleinrock,
 *Queueing Systems* I and II (1975/76) for single queues and priorities; Gross and Harris, *Fundamentals of Queueing Theory*, for
-bulk service; Takagi, *Analysis of Polling Systems* (1986); renewal arguments, given where they stand, for coalescing.
+bulk service; Takagi, *Analysis of Polling Systems* (1986); renewal arguments, given with their formulas, for coalescing.
 """
 
 from __future__ import annotations

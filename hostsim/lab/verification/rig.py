@@ -1,6 +1,6 @@
 """Test rigs of the oracles: arrangements of the product's own parts that no scenario file describes.
 
-Clock, scheduler, PCPUs, worlds, rings, timers, arrivals, vNICs and latency logs are the product's; what stands here only
+Clock, scheduler, PCPUs, worlds, rings, timers, arrivals, vNICs and latency logs are the product's; the code here only
 hands them to each other. Times are in picoseconds.
 """
 
