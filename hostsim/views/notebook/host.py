@@ -287,9 +287,9 @@ class NicView:
     """Rate at which data reaches the host: the wire's, or the slot's where that is less; in Gbit/s."""
     node: int
     queues: int
-    """Receive queues that somebody serves."""
+    """Receive queues that a context serves."""
     link: str
-    """Switch that it is an uplink of, group of the VM that has it to itself, or empty where nobody uses it."""
+    """Switch that it is an uplink of, group of the VM that has it to itself, or empty if it is unused."""
     passed: bool
     """It is passed through to a VM, or driven by the kernel of a native host."""
 

@@ -59,7 +59,7 @@ def draw_answers(
         figure: whose answers; one that is not among the verdicts, or has no value there, is said to be absent.
         verdicts: of the scenario.
         ax: where to draw; without it a new figure is made, wide enough for the names.
-        make: makes that figure; one that belongs to nobody where nothing is said.
+        make: makes that figure; by default one outside pyplot.
 
     Returns:
         The axes.

@@ -146,7 +146,7 @@ def draw_layers(axes: Axes, layer: Layer, draw: Callable[[Axes, Sequence[Layer]]
             container.remove()
         for artist in [one for one in axes.get_children() if one in earlier.artists]:
             artist.remove()
-        if axes.get_ylim() == earlier.limits:  # else somebody has set them since
+        if axes.get_ylim() == earlier.limits:  # else a caller has set them since
             axes.set_autoscaley_on(True)
         axes.relim()
     before = set(axes.get_children())
@@ -157,11 +157,11 @@ def draw_layers(axes: Axes, layer: Layer, draw: Callable[[Axes, Sequence[Layer]]
 
 
 def series_of_layers(layers: Sequence[Layer], place: dict[str, float], width: float) -> list[tuple[Layer, DataSeries]]:
-    """The data series of all layers, with looks and places of their own, and in their names what tells the layers apart.
+    """The data series of all layers, with looks and places of their own, and names that distinguish the layers.
 
     Args:
         layers: in the order in which they were drawn.
-        place: where each value of x stands.
+        place: position of each value of x.
         width: that all series of a group share, side by side.
     """
     found = [(layer, one) for layer in layers for one in series_of(layer.table, layer.figure, place)]
@@ -176,7 +176,7 @@ def series_of_layers(layers: Sequence[Layer], place: dict[str, float], width: fl
 
 
 def _names(layers: Sequence[Layer]) -> list[str]:
-    """What tells layers apart in a legend: their names, their measures, or their order; nothing of a single one."""
+    """Words that distinguish layers in a legend: their names, their measures, or their order; nothing of a single one."""
     if len(layers) == 1:
         return [""]
     measures = len({layer.figure.y for layer in layers}) > 1

@@ -53,7 +53,7 @@ class DataSeries:
     rows: pd.DataFrame
     look: Look
     place: Mapping[str, float]
-    """By the text of a value of x, where it stands on the x axis."""
+    """By the text of a value of x, its position on the x axis."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ def series_of(table: pd.DataFrame, figure: FigureSpec, place: Mapping[str, float
 
     Args:
         table: one row a point and replication.
-        figure: what is drawn; axes that it neither draws nor fixes stand at the table's first value.
-        place: where each value of x stands.
+        figure: what is drawn; axes that it neither draws nor fixes have the table's first value.
+        place: position of each value of x.
     """
     rows = figure_rows(table, figure)
     names = list(figure.series)
@@ -303,7 +303,7 @@ def _error_bars(axes: Axes, curve: Curve, colour: str) -> None:
 
 
 def interval_names(*, banded: bool) -> list[tuple[Artist, str]]:
-    """Legend entries that tell the intervals of an ensemble apart.
+    """Legend entries that distinguish the intervals of an ensemble.
 
     Args:
         banded: bands are drawn, and not bars.

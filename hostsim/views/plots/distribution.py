@@ -37,7 +37,7 @@ def draw_distribution(
         of: ``latency``, ``response_time`` or ``work_time``.
         kind: the share that took no longer, linear inside a bucket; or the share in each bucket.
         ax: where to draw; without it a new figure is made.
-        make: makes that figure; one that belongs to nobody where nothing is said.
+        make: makes that figure; by default one outside pyplot.
 
     Returns:
         The axes.

@@ -68,11 +68,11 @@ APART = 0.3
 TITLE_LETTERS, LABEL_LETTERS = 80, 44
 """Letters of a line of a title, and of the label of the left-hand axis."""
 WIDEST = 0.5
-"""Width of a bar that stands alone."""
+"""Width of a single bar."""
 ROW_INCHES = 0.17
 """Height that a row of names above a figure adds to it."""
 MOST_INSIDE = 8
-"""Names of a legend that stands inside a figure: more are as high as it is."""
+"""Names of a legend inside a figure: more are as high as it is."""
 _LETTERS = 88
 """Letters of a legend in one row above a figure."""
 
@@ -91,13 +91,13 @@ def draw(
 
     Args:
         table: one row a point and replication, as `hostsim.results.table.table_of` makes it; of no use to a figure of answers.
-        figure: what to draw (answers: see `hostsim.views.plots.answer_bars`; tables: `hostsim.views.plots.table`); axes that are neither x nor series and that it does not fix stand at the table's first value.
+        figure: what to draw (answers: see `hostsim.views.plots.answer_bars`; tables: `hostsim.views.plots.table`); axes that it neither draws nor fixes have the table's first value.
         published: verdicts of the scenario; those about the left-hand measure are drawn: a threshold as a vertical band with the
-            published number (not over bars, whose groups stand at no number) and marks at the points that its search ended between, a
+            published number (not over bars, whose groups have no number) and marks at the points that its search ended between, a
             value at a point or along a line as a band of accepted values.
         ax: where to draw, together with what `draw` has drawn there; without it a new figure is made (``axes.figure``), of the size
             that the specification asks for.
-        make: makes that figure; one that belongs to nobody where nothing is said.
+        make: makes that figure; by default one outside pyplot.
         titled: write its words above a new figure for the screen.
         name: of the results, for the legend where axes have several.
 
@@ -211,7 +211,7 @@ def _draw_right(
 ) -> None:
     """The second metric on an axis of its own: in the colours of the series, or in another one where there is a single series.
 
-    Its arrowheads stand below the rows of the first one's.
+    Its arrowheads are below the rows of the first one's.
     """
     right = axes.twinx()
     right.spines["right"].set_visible(True)

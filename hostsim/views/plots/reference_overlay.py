@@ -46,7 +46,7 @@ class Threshold:
     low: float
     high: float
     words: str
-    """What was published, or accepts an expectation of one's own."""
+    """What was published, or accepts an expectation of your own."""
     colour: str
     published: bool
     """True of a claim: it is shaded."""

@@ -35,7 +35,7 @@ def draw_stacked_bars(
         bars: from top to bottom; of each its name, and its parts by name. A part has one colour and hatch in all of them.
         label: of the axis: what the parts are of, and their unit.
         ax: where to draw; without it a new figure is made, as high as its bars need and as wide as their names do.
-        make: makes that figure; one that belongs to nobody where nothing is said.
+        make: makes that figure; by default one outside pyplot.
 
     Returns:
         The axes.

@@ -119,7 +119,7 @@ def look_of(number: int) -> Look:
     """The look of a series by its place among them, from 0.
 
     After the first eight, the colours come again with another marker, dash and hatch, and in every second round with the
-    markers filled the other way: 64 looks are told apart, of which no two have colour and marker, colour and dash, or
+    markers filled the other way: 64 looks are distinct, of which no two have colour and marker, colour and dash, or
     colour and hatch in common. Then they start again.
     """
     turn, place = divmod(number % len(LOOKS) ** 2, len(LOOKS))

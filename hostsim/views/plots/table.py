@@ -159,7 +159,7 @@ def draw_table(
         figure: as there.
         verdicts: as there.
         ax: where to draw; without it a new figure is made, as high as its rows need.
-        make: makes that figure; one that belongs to nobody where nothing is said.
+        make: makes that figure; by default one outside pyplot.
 
     Returns:
         The axes.

@@ -43,7 +43,7 @@ def draw_time_series(
         record: a finished run.
         counter: full name, such as ``queue.inside``. A cumulative one is drawn as a rate, a time as a share of time.
         ax: where to draw; without it a new figure is made.
-        make: makes that figure; one that belongs to nobody where nothing is said.
+        make: makes that figure; by default one outside pyplot.
 
     Returns:
         The axes.
