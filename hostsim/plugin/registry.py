@@ -1,6 +1,6 @@
 """Registry of what scenario files name: kinds of traffic, policies and control loops, shipped ones and those of plug-ins.
 
-The shipped ones have names and settings here; what makes them stands in the model. A plug-in registers a factory as well.
+The shipped ones have names and settings here; their factories are in the model. A plug-in registers a factory as well.
 """
 
 from __future__ import annotations
