@@ -38,7 +38,7 @@ def test_messages_name_file_line_and_what_is_allowed() -> None:
     assert [line for line in lines if not re.match(r"(small\.yaml|own\.yaml|web\.vmx|host\.txt)(:\d+)?: ", line)] == []
     assert [line for line in lines if "allowed: " not in line] == []
     unplaced = [line for line in lines if not re.match(r"\S+:\d+: ", line)]
-    words = ("is missing", "is empty", "is not a mapping", "holds no", "firmware")
+    words = ("is missing", "is empty", "is not a mapping", "contains no", "firmware")
     assert [line for line in unplaced if not any(word in line for word in words)] == []
 
 

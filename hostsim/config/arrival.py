@@ -28,9 +28,9 @@ class ArrivalSpec(Spec):
     @model_validator(mode="after")
     def _fitting(self) -> ArrivalSpec:
         if (self.cv is not None) != (self.process == "gamma"):
-            raise ValueError("cv goes with process: gamma, and only with it|process: gamma, cv: a number above 0")
+            raise ValueError("cv and process: gamma need each other|process: gamma, cv: a number above 0")
         if (self.timestamps_ps is not None) != (self.process == "replay"):
-            raise ValueError("file goes with process: replay, and only with it|process: replay, file: a path")
+            raise ValueError("file and process: replay need each other|process: replay, file: a path")
         return self
 
 
@@ -47,7 +47,5 @@ class ServiceSpec(Spec):
     @model_validator(mode="after")
     def _fitting(self) -> ServiceSpec:
         if (self.cv is not None) != (self.distribution == "gamma"):
-            raise ValueError(
-                "cv goes with distribution: gamma, and only with it|distribution: gamma, cv: a number above 0"
-            )
+            raise ValueError("cv and distribution: gamma need each other|distribution: gamma, cv: a number above 0")
         return self

@@ -94,15 +94,15 @@ def _line_fills(factor: Factor) -> Factor:
 
 
 def share(factor: Factor) -> Factor:
-    """Refuse a share that is more than all."""
+    """Refuse a share above 1."""
     if factor.value > 1:
-        raise ValueError("is more than all|at most 1")
+        raise ValueError("is more than 1|at most 1")
     return factor
 
 
 def _is_time(cost: Cost) -> Cost:
     if cost.time is None:
-        raise ValueError("is no matter of the processor's clock|time")
+        raise ValueError("does not depend on the processor's clock|time")
     return cost
 
 

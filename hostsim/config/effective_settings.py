@@ -69,7 +69,7 @@ def _resolve(
     values = {name: setting.default for name, setting in table.items()}
     for name, value in given.items():
         if len(faults) >= _MOST_FAULTS:
-            faults.append(Fault("has more faults, which are not looked for", path))
+            faults.append(Fault("has more faults, which are not checked", path))
             break
         setting = table.get(name)
         where = f"{path}.{name}"

@@ -110,9 +110,9 @@ def require_root(root: Path, file: Path) -> Path:
         InputError: it is no folder, or the file lies elsewhere.
     """
     if not root.is_dir():
-        raise InputError(Fault("is not a folder", "--root", repr(str(root)), "a folder that holds the scenario"))
+        raise InputError(Fault("is not a folder", "--root", repr(str(root)), "a folder that contains the scenario"))
     if not is_below(file, root):
-        raise InputError(Fault("does not hold the scenario", "--root", repr(str(root)), f"a folder above {file}"))
+        raise InputError(Fault("does not contain the scenario", "--root", repr(str(root)), f"a folder above {file}"))
     return root
 
 

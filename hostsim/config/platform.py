@@ -123,7 +123,7 @@ class NetQueueSpec(Spec):
     @model_validator(mode="after")
     def _apart(self) -> NetQueueSpec:
         if self.pack_below >= self.unpack_above:
-            raise ValueError("would pack what it has just unpacked|pack_below: a share below unpack_above")
+            raise ValueError("would pack queues that it has just unpacked|pack_below: a share below unpack_above")
         return self
 
 
@@ -140,7 +140,7 @@ class NumaIoSpec(Spec):
     @model_validator(mode="after")
     def _apart(self) -> NumaIoSpec:
         if self.fill_below >= self.relieve_above:
-            raise ValueError("would pull back what it has just put back|fill_below: a share below relieve_above")
+            raise ValueError("would pull back VMs that it has just moved away|fill_below: a share below relieve_above")
         return self
 
 

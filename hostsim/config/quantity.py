@@ -166,7 +166,7 @@ def _whole_bytes(value: float) -> int:
 def _bounded(least: float, most: float, unit: str) -> Callable[[float], float]:
     def check(value: float) -> float:
         if 0 < value < least or value > most:
-            raise ValueError(f"is no value that can be simulated|{least:g} to {most:g} {unit}")
+            raise ValueError(f"cannot be simulated|{least:g} to {most:g} {unit}")
         return value
 
     return check

@@ -362,7 +362,7 @@ class HttpSpec(TcpSpec):
     @model_validator(mode="after")
     def _asked_for(self) -> HttpSpec:
         if self.request_size and self.method == "post":
-            raise ValueError("request_size goes with method: get|method: get; or no request_size")
+            raise ValueError("request_size needs method: get|method: get; or no request_size")
         return self
 
     @property

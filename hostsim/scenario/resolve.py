@@ -330,7 +330,7 @@ class _PointBuilder:
         """The groups of VMs that are sound; faults are looked for until there are too many."""
         for name in self._vms:
             if len(self.faults) > MOST_FAULTS:
-                self.faults.append(self._tree.fault(("vms",), "has more faults, which are not looked for", given=""))
+                self.faults.append(self._tree.fault(("vms",), "has more faults, which are not checked", given=""))
                 return
             group = self._group(name, platform)
             if group is not None:

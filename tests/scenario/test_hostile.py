@@ -72,7 +72,7 @@ FILES: dict[str, tuple[str | bytes, str]] = {
     "4,900 values that cannot be": (changed(("[1, 2]", str(list(range(4097, 9_000))))), "which are not looked for"),
     "keys that are nearly known": (
         changed(('{ethernet0.emuRxMode: "0"}', "{" + ", ".join(f"ethernet0.emuRxMod{n}: 1" for n in range(900)) + "}")),
-        "has more faults, which are not looked for",
+        "has more faults, which are not checked",
     ),
     "a .vmx file of megabytes": (changed(('{ethernet0.emuRxMode: "0"}', "{file: long.vmx}")), "has too many lines"),
     "a .vmx file full of faults": (changed(('{ethernet0.emuRxMode: "0"}', "{file: bad.vmx}")), "which are not"),

@@ -268,7 +268,7 @@ def test_an_axis_has_a_name_that_no_column_has(tmp_path: Path, name: str) -> Non
         pytest.param(
             RATE,
             f"{RATE}, arrivals: {{process: gamma}}",
-            "small.yaml:14: traffic.stream.arrivals: cv goes with process: gamma, and only with it; "
+            "small.yaml:14: traffic.stream.arrivals: cv and process: gamma need each other; "
             "allowed: process: gamma, cv: a number above 0",
             id="gamma without cv",
         ),

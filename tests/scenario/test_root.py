@@ -71,7 +71,7 @@ def test_a_link_leads_out_of_a_root_no_more_than_out_of_a_folder(laboratory: Pat
 
 @pytest.mark.parametrize(
     ("root", "message"),
-    [("hardware", "root: does not hold the scenario; given"), ("nowhere", "root: is not a folder; given")],
+    [("hardware", "root: does not contain the scenario; given"), ("nowhere", "root: is not a folder; given")],
 )
 def test_a_root_that_is_none_is_refused(laboratory: Path, root: str, message: str) -> None:
     """It must be a folder, and hold the scenario."""
