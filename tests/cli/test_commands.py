@@ -442,7 +442,7 @@ def test_results_of_several_hosts_are_no_reference_for_one(cli, tiny):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("check", "tiny.yaml", "--against", "tpyo"), "tpyo: holds no results"),
+        (("check", "tiny.yaml", "--against", "tpyo"), "tpyo: contains no results"),
         (("check", "tiny.yaml", "--against", "trusted", "--seed", "2"), "another seed"),
         (("check", "tiny.yaml", "--against", "trusted", "--quick"), "another fidelity"),
         (("check", "tiny.yaml", "--junit", "tiny.yaml/junit.xml"), "cannot be written"),
