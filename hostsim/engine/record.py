@@ -76,6 +76,11 @@ neither a level nor fixed is cumulative):
 ``flow.sent``                      packets a sender put on the wire, or bursts of work that came
 ``flow.intended``                  packets times their receivers, or bursts
 ``flow.dropped_nic``               of these, dropped because no descriptor of the physical NIC was free
+``flow.dropped_split``             copies dropped at the queues of split-receive contexts
+``flow.dropped_ring``              frames dropped at the receive rings of vNICs
+``flow.dropped_list``              frames of other VMs of the host, dropped at full receive lists
+``flow.dropped_socket``            datagrams dropped at full socket buffers
+``flow.groups``                    fixed: groups of VMs that send or receive it, as bits in the order of the groups; 0: unknown
 ``flow.receivers``                 fixed: receivers of each frame of a wire; 0 of packets between VMs, which no wire carries
 ``flow.delivered``                 of those intended, taken by the guest or to be forwarded by it, or bursts done
 ``flow.dropped_out``               frames that guests sent or were to forward, dropped on their way out

@@ -122,6 +122,10 @@ class Flow(Stream):
         is_local: between VMs of the host, so that no frame of it is on a wire.
         sent: frames that came off the wire, or bursts that came.
         lost_nic: of the frames, dropped at the physical NIC.
+        lost_split: copies dropped at the queues of split-receive contexts.
+        lost_ring: frames dropped at the receive rings of vNICs.
+        lost_list: frames from other VMs of the host, dropped at full receive lists.
+        lost_socket: datagrams dropped at full socket buffers.
         lost_out: frames that guests sent or were to forward, dropped on their way out.
         out: frames of their own that guests handed to physical NICs.
         to_forward: of the copies delivered, those that a guest is to forward.
@@ -140,6 +144,7 @@ class Flow(Stream):
     def __init__(self, name: str, size: int, receivers: int) -> None:
         self.name, self.size, self.receivers = name, size, receivers
         self.sent = self.lost_nic = self.lost_out = self.delivered = self.octets = self.users = 0
+        self.lost_split = self.lost_ring = self.lost_list = self.lost_socket = 0
         self.is_local = False
         self.out = self.to_forward = self.forwarded = 0
         self.latency, self.work_time = LatencyLog(), LatencyLog()

@@ -53,6 +53,15 @@ _STAGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 """What comes into a stage, and all that can have become of it: at each entity. A stage that a host has not got is left out."""
 _TOTALS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("packets", ("flow.intended",), ("flow.dropped_nic", "queue.inside_copies", "port.frames", "work.come")),
+    *(
+        ("packets", (counter,), (f"flow.dropped_{place}",))
+        for place, counter in (
+            ("split", "port.split_dropped"),
+            ("ring", "port.ring_lost"),
+            ("list", "local.lost"),
+            ("socket", "guest.socket_dropped"),
+        )
+    ),
     ("packets", ("switched.packets",), ("local.came",)),
     ("packets and bursts", ("flow.delivered", "work.in_service"), ("guest.read", "work.started")),
 )

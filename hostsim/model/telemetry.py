@@ -15,6 +15,8 @@ from hostsim.model.transmit.networld import NetWorld
 __all__ = ["WORLD_KINDS", "register_probes"]
 
 T = TypeVar("T")
+MOST_GROUPS = 62
+"""Bits of a counter."""
 
 WORLD_KINDS = ("vcpu", "netpoll", "splitrx", "networld", "firmware")
 """Kinds of worlds."""
@@ -187,12 +189,16 @@ def register_probes(host: Host) -> None:
     )
     add(
         "flow",
-        "sent intended dropped_nic dropped_out out to_forward forwarded delivered octets users asked answered",
+        "sent intended dropped_nic dropped_split dropped_ring dropped_list dropped_socket dropped_out out to_forward forwarded delivered octets users asked answered",
         flows,
         lambda f, _: (
             f.sent,
             f.sent * f.receivers,
             f.lost_nic * f.receivers,
+            f.lost_split,
+            f.lost_ring,
+            f.lost_list,
+            f.lost_socket,
             f.lost_out,
             f.out,
             f.to_forward,
@@ -204,7 +210,12 @@ def register_probes(host: Host) -> None:
             f.answered,
         ),
     )
-    add_fixed("flow", "receivers", [f.name for f in flows], ([0 if f.is_local else f.receivers for f in flows],))
+    add_fixed(
+        "flow",
+        "receivers groups",
+        [f.name for f in flows],
+        ([0 if f.is_local else f.receivers for f in flows], [_groups(host, f.name) for f in flows]),
+    )
     if local := host.local_ports:
         add(
             "local",
@@ -225,6 +236,16 @@ def register_probes(host: Host) -> None:
     if any(traffic.has_answers for traffic in host.spec.traffic.values()):
         for flow in flows:
             probe.watch_latency("flow.response", flow.name, flow.response)
+
+
+def _groups(host: Host, traffic: str) -> int:
+    """Groups of VMs that traffic is of, as bits in the order of the groups that have VMs; 0 where that is unknown."""
+    spec = host.spec.traffic.get(traffic)  # a process may have a flow of a name of its own
+    groups = list(dict.fromkeys(vm.group.name for vm in host.vms))
+    if spec is None or len(groups) > MOST_GROUPS:
+        return 0
+    names = {*spec.to, *getattr(spec, "sender", ())}
+    return sum(1 << place for place, group in enumerate(groups) if group in names)
 
 
 def _world_counters(worlds: Sequence[World], now: int) -> Sequence[Sequence[int]]:

@@ -22,7 +22,7 @@ __all__ = ["counter_unit", "entities", "is_level", "rates", "require_finished", 
 _LEVELS = frozenset(
     {
         *("capacity", "context", "in_flight", "in_service", "inside", "inside_copies", "node", "ring_capacity"),
-        *("receivers", "ring_inside", "split_capacity", "split_inside", "unread", "users", "vcpu"),
+        *("groups", "receivers", "ring_inside", "split_capacity", "split_inside", "unread", "users", "vcpu"),
     }
 )
 """Counters, by the part of their name after the dot, that are levels or fixed; all others are cumulative."""

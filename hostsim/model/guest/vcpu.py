@@ -279,6 +279,7 @@ class NetworkSoftirq:
             dropped = self.socket.admit(train, read)
             if dropped:
                 here.socket_dropped += dropped
+                flow.totals.lost_socket += dropped
                 if at - self._caught_up > self._pause:
                     self._move_reader()
             return end
@@ -408,6 +409,7 @@ class DatagramInbox(PacketSink[Sender]):
 
     def _dropped(self, train: Train[Sender]) -> None:
         self._vcpu.socket_dropped += train.count
+        train.flow.totals.lost_socket += train.count
 
 
 S = TypeVar("S", bound=Stream)

@@ -72,6 +72,7 @@ class SplitRx(NetContext):
         super().__init__(services, "splitrx", name, last.node, last)
         self._vnic, self._budget = vnic, services.settings.poll_budget
         self.ring: Ring[Sender] = Ring(services.settings.port_rx_queue)
+        self.ring.on_drop = self._dropped
         self._sender: Sender | None = None
         self._readers = self._readers_at = 0
         """Contexts of this node that read what comes from that sender, as of so many moves."""
@@ -103,6 +104,9 @@ class SplitRx(NetContext):
             vnic.receive(train)
             end += count * copy
         return end - start if end > start else None
+
+    def _dropped(self, train: Train[Sender]) -> None:
+        train.flow.totals.lost_split += train.count
 
     def has_work(self, now: int) -> bool:
         self.ring.settle(now)

@@ -187,6 +187,7 @@ class Vnic(GuestRing):
         frames = train.count * train.frames
         self.lost += frames
         sender = train.flow
+        sender.totals.lost_ring += frames
         sender.dropped(frames)
 
     def _due(self, first: int) -> int:

@@ -511,6 +511,7 @@ class LocalPort:
         """Drop packets that find the receive list full."""
         self._release(train)
         self.lost += train.count * train.frames
+        train.flow.totals.lost_list += train.count * train.frames
         train.flow.dropped(train.count * train.frames)
 
     def _release(self, train: Train[Sender]) -> None:
