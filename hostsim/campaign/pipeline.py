@@ -24,6 +24,7 @@ from hostsim.campaign.interim_analysis import make_plan
 from hostsim.campaign.store import Store, code_digest
 from hostsim.campaign.stored_records import StoredRecords
 from hostsim.campaign.task import NO_LIMITS, ResourceLimits
+from hostsim.results.figure import measures_of_subjects
 from hostsim.results.results import AssumedInput, LazyRecords, Results, runs_frame
 from hostsim.results.search_answer import SearchAnswer
 from hostsim.results.verdicts import Verdicts
@@ -214,7 +215,8 @@ def _summary(plan: Plan) -> SweepSummary:
     from hostsim.results.sweep_summary import SweepSummary
 
     single = not plan.searches and len({task.point.id for task in plan.tasks}) == len(plan.tasks)
-    return SweepSummary((point.id for point in plan.swept), single=single)
+    asked = measures_of_subjects(plan.scenario.figures)
+    return SweepSummary((point.id for point in plan.swept), single=single, of_subjects=asked)
 
 
 def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers: Mapping[str, SearchAnswer]) -> Results:
@@ -262,6 +264,7 @@ def _results(plan: Plan, summary: SweepSummary, records: StoredRecords, answers:
         usage=summary.usage(records),
         contexts=summary.contexts(),
         cpu=summary.cpu(records),
+        subjects=summary.subjects(records),
         runs=runs_frame(
             (run.point, run.replication, run.seed, run.axes, run.warnings, run.flag) for run in records.index()
         ),

@@ -30,7 +30,9 @@ def answer(found: Results) -> str:
     blocks = [f"{found.question}{found.caveat}"]
     curves = [figure for figure in found.figures if isinstance(figure, FigureSpec) and not figure.stack]
     blocks += ["\n".join(lines) for figure in curves if (lines := list(_curves(found.table, figure)))]
-    blocks += ["\n".join(lines) for lines in (_judged(found), list(_bottlenecks(found))) if lines]
+    blocks += [
+        "\n".join(lines) for lines in (_judged(found), list(_subjects(found)), list(_bottlenecks(found))) if lines
+    ]
     return "\n\n".join(blocks)
 
 
@@ -77,6 +79,22 @@ def _judged(found: Results) -> list[str]:
 
     judged = [verdict for verdict in found.verdicts if verdict.state is not VerdictState.MISSING]
     return columns(headings(judged), as_rows(judged, quick=found.quick)).splitlines() if judged else []
+
+
+def _subjects(found: Results) -> Iterator[str]:
+    """Measures of each group of VMs, or traffic entry, where there are several, at the last point."""
+    from hostsim.views.report.breakdown import last_points, subject_rows
+
+    for point in last_points(found)[-1:]:
+        headings, rows = subject_rows(found, point.id)
+        if rows:
+            table = list(
+                zip(headings, *rows[:MOST_SERIES], strict=True)
+            )  # a column for each subject: the labels are long
+            yield f"by {headings[0]} at {point.words}"
+            yield from (f"  {line}".rstrip() for line in columns(("", *table[0][1:]), table[1:]).splitlines())
+            if len(rows) > MOST_SERIES:
+                yield f"  and {len(rows) - MOST_SERIES} more"
 
 
 def _bottlenecks(found: Results) -> Iterator[str]:

@@ -8,8 +8,18 @@ from typing import Literal
 
 from hostsim.engine.record import AxisValues, Scalar
 from hostsim.results.metrics.label import in_sentence, label_of, spelt, unit_of
+from hostsim.results.metrics.subject import parsed
 
-__all__ = ["AnswersSpec", "AxisNames", "Figure", "FigureSpec", "TableSpec", "names_of", "point_name"]
+__all__ = [
+    "AnswersSpec",
+    "AxisNames",
+    "Figure",
+    "FigureSpec",
+    "TableSpec",
+    "measures_of_subjects",
+    "names_of",
+    "point_name",
+]
 
 Size = Literal["", "column", "page"]
 """Printed width: a column or the page of a journal; nothing for the screen."""
@@ -184,6 +194,21 @@ def names_of(figures: Iterable[Figure]) -> Names:
     """The names of axes and values that the figures of a scenario have."""
     known = [figure.axes for figure in figures if not isinstance(figure, AnswersSpec)]
     return {axis: names for axes in known for axis, names in axes.items()}
+
+
+def measures_of_subjects(figures: Iterable[Figure]) -> list[str]:
+    """The measures of figures that are of a subject, each once."""
+    found: dict[str, None] = {}
+    for figure in figures:
+        match figure:
+            case FigureSpec():
+                names = [figure.y, figure.right, figure.per, *figure.stack]
+            case TableSpec():
+                names = list(figure.columns)
+            case _:
+                names = []
+        found |= dict.fromkeys(name for name in names if name is not None and parsed(name)[1])
+    return list(found)
 
 
 def point_name(names: Names, axis: str, value: Scalar) -> str:

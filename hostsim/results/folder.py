@@ -5,6 +5,7 @@ A sweep writes it whole; plots and reports read it without running anything::
     table.parquet  table.csv     one row a point and replication
     contexts.parquet             the fullest contexts of each point
     cpu.parquet                  where the CPU time of each point went
+    subjects.parquet             measures of each group of VMs or traffic entry, where there are several
     runs.parquet                 the runs behind all this, by which their records are found in the store
     results.json                 question, figures, verdicts, settings, assumptions, provenance, cost
     figures/NAME.svg  .png  drawn by `hostsim.views.report.folder`, .pdf on demand
@@ -88,6 +89,8 @@ _EARLIER_FORMAT = 7
 """Folders of this format are read as well. Their results.json has no digest."""
 _FRAMES = ("table", "contexts", "cpu", "runs")
 """Fields of results that are files of their own."""
+_OPTIONAL = "subjects"
+"""Field of results that is a file where it has rows."""
 _KEYS = {"usage": "cost"}
 """Keys of results.json that are not the name of their field."""
 _FILES = tuple(f"{name}.parquet" for name in _FRAMES)
@@ -109,18 +112,21 @@ def write(results: Results, folder: Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         for place in (folder, folder / "figures"):
             sweep_unfinished(place)
-        for name in _FRAMES:
+        names = (*_FRAMES, *((_OPTIONAL,) if len(results.subjects) else ()))
+        for name in names:
             write_table(getattr(results, name), confined(folder, folder / f"{name}.parquet"))
+        if _OPTIONAL not in names:  # of an earlier run
+            confined(folder, folder / f"{_OPTIONAL}.parquet").unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written: {error.strerror or error}") from error
-    files = [folder / f"{name}.parquet" for name in _FRAMES]
+    files = [folder / f"{name}.parquet" for name in names]
     files.insert(1, write_whole(confined(folder, folder / "table.csv"), as_csv(results.table).encode()))
     kept = {
         _KEYS.get(entry.name, entry.name): _plain(getattr(results, entry.name))
         for entry in dataclasses.fields(Results)
-        if entry.name not in (*_FRAMES, "records")
+        if entry.name not in (*_FRAMES, _OPTIONAL, "records")
     }
-    tables = {file: _digest(folder / file) for file in _FILES}
+    tables = {f"{name}.parquet": _digest(folder / f"{name}.parquet") for name in names}
     kept = {"format": FORMAT, "tables": tables} | kept
     text = json.dumps({"digest": json_digest(kept)} | kept, indent=1, allow_nan=False)
     files.append(write_whole(confined(folder, folder / "results.json"), text.encode()))
@@ -144,8 +150,13 @@ def read(folder: Path) -> Results:
         if digest not in (None, json_digest(kept)):
             raise StoreError(f"{folder / 'results.json'}: does not match its digest; run the scenario again")
         require_digest(folder.parent, kept.pop("format"), _EARLIER_FORMAT, has_digest=digest is not None)
-        if kept.pop("tables") != {file: _digest(folder / file) for file in _FILES}:
+        optional = f"{_OPTIONAL}.parquet"
+        has_subjects = optional in kept["tables"]
+        files = (*_FILES, *((confined(folder, folder / optional).name,) if has_subjects else ()))
+        if kept.pop("tables") != {file: _digest(folder / file) for file in files}:
             raise StoreError(f"{folder}: its tables are of another run than its results.json; run the scenario again")
+        if has_subjects:
+            kept[_OPTIONAL] = read_table(folder / optional)
         return Results(
             table=read_table(folder / "table.parquet"),
             contexts=read_table(folder / "contexts.parquet"),

@@ -21,6 +21,7 @@ from hostsim.config.quantity import UNITS
 from hostsim.engine.record import AxisValues, Scalar
 from hostsim.results.estimate import Interval, paired_difference, r_squared
 from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.metrics.subject import of_subject_name
 from hostsim.results.point_estimate import (
     Case,
     MissingError,
@@ -508,6 +509,8 @@ class WherePart(Spec):
     """A condition on a metric."""
 
     metric: str
+    of: str | None = None
+    """Subject of the metric: a traffic entry, a group of VMs, and others; the host by default."""
     below: Amount
     """The metric is below this: a number in the metric's unit, or a number with its unit."""
 
@@ -572,10 +575,11 @@ class FindPart(Spec):
         side = "largest" if self.largest is not None else "smallest"
         axis = str(self.largest or self.smallest)
         names.axis(axis, (*path, side))
-        unit = names.metric(self.where.metric, (*path, "where", "metric"))
+        metric = of_subject_name(self.where.metric, self.where.of)
+        unit = names.metric(metric, (*path, "where", "metric"))
         below = names.bound(self.where.below, unit, (*path, "where", "below"))
         at = names.point(self.at, (*path, "at"), (axis,))
-        form = Find(side == "largest", axis, self.least, self.most, self.where.metric, below or 0.0, at, self.unit)
+        form = Find(side == "largest", axis, self.least, self.most, metric, below or 0.0, at, self.unit)
         return form, self.unit or axis
 
 
@@ -622,6 +626,8 @@ class RSquaredPart(Spec):
     """R squared of the straight line of a metric against an axis."""
 
     metric: str
+    of: str | None = None
+    """Subject of the metric; the host by default."""
     against: str
     """The axis."""
     values: Annotated[tuple[Value, ...], Field(min_length=3)]
@@ -629,9 +635,10 @@ class RSquaredPart(Spec):
 
     def read(self, names: Names, path: KeyPath) -> tuple[Form, str]:
         """The form, and the unit of its answer."""
-        names.metric(self.metric, (*path, "metric"))
+        metric = of_subject_name(self.metric, self.of)
+        names.metric(metric, (*path, "metric"))
         values = names.values(self.against, self.values, path, "against")
-        return RSquared(self.metric, self.against, values, names.point(self.at, (*path, "at"), (self.against,))), "R2"
+        return RSquared(metric, self.against, values, names.point(self.at, (*path, "at"), (self.against,))), "R2"
 
 
 Direction = Literal["rising", "falling", "not falling", "not rising"]
@@ -1072,6 +1079,9 @@ class ExpectPart(Spec):
     """Accepted values, ends included, of an expectation of your own."""
     metric: str | None = None
     """The mean of this metric at the point ``at``."""
+    of: str | None = None
+    """With ``metric``: its subject, a traffic entry, a group of VMs, one VM (``web[3]``), a vNIC, a port or queue of a physical NIC, a
+    world, a PCPU or a NUMA node; the host by default. Other forms have it behind the name: ``metric: latency_p99 of feed``."""
     at: WrittenValues | None = None
     less: WrittenValues | None = None
     """With ``metric``: the metric at the point that differs from ``at`` in these values is taken off, replication by replication."""
@@ -1103,6 +1113,10 @@ class ExpectPart(Spec):
             )
         if self.metric is None and (self.at is not None or self.less is not None):
             raise ValueError("has at or less without a metric|at and less beside metric, at inside other forms")
+        if self.metric is None and self.of is not None:
+            raise ValueError(
+                "has of without a metric|of beside metric; inside other forms metric: METRIC of SUBJECT"
+            )
         named = [key for key in ("claim", "measurement", "name") if getattr(self, key) is not None]
         if len(named) != 1 or (self.name is None) != (self.between is None):
             raise ValueError(
@@ -1136,14 +1150,15 @@ class ExpectPart(Spec):
             listed = names.is_listed(path)
             read = (part.read(names, (*path, i) if listed else path) for i, part in enumerate(self.always))
             return Always(tuple(read)), "boolean"
-        unit = names.metric(str(self.metric), (*path, "metric"))
+        metric = of_subject_name(str(self.metric), self.of)
+        unit = names.metric(metric, (*path, "metric"))
         point = names.point(self.at or {}, (*path, "at"))
         if self.less is None:
-            return At(str(self.metric), point), unit
+            return At(metric, point), unit
         less = {**point, **names.written(self.less, (*path, "less"))}
         if less == point:
             names.fault((*path, "less"), "is the point that it is subtracted from", "another point")
-        return Difference(str(self.metric), point, less), unit
+        return Difference(metric, point, less), unit
 
 
 def is_same_unit(one: str, other: str) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -12,6 +13,7 @@ from hostsim.engine.record import AxisValues, RunRecord
 from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.results.citation import Citation
 from hostsim.results.figure import AnswersSpec, Figure, names_of, point_name
+from hostsim.results.metrics.subject import of_subject_name, parsed
 from hostsim.results.rich_view import rich_view
 from hostsim.results.verdicts import Verdicts
 
@@ -19,7 +21,15 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["AssumedInput", "EffectiveSetting", "LazyRecords", "ResourceUsage", "Results", "runs_frame"]
+__all__ = [
+    "AssumedInput",
+    "EffectiveSetting",
+    "LazyRecords",
+    "ResourceUsage",
+    "Results",
+    "UnknownMeasureError",
+    "runs_frame",
+]
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,12 @@ class LazyRecords(Sequence[RunRecord]):
         return f"<{len(self)} records>"
 
 
+class UnknownMeasureError(InputError, KeyError):
+    """An unknown key of results: they have no such measure."""
+
+    __str__ = Exception.__str__  # that of KeyError quotes
+
+
 @dataclass(frozen=True)
 class ResourceUsage:
     """Resource usage of the runs behind the results, those of searches included."""
@@ -100,6 +116,12 @@ def _no_time() -> pd.DataFrame:
     from hostsim.results.cpu_breakdown import cpu_frame
 
     return cpu_frame(())
+
+
+def _no_subjects() -> pd.DataFrame:
+    from hostsim.results.by_subject import subjects_frame
+
+    return subjects_frame(())
 
 
 def _no_runs() -> pd.DataFrame:
@@ -146,6 +168,9 @@ class Results:
     `hostsim.results.context.contexts`, which has all of them of a record."""
     cpu: pd.DataFrame = field(default_factory=_no_time)
     """Where the CPU time of each point went, means of its replications: ``point`` and the columns of `hostsim.results.cpu_breakdown.cpu_time`."""
+    subjects: pd.DataFrame = field(default_factory=_no_subjects)
+    """Main measures of each group of VMs at each point, or of each traffic entry where there is one group, means of the replications:
+    ``point``, ``kind``, ``subject``, the measures of `hostsim.results.by_subject.SHOWN`. Empty where there is one of each; `by` has all measures."""
     runs: pd.DataFrame = field(default_factory=_no_runs)
     """The runs behind all this, those of searches included, by which their records are found: ``point``, ``replication``, ``seed``,
     and as JSON ``axes``, ``warnings`` and ``flag``."""
@@ -170,11 +195,109 @@ class Results:
         words = [word for word, holds in (("partial", len(self.failed)), ("changed", self.changed)) if holds]
         return f" ({', '.join(words)})" if words else ""
 
+    def __len__(self) -> int:
+        """Number of runs: rows of the table."""
+        return len(self.table)
+
+    def __getitem__(self, measure: str) -> pd.Series[float]:
+        """A measure in every run, by axes and replication: ``results["latency_p95"]``, or of a subject ``results["latency_p95 of feed"]``.
+
+        Its ``attrs`` have ``unit``, and ``of`` where it has a subject.
+
+        Raises:
+            UnknownMeasureError: an unknown measure or subject, or a subject that does not have the measure.
+            StoreError: the results folder does not hold the runs any more.
+        """
+        try:
+            table = self.with_measures(measure).table
+        except InputError as error:
+            raise UnknownMeasureError(error.faults) from None
+        column = table.set_index([*self.axes, "replication"])[measure].copy()
+        column.attrs.clear()
+        subject = parsed(measure)[1]
+        column.attrs["unit"] = table.attrs["units"].get(measure, "")
+        if subject:
+            column.attrs["of"] = subject
+        return column
+
+    __iter__ = None
+    """Runs are not iterated over: ``records`` has them."""
+
+    def with_measures(self, *names: str) -> Results:
+        """The results with more measures in the table, each computed from the records: ``latency_p99 of feed``.
+
+        Raises:
+            InputError: an unknown measure or subject, or a subject that does not have the measure.
+            StoreError: the results folder does not hold the runs any more.
+        """
+        from hostsim.results.by_subject import columns_of
+        from hostsim.results.metrics.catalogue import CATALOGUE, WINDOW
+
+        wanted = [name for name in dict.fromkeys(names) if name not in self.table.columns]
+        if not wanted:
+            return self
+        if unknown := [name for name in wanted if name not in self._columns]:
+            self._columns.update(columns_of(self, unknown))
+        table = self.table.copy(deep=False)
+        for name in wanted:
+            table.insert(list(table.columns).index(next(iter(WINDOW))), name, self._columns[name])
+        units = self.table.attrs.get("units", {}) | {name: CATALOGUE[name].unit for name in wanted}
+        table.attrs = {**self.table.attrs, "units": units}
+        return replace(self, table=table)
+
+    @cached_property
+    def _columns(self) -> dict[str, list[float]]:
+        """Measures of subjects that were computed from the records, by name."""
+        return {}
+
+    def by(self, kind: str, *, at: AxisValues | None = None) -> pd.DataFrame:
+        """Measures of each subject of a kind in each finished run, from the records.
+
+        Args:
+            kind: ``traffic``, ``group`` (of VMs), ``vm``, ``vnic``, ``port`` (of a physical NIC), ``queue``, ``world``, ``pcpu`` or ``node``.
+            at: values of axes; all points that have them.
+
+        Returns:
+            Columns: the axes, ``replication``, ``subject``; of worlds, VMs, groups, vNICs and ports what esxtop shows, by its names
+            (`hostsim.results.by_subject.esxtop`); the measures that the kind has, times in us; the beginning of the point's id, ``point``. NaN
+            where a subject has no such measure: latencies of one VM of several, for example, whose traffic is not counted apart.
+            ``attrs["of"]`` has the kind, ``attrs["units"]`` the units, ``attrs["notes"]`` the reasons of such NaN.
+
+        Raises:
+            InputError: an unknown kind or axis, or a value that no point has.
+            StoreError: the results folder does not hold the runs any more.
+        """
+        from hostsim.results.by_subject import subject_frame
+
+        return subject_frame(self, kind, at)
+
+    def summary(self, by: str | None = None, *, at: AxisValues | None = None) -> pd.DataFrame:
+        """Each measure at each point: mean of the replications and its interval.
+
+        Measures that are 0 or empty everywhere are left out.
+
+        Args:
+            by: a kind of subjects, as of `by`; without it the measures are the host's.
+            at: values of axes; all points that have them.
+
+        Returns:
+            Columns: the axes; ``subject`` with ``by``; ``measure``, ``unit`` (of times us), ``mean``, ``low``, ``high`` (ends of the 95 % Student interval;
+            NaN of one replication), of an ensemble ``prediction_low`` and ``prediction_high``; ``runs``.
+
+        Raises:
+            InputError: an unknown kind or axis, or a value that no point has.
+            StoreError: with ``by``, the results folder does not hold the runs any more.
+        """
+        from hostsim.results.by_subject import summary_frame
+
+        return summary_frame(self, by, at)
+
     def curve(
         self,
         *,
         x: str,
         y: str,
+        of: str | None = None,
         by: str | Sequence[str] = (),
         at: AxisValues | None = None,
     ) -> pd.DataFrame:
@@ -183,19 +306,31 @@ class Results:
         Args:
             x: an axis.
             y: a measure of the catalogue.
+            of: subject of the measure: a traffic entry, a group of VMs, one VM (``web[3]``), and others of `by`; the host by default.
             by: axes that distinguish lines.
             at: values of the other axes; the first value of the sweep for one that is not named.
 
         Returns:
             Columns ``by`` ..., ``x``, ``mean``, ``low`` and ``high`` (ends of the 95 % Student interval; NaN of a single
-            replication), of an ensemble ``prediction_low`` and ``prediction_high`` (of the 90 % prediction interval), in the unit of y, and ``runs``, in the order of the sweep; units in ``attrs["units"]``.
+            replication), of an ensemble ``prediction_low`` and ``prediction_high`` (of the 90 % prediction interval), in the unit of y, and ``runs``, in the order of the sweep; units in ``attrs["units"]``,
+            the subject in ``attrs["of"]``.
 
         Raises:
-            InputError: an unknown axis, an unknown measure, or a value that the sweep does not have.
+            InputError: an unknown axis, measure or subject, or a value that the sweep does not have.
+            StoreError: of a subject, the results folder does not hold the runs any more.
         """
         from hostsim.results.curve import curve_frame, curve_spec
 
-        return curve_frame(self.table, curve_spec(self.table, x, y, by, at))
+        y = of_subject_name(y, of)
+        table = self._with(y).table
+        frame = curve_frame(table, curve_spec(table, x, y, by, at))
+        if subject := parsed(y)[1]:
+            frame.attrs["of"] = subject
+        return frame
+
+    def _with(self, *names: str | None) -> Results:
+        """The results with those measures of subjects that are named; what else is named is checked elsewhere."""
+        return self.with_measures(*(name for name in names if name is not None and parsed(name)[1]))
 
     def record(self, at: AxisValues | None = None, replication: int = 0) -> RunRecord:
         """The record of the run at a point, for `hostsim.contexts`, `hostsim.series_frame` and the like.
@@ -258,6 +393,7 @@ class Results:
         *,
         x: str | None = None,
         y: str | None = None,
+        of: str | None = None,
         by: str | Sequence[str] = (),
         at: AxisValues | None = None,
         kind: Literal["line", "bar"] = "line",
@@ -274,6 +410,7 @@ class Results:
             name: of a figure of the scenario; x and y, or answers, instead of it are a figure of your own.
             x: an axis.
             y: a measure of the catalogue.
+            of: subject of y, as of `curve`; the host by default.
             by: axes that distinguish lines or bars.
             at: values of the other axes; others have the first value of the sweep.
             kind: ``bar`` draws a group of bars at each value of x.
@@ -291,19 +428,24 @@ class Results:
         from hostsim.results.curve import curve_spec
 
         figure: Figure
-        if answers and (name, x, y, at, right) == (None,) * 5 and not by:
+        found = self
+        if answers and (name, x, y, of, at, right) == (None,) * 6 and not by:
             figure = self._answers(answers)
         elif answers:
             raise InputError(Fault("answers cannot be combined with other arguments", "answers", str(answers)))
         elif x is not None and y is not None and name is None:
-            figure = curve_spec(self.table, x, y, by, at, kind, right, names_of(self.figures))
-        elif x is None and y is None and at is None and not by:
+            y = of_subject_name(y, of)
+            found = self._with(y, right)
+            figure = curve_spec(found.table, x, y, by, at, kind, right, names_of(self.figures))
+        elif x is None and y is None and of is None and at is None and not by:
             figure = self._figure(name)
         else:
             raise InputError(
-                Fault("ask for a figure by its name, or for x and y with by and at, or for answers", given=name or "")
+                Fault(
+                    "ask for a figure by its name, or for x and y with of, by and at, or for answers", given=name or ""
+                )
             )
-        return self._drawn("figure.draw", self.table, figure, published=self.verdicts, ax=ax, name=label or self.label)
+        return self._drawn("figure.draw", found.table, figure, published=self.verdicts, ax=ax, name=label or self.label)
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write tables, facts and figures as a folder, as ``hostsim run`` does; `open_results`, ``hostsim plot`` and ``hostsim report`` read it.
@@ -376,8 +518,8 @@ class Results:
         It counts all replications of a point, warm-up left out. `distribution` is the same as a frame.
 
         Args:
-            of: ``latency``, ``response_time`` or ``work_time``.
-            by: axes that distinguish lines.
+            of: ``latency``, ``response_time`` or ``work_time``; of one subject ``latency of feed``.
+            by: axes that distinguish lines, and ``traffic`` or ``group``: a line for each traffic entry or group of VMs.
             at: values of the other axes; the first value of the sweep for one that is not named.
             label: name of these results in the legend; the scenario by default, with what options changed.
             ax: where to draw, beside what is there; see `plot`.
@@ -446,11 +588,14 @@ class Results:
         from hostsim.results.table import as_written
 
         frame = as_written(self.distribution(of, by=by, at=at))
+        of, subject = parsed(of)
         keys = [by] if isinstance(by, str) else list(by)
         names = names_of(self.figures)
         series = []
         for rows in [rows for _, rows in frame.groupby(keys, sort=False)] if keys else [frame]:
-            words = [point_name(names, axis, rows[axis].iloc[0]) for axis in keys]
+            values = [(axis, rows[axis].iloc[0]) for axis in keys]
+            words = [point_name(names, *one) if one[0] in self.axes else str(one[1]) for one in values]
+            words += [subject] if subject else []
             own = [label or self.label] if label or ax is not None or not words else []
             series.append((", ".join([*own, *words]), rows))
         return self._drawn("distribution.draw_distribution", series, of, kind, ax=ax)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hostsim.engine.record import RunRecord
+from hostsim.results.by_subject import PackedSubjects, packed_subjects, subjects_frame
 from hostsim.results.context import PackedContexts, contexts_frame, packed_contexts
 from hostsim.results.cpu_breakdown import PackedCpu, cpu_frame, packed_cpu
 from hostsim.results.results import ResourceUsage
@@ -20,24 +21,27 @@ __all__ = ["SweepSummary"]
 
 _Key = tuple[str, int]
 """Point and replication."""
-_Packed = TypeVar("_Packed", PackedContexts, PackedCpu)
+_Packed = TypeVar("_Packed", PackedContexts, PackedCpu, PackedSubjects)
 
 
 class SweepSummary:
     """Rows of a sweep's tables and the usage of its runs, from records in any order."""
 
-    def __init__(self, swept: Iterable[str], *, single: bool) -> None:
+    def __init__(self, swept: Iterable[str], *, single: bool, of_subjects: Iterable[str] = ()) -> None:
         """Summary without any run.
 
         Args:
             swept: ids of the points that get rows, in the order of the sweep.
+            of_subjects: names of measures of subjects that the table has as well.
             single: True where no point has more than one run: nothing need be known for telling whether they are equal.
         """
         self._swept = list(swept)
         self._places = frozenset(self._swept)
         self._single = single
+        self._of_subjects = tuple(dict.fromkeys(of_subjects))
         self._rows: dict[_Key, TableRow] = {}
         self._cpu: dict[_Key, PackedCpu] = {}
+        self._subjects: dict[_Key, PackedSubjects] = {}
         self._contexts: dict[str, tuple[int, PackedContexts]] = {}
         self._heads: dict[tuple[Any, ...], tuple[Any, ...]] = {}  # the same at most points: kept once
         self._usage: dict[_Key, tuple[int, float, int, float]] = {}
@@ -50,10 +54,11 @@ class SweepSummary:
         self._usage[key] = _usage(record)
         if point not in self._places:
             return
-        self._rows[key] = table_row(record, single=self._single)
+        self._rows[key] = table_row(record, single=self._single, of_subjects=self._of_subjects)
         if record.error is not None:
             return
         self._cpu[key] = self._shared(packed_cpu(record))
+        self._subjects[key] = self._shared(packed_subjects(record))
         known = self._contexts.get(point)
         if known is None or replication < known[0]:
             self._contexts[point] = replication, self._shared(packed_contexts(record))
@@ -73,7 +78,7 @@ class SweepSummary:
         for key in self._in_order(sorted(keys)):
             row, flag = self._rows[key], flags.get(key[0])
             rows.append(row if flag is None else replace(row, flags=(*row.flags, flag)))
-        return table_of(rows, provenance)
+        return table_of(rows, provenance, self._of_subjects)
 
     def contexts(self) -> pd.DataFrame:
         """The fullest contexts of every point, from its first finished replication."""
@@ -82,6 +87,10 @@ class SweepSummary:
     def cpu(self, keys: Collection[_Key]) -> pd.DataFrame:
         """CPU time breakdown of every point, means of its finished replications."""
         return cpu_frame([(key[0], self._cpu[key]) for key in self._in_order(keys) if key in self._cpu])
+
+    def subjects(self, keys: Collection[_Key]) -> pd.DataFrame:
+        """Main measures of the subjects of every point, see `hostsim.results.by_subject.subjects_frame`."""
+        return subjects_frame([(key[0], self._subjects[key]) for key in self._in_order(keys) if key in self._subjects])
 
     def usage(self, keys: Iterable[_Key]) -> ResourceUsage:
         """Resource usage of runs added up, in their order."""

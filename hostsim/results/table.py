@@ -125,9 +125,13 @@ class TableRow:
     error: str
     digest: bytes
     """Of a finished run, see `hostsim.results.curve`; empty unless it is compared with another one."""
+    of_subjects: tuple[float, ...] = ()
+    """Measures of subjects, see `table_of`."""
 
 
-def table_of(rows: Sequence[TableRow], provenance: Mapping[str, str] | None = None) -> pd.DataFrame:
+def table_of(
+    rows: Sequence[TableRow], provenance: Mapping[str, str] | None = None, of_subjects: Sequence[str] = ()
+) -> pd.DataFrame:
     """Result table with one row for each run, in the order given.
 
     Columns: ``point``, ``replication``, ``seed``; the axes; every metric of the catalogue; ``cut_s`` and ``length_s``, start
@@ -140,6 +144,7 @@ def table_of(rows: Sequence[TableRow], provenance: Mapping[str, str] | None = No
     Args:
         rows: of finished and failed runs.
         provenance: what to say of the table besides versions and seeds.
+        of_subjects: names of the measures of subjects that the rows have: columns behind those of the host.
     """
     axes = list(dict.fromkeys(name for row in rows for name in row.axes))
     columns: dict[str, Sequence[Any] | FloatArray] = {
@@ -149,11 +154,14 @@ def table_of(rows: Sequence[TableRow], provenance: Mapping[str, str] | None = No
     }
     columns |= {axis: _axis([row.axes.get(axis) for row in rows]) for axis in axes}
     measured = np.array([row.measured for row in rows], dtype=np.float64).reshape(-1, len(_MEASURED))
-    columns |= dict(zip(_MEASURED, measured.T, strict=True))
+    columns |= dict(zip(CATALOGUE, measured.T[: len(CATALOGUE)], strict=True))
+    columns |= {name: [row.of_subjects[place] for row in rows] for place, name in enumerate(of_subjects)}
+    columns |= dict(zip(WINDOW, measured.T[len(CATALOGUE) :], strict=True))
     columns |= {name: [row.facts[place] for row in rows] for place, name in enumerate(_KNOWN)}
     columns |= {"flags": _flags(rows), "error": [row.error for row in rows]}
     table = pd.DataFrame(columns)
     table.attrs["units"] = {metric.name: metric.unit for metric in CATALOGUE.values()} | WINDOW | FACTS
+    table.attrs["units"] |= {name: CATALOGUE[name].unit for name in of_subjects}
     table = as_numbers(table, axes)
     seeds = ", ".join(str(seed) for seed in sorted(set(columns["seed"])))
     table.attrs["provenance"] = {**_versions(), "seed": seeds, **(provenance or {})}
@@ -179,12 +187,13 @@ def is_of_ensemble(table: pd.DataFrame) -> bool:
     return MEMBER in table.columns and MEMBER not in axes_of(table)
 
 
-def table_row(record: RunRecord, *, single: bool = False) -> TableRow:
+def table_row(record: RunRecord, *, single: bool = False, of_subjects: Sequence[str] = ()) -> TableRow:
     """Row of a run.
 
     Args:
         record: a finished or failed run.
         single: True for the only run of its point, which no other can be equal to.
+        of_subjects: names of measures of subjects.
     """
     finished = record.error is None
     measured = array("d", [metric.evaluate(record) if finished else math.nan for metric in CATALOGUE.values()])
@@ -200,6 +209,7 @@ def table_row(record: RunRecord, *, single: bool = False) -> TableRow:
         flags=record.flags,
         error=record.error or "",
         digest=digest_of(record) if finished and not single else b"",
+        of_subjects=tuple(CATALOGUE[name].evaluate(record) if finished else math.nan for name in of_subjects),
     )
 
 

@@ -17,6 +17,7 @@ from hostsim.config.peer import PeerSpec
 from hostsim.config.platform import PlatformSpec, SettingSpec
 from hostsim.plugin.registry import Registry
 from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.metrics.subject import OF
 from hostsim.scenario.component import Parts
 from hostsim.scenario.schema import SHIPPED, file_models
 from hostsim.scenario.shipped_data import claims, data_root, measurements, shipped_parts
@@ -90,10 +91,13 @@ def scenario_schema(registry: Registry = SHIPPED) -> dict[str, Any]:
         properties = definitions[part]["properties"]
         for section in SETTINGS & properties.keys():
             _name_settings(properties[section], section)
+    of_subject = {"type": "string", "pattern": f"^({'|'.join(CATALOGUE)}){OF}."}
     for key in ("y", "right", "per"):
-        definitions["FigurePart"]["properties"][key]["enum"] = [*CATALOGUE, None]
+        definitions["FigurePart"]["properties"][key]["anyOf"] = [{"enum": [*CATALOGUE, None]}, of_subject]
     definitions["FigurePart"]["oneOf"] = [{"required": keys} for keys in (["x", "y"], ["x", "columns"], ["answers"])]
-    definitions["RunPart"]["properties"]["precision"]["propertyNames"] = {"enum": list(CATALOGUE)}
+    definitions["RunPart"]["properties"]["precision"]["propertyNames"] = {
+        "anyOf": [{"enum": list(CATALOGUE)}, of_subject]
+    }
     definitions["ExpectPart"]["properties"]["claim"]["examples"] = list(claims())
     definitions["ExpectPart"]["properties"]["measurement"]["examples"] = list(measurements())
     return _public(schema)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,9 @@ def test_the_schema_knows_names_and_assumptions() -> None:
     """Shipped parts and claims are offered, metrics are closed, an input may be written as an assumption, a cost nowhere."""
     schema = scenario_schema()
     assert "esxi-5.0" in schema["properties"]["platform"]["anyOf"][0]["enum"]
-    assert "loss" in schema["$defs"]["FigurePart"]["properties"]["y"]["enum"]
+    known, of_subject = schema["$defs"]["FigurePart"]["properties"]["y"]["anyOf"]
+    assert "loss" in known["enum"]
+    assert re.match(of_subject["pattern"], "loss of feed")
     assert schema["$defs"]["FigurePart"]["oneOf"] == [
         {"required": keys} for keys in (["x", "y"], ["x", "columns"], ["answers"])
     ]

@@ -100,6 +100,7 @@ def _point(metric: str, at: Mapping[str, Any], scenario: Scenario, place: Place)
     lookup = Lookup(
         Tree({"metric": metric, **at}, dict.fromkeys([("metric",), *((axis,) for axis in at)], place), place.file),
         scenario.axes,
+        scenario.resolver.tree,
     )
     lookup.metric(metric, ("metric",))
     point = {axis: _in_unit(value, scenario.axes.get(axis)) for axis, value in lookup.point(at, ()).items()}

@@ -25,7 +25,8 @@ from hostsim.results.metrics.functions import (
     wire_gbits,
     work_loss,
 )
-from hostsim.results.metrics.metric import Metric, percentile, settled_response
+from hostsim.results.metrics.metric import Metric, of_subject, percentile, settled_response
+from hostsim.results.metrics.subject import parsed
 
 __all__ = [
     "CATALOGUE",
@@ -384,8 +385,25 @@ _ENTRIES = (
     Metric("preemptions", "/s", "Running worlds cut short, all PCPUs together.", "rate", rate("pcpu.preemptions")),
 )
 
-CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in _ENTRIES}
-"""Every measure by name, in the order of tables."""
+
+class _Catalogue(dict[str, Metric]):
+    """Measures of the host by name; with ``of`` and a subject behind the name, the measure of that subject: ``latency_p99 of feed``."""
+
+    def __missing__(self, name: str) -> Metric:
+        measure, subject = parsed(name)
+        if not subject or measure not in self:
+            raise KeyError(name)
+        return of_subject(self[measure], subject)
+
+    def __contains__(self, name: object) -> bool:
+        if super().__contains__(name):
+            return True
+        measure, subject = parsed(name) if isinstance(name, str) else ("", "")
+        return bool(subject.strip()) and super().__contains__(measure)
+
+
+CATALOGUE: dict[str, Metric] = _Catalogue({metric.name: metric for metric in _ENTRIES})
+"""Every measure by name, in the order of tables. ``CATALOGUE["latency_p99 of feed"]`` is a measure of one subject."""
 
 FORMER_NAMES = {f"response_{name}": f"settled_response_{name}" for name in ("mean", "p50", "p95", "p99")}
 """Names of measures in files of earlier versions, and what has the same values today."""
@@ -410,5 +428,5 @@ _DIFFERENCES = ("metric", "before", "after", "difference", "change", "pairing")
 _DISTRIBUTION = ("count", "share", "cumulative")
 _JUDGED = ("value", "raw")
 """Of the points that a verdict rests on, beside their axes."""
-RESERVED = frozenset((*_TABLE, MEMBER, SIDE, *_CURVE, *_DIFFERENCES, *_DISTRIBUTION, *_JUDGED))
+RESERVED = frozenset((*_TABLE, MEMBER, SIDE, "subject", *_CURVE, *_DIFFERENCES, *_DISTRIBUTION, *_JUDGED))
 """Names of the columns of every table and frame of a sweep, and of the points of its verdicts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.metrics.subject import parsed
 
 __all__ = ["in_sentence", "label_of", "spelt", "unit_of"]
 
@@ -93,6 +94,9 @@ def spelt(name: str) -> str:
 
 def label_of(metric: str) -> str:
     """Label of a metric, without its unit; the name in words of a column that is no metric."""
+    metric, subject = parsed(metric)
+    if subject:
+        return f"{label_of(metric)} of {subject}"
     if metric in _LABELS:
         return _LABELS[metric]
     family, _, statistic = metric.rpartition("_")

@@ -11,6 +11,7 @@ from hostsim.config.field import AxisValues, Names, Spec
 from hostsim.results.expect import Expectation, is_comparable
 from hostsim.results.figure import AnswersSpec, AxisNames, Figure, FigureSpec, TableSpec
 from hostsim.results.metrics.catalogue import CATALOGUE
+from hostsim.results.metrics.subject import of_subject_name
 from hostsim.scenario.expect.lookup import Lookup
 from hostsim.scenario.shipped_data import claims
 from hostsim.scenario.yaml.reader import KeyPath
@@ -44,6 +45,9 @@ class FigurePart(Spec):
     """Name of an axis. Numbers stand at their place, other values (``esxi-5.5``) side by side."""
     y: str | None = None
     """Name of a metric; ``hostsim metrics`` lists them. What was published of it is drawn as well."""
+    of: str | None = None
+    """Subject of ``y`` and ``stack``: a traffic entry, a group of VMs, one VM (``web[3]``), a vNIC, a port or queue of a physical NIC, a world, a
+    PCPU or a NUMA node; the host by default. Of other metrics it stands behind the name: ``loss of feed``."""
     per: str | None = None
     """Name of a metric that ``y`` is divided by, run by run."""
     less: AxisValues = Field(default_factory=dict)
@@ -135,6 +139,14 @@ def read_figure(
             look.metric(metric, (*path, "columns"))
         at = look.point(part.at, (*path, "at"), without=(part.x,))
         return TableSpec(name, (), part.x, part.columns, at, part.title, part.size, _names(look, (part.x, *at)))
+    assert part.y is not None
+    part = part.model_copy(
+        update={
+            "y": of_subject_name(part.y, part.of),
+            "stack": tuple(of_subject_name(metric, part.of) for metric in part.stack),
+        }
+    )
+    assert part.x is not None
     assert part.y is not None
     unit = _check_metrics(part, look, path)
     drawn = (part.x, *part.series)

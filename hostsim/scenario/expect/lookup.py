@@ -4,17 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from hostsim.config.quantity import UNITS, read_quantity
 from hostsim.engine.record import AxisValues, Scalar
-from hostsim.errors import Fault, nearest_name
+from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
+from hostsim.results.metrics.metric import Metric
+from hostsim.results.metrics.subject import (
+    KINDS,
+    Subject,
+    chosen,
+    has,
+    kinds_with,
+    named,
+    of_subject_name,
+    parsed,
+    reads_traffic,
+    shared_fault,
+    words,
+)
 from hostsim.scenario.axis import Axis
 from hostsim.scenario.yaml.reader import KeyPath
 from hostsim.scenario.yaml.source_tree import Tree
 
-__all__ = ["Lookup"]
+if TYPE_CHECKING:
+    from hostsim.scenario.scenario import Scenario
+
+__all__ = ["Lookup", "faults_of", "measures_of", "require_measures"]
 
 _NUMBER = re.compile(r"\s*[-+]?\.?\d")
 
@@ -22,8 +40,16 @@ _NUMBER = re.compile(r"\s*[-+]?\.?\d")
 class Lookup:
     """Looks up names of one scenario file, among its axes and in the catalogue of metrics."""
 
-    def __init__(self, tree: Tree, axes: Mapping[str, Axis]) -> None:
+    def __init__(self, tree: Tree, axes: Mapping[str, Axis], scenario: Tree | None = None) -> None:
+        """Look up names that a file has.
+
+        Args:
+            tree: of the file.
+            axes: of the scenario.
+            scenario: tree of the scenario, where the file is another one.
+        """
         self._tree = tree
+        self._scenario = tree if scenario is None else scenario
         self.axes = axes
         self.faults: list[Fault] = []
         """What was wrong, in the order in which it was found."""
@@ -41,10 +67,72 @@ class Lookup:
 
     def metric(self, name: str, path: KeyPath) -> str:
         """The unit of a metric; empty where it is unknown."""
-        if name in CATALOGUE:
-            return CATALOGUE[name].unit
-        self.fault(path, "unknown metric", "one of " + ", ".join(CATALOGUE), nearest_metric(name))
-        return ""
+        measure, subject = parsed(name)
+        if measure not in CATALOGUE:
+            given = repr(measure) if subject else None
+            self.fault(path, "unknown metric", "one of " + ", ".join(CATALOGUE), nearest_metric(measure), given)
+            return ""
+        if subject:
+            self._subject(CATALOGUE[measure], subject, path)
+        return CATALOGUE[measure].unit
+
+    def _subject(self, metric: Metric, subject: str, path: KeyPath) -> None:
+        """Check that the scenario may have a subject, and that it has the metric."""
+        beside = (*path[:-1], "of")
+        path = beside if self._tree.get(beside) == subject else path
+        known = {"traffic": self._keys("traffic"), "group": self._keys("vms"), "port": self._ports()}
+        kind, name = words(subject)
+        found = [one for one in named(name, *known.values()) if kind in ("", one.kind)]
+        if not found:
+            having = [
+                f"{KINDS[one].words} ({', '.join(own)})" for one, own in known.items() if own and has(metric, one)
+            ]
+            allowed = "; ".join(having) or kinds_with(metric)
+            every = [own for owns in known.values() for own in owns]
+            self.fault(path, "unknown subject", allowed, nearest_name(name, every), repr(subject))
+            return
+        try:
+            one = chosen(found, subject, metric)
+        except InputError as error:
+            [fault] = error.faults
+            self.fault(path, fault.message, fault.allowed, given=fault.given)
+            return
+        if one.kind in ("group", "vm") and reads_traffic(metric):
+            self._own_traffic(one, path)
+
+    def _own_traffic(self, subject: Subject, path: KeyPath) -> None:
+        """Check that the traffic of a group of VMs, or of a VM, is of no others."""
+        group = subject.name.partition("[")[0]
+        groups = {name: self._groups_of(name) for name in self._keys("traffic")}
+        own = [name for name, members in groups.items() if group in members]
+        wide = [name for name in own if len(groups[name]) > 1]
+        several = subject.kind == "vm" and self._scenario.get(("vms", group, "count")) not in (None, 1)
+        if wide or (several and own):
+            fault = shared_fault(*((wide, "several VM groups") if wide else (own, f"all VMs of {group}")))
+            self.fault(path, fault.message, fault.allowed, given=repr(subject.name))
+
+    def _groups_of(self, traffic: str) -> set[str]:
+        """Groups of VMs that a traffic entry names."""
+        found: set[str] = set()
+        for key in ("to", "sender"):
+            written = self._scenario.get(("traffic", traffic, key))
+            found |= {written} if isinstance(written, str) else set(map(str, written or ()))
+        return found
+
+    def _keys(self, section: str) -> list[str]:
+        found = self._scenario.get((section,))
+        return list(map(str, found)) if isinstance(found, Mapping) else []
+
+    def _ports(self) -> list[str]:
+        """Ports of physical NICs that the file names: uplinks of its virtual switches, and those with options."""
+        networks = self._scenario.get(("network",))
+        found = [
+            str(uplink)
+            for switch in (networks.values() if isinstance(networks, Mapping) else ())
+            for uplink in ((switch.get("uplinks") if isinstance(switch, Mapping) else None) or ())
+        ]
+        options = self._scenario.get(("host", "nics"))
+        return list(dict.fromkeys([*found, *(map(str, options) if isinstance(options, Mapping) else ())]))
 
     def point(self, given: AxisValues, path: KeyPath, without: Iterable[str] = ()) -> dict[str, Scalar]:
         """A value for every axis but some: the given one, or else the first of the sweep."""
@@ -114,3 +202,54 @@ class Lookup:
             return float(value)
         except ValueError:
             return self.bound(value, unit, path)
+
+
+def require_measures(scenario: Scenario, names: Iterable[str], option: str) -> None:
+    """Check the measures that an option or argument names, and their subjects, by the names in a scenario.
+
+    Args:
+        scenario: the scenario.
+        names: of measures, with or without a subject.
+        option: location that faults report.
+
+    Raises:
+        InputError: with every one that is unknown, or that its subject does not have.
+    """
+    if faults := faults_of(scenario, names, option):
+        raise InputError(faults)
+
+
+def faults_of(scenario: Scenario, names: Iterable[str], option: str) -> list[Fault]:
+    """The faults of `require_measures`."""
+    from hostsim.scenario.yaml.source_tree import Place
+
+    listed = list(names)
+    place = Place(option)
+    tree = Tree({"metric": tuple(listed)}, {("metric",): place}, option)
+    lookup = Lookup(tree, scenario.axes, scenario.resolver.tree)
+    for name in listed:
+        lookup.metric(name, ("metric",))
+    return [replace(fault, path=option, file="", line=0) for fault in lookup.faults]
+
+
+def measures_of(scenario: Scenario, subject: str, names: Iterable[str] = (), option: str = "of") -> list[str]:
+    """Names of measures of a subject, ``latency_p99 of feed``: of those given, or of all that it has.
+
+    Args:
+        scenario: the scenario.
+        subject: its name.
+        names: of measures; one that has a subject behind its name keeps it.
+        option: location that faults report.
+
+    Raises:
+        InputError: an unknown measure or subject, or a subject that does not have a measure.
+    """
+    found = [name if parsed(name)[1] else of_subject_name(name, subject) for name in names]
+    if not found:
+        every = [of_subject_name(name, subject) for name in CATALOGUE]
+        found = [name for name in every if not faults_of(scenario, [name], option)]
+        if not found:
+            raise InputError(faults_of(scenario, [of_subject_name("latency_mean", subject)], option))
+        return found
+    require_measures(scenario, found, option)
+    return found

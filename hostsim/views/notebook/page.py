@@ -28,6 +28,7 @@ from hostsim.results.verdicts import (
     verdict_text,
 )
 from hostsim.units import ps_to_seconds
+from hostsim.views.report.breakdown import last_points, subject_rows
 from hostsim.views.report.page import gauge
 
 if TYPE_CHECKING:
@@ -119,6 +120,10 @@ def results_html(results: Results) -> str:
         parts.append(
             paragraph("Figures, for .plot(name): " + ", ".join(figure.name for figure in results.figures) + ".")
         )
+    for point in last_points(results)[-1:] if len(results.subjects) else ():
+        headings, rows = subject_rows(results, point.id)
+        if rows:
+            parts.append(details(f"Measures by {headings[0]} at {point.words}", table(headings, rows, headings[1:])))
     if results.verdicts:
         parts.append(
             details(

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from hostsim.engine.record import AxisValues
+from hostsim.results.by_subject import SHOWN
 from hostsim.results.cpu_breakdown import IDLE
 from hostsim.results.curve import figure_rows, rows_at
 from hostsim.results.distribution import TIMES
@@ -33,6 +34,7 @@ __all__ = [
     "latency_rows",
     "points_at",
     "stage_times",
+    "subject_rows",
 ]
 
 
@@ -117,6 +119,28 @@ def latency_rows(results: Results, at: AxisValues | None = None) -> tuple[list[s
         for name in shown
     ]
     return ["measure", *(names[key] for key in with_values)], rows
+
+
+def subject_rows(results: Results, point: str) -> tuple[list[str], list[list[str]]]:
+    """Measures of the groups of VMs, or traffic entries, of a point as a table; without those that are 0 or unknown of all.
+
+    Args:
+        results: what was run.
+        point: id of the point.
+
+    Returns:
+        The headings and the rows; no rows where there is one subject.
+    """
+    found = results.subjects[results.subjects["point"] == point]
+    units = results.subjects.attrs.get("units", {})
+    shown = [name for name in SHOWN if found[name].fillna(0.0).ne(0.0).any()]
+    kind = {"group": "VM group"}.get(found["kind"].iloc[0], found["kind"].iloc[0]) if len(found) else ""
+    headings = [kind, *(with_unit(label_of(name), {"us": "µs"}.get(units[name], units[name])) for name in shown)]
+    rows = [
+        [row["subject"], *("–" if math.isnan(row[name]) else _cell(row[name]) for name in shown)]
+        for row in found.to_dict("records")
+    ]
+    return headings, rows
 
 
 def _cell(value: float) -> str:

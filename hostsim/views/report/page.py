@@ -50,6 +50,7 @@ from hostsim.views.report.breakdown import (
     last_points,
     latency_rows,
     stage_times,
+    subject_rows,
 )
 
 if TYPE_CHECKING:
@@ -361,6 +362,7 @@ def section(results: Results, place: int) -> Section:
         "times": times,
         "latencies": latencies,
         "flags": {str(flag): int(count) for flag, count in flags.value_counts(sort=False).items()},
+        "subjects": [(point, *subject_rows(results, point.id)) for point in points],
         "contexts": [
             (point, context_rows(results.contexts[results.contexts["point"] == point.id])) for point in points
         ],

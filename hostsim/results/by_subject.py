@@ -1,0 +1,411 @@
+"""Measures of the subjects of a kind as tidy frames, what esxtop shows of them, and summaries with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from hostsim.engine.record import AxisValues, FloatArray, RunRecord
+from hostsim.errors import Fault, InputError, nearest_name
+from hostsim.results.estimate import student
+from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
+from hostsim.results.metrics.functions import late_borders
+from hostsim.results.metrics.metric import Metric
+from hostsim.results.metrics.subject import KINDS, Subject, has, kinds_with, parsed, subject_of, subjects, words
+from hostsim.results.prediction_interval import prediction_interval, replication_interval
+from hostsim.units import SECOND
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "ESXTOP",
+    "SHOWN",
+    "MeasuredRuns",
+    "PackedSubjects",
+    "columns_of",
+    "esxtop",
+    "measures_of",
+    "packed_subjects",
+    "require_subject",
+    "subject_frame",
+    "subjects_frame",
+    "summary_frame",
+]
+
+
+class MeasuredRuns(Protocol):
+    """What measures of subjects need of `hostsim.results.results.Results`."""
+
+    @property
+    def scenario(self) -> str:
+        """Name of the scenario."""
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a point and replication."""
+
+    def record_of(self, point: str, replication: int) -> RunRecord:
+        """The record of a replication of a point."""
+
+
+ESXTOP = {
+    "%USED": "%",
+    "%RUN": "%",
+    "%SYS": "%",
+    "%WAIT": "%",
+    "%RDY": "%",
+    "%CSTP": "%",
+    "%MLMTD": "%",
+    "PKTRX/s": "/s",
+    "PKTTX/s": "/s",
+    "%DRPRX": "%",
+    "%DRPTX": "%",
+}
+"""Columns that esxtop has, with their units."""
+_SYSTEM = ("networld", "splitrx")
+"""Kinds of worlds that work for a VM in the VMkernel."""
+_TWICE = ("round_trip_mean", "busiest_netpoll", "cpu_total", "rx_queues_used")
+"""Measures of a subject that say what another one says."""
+_IN_ESXTOP = {
+    "world": ("guest_cpu", "guest_ready", "guest_costop", "netpoll_cpu", "networld_cpu", "splitrx_cpu"),
+    "port": ("rx_rate", "tx_rate"),
+}
+"""Measures that columns of esxtop say, by the kind of subject."""
+_IN_US = {"ms": 1e3}
+"""Factors of times whose unit is not us."""
+
+
+def measures_of(kind: str) -> list[Metric]:
+    """The measures of the catalogue that subjects of a kind have, each once.
+
+    Args:
+        kind: one of `hostsim.results.metrics.subject.KINDS`.
+    """
+    twice = (*_TWICE, *_IN_ESXTOP.get(kind, ()))
+    return [metric for name, metric in CATALOGUE.items() if name not in twice and has(metric, kind)]
+
+
+def subject_frame(results: MeasuredRuns, kind: str, at: AxisValues | None = None) -> pd.DataFrame:
+    """Measures of every subject of a kind in every finished run, see `Results.by`."""
+    import pandas as pd
+
+    from hostsim.results.curve import rows_at
+    from hostsim.results.table import as_written, axes_of
+
+    _require_kind(kind)
+    axes, measures = axes_of(results.table), measures_of(kind)
+    rows = as_written(rows_at(results.table, at or {}))
+    rows = rows[rows["error"] == ""]
+    found: list[dict[str, object]] = []
+    notes: dict[str, None] = {}
+    for row in rows.to_dict("records"):
+        record = _condensed(results.record_of(str(row["point"]), int(row["replication"])))
+        own = {name: row[name] for name in (*axes, "replication")}
+        for name in subjects(record, kind):
+            values = {metric.name: _value(metric, record, Subject(kind, name), notes) for metric in measures}
+            found.append(
+                {**own, "subject": name, **esxtop(record, Subject(kind, name)), **values, "point": row["point"]}
+            )
+    columns = [*axes, "replication", "subject", *_esxtop_columns(kind), *(metric.name for metric in measures), "point"]
+    made = _made(pd.DataFrame(found, columns=columns), results, kind, measures)
+    made.attrs |= {"of": kind} | ({"notes": list(notes)} if notes else {})
+    return made
+
+
+def _made(frame: pd.DataFrame, results: MeasuredRuns, kind: str, measures: Iterable[Metric]) -> pd.DataFrame:
+    from hostsim.results.table import as_numbers, axes_of
+
+    units = {}
+    for metric in measures:
+        units[metric.name] = "us" if metric.unit in _IN_US else metric.unit
+        frame[metric.name] = frame[metric.name].astype("float64") * _IN_US.get(metric.unit, 1.0)
+    frame["point"] = _short(frame["point"])
+    frame.attrs["units"] = units | {name: ESXTOP[name] for name in _esxtop_columns(kind)}
+    return as_numbers(frame, axes_of(results.table))
+
+
+def _short(points: pd.Series[str]) -> pd.Series[str]:
+    """The beginnings of the ids of points, as long as needed to tell them apart."""
+    known = points.astype(str).unique()
+    length = next((n for n in range(6, 33) if len({point[:n] for point in known}) == len(known)), 32)
+    return points.astype(str).str[:length]
+
+
+def _value(metric: Metric, record: RunRecord, subject: Subject, notes: dict[str, None]) -> float:
+    """A measure of a subject; NaN where the subject does not have it, or where its traffic is not counted apart, with a note."""
+    if not has(metric, subject.kind, subject.name):
+        return math.nan
+    try:
+        return metric.evaluate(subject.of(record))
+    except InputError as error:
+        notes[f"{subject.name}: {error}"] = None
+        return math.nan
+
+
+def _condensed(record: RunRecord) -> RunRecord:
+    """The record with the boundaries that measures need."""
+    kept = sorted({0, record.cut, *late_borders(record), len(record.instants_ps) - 1})
+    return record.thinned(kept, kept.index(record.cut))
+
+
+def _require_kind(kind: str) -> None:
+    if kind not in KINDS:
+        known = list(KINDS)
+        raise InputError(
+            Fault("unknown kind of subject", "by", repr(kind), "one of " + ", ".join(known), nearest_name(kind, known))
+        )
+
+
+def _esxtop_columns(kind: str) -> list[str]:
+    cpu, network = list(ESXTOP)[:7], list(ESXTOP)[7:]
+    return {"world": cpu, "vm": [*cpu, *network], "group": [*cpu, *network], "vnic": network, "port": network}.get(
+        kind, []
+    )
+
+
+def esxtop(record: RunRecord, subject: Subject) -> dict[str, float]:
+    """What esxtop shows of a world, a VM, a group of VMs, a vNIC or a port of a physical NIC, by esxtop's names.
+
+    Args:
+        record: a finished run.
+        subject: of the kind ``world``, ``vm``, ``group``, ``vnic`` or ``port``; nothing of others.
+
+    Returns:
+        Of worlds, in percent of the window: ``%RUN``, time on a PCPU; ``%RDY``, ready and without a PCPU, ``%MLMTD`` included, which is 0,
+        as no limit is modelled; ``%CSTP``; ``%WAIT``, the rest, idle included. ``%USED`` is ``%RUN`` and ``%SYS``, less what sharing a core
+        takes off: NaN where PCPUs are hyperthreads, whose sharing the record does not have by world. Of a VM and a group of VMs they
+        are sums over the vCPUs, and ``%SYS`` is the time of the worlds of the VMkernel that work for them; NaN of a single vCPU.
+        Of vNICs and ports: ``PKTRX/s``, ``PKTTX/s``, packets that came and went, and ``%DRPRX``, ``%DRPTX``, percent dropped of those that were to.
+    """
+    wanted = _esxtop_columns(subject.kind)
+    if not wanted:
+        return {}
+    found = _cpu(record, subject) if "%RUN" in wanted else {}
+    return found | (_network(record, subject) if "PKTRX/s" in wanted else {})
+
+
+def _sum(record: RunRecord, subject: Subject, counter: str) -> float:
+    """Growth of a counter over the entities of a subject."""
+    if counter not in record.series:
+        return 0.0
+    series, kind = record.series[counter], counter.partition(".")[0]
+    own = [place for place, entity in enumerate(series.entities) if subject.holds(record, kind, entity)]
+    return float(record.window(counter)[own].sum())
+
+
+def _cpu(record: RunRecord, subject: Subject) -> dict[str, float]:
+    kinds = ("vcpu",) if subject.kind != "world" else ("vcpu", "netpoll", "splitrx", "networld", "firmware")
+    window = record.window_ps / 100.0
+
+    def share(what: str, kinds: Sequence[str] = kinds) -> float:
+        return sum(_sum(record, subject, f"{kind}.{what}_ps") for kind in kinds) / window
+
+    counters = [record.series[f"{kind}.used_ps"] for kind in kinds if f"{kind}.used_ps" in record.series]
+    count = sum(subject.holds(record, "", entity) for series in counters for entity in series.entities)
+    run, ready, costop = share("used"), share("ready"), share("costop")
+    system = share("used", _SYSTEM) if subject.kind != "world" else math.nan if ".vcpu" in subject.name else 0.0
+    has_threads = record.total("pcpu.used_ps") != record.total("pcpu.busy_ps")
+    return {
+        "%USED": math.nan if has_threads else run + (0.0 if math.isnan(system) else system),
+        "%RUN": run,
+        "%SYS": system,
+        "%WAIT": max(0.0, 100.0 * count - run - ready - costop),
+        "%RDY": ready,
+        "%CSTP": costop,
+        "%MLMTD": 0.0,
+    }
+
+
+def _network(record: RunRecord, subject: Subject) -> dict[str, float]:
+    def count(*counters: str) -> float:
+        return sum(_sum(record, subject, counter) for counter in counters)
+
+    if subject.kind == "port":
+        came, lost = count("nic.rx_frames"), count("nic.rx_dropped")
+        gone, refused = count("nic.tx_packets"), count("nic.tx_dropped")
+    else:
+        came, lost = count("port.received"), count("port.ring_dropped", "port.split_dropped")
+        gone, refused = count("tx.taken"), count("tx.dropped")
+
+    def share(part: float, rest: float) -> float:
+        return 100.0 * part / (part + rest) if part + rest else 0.0
+
+    per_s = SECOND / record.window_ps
+    return {
+        "PKTRX/s": came * per_s,
+        "PKTTX/s": gone * per_s,
+        "%DRPRX": share(lost, came),
+        "%DRPTX": share(refused, gone),
+    }
+
+
+def summary_frame(results: MeasuredRuns, kind: str | None = None, at: AxisValues | None = None) -> pd.DataFrame:
+    """Means of measures with their intervals, see `Results.summary`."""
+    import pandas as pd
+
+    from hostsim.results.curve import is_percentile, rows_at
+    from hostsim.results.table import as_numbers, as_written, axes_of, is_of_ensemble
+
+    if kind is None:
+        rows = as_written(rows_at(results.table, at or {}))
+        rows = rows[rows["error"] == ""]
+        names = [name for name in rows.columns if name in CATALOGUE and name != "round_trip_mean"]
+        units = {name: CATALOGUE[name].unit for name in names}
+        rows = rows.assign(**{name: rows[name] * _IN_US[unit] for name, unit in units.items() if unit in _IN_US})
+        units = {name: "us" if unit in _IN_US else unit for name, unit in units.items()}
+    else:
+        frame = subject_frame(results, kind, at)
+        rows, units = as_written(frame), frame.attrs["units"]
+        names = [name for name in rows.columns if name in units and name not in axes_of(results.table)]
+    keys = [*axes_of(results.table), *(["subject"] if kind is not None else [])]
+    is_ensemble = is_of_ensemble(results.table)
+    ends = ["mean", "low", "high", *(("prediction_low", "prediction_high") if is_ensemble else ())]
+    shown = [name for name in names if rows[name].fillna(0.0).ne(0.0).any()]
+    found = []
+    for key, group in rows.groupby(keys, sort=False, dropna=False) if keys else [((), rows)]:
+        for name in shown:
+            known = group[name].dropna()
+            if known.empty or (len(known) < len(group) and is_percentile(name)):
+                continue
+            values = dict(zip(group.loc[known.index, "replication"], known, strict=True))
+            intervals = [student(list(values.values()))]
+            if is_ensemble:
+                intervals = [replication_interval(values), prediction_interval(values, 0.0)]
+            limits = [end if np.isfinite(end) else math.nan for one in intervals for end in (one.low, one.high)]
+            found.append((*key, name, units.get(name, ""), intervals[0].mean, *limits, len(known)))
+    made = pd.DataFrame(found, columns=[*keys, "measure", "unit", *ends, "runs"])
+    if kind is not None:
+        made.attrs["of"] = kind
+    return as_numbers(made, axes_of(results.table))
+
+
+def require_subject(results: MeasuredRuns, names: Iterable[str]) -> None:
+    """Check that names of measures are known, and their subjects are in some of the runs.
+
+    Raises:
+        InputError: an unknown measure, an unknown subject, or a subject that does not have the measure, with those that there are.
+    """
+    records: list[RunRecord] = []
+    if not (results.table["error"] == "").any():
+        raise InputError(Fault("no run has finished", given=results.scenario, allowed="results with finished runs"))
+    for name in names:
+        measure, subject = parsed(name)
+        if measure not in CATALOGUE:
+            allowed = "a name of hostsim.CATALOGUE"
+            raise InputError(
+                Fault("unknown metric", given=repr(measure), allowed=allowed, nearest=nearest_metric(measure))
+            )
+        if not subject:
+            continue
+        records = records or [_condensed(record) for record in _first_records(results)]
+        kind, own = words(subject)
+        known = {one: {n for record in records for n in subjects(record, one)} for one in ([kind] if kind else KINDS)}
+        if not any(own in found for found in known.values()):
+            allowed = _having(CATALOGUE[measure], records)
+            every = sorted(set().union(*known.values()))
+            raise InputError(Fault("unknown subject", "of", repr(subject), allowed, nearest_name(own, every)))
+        for record in records:
+            found = subject_of(record, subject, CATALOGUE[measure])
+            if found is not None:
+                CATALOGUE[measure].evaluate(found.of(record))  # traffic that is not counted apart is a fault
+
+
+def _first_records(results: MeasuredRuns) -> list[RunRecord]:
+    """The first finished run of each point."""
+    rows = results.table[results.table["error"] == ""].drop_duplicates("point")
+    runs = zip(rows["point"], rows["replication"], strict=True)
+    return [results.record_of(str(point), int(replication)) for point, replication in runs]
+
+
+def _having(metric: Metric, records: Sequence[RunRecord]) -> str:
+    """The subjects that have a measure in words, with their names where these are few."""
+    parts = []
+    for kind, known in KINDS.items():
+        if has(metric, kind):
+            names = list(dict.fromkeys(name for record in records for name in subjects(record, kind)))
+            shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+            parts.append(f"{known.words} ({shown})" if names else known.words)
+    return "; ".join(parts) or kinds_with(metric)
+
+
+def columns_of(results: MeasuredRuns, names: Sequence[str]) -> dict[str, list[float]]:
+    """Measures of each row of the table by name, from the records, each read once; NaN of failed runs.
+
+    Raises:
+        InputError: an unknown measure or subject, or a subject that does not have the measure.
+        StoreError: the results folder does not hold the runs any more.
+    """
+    require_subject(results, names)
+    found: dict[str, list[float]] = {name: [] for name in names}
+    table = results.table
+    for point, replication, error in zip(table["point"], table["replication"], table["error"], strict=True):
+        record = None if error else _condensed(results.record_of(str(point), int(replication)))
+        for name, column in found.items():
+            column.append(math.nan if record is None else CATALOGUE[name].evaluate(record))
+    return found
+
+
+SHOWN = (
+    "guest_cpu",
+    "guest_ready",
+    "throughput",
+    "transactions",
+    "loss",
+    "latency_mean",
+    "latency_p99",
+    "response_time_mean",
+    "response_time_p99",
+    "work_time_mean",
+    "work_time_p99",
+)
+"""Measures of subjects that reports and answers show."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackedSubjects:
+    """Measures of the subjects of a run, small enough to be kept for each run of a sweep."""
+
+    heads: tuple[tuple[str, str], ...]
+    """Of each row the kind and the name of its subject."""
+    numbers: FloatArray
+    """Measures of `SHOWN`, times in us, shape (rows, measures)."""
+
+
+def packed_subjects(record: RunRecord) -> PackedSubjects:
+    """Measures of the groups of VMs of a finished run, or of its traffic entries where there is one group; nothing where there is one of each."""
+    kind = next((kind for kind in ("group", "traffic") if len(subjects(record, kind)) > 1), None)
+    if kind is None:
+        return PackedSubjects((), np.empty((0, len(SHOWN))))
+    short, notes = _condensed(record), dict[str, None]()
+    names = subjects(record, kind)
+    numbers = [
+        [
+            _value(CATALOGUE[name], short, Subject(kind, one), notes) * _IN_US.get(CATALOGUE[name].unit, 1.0)
+            for name in SHOWN
+        ]
+        for one in names
+    ]
+    return PackedSubjects(tuple((kind, one) for one in names), np.array(numbers, dtype=np.float64))
+
+
+def subjects_frame(runs: Sequence[tuple[str, PackedSubjects]]) -> pd.DataFrame:
+    """Measures of subjects at points, means of their runs: ``point``, ``kind``, ``subject`` and the measures of `SHOWN`.
+
+    Args:
+        runs: point and measures of each finished run.
+    """
+    import pandas as pd
+
+    heads = [(point, *head) for point, packed in runs for head in packed.heads]
+    numbers = np.concatenate([np.empty((0, len(SHOWN))), *(packed.numbers for _, packed in runs)])
+    frame = pd.DataFrame(heads, columns=["point", "kind", "subject"], dtype="str")
+    frame = pd.concat([frame, pd.DataFrame(numbers, columns=list(SHOWN))], axis=1)
+    made = frame.groupby(["point", "kind", "subject"], sort=False).mean().reset_index()
+    units = {name: CATALOGUE[name].unit for name in SHOWN}
+    made.attrs["units"] = {name: "us" if unit in _IN_US else unit for name, unit in units.items()}
+    return made

@@ -1,0 +1,454 @@
+"""Subjects of measures: what a measure is evaluated on in place of the host, from one traffic entry to one PCPU.
+
+A measure of a subject is the measure of the catalogue, evaluated on the record restricted to the counters and histograms of that
+subject (`Subject.of`). A subject has a measure if it has every counter that the measure reads (`has`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hostsim.engine.record import Histogram, RunRecord, Series
+from hostsim.errors import Fault, InputError, nearest_name
+
+if TYPE_CHECKING:
+    from hostsim.results.metrics.metric import Metric
+
+__all__ = [
+    "KINDS",
+    "OF",
+    "Kind",
+    "SharedTrafficError",
+    "Subject",
+    "chosen",
+    "groups_of",
+    "has",
+    "kinds_with",
+    "named",
+    "of_subject_name",
+    "parsed",
+    "reads_traffic",
+    "shared_fault",
+    "subject_of",
+    "subjects",
+    "words",
+]
+
+OF = " of "
+"""Between a measure and its subject in one name: ``latency_p99 of feed``."""
+_BY_VM = frozenset({"vcpu", "guest", "port", "tx", "networld", "splitrx", "work", "local", "switched"})
+_VM = re.compile(r"(.+)\[\d+\]")
+_WORLDS = {".vcpu": "vcpu", "-pollWorld": "netpoll", ".splitRx": "splitrx", ".NetWorld": "networld"}
+_TRAFFIC = {
+    "port.split_dropped": "flow.dropped_split",
+    "port.ring_lost": "flow.dropped_ring",
+    "local.lost": "flow.dropped_list",
+    "guest.socket_dropped": "flow.dropped_socket",
+    "guest.read": "flow.delivered",
+}
+"""Counters of traffic that equal those of other entities in sum."""
+_QUEUE = {"nic.rx_frames": "queue.taken", "nic.rx_dropped": "queue.dropped"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of subject: the entities that its counters are of."""
+
+    words: str
+    """In the plural, for errors."""
+    counters: frozenset[str]
+    """Kinds of the counters that it has: the part of a counter's name before the dot."""
+    instead: Mapping[str, str] = field(default_factory=dict)
+    """Counters of it in place of others of the same meaning."""
+    has_traffic: bool = False
+    """True where counters and histograms of traffic belong to it."""
+
+
+KINDS = {
+    "traffic": Kind("traffic entries", frozenset({"flow", "trip"}), _TRAFFIC, has_traffic=True),
+    "group": Kind("VM groups", _BY_VM | {"flow", "trip"}, has_traffic=True),
+    "vm": Kind("VMs", _BY_VM | {"flow", "trip"}, has_traffic=True),
+    "vnic": Kind("vNICs", frozenset({"port", "tx", "local", "switched"})),
+    "port": Kind("ports of physical NICs", frozenset({"nic", "queue", "netpoll"})),
+    "queue": Kind("queues", frozenset({"queue", "port", "tx"}), _QUEUE),
+    "world": Kind("worlds", frozenset({*_WORLDS.values(), "firmware", "guest", "work"})),
+    "pcpu": Kind("PCPUs", frozenset({"pcpu"})),
+    "node": Kind("NUMA nodes", frozenset({"pcpu", "node"})),
+}
+"""Kinds of subjects by name, in the order in which a name is looked up."""
+
+
+class _Asked(Mapping[str, Series]):
+    """Series of one entity each, of any name: notes the counters that a measure reads."""
+
+    def __init__(self, asked: set[str]) -> None:
+        self._asked = asked
+
+    def __getitem__(self, name: str) -> Series:
+        self._asked.add(name)
+        return Series(("one",), np.array([[0], [1]]))
+
+    def __contains__(self, name: object) -> bool:
+        self._asked.add(str(name))
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+class _AskedHistograms(Mapping[str, Histogram]):
+    """The same of histograms."""
+
+    def __init__(self, asked: set[str]) -> None:
+        self._asked = asked
+
+    def __getitem__(self, name: str) -> Histogram:
+        self._asked.add(f"time {name}")
+        return Histogram(("one",), np.array([0, 1]), np.array([[[0]], [[1]]]), np.array([[0], [1]]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+@cache
+def _reads(metric: Metric) -> frozenset[str]:
+    """Counters that a measure reads, and ``time`` before the names of histograms."""
+    asked: set[str] = set()
+    series, histograms = _Asked(asked), _AskedHistograms(asked)
+    metric.evaluate(RunRecord("", 0, 0, {}, np.array([0, 10**12]), series, histograms, 0))
+    return frozenset(asked)
+
+
+def _world_kind(name: str) -> str:
+    return next((kind for part, kind in _WORLDS.items() if part in name), "firmware")
+
+
+def has(metric: Metric, kind: str, name: str = "") -> bool:
+    """True when a subject of a kind has a measure.
+
+    Args:
+        metric: of the catalogue.
+        kind: one of `KINDS`.
+        name: of the subject; it matters of a world, whose kind is in its name.
+    """
+    if metric.name.endswith("_per_nic"):  # of one subject the measure without it
+        return False
+    known = KINDS[kind]
+    return any(
+        all(
+            known.has_traffic
+            if read.startswith("time ")
+            else read in known.instead or read.partition(".")[0] in counters
+            for read in _reads(metric)
+        )
+        for counters in _counters(kind, name)
+    )
+
+
+def _counters(kind: str, name: str) -> list[frozenset[str]]:
+    """Kinds of the counters of a subject; of a world or queue without a name those of each kind of world or queue."""
+    match kind:
+        case "world":
+            owns = [_world_kind(name)] if name else [*_WORLDS.values(), "firmware"]
+            return [frozenset({own, *(("guest", "work") if own == "vcpu" else ())}) for own in owns]
+        case "queue":
+            owns = (
+                ["tx" if "-tx" in name else "port" if _VM.match(name) else "queue"] if name else ["queue", "port", "tx"]
+            )
+            return [frozenset({own}) for own in owns]
+        case _:
+            return [KINDS[kind].counters]
+
+
+def kinds_with(metric: Metric) -> str:
+    """The kinds of subjects that have a measure, in words."""
+    return ", ".join(KINDS[kind].words for kind in KINDS if has(metric, kind)) or "no subject: it is of the host alone"
+
+
+def parsed(name: str) -> tuple[str, str]:
+    """A measure and its subject from one name; the subject is empty where the name has none."""
+    measure, _, subject = name.partition(OF)
+    return measure, subject
+
+
+def of_subject_name(measure: str, subject: str | None) -> str:
+    """The name of a measure of a subject; of the host where no subject is given."""
+    return measure if not subject else f"{measure}{OF}{subject}"
+
+
+def words(text: str) -> tuple[str, str]:
+    """The kind and the name of a subject as written; without the kind where only a name is written: ``traffic feed``, ``feed``."""
+    kind, _, name = text.partition(" ")
+    return (kind, name) if name and kind in KINDS else ("", text)
+
+
+def groups_of(record: RunRecord) -> list[str]:
+    """Groups of VMs of a run, in their order."""
+    return list(dict.fromkeys(name.partition("[")[0] for name in _vms(record)))
+
+
+def _entities(record: RunRecord, counter: str) -> tuple[str, ...]:
+    series = record.series.get(counter)
+    return series.entities if series is not None else ()
+
+
+def _vms(record: RunRecord) -> list[str]:
+    names = (_VM.match(entity) for entity in _entities(record, "vcpu.used_ps"))
+    return list(dict.fromkeys(name.group() for name in names if name))
+
+
+def subjects(record: RunRecord, kind: str) -> list[str]:
+    """Names of the subjects of a kind in a run, each once.
+
+    Args:
+        record: a finished run.
+        kind: one of `KINDS`.
+
+    Raises:
+        InputError: an unknown kind.
+    """
+    if kind not in KINDS:
+        raise InputError(
+            Fault(
+                "unknown kind of subject",
+                "by",
+                repr(kind),
+                "one of " + ", ".join(KINDS),
+                nearest_name(kind, list(KINDS)),
+            )
+        )
+    queues = [name for counter in ("port.received", "tx.taken") for name in _entities(record, counter)]
+    found: dict[str, Callable[[], list[str] | tuple[str, ...]]] = {
+        "traffic": lambda: _entities(record, "flow.sent"),
+        "group": lambda: groups_of(record),
+        "vm": lambda: _vms(record),
+        "vnic": lambda: [_without_queue(name) for name in queues],
+        "port": lambda: _entities(record, "nic.rx_frames"),
+        "queue": lambda: [*_entities(record, "queue.taken"), *queues],
+        "world": lambda: [
+            name for world in (*_WORLDS.values(), "firmware") for name in _entities(record, f"{world}.used_ps")
+        ],
+        "pcpu": lambda: _entities(record, "pcpu.busy_ps"),
+        "node": lambda: _entities(record, "node.memory_ps"),
+    }
+    return list(dict.fromkeys(found[kind]()))
+
+
+def _without_queue(name: str) -> str:
+    return re.sub(r"-(rx|tx)\d+$", "", name)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A subject of measures: a part of the host, by its kind and name."""
+
+    kind: str
+    """One of `KINDS`."""
+    name: str
+
+    def of(self, record: RunRecord) -> RunRecord:
+        """The record restricted to this subject: counters and histograms of its entities alone.
+
+        Counters of other kinds are left out. A subject that the run does not have has no entities.
+        """
+        return replace(record, series=_Restricted(record, self), histograms=_RestrictedHistograms(record, self))
+
+    def holds(self, record: RunRecord, kind: str, entity: str) -> bool:
+        """True when an entity with counters of a kind belongs to this subject."""
+        match self.kind:
+            case "group":
+                return entity.startswith(f"{self.name}[")
+            case "vm":
+                return entity == self.name or entity.startswith((f"{self.name}.", f"{self.name}-"))
+            case "vnic":
+                return _without_queue(entity) == self.name
+            case "port":
+                return entity == self.name or entity.startswith(f"{self.name}-")
+            case "node" if kind == "pcpu":
+                nodes = record.series["pcpu.node"]
+                home = nodes.values[-1][nodes.entities.index(entity)]
+                return f"node{home}" == self.name
+            case _:
+                return entity == self.name
+
+    def traffic(self, record: RunRecord) -> tuple[str, ...]:
+        """Names of the traffic entries that are of this subject alone.
+
+        Raises:
+            InputError: the record does not know the groups of its traffic, or a traffic entry is of this subject and of others too.
+        """
+        known = _entities(record, "flow.sent")
+        if self.kind == "traffic":
+            return tuple(name for name in known if name == self.name)
+        groups = groups_of(record)
+        group = self.name.partition("[")[0]
+        if "flow.groups" not in record.series:
+            raise _lacking(f"the VM groups of its traffic, {', '.join(known)}")
+        if group not in groups:
+            return ()
+        bit = 1 << groups.index(group)
+        masks = record.series["flow.groups"].values[-1]
+        own = [name for name, mask in zip(known, masks, strict=True) if not mask or int(mask) & bit]
+        alone = [name for name, mask in zip(known, masks, strict=True) if int(mask) == bit]
+        if self.kind == "vm" and own and len([name for name in _vms(record) if name.startswith(f"{group}[")]) > 1:
+            raise _shared(own, f"all VMs of {group}")
+        if len(own) > len(alone):
+            raise _shared([name for name in own if name not in alone], "several VM groups")
+        return tuple(alone)
+
+
+class SharedTrafficError(InputError):
+    """Traffic that is of a subject and of others too, so that its measures are not the subject's."""
+
+
+def _lacking(what: str) -> InputError:
+    return InputError(
+        Fault(f"the record of an earlier version does not have {what}", allowed="after the run is made again")
+    )
+
+
+def _shared(traffic: Iterable[str], whose: str) -> SharedTrafficError:
+    return SharedTrafficError(shared_fault(traffic, whose))
+
+
+def shared_fault(traffic: Iterable[str], whose: str) -> Fault:
+    """The fault of a measure of traffic whose packets are of several groups or VMs."""
+    names = ", ".join(f"traffic {name}" for name in traffic)
+    return Fault(f"has traffic that is of {whose}, whose packets are not counted apart", allowed=names)
+
+
+def reads_traffic(metric: Metric) -> bool:
+    """True of a measure that reads counters or histograms of traffic."""
+    return any(read.startswith(("time ", "flow.", "trip.")) for read in _reads(metric))
+
+
+class _Restricted(Mapping[str, Series]):
+    """The counters of a subject, each made when it is read: a measure reads few."""
+
+    def __init__(self, record: RunRecord, subject: Subject) -> None:
+        self._record, self._subject, self._kind = record, subject, KINDS[subject.kind]
+
+    def __getitem__(self, name: str) -> Series:
+        if name not in self:
+            raise KeyError(name)
+        record, subject = self._record, self._subject
+        source = self._kind.instead.get(name, name)
+        if source not in record.series:
+            raise _lacking(source)
+        series, kind = record.series[source], source.partition(".")[0]
+        if kind in ("flow", "trip") and subject.kind != "traffic":
+            names = subject.traffic(record)
+            kept = [place for place, entity in enumerate(series.entities) if entity in names]
+        elif name == "guest.read" and subject.kind == "traffic" and subject.name in _bursts(record):
+            kept = []  # bursts of work are not packets
+        else:
+            kept = [p for p, entity in enumerate(series.entities) if subject.holds(record, kind, entity)]
+        return Series(tuple(series.entities[place] for place in kept), series.values[:, kept])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._record.series and (
+            name in self._kind.instead or str(name).partition(".")[0] in self._kind.counters
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._record.series if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _bursts(record: RunRecord) -> tuple[str, ...]:
+    """Traffic entries that are CPU work."""
+    work = record.histograms.get("work.time")
+    return work.entities if work is not None else ()
+
+
+class _RestrictedHistograms(Mapping[str, Histogram]):
+    """The histograms of a subject's traffic."""
+
+    def __init__(self, record: RunRecord, subject: Subject) -> None:
+        self._record, self._subject = record, subject
+
+    def __getitem__(self, name: str) -> Histogram:
+        if not KINDS[self._subject.kind].has_traffic:
+            raise KeyError(name)
+        whole, names = self._record.histograms[name], self._subject.traffic(self._record)
+        kept = [place for place, entity in enumerate(whole.entities) if entity in names]
+        entities = tuple(whole.entities[place] for place in kept)
+        return replace(whole, entities=entities, counts=whole.counts[:, kept], sums_ps=whole.sums_ps[:, kept])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._record.histograms if KINDS[self._subject.kind].has_traffic else ())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def subject_of(record: RunRecord, text: str, metric: Metric | None = None) -> Subject | None:
+    """The subject of a run by its name; None where the run has no such subject.
+
+    Args:
+        record: a finished run.
+        text: its name, behind the kind where names are not unique: ``traffic feed``.
+        metric: what is evaluated on it: of several subjects of one name, the one that has it.
+
+    Raises:
+        InputError: several subjects have the name, or none of them has the measure.
+    """
+    kind, name = words(text)
+    found = [Subject(one, name) for one in ([kind] if kind else KINDS) if name in subjects(record, one)]
+    return chosen(found, text, metric) if found else None
+
+
+def named(name: str, traffic: Iterable[str], groups: Iterable[str], ports: Iterable[str]) -> list[Subject]:
+    """The subjects that a name may have in the runs of a scenario, by the names in its file; none where no run can have it.
+
+    Args:
+        name: without its kind.
+        traffic: names of traffic entries.
+        groups: names of groups of VMs.
+        ports: names of ports of physical NICs.
+    """
+    vm = rf"(?:{'|'.join(map(re.escape, groups)) or '(?!)'})\[\d+\]"
+    port = f"(?:{'|'.join(map(re.escape, ports)) or '(?!)'})"
+    patterns = {
+        "traffic": "|".join(map(re.escape, traffic)) or "(?!)",
+        "group": "|".join(map(re.escape, groups)) or "(?!)",
+        "vm": vm,
+        "vnic": rf"{vm}\.eth\d+",
+        "port": port,
+        "queue": rf"{vm}\.eth\d+(-(rx|tx)\d+)?|{port}-rx\d+",
+        "world": rf"{vm}\.(vcpu\d+|splitRx|NetWorld\S*)|{port}-pollWorld-\d+",
+        "pcpu": r"pcpu\d+",
+        "node": r"node\d+",
+    }
+    return [Subject(kind, name) for kind, pattern in patterns.items() if re.fullmatch(pattern, name)]
+
+
+def chosen(found: list[Subject], text: str, metric: Metric | None) -> Subject:
+    """The subject among those of one name that has a measure.
+
+    Raises:
+        InputError: several have it, or none.
+    """
+    sound = [one for one in found if metric is None or has(metric, one.kind, one.name)]
+    if not sound:
+        assert metric is not None  # without a measure all are sound
+        what = " and ".join(KINDS[one.kind].words for one in found)
+        raise InputError(Fault(f"{metric.name} is not a measure of {what}", "of", repr(text), kinds_with(metric)))
+    if len(sound) > 1:
+        allowed = ", ".join(f"{one.kind} {one.name}" for one in sound)
+        raise InputError(Fault("several subjects have this name", "of", repr(text), allowed))
+    return sound[0]
