@@ -193,6 +193,7 @@ def what_if(
     scenario: AnyScenario,
     changes: Changes | None = None,
     *,
+    of: str | None = None,
     costs: Mapping[str, Scalar] | None = None,
     overrides: Changes | None = None,
     axes: Changes | None = None,
@@ -209,6 +210,7 @@ def what_if(
         scenario: as `load` takes it; a loaded one with its options.
         changes: values afterwards, by dotted path (``{"hardware.cpu.clock": "3 GHz"}``) or by axis (``{"split": 1}``). An axis
             that is changed stands before at the one value that ``axes`` gives it, or the first of its sweep.
+        of: a subject, such as a traffic entry or a group of VMs: its measures are compared beside those of the host.
         costs: costs afterwards, by name (``{"context_switch": 0}``), in what the platform's file gives them in: cycles, a time with its
             unit, or a factor. For studies of what a mechanism is worth: no scenario carries a cost, and what comes out is no
             longer held against anything published.
@@ -220,6 +222,7 @@ def what_if(
         **given: as for `run`, whose errors it raises.
     """
     from hostsim.campaign.what_if import what_if as run_both
+    from hostsim.scenario.expect.lookup import measures_of
 
     asked = run_options(what_if, options, given)
     try:
@@ -234,7 +237,8 @@ def what_if(
             for fault in error.faults
         ) from None
     changed = {**option_texts(changes), **option_texts(costs)}
-    return run_both(before, after, changed, asked.fidelity(), asked.execution(_shown(progress)))
+    own = measures_of(before, of) if of else []
+    return run_both(before, after, changed, asked.fidelity(), asked.execution(_shown(progress)), own)
 
 
 def sides(

@@ -21,10 +21,12 @@ from hostsim.plugin.source import read_plugins
 from hostsim.results.compare import Differences
 from hostsim.results.figure import FigureSpec
 from hostsim.results.metrics.catalogue import CATALOGUE, SIDE
+from hostsim.results.metrics.subject import of_subject_name, parsed
 from hostsim.results.prediction_interval import BLOCK
 from hostsim.results.results import Results
 from hostsim.results.rich_view import rich_view
 from hostsim.results.verdicts import Verdicts
+from hostsim.scenario.expect.lookup import require_measures
 from hostsim.scenario.load import load
 from hostsim.scenario.option_text import option_texts
 from hostsim.scenario.scenario import Scenario
@@ -99,18 +101,32 @@ class WhatIf:
         )
         return {axis for axis in old if old[axis] != new.get(axis)}
 
-    def plot(self, metric: str, *, x: str | None = None, by: str | Sequence[str] = (), ax: Axes | None = None) -> Axes:
+    def plot(
+        self,
+        metric: str,
+        *,
+        of: str | None = None,
+        x: str | None = None,
+        by: str | Sequence[str] = (),
+        ax: Axes | None = None,
+    ) -> Axes:
         """Plot a metric before and after, with 95 % intervals: lines against an axis, or one bar each.
 
         Args:
             metric: of the catalogue.
+            of: subject of the metric; the host by default.
             x: an axis of the sweep; by default the first that still has several values.
             by: axes that distinguish lines.
             ax: where to draw; a new figure by default.
 
         Raises:
-            InputError: an unknown axis or metric.
+            InputError: an unknown axis, metric or subject.
+            StoreError: of a subject, the results folder does not hold the runs any more.
         """
+        metric = of_subject_name(metric, of)
+        if parsed(metric)[1] and metric not in self.before.table:
+            sides = (side.with_measures(metric) for side in (self.before, self.after))
+            return replace(self, before=next(sides), after=next(sides)).plot(metric, x=x, by=by, ax=ax)
         whole = replace(self.before, table=self.table, figures=(), verdicts=Verdicts())
         varied = [axis for axis in whole.axes if axis != SIDE and len(set(whole.table[axis].astype(str))) > 1]
         series = (by,) if isinstance(by, str) else tuple(by)
@@ -129,7 +145,12 @@ class WhatIf:
 
 
 def what_if(
-    before: Scenario, after: Scenario, changes: Mapping[str, str], runs: Fidelity, means: ExecutionOptions
+    before: Scenario,
+    after: Scenario,
+    changes: Mapping[str, str],
+    runs: Fidelity,
+    means: ExecutionOptions,
+    measures: Sequence[str] = (),
 ) -> WhatIf:
     """Run both sides, as far as the results folder does not hold them, and take the differences.
 
@@ -139,19 +160,23 @@ def what_if(
         changes: the change in words.
         runs: how long and how often; at least three replications are run, five of an ensemble, whose members are the same on both sides.
         means: what with.
+        measures: names of measures of subjects that are compared as well: ``latency_p99 of feed``.
 
     Returns:
         Both sides and their differences; no differences where runs have failed and no two finished ones make a pair.
 
     Raises:
-        InputError: a side has several hosts where the other has one.
+        InputError: a side has several hosts where the other has one, or an unknown measure or subject.
         StoreError: the results folder cannot be used.
         KeyboardInterrupt: Ctrl-C; everything finished is in the results folder.
     """
     from hostsim.results.compare import coverage, differences
 
+    for side in (before, after):
+        require_measures(side, measures, "metric")
     runs = with_least_replications(before, runs)
     old, new = (run_sweep(replace(side, expectations=()), runs, means) for side in (before, after))
+    old, new = (side.with_measures(*measures) for side in (old, new))
     shared = [axis for axis, values in _values(before).items() if values == _values(after)[axis]]
     same = len(set(old.table["point"]) & set(new.table["point"]))
     notes = [f"{same} of {old.table['point'].nunique()} points are the same host before and after"] if same else []

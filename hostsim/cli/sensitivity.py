@@ -39,6 +39,10 @@ def sensitivity(
     context: typer.Context,
     scenario: ScenarioName,
     metric: Annotated[str, option("--metric", "NAME", "Measure to explain, as `metrics` lists it.", complete_metric)],
+    of: Annotated[
+        str | None,
+        option("--of", "SUBJECT", "Subject of the measure: a traffic entry, VM group, VM, NIC port, queue or world."),
+    ] = None,
     at: Annotated[
         Texts, repeated("--at", "AXIS=VALUE", "The point; other axes have their first value.", complete_axis)
     ] = None,
@@ -90,8 +94,10 @@ def sensitivity(
     from hostsim.cli.output import Reporter
     from hostsim.config.files import require_folder
     from hostsim.lab.sensitivity import SampleSize, Sensitivity, variable_constants, write
+    from hostsim.results.metrics.subject import of_subject_name
     from hostsim.scenario.option_text import parse_point
 
+    metric = of_subject_name(metric, of)
     loaded = api.load(scenario, pairs(overrides, "--set"), root=root, plugins=options.plugins)
     point = parse_point(loaded, pairs(at, "--at"))
     constants = variable_constants(loaded, point, only or ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,6 +18,7 @@ from hostsim.cli.option import (
     complete_change,
     complete_metric,
     complete_path,
+    option,
     pairs,
     repeated,
 )
@@ -59,6 +61,10 @@ def what_if(
             complete_metric,
         ),
     ] = None,
+    of: Annotated[
+        str | None,
+        option("--of", "SUBJECT", "Compare the measures of a traffic entry, VM group, VM, NIC port, queue or world."),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print strict JSON instead of a table, every measure.")
     ] = False,
@@ -83,6 +89,8 @@ def what_if(
     from hostsim.cli.forecast import dry_run_table
     from hostsim.cli.output import Reporter
     from hostsim.results.compare import require_metrics
+    from hostsim.results.metrics.subject import parsed
+    from hostsim.scenario.expect.lookup import measures_of, require_measures
 
     require_metrics(metrics or ())
     wanted, prices = pairs(changes, "--set"), pairs(costs, "--cost")
@@ -92,6 +100,8 @@ def what_if(
     before, after = api.sides(
         scenario, wanted, costs=prices, overrides=overrides, axes=values, root=root, plugins=options.plugins
     )
+    require_measures(before, metrics or (), "--metric")
+    own = measures_of(before, of, metrics or (), "--of") if of else [name for name in metrics or () if parsed(name)[1]]
     if not no_ensemble and not options.ensemble:
         ensemble, told = _default_ensemble(before, after, options)
         options = options.model_copy(update={"ensemble": ensemble})
@@ -102,10 +112,12 @@ def what_if(
         typer.echo(dry_run_table([before, after], options, sweep=True, expectations=False))
         return
     with Reporter() as reporter:
-        found = run_both(before, after, {**wanted, **prices}, options.fidelity(), options.execution(reporter))
+        found = run_both(before, after, {**wanted, **prices}, options.fidelity(), options.execution(reporter), own)
+    if of:
+        found = replace(found, differences=found.differences.only(*own))
     for note in found.notes:
         typer.echo(coloured(f"note: {note}", "yellow", sys.stderr), err=True)
-    _print_differences(found, metrics or (), as_json=as_json)
+    _print_differences(found, own if of and metrics else metrics or (), as_json=as_json)
     for side in (found.before, found.after):
         say_failed(side)
     if len(found.before.failed) or len(found.after.failed):
@@ -114,8 +126,6 @@ def what_if(
 
 def _default_ensemble(before: Scenario, after: Scenario, options: RunOptions) -> tuple[str | None, str]:
     """The default ensemble of a comparison, or none if it takes long, and a note on it."""
-    from dataclasses import replace
-
     from hostsim.campaign.run_option import SHIPPED
     from hostsim.cli.forecast import ensemble_adds_s
     from hostsim.cli.output import duration
@@ -142,7 +152,8 @@ def _print_differences(found: WhatIf, metrics: Sequence[str], *, as_json: bool) 
     elif metrics and shown:
         typer.echo(f"{found.sentence_of(metrics)}\n\n{columns(*difference_rows(shown))}")
     elif shown := shown.distinct.certain:
-        typer.echo(f"{found.sentence}\n\n{columns(*difference_rows(shown))}")
+        moved = list(dict.fromkeys(entry.metric for entry in shown))  # of a subject, whose measures have no headlines
+        typer.echo(f"{found.sentence or found.sentence_of(moved[:4])}\n\n{columns(*difference_rows(shown))}")
         known = {entry.metric for entry in shown}
         same = [
             f"  {', '.join(others)} as {first}" for first, others in found.differences.alike.items() if first in known

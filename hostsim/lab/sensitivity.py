@@ -19,6 +19,7 @@ from hostsim.errors import Fault, InputError, nearest_name
 from hostsim.results.metrics.catalogue import CATALOGUE, nearest_metric
 from hostsim.results.search_answer import SearchAnswer
 from hostsim.scenario.cost_model import SPREAD, Constant, constants_at, with_constants
+from hostsim.scenario.expect.lookup import require_measures
 from hostsim.scenario.plan import Fidelity, Plan, Records, Task, point_at
 from hostsim.scenario.scenario import Scenario
 from hostsim.views.plots.style import figure_of, save
@@ -214,7 +215,7 @@ class Sensitivity:
 
         Args:
             scenario: the scenario.
-            metric: name in the catalogue.
+            metric: name in the catalogue, with or without a subject.
             at: a value for every axis.
             constants: what is moved, at least one.
             fidelity: with a number of replications.
@@ -224,6 +225,7 @@ class Sensitivity:
             InputError: an unknown metric, or an effort that cannot be.
         """
         _check(metric, sample_size)
+        require_measures(scenario, [metric], "--metric")
         self.name = f"sensitivity of {metric}"
         self._scenario, self._metric, self._at = scenario, metric, dict(at)
         self._constants, self._fidelity, self._sample_size = tuple(constants), fidelity, sample_size

@@ -196,7 +196,7 @@ def differences(after: pd.DataFrame, before: pd.DataFrame, axes: Sequence[str]) 
     pairs = now.merge(then, on=[*axes, "replication"], suffixes=(" after", " before"))
     if pairs.empty:
         raise InputError(Fault("the two tables have no finished run in common"))
-    metrics = [name for name in CATALOGUE if name in after.columns and name in before.columns]
+    metrics = [name for name in after.columns if name in CATALOGUE and name in before.columns]
     found = []
     for at, runs in _points(pairs, axes):
         for metric in metrics:

@@ -39,6 +39,16 @@ def test_a_dry_run_says_what_is_varied_and_how_many_runs_that_takes(cli, tiny, t
     assert not (tmp_path / "results" / "tiny").exists()
 
 
+def test_a_measure_of_a_subject_is_explained(cli, tiny):
+    """By its name in the heading; a subject that does not have the measure is told before a run."""
+    done = cli("sensitivity", tiny, *ONE, "--of", "receiver[0]")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith("guest_cpu of receiver[0] at ")
+    done = cli("sensitivity", tiny, *ONE, "--of", "stream")
+    assert done.exit_code == 2
+    assert "guest_cpu is not a measure of traffic entries" in done.stderr
+
+
 def test_it_prints_a_table_and_writes_table_and_figure(cli, tiny, tmp_path):
     """Ranges and 20 % are said apart; the second time nothing is run."""
     done = cli("sensitivity", tiny, *ONE, "--only", "rhel6.socket_buffer")

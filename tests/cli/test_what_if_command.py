@@ -35,6 +35,27 @@ def test_one_measure_is_shown_certain_or_not_and_json_is_strict(cli, tiny):
     assert row["low"] <= row["difference"] <= row["high"]
 
 
+def test_measures_of_a_subject_are_compared_in_place_of_the_hosts(cli, tiny):
+    """All certain ones that it has, or the one that is named; a subject that is unknown, or does not have the measure, is told before a run."""
+    change = ("--set", "hardware.cpu.clock=2 GHz", *OPTIONS)
+    done = cli("what-if", tiny, *change, "--of", "stream")
+    assert done.exit_code == 0, done.stderr
+    assert "latency_mean of stream" in done.stdout
+    assert " of stream " in done.stdout.splitlines()[0]
+    assert "guest_cpu" not in done.stdout
+    (row,) = json.loads(cli("what-if", tiny, *change, "--metric", "loss", "--of", "receiver", "--json").stdout)
+    assert row["metric"] == "loss of receiver"
+    own = cli("what-if", tiny, *change, "--metric", "guest_cpu of receiver[0]")
+    assert "guest_cpu of receiver[0]" in own.stdout
+    for arguments, words in (
+        (("--of", "strem"), "did you mean 'stream'"),
+        (("--of", "stream", "--metric", "guest_cpu"), "VM groups, VMs, worlds"),
+    ):
+        done = cli("what-if", tiny, *change, *arguments)
+        assert done.exit_code == 2, done.stdout
+        assert words in done.stderr
+
+
 def test_a_change_of_nothing_says_so(cli, tiny):
     """On stdout the answer, on stderr why."""
     done = cli("what-if", tiny, "--set", "receivers=1", *OPTIONS)

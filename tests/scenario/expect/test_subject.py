@@ -75,7 +75,7 @@ def test_traffic_of_several_groups_is_not_a_groups_own(tmp_path):
 
 def test_of_without_a_metric_is_refused(tmp_path):
     """It would be without effect."""
-    with pytest.raises(hostsim.InputError, match="of that belongs to no metric"):
+    with pytest.raises(hostsim.InputError, match="has of without a metric"):
         load(
             tmp_path,
             "expect:\n  - {name: a, of: stream, mean: {metric: loss, cases: [{receivers: 1}]}, between: [0, 1]}\n",
