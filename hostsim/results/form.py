@@ -1114,9 +1114,7 @@ class ExpectPart(Spec):
         if self.metric is None and (self.at is not None or self.less is not None):
             raise ValueError("has at or less without a metric|at and less beside metric, at inside other forms")
         if self.metric is None and self.of is not None:
-            raise ValueError(
-                "has of without a metric|of beside metric; inside other forms metric: METRIC of SUBJECT"
-            )
+            raise ValueError("has of without a metric|of beside metric; inside other forms metric: METRIC of SUBJECT")
         named = [key for key in ("claim", "measurement", "name") if getattr(self, key) is not None]
         if len(named) != 1 or (self.name is None) != (self.between is None):
             raise ValueError(
