@@ -107,7 +107,7 @@ def test_nothing_in_common_is_an_error() -> None:
     ours, theirs = (to_table(line("guest_cpu", "receivers", [(value, [10.0])])) for value in (1, 2))
     with pytest.raises(InputError, match="no finished run in common"):
         compare(ours, theirs, ["receivers"], 0.02)
-    with pytest.raises(InputError, match=r"no column of the earlier table; given split"):
+    with pytest.raises(InputError, match=r"is not a column of the earlier table; given split"):
         compare(curve(0), theirs, ["receivers", "split"], 0.02)
 
 

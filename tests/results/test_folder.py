@@ -274,7 +274,7 @@ def test_a_folder_of_the_format_before_is_read_and_said_once_to_have_no_digest(f
     del kept["digest"]
     (folder / "results.json").write_text(json.dumps(kept | {"format": 7}))
     assert [read(folder).question for _ in range(2)] == [results().question] * 2
-    assert caplog.text.count("carry no digest") == 1
+    assert caplog.text.count("without a digest") == 1
     (folder / "results.json").write_text(json.dumps(kept))
     with pytest.raises(StoreError, match="has no digest: it is damaged or was edited"):
         read(folder)
